@@ -1,0 +1,50 @@
+// First failures: what the recorded processes say went wrong, before any symbol or source line is looked up.
+// Pointers refer into the Session that was analysed; it must outlive the Analysis.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/session.h"
+
+namespace cudadiag::analyse {
+
+enum class Grade { proven, bracketed, inferred, suspected };
+enum class Verdict { cuda_failure, no_cuda_failure, inconclusive };
+enum class Kind { async_error, sync_error, unchecked_error, capture_violation, out_of_memory };
+
+struct Candidate {
+  const session::Operation* operation = nullptr;
+  std::string because;  // why it is where it is in the list: "next after the last finished operation of its stream"
+  // How many stream operations the process had issued up to and including this one; nothing if rings lost too much.
+  std::optional<std::uint64_t> process_ordinal;
+};
+
+struct Failure {
+  Kind kind = Kind::async_error;
+  std::uint32_t code = 0;  // CUresult; for a runtime-only error cudaError_t
+  bool runtime_code = false;
+  const session::Process* process = nullptr;
+  const session::Error* reported = nullptr;  // the call that returned it; null when its record was lost
+  // Asynchronous failures: most likely first; one if bracketed or proven. Synchronous ones: empty, the failed call is `reported`.
+  std::vector<Candidate> candidates;
+  Grade grade = Grade::suspected;
+  std::string because;  // one sentence
+};
+
+struct Note {
+  std::string code;  // "error-handled", "operations-dropped", "cupti-held": stable, for machines
+  std::string text;
+};
+
+struct Analysis {
+  Verdict verdict = Verdict::no_cuda_failure;
+  std::vector<Failure> failures;  // earliest first
+  std::vector<Note> notes;
+};
+
+Analysis analyse(const session::Session& session);
+
+}  // namespace cudadiag::analyse

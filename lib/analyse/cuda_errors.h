@@ -1,0 +1,22 @@
+// CUDA's error codes: names, one sentence of meaning, and what the design knows of each.
+// CUresult and cudaError_t share their numbers from 1 on except where `runtime` differs (source: cuda.h and
+// driver_types.h of CUDA 13.0); codes that only one of the two has leave the other's name empty.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace cudadiag::analyse {
+
+struct CudaError {
+  std::uint32_t code;
+  std::string_view driver_name;   // "CUDA_ERROR_ILLEGAL_ADDRESS"
+  std::string_view runtime_name;  // "cudaErrorIllegalAddress"
+  std::string_view title;         // "illegal memory access": for a headline
+  std::string_view meaning;       // one sentence
+};
+
+// A code that is not in the table gives an entry with the code and "unknown" texts.
+CudaError cuda_error(std::uint32_t code);
+
+}  // namespace cudadiag::analyse

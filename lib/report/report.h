@@ -1,0 +1,92 @@
+// The finding model: everything that any output prints, worded and resolved, once. `build` joins what analysis
+// and symbols know; `write_text`, `write_json` each put it on paper and decide nothing. The members follow the
+// contract "cudadiag.report/1" (report.schema.json); optional ones are null or empty there, never absent.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyse/analysis.h"
+#include "session/session.h"
+#include "symbolize/symbolizer.h"
+
+namespace cudadiag::report {
+
+struct Location {
+  std::string file, function, language, source;
+  std::string module;  // native code without line information: library or executable it lies in
+  int line = 0;
+};
+
+struct Related {
+  std::string role;  // "caller" | "swallowed" | …
+  Location location;
+};
+
+struct Launch {
+  std::string operation;  // "kernel" | "graph" | "copy" | "memset" | "call"
+  std::string kernel, mangled;
+  std::array<std::uint32_t, 3> grid{}, block{};
+  std::uint32_t shared_bytes = 0;
+  std::uint64_t stream = 0;
+  std::uint32_t device = 0;
+  std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;
+  std::uint32_t thread = 0;
+};
+
+struct Candidate {
+  Location location;
+  Launch launch;
+  std::string because;
+};
+
+struct Finding {
+  analyse::Kind kind = analyse::Kind::async_error;
+  std::uint32_t code = 0;
+  std::string name, runtime_name, title, text;
+  Location location;                // the true line
+  std::optional<Location> caller;   // Python line behind a native one (also in `related`)
+  std::optional<Location> reported_at;
+  std::string reported_api;         // "cudaMemcpy"
+  std::vector<Related> related;
+  std::optional<Launch> launch;
+  symbolize::SourceStack stack;
+  std::vector<Candidate> candidates;  // the others, if the grade is inferred; the first is `location`/`launch` itself
+  std::vector<std::string> fix;
+  analyse::Grade grade = analyse::Grade::suspected;
+  std::string because;
+  std::uint32_t pid = 0;
+  std::optional<int> rank;
+  std::string host;
+};
+
+struct ProcessLine {
+  std::uint32_t pid = 0, parent = 0;
+  std::vector<std::string> argv;
+  std::optional<int> rank, code, signal;
+};
+
+struct PassLine {
+  std::string name, outcome;
+  double seconds = 0;
+  std::uint64_t operations = 0, dropped = 0;
+};
+
+struct Report {
+  analyse::Verdict verdict = analyse::Verdict::no_cuda_failure;
+  std::vector<Finding> findings;  // most important first
+  std::vector<analyse::Note> notes;
+  std::vector<ProcessLine> processes;
+  std::vector<PassLine> passes;
+  // "driver", "cuda", "cupti", "python", "torch", …: empty where not known. `gpus` one entry per device.
+  std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
+  std::vector<std::string> gpus;
+  std::string session;  // folder, for the next commands
+};
+
+Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer);
+
+}  // namespace cudadiag::report

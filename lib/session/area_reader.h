@@ -1,0 +1,22 @@
+// Decodes one process area: a file of a session, or the live mapping of a process that is still running.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "session/process_record.h"
+
+namespace cudadiag::session {
+
+// An area that is no area at all (wrong magic, another version, too short) gives a value with `error`
+// set, worded for the user; damage further in is counted in the record instead.
+struct AreaContents {
+  ProcessRecord record;
+  std::string error;
+};
+
+// `area` may change while it is read (a live process): what is torn is left out, not misread.
+AreaContents read_area(std::span<const std::byte> area);
+
+}  // namespace cudadiag::session

@@ -1,0 +1,173 @@
+// What one process left in its area, decoded and checked: plain data, no pointers into wire memory.
+//
+// The reader treats every byte as hostile: a count, offset or id that does not fit is dropped and counted
+// in `damaged`, never followed. Ids that refer to nothing become 0 ("none"); id i is element i-1.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "wire/area.h"
+#include "wire/error.h"
+#include "wire/intern.h"
+#include "wire/operation.h"
+#include "wire/stream.h"
+#include "wire/thread.h"
+
+namespace cudadiag::session {
+
+using Dim3 = std::array<std::uint32_t, 3>;
+
+struct Module {
+  std::string path;
+  std::string build_id;  // lower-case hex, empty if the module has none
+  std::uint64_t bias = 0, begin = 0, end = 0;
+};
+
+struct Code {
+  std::string file, qualified_name;
+  std::uint32_t first_line = 0;
+  std::uint32_t python_minor = 0;  // 11 for CPython 3.11: the format of `line_table`
+  std::string line_table;          // raw bytes of co_linetable
+};
+
+struct RawPythonFrame {
+  std::uint32_t code = 0;    // id in ProcessRecord::codes
+  std::uint32_t offset = 0;  // byte offset of the current instruction
+};
+
+struct RawNativeFrame {
+  std::uint32_t module = 0;       // id in ProcessRecord::modules; 0: `address` is absolute
+  std::uint64_t address = 0;      // return address, relative to the module's load bias
+};
+
+template <typename Frame>
+struct RawStack {
+  std::vector<Frame> frames;  // innermost first
+  bool truncated = false;
+};
+
+struct Site {
+  std::uint32_t python = 0, native = 0, function = 0;  // ids of a stack, a stack and a function; 0: none
+  wire::operation::Kind kind = wire::operation::Kind::none;
+  std::uint16_t thread = 0;
+  std::uint64_t operations = 0;  // issued here in the whole run
+};
+
+struct Operation {
+  wire::operation::Kind kind = wire::operation::Kind::none;
+  std::uint8_t flags = 0;  // wire::operation::Flag
+  std::uint16_t thread = 0;
+  std::uint64_t serial = 0;
+  std::uint32_t site = 0;
+  std::uint32_t stream = wire::operation::kNoStream;
+  std::uint32_t ordinal = 0;
+  std::uint32_t result = 0;
+  std::uint32_t site_ordinal = 0;
+  std::uint64_t ticks = 0;
+  std::uint64_t argument = 0;  // not for kernels
+  Dim3 grid{}, block{}, cluster{};
+  std::uint32_t shared_bytes = 0;
+};
+
+struct Thread {
+  wire::thread::State state = wire::thread::State::free;
+  std::uint32_t tid = 0;
+  std::string name;
+  std::uint64_t published = 0;
+  wire::error::Domain call_domain = wire::error::Domain::none;
+  std::uint32_t call_id = 0;
+  std::uint64_t call_ticks = 0;
+};
+
+struct Context {
+  wire::context::State state = wire::context::State::free;
+  std::uint32_t uid = 0;
+  std::uint64_t handle = 0;
+  std::uint32_t device = 0;
+  wire::context::Markers markers = wire::context::Markers::off;
+};
+
+struct Stream {
+  wire::stream::State state = wire::stream::State::free;
+  std::uint32_t context = 0;
+  std::uint64_t handle = 0, stream_id = 0;
+  std::uint32_t flags = 0;  // wire::stream::Flag
+  std::uint32_t thread_tid = 0;
+  std::uint32_t issued = 0;
+  std::uint32_t marker_issued = 0;
+  std::uint32_t marker = 0;          // value the GPU wrote; at the freeze if there was one, else the latest
+  std::uint32_t host_completed = 0;  // likewise
+
+  // Everything up to this ordinal is known to have finished.
+  std::uint32_t completed() const { return marker > host_completed ? marker : host_completed; }
+};
+
+struct Error {
+  std::uint64_t serial = 0, ticks = 0;
+  std::uint32_t code = 0;
+  std::uint32_t tid = 0;
+  std::uint32_t thread = 0xffffffff;
+  wire::error::Domain domain = wire::error::Domain::none;
+  std::uint8_t flags = 0;  // wire::error::Flag
+  std::uint16_t call_id = 0;
+  std::string call, outer;  // "cuMemAlloc_v2", "cudaMalloc"; outer is empty if called directly
+  std::uint32_t outer_code = 0;
+  std::uint32_t site = 0;
+  std::uint32_t stream = wire::operation::kNoStream;
+  std::uint32_t context = 0xffffffff;
+  Dim3 grid{}, block{};
+  std::uint32_t shared_bytes = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t operation = 0;
+};
+
+struct Note {
+  std::string code, text;
+};
+
+struct ProcessRecord {
+  wire::area::State state = wire::area::State::empty;
+  std::uint32_t pid = 0, parent_pid = 0;
+  std::uint64_t start_realtime = 0;  // ns since the epoch
+
+  std::vector<Thread> threads;    // by index; unused entries stay in place
+  std::vector<Context> contexts;  // likewise
+  std::vector<Stream> streams;    // likewise
+  std::vector<Operation> operations;  // rings and held places together, without duplicates, by ticks
+  std::vector<Error> errors;          // by serial
+
+  std::uint32_t frozen_error = 0;  // 1 + index in `errors`; 0: no freeze, or its record is lost
+  std::uint32_t frozen_code = 0;
+  std::uint64_t frozen_ticks = 0;
+
+  std::vector<std::string> functions;  // mangled kernel names
+  std::vector<Module> modules;
+  std::vector<Code> codes;
+  std::vector<RawStack<RawPythonFrame>> python_stacks;
+  std::vector<RawStack<RawNativeFrame>> native_stacks;
+  std::vector<Site> sites;
+  std::vector<Note> notes;
+  std::map<std::string, std::string> properties;  // "argv", "cwd", "driver", "cupti", "python", "device.0.name", …
+
+  std::uint64_t operations_issued = 0;  // whole run, from the threads' counts
+  std::uint64_t dropped_operations = 0, dropped_sites = 0, dropped_interns = 0, dropped_streams = 0;
+  std::uint64_t dropped_held = 0, failed_markers = 0, error_count = 0;
+  std::uint64_t damaged = 0;  // pieces of the area that made no sense and were left out
+
+  // Seconds since the first clock reading; 0 where the clock cannot be calibrated.
+  double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks - clock_start) * seconds_per_tick; }
+  std::uint64_t clock_start = 0;
+  double seconds_per_tick = 0;
+};
+
+// How an area refers to its site, function and so on: null for id 0 or out of range.
+template <typename T>
+const T* by_id(const std::vector<T>& table, std::uint32_t id) {
+  return id == 0 || id > table.size() ? nullptr : &table[id - 1];
+}
+
+}  // namespace cudadiag::session

@@ -1,0 +1,65 @@
+// A session: the folder in which one `cudadiag run` leaves what it saw.
+//
+//   20261121-101500-4711.incomplete/   renamed without the suffix once the manifest is in place
+//     manifest.json                    command, host, passes, processes' ends
+//     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
+//
+// Everything is 0700/0600. Errors are returned as Failure: what happened, to what, and what to do.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "session/process_record.h"
+
+namespace cudadiag::session {
+
+struct Failure {
+  std::string what;  // one sentence
+  std::string hint;  // what the user can do; may be empty
+};
+
+template <typename T>
+using Result = std::variant<T, Failure>;
+
+struct ProcessEnd {
+  std::optional<int> code;    // exit status
+  std::optional<int> signal;  // or the signal that ended it
+};
+
+// One process of the target as a pass saw it.
+struct Process {
+  std::uint32_t pid = 0, parent_pid = 0;
+  std::vector<std::string> argv;
+  std::optional<int> rank;
+  std::optional<ProcessEnd> end;  // known for the process that the launcher started, and those it reaped
+  ProcessRecord record;
+};
+
+struct Pass {
+  std::string name;  // "record"
+  double seconds = 0;
+  ProcessEnd end;
+  std::optional<double> failed_after;  // seconds from start to the first freeze
+};
+
+struct Manifest {
+  std::vector<std::string> command;
+  std::string working_directory;
+  std::string host;
+  std::string started;  // ISO 8601, UTC
+  std::vector<Pass> passes;
+  std::vector<std::string> notes;  // launcher's own: injections that were replaced, folders that could not be written
+};
+
+struct Session {
+  std::filesystem::path folder;
+  Manifest manifest;
+  std::vector<Process> processes;  // record pass, by start time
+};
+
+}  // namespace cudadiag::session

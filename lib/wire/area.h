@@ -1,0 +1,121 @@
+// One process's area: what `libcudadiag_record.so` writes and `lib/session` reads. One file per region
+// says the layout of its records; this one says the header and where the regions lie.
+//
+//   header   8 KiB      identity, clock, counters, the frozen picture's summary
+//   threads  kThreads   x 64 B     thread.h
+//   contexts kContexts  x 64 B     stream.h
+//   streams  kStreams   x 64 B     stream.h
+//   markers  kStreams   x 32 B     stream.h; page-aligned, registered with the driver, written by the GPU
+//   frozen   kStreams   x  8 B     marker and host-known completion of each stream at the freeze
+//   errors   kErrors    x 128 B    error.h
+//   sites    kSites     x  8 B     number of operations issued at each site, whole run
+//   held     kStreams   x kHeldPerStream x 64 B    unfinished operations that left their ring
+//   rings    kThreads   x kRingRecords x 64 B      operation.h
+//   intern   the rest              intern.h
+//
+// Times are ticks of the clock that kClockTicks/kClockNanoseconds pairs calibrate (TSC on x86-64).
+// Readers take offsets and sizes from the region table, never from the constants below.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "wire/bytes.h"
+
+namespace cudadiag::wire::area {
+
+inline constexpr std::uint64_t kMagicValue = 0x3141455241474443;  // "CDGAREA1"
+inline constexpr std::uint32_t kFormatVersion = 1;
+
+inline constexpr std::size_t kHeaderSize = 8192;
+inline constexpr std::size_t kPage = 4096;
+
+inline constexpr std::size_t kThreads = 128;
+inline constexpr std::size_t kContexts = 64;
+inline constexpr std::size_t kStreams = 4096;
+inline constexpr std::size_t kErrors = 256;
+inline constexpr std::size_t kSites = 65536;
+inline constexpr std::size_t kHeldPerStream = 16;
+inline constexpr std::size_t kRingRecords = 4096;
+
+inline constexpr std::size_t kThreadSize = 64;
+inline constexpr std::size_t kContextSize = 64;
+inline constexpr std::size_t kStreamSize = 64;
+inline constexpr std::size_t kMarkerSize = 32;
+inline constexpr std::size_t kFrozenSize = 8;
+inline constexpr std::size_t kErrorSize = 128;
+inline constexpr std::size_t kSiteSize = 8;
+inline constexpr std::size_t kOperationSize = 64;
+
+enum class Region : std::uint32_t { threads, contexts, streams, markers, frozen, errors, sites, held, rings, intern };
+inline constexpr std::size_t kRegions = 10;
+
+// Everything, the intern heap included: the recorder's bound on memory for one process.
+inline constexpr std::size_t kAreaSize = 64u << 20;
+
+struct RegionRange {
+  std::uint64_t offset;
+  std::uint64_t size;
+};
+
+// Where this version of the recorder puts its regions.
+constexpr std::array<RegionRange, kRegions> layout() {
+  const std::array<std::uint64_t, kRegions - 1> sizes = {
+      kThreads * kThreadSize, kContexts * kContextSize, kStreams * kStreamSize,
+      kStreams * kMarkerSize, kStreams * kFrozenSize,   kErrors * kErrorSize,
+      kSites * kSiteSize,     kStreams * kHeldPerStream * kOperationSize,
+      kThreads * kRingRecords * kOperationSize};
+  std::array<RegionRange, kRegions> ranges{};
+  std::uint64_t at = kHeaderSize;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    ranges[i] = {at, sizes[i]};
+    at = (at + sizes[i] + kPage - 1) / kPage * kPage;
+  }
+  ranges[kRegions - 1] = {at, kAreaSize - at};
+  return ranges;
+}
+
+enum class State : std::uint32_t {
+  empty = 0,      // claimed, not yet written
+  recording = 1,
+  frozen = 2,     // a sticky error: the picture is complete, nothing is recorded any more
+  finished = 3,   // the process reached its exit handlers without a sticky error
+  disabled = 4,   // the recorder stepped aside; a note says why
+};
+
+inline constexpr Field<std::uint64_t, 0> kMagic;
+inline constexpr Field<std::uint32_t, 8> kVersion;
+inline constexpr Field<std::uint32_t, 12> kState;  // State; release
+inline constexpr Field<std::uint32_t, 16> kPid;    // as the process itself sees it
+inline constexpr Field<std::uint32_t, 20> kParentPid;
+inline constexpr Field<std::uint64_t, 24> kStartRealtime;  // ns since the epoch
+
+// Two readings of (ticks, CLOCK_MONOTONIC ns): one at start, one at the freeze or exit (0 if never).
+inline constexpr Field<std::uint64_t, 32> kClockTicks;
+inline constexpr Field<std::uint64_t, 40> kClockNanoseconds;
+inline constexpr Field<std::uint64_t, 48> kClockTicksLast;
+inline constexpr Field<std::uint64_t, 56> kClockNanosecondsLast;
+
+// Counters of what is missing, each added to by any thread.
+inline constexpr Field<std::uint64_t, 64> kDroppedOperations;  // no ring for the thread, or a nested callback
+inline constexpr Field<std::uint64_t, 72> kDroppedSites;       // the site table is full
+inline constexpr Field<std::uint64_t, 80> kDroppedInterns;     // the intern heap is full
+inline constexpr Field<std::uint64_t, 88> kDroppedStreams;     // no slot for a stream: its operations have no ordinal
+inline constexpr Field<std::uint64_t, 96> kDroppedHeld;        // unfinished operations that found no place in `held`
+inline constexpr Field<std::uint64_t, 104> kFailedMarkers;     // marker writes that the driver refused
+inline constexpr Field<std::uint64_t, 112> kErrorCount;        // failed calls seen; kErrors of them are kept
+
+inline constexpr Field<std::uint64_t, 120> kInternUsed;  // bytes of the intern heap that are whole; release
+
+// The freeze (State::frozen). kFrozenError is 1 + the index of the reporting call in `errors`.
+inline constexpr Field<std::uint32_t, 128> kFrozenError;
+inline constexpr Field<std::uint32_t, 132> kFrozenCode;  // CUresult value of the sticky error
+inline constexpr Field<std::uint64_t, 136> kFrozenTicks;
+
+// Region r: offset at kRegionTable + 16 r, size at kRegionTable + 16 r + 8.
+inline constexpr std::size_t kRegionTable = 1024;
+inline constexpr Field<std::uint64_t, 0> kRegionOffset;
+inline constexpr Field<std::uint64_t, 8> kRegionBytes;
+
+}  // namespace cudadiag::wire::area

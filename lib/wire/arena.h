@@ -1,0 +1,32 @@
+// The arena: memory that the launcher holds (a memfd) and every recorded process maps a part of.
+//
+//   0        4096      4096 + area_size    ...
+//   +--------+---------+---------+---------+
+//   | arena  | area 0  | area 1  |   ...   |   area_count areas of area_size bytes each
+//   +--------+---------+---------+---------+
+//
+// The file is sparse: only what a process touched takes memory. A process claims the next area by
+// adding one to kClaimed; areas are not given back. A session folder stores each claimed area as a
+// file of its own (`PID.area`), and a process without a launcher writes such a file directly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "wire/bytes.h"
+
+namespace cudadiag::wire::arena {
+
+inline constexpr std::uint64_t kMagicValue = 0x414e455241474443;  // "CDGARENA"
+inline constexpr std::size_t kHeaderSize = 4096;
+inline constexpr std::size_t kAreaCount = 256;
+
+inline constexpr Field<std::uint64_t, 0> kMagic;       // launcher, before the target starts
+inline constexpr Field<std::uint32_t, 8> kVersion;     // launcher: area.h's kFormatVersion
+inline constexpr Field<std::uint32_t, 12> kAreas;      // launcher
+inline constexpr Field<std::uint64_t, 16> kAreaBytes;  // launcher
+inline constexpr Field<std::uint32_t, 24> kClaimed;    // recorders, fetch_add; may pass kAreas (then none is left)
+// A futex word: recorders add one and wake it whenever an area freezes, so the launcher need not poll.
+inline constexpr Field<std::uint32_t, 28> kEvents;
+
+}  // namespace cudadiag::wire::arena

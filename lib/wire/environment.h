@@ -1,0 +1,20 @@
+// What the launcher tells the recorder, by environment variables of the target.
+#pragma once
+
+namespace cudadiag::wire::environment {
+
+// The CUDA driver's own: the library whose InitializeInjection() it calls inside cuInit.
+inline constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
+
+// Path of the arena (arena.h): "/proc/LAUNCHER/fd/N". Unset or not to be opened: kSession is used.
+inline constexpr const char* kArena = "CUDADIAG_ARENA";
+// Folder in which a recorder that reaches no arena writes its area as `PID.area`.
+inline constexpr const char* kSession = "CUDADIAG_SESSION";
+// Which pass this is: "record". The target may look at it too.
+inline constexpr const char* kPass = "CUDADIAG_PASS";
+// Comma-separated: markers=sparse|dense|off, python=on|off, native=on|off.
+inline constexpr const char* kRecord = "CUDADIAG_RECORD";
+// Colon-separated paths of libcupti to try when the process has none loaded, best first.
+inline constexpr const char* kCupti = "CUDADIAG_CUPTI";
+
+}  // namespace cudadiag::wire::environment

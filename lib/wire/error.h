@@ -1,0 +1,47 @@
+// A call that returned an error: 128 bytes. The first half of the region keeps the first failures of the
+// process, the second half is a ring of the latest ones. A runtime call that fails because a driver call
+// inside it failed is one record: the driver's, with the runtime call named as the outer one.
+#pragma once
+
+#include <cstdint>
+
+#include "wire/bytes.h"
+
+namespace cudadiag::wire::error {
+
+enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
+
+enum Flag : std::uint8_t {
+  kLookedAt = 1,    // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
+  kSticky = 2,      // the context is lost
+  kAtExit = 4,      // found by the recorder's own look at process exit; no call of the program reported it
+  kInCapture = 8,   // a capture was going on in the process
+  kLaunch = 16,     // the failed call is a launch: dimensions below
+  kThenWorked = 32, // the same thread issued an operation successfully afterwards
+};
+
+inline constexpr Field<std::uint64_t, 0> kSerial;      // 1-based count in the process; stored last, release
+inline constexpr Field<std::uint64_t, 8> kTicks;       // at EXIT
+inline constexpr Field<std::uint32_t, 16> kCode;       // CUresult, or cudaError_t if kDomain is runtime
+inline constexpr Field<std::uint32_t, 20> kTid;
+inline constexpr Field<std::uint8_t, 24> kDomain;      // Domain of the innermost failed call
+inline constexpr Field<std::uint8_t, 25> kFlags;
+inline constexpr Field<std::uint16_t, 26> kCallId;     // CUPTI callback id in kDomain
+inline constexpr Field<std::uint32_t, 28> kCallName;   // intern id of a string: "cuMemcpyDtoH_v2"
+inline constexpr Field<std::uint32_t, 32> kOuterName;  // intern id of a string: "cudaMemcpy"; 0: called directly
+inline constexpr Field<std::uint32_t, 36> kOuterCode;  // cudaError_t that the outer call returned
+inline constexpr Field<std::uint32_t, 40> kSite;       // intern id: stacks and kernel of the failed call
+inline constexpr Field<std::uint32_t, 44> kStream;     // index in `streams` or operation::kNoStream
+inline constexpr Field<std::uint32_t, 48> kContext;    // index in `contexts`; 0xffffffff: none current
+inline constexpr Field<std::uint32_t, 52> kGridX;
+inline constexpr Field<std::uint32_t, 56> kGridY;
+inline constexpr Field<std::uint32_t, 60> kGridZ;
+inline constexpr Field<std::uint32_t, 64> kBlockX;
+inline constexpr Field<std::uint32_t, 68> kBlockY;
+inline constexpr Field<std::uint32_t, 72> kBlockZ;
+inline constexpr Field<std::uint32_t, 76> kSharedBytes;
+inline constexpr Field<std::uint64_t, 80> kBytes;      // size asked for, of an allocation or copy; else 0
+inline constexpr Field<std::uint64_t, 88> kOperation;  // serial of the thread's newest operation record
+inline constexpr Field<std::uint32_t, 96> kThread;     // index in `threads`; 0xffffffff: none
+
+}  // namespace cudadiag::wire::error

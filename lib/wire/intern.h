@@ -1,0 +1,58 @@
+// The intern heap: what operations refer to by number, written once each, in order, never changed.
+//
+//    0      4     6       8                     size
+//    +------+-----+-------+---------------------+
+//    | size | tag | count |  payload            |   size: of the whole entry, a multiple of 8
+//    +------+-----+-------+---------------------+
+//
+// Entries follow each other from the start of the heap; area::kInternUsed says how many bytes are whole.
+// Ids are dense, per tag, in order of appearance, from 1; 0 means "none". `count` is per tag.
+//
+//    string    count: bytes              payload: UTF-8, not terminated
+//    module    count: bytes of build-id  payload: u64 load bias, u64 first address, u64 end address,
+//                                                 u32 string id of the path, u32 zero, build-id
+//    function  count: 0                  payload: u32 string id of the mangled kernel name, u32 zero
+//    code      count: bytes of table     payload: u32 string id of the file, u32 string id of the qualified
+//                                                 name, u32 first line, u32 Python minor version, line table
+//    python    count: frames             payload: per frame, innermost first: u32 code id, u32 byte offset
+//                                                 of the instruction in the code object's bytecode
+//    native    count: frames             payload: per frame, innermost first: u32 module id (0: unknown),
+//                                                 u32 zero, u64 address minus load bias (unknown: address);
+//                                                 the return address, so look one byte before it up
+//    site      count: 0                  payload: u32 python id, u32 native id, u32 function id,
+//                                                 u32 operation kind | thread index << 16
+//    note      count: 0                  payload: u32 string id of a code like "cupti-held", u32 string id of the text
+//    property  count: 0                  payload: u32 string id of the key, u32 string id of the value
+//
+// A stack cut short at its outer end has the top bit of `count` set.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "wire/bytes.h"
+
+namespace cudadiag::wire::intern {
+
+enum class Tag : std::uint16_t {
+  string = 1,
+  module = 2,
+  function = 3,
+  code = 4,
+  python = 5,
+  native = 6,
+  site = 7,
+  note = 8,
+  property = 9,
+};
+inline constexpr std::size_t kTags = 10;  // one past the last
+
+inline constexpr std::size_t kHeaderSize = 8;
+inline constexpr std::size_t kMaxEntry = 64u << 10;
+inline constexpr std::uint16_t kTruncated = 0x8000;
+
+inline constexpr Field<std::uint32_t, 0> kSize;
+inline constexpr Field<std::uint16_t, 4> kTag;
+inline constexpr Field<std::uint16_t, 6> kCount;
+
+}  // namespace cudadiag::wire::intern

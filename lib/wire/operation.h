@@ -1,0 +1,83 @@
+// One operation record: 64 bytes, in a thread's ring or in a stream's `held` places.
+//
+//    0        8     9     10      12     16       20        24       28             32      40
+//    +--------+-----+-----+-------+------+--------+---------+--------+--------------+-------+
+//    | serial |kind |flags| thread| site | stream | ordinal | result | site ordinal | ticks |
+//    +--------+-----+-----+-------+------+--------+---------+--------+--------------+-------+
+//    40       44     46     48      50      52      54          56             60        64
+//    +--------+------+------+-------+-------+-------+-----------+--------------+---------+
+//    | grid x |  y   |  z   |block x|   y   |   z   |cluster x,y| shared bytes |cluster z|    kernels
+//    +--------+------+------+-------+-------+-------+-----------+--------------+---------+
+//    | argument (u64)| zero                                                              |    other kinds
+//
+// The ring's single writer clears the serial, fills the record, then stores the serial (release). It
+// does so at ENTER of the call, and patches kResult and kFlags at EXIT: a record whose call never
+// returned says so.
+#pragma once
+
+#include <cstdint>
+
+#include "wire/bytes.h"
+
+namespace cudadiag::wire::operation {
+
+enum class Kind : std::uint8_t {
+  none = 0,
+  kernel = 1,
+  graph = 2,         // cuGraphLaunch: kArgument is the CUgraphExec
+  copy = 3,          // kArgument is the number of bytes where the call says it, else 0
+  memset = 4,        // kArgument is the number of bytes
+  prefetch = 5,
+  host_function = 6,
+  event_record = 7,  // kArgument is the CUevent
+  event_wait = 8,    // the stream waits for the CUevent in kArgument
+  event_sync = 9,    // the host saw the CUevent in kArgument complete (cuEventSynchronize, cuEventQuery)
+  allocation = 10,   // stream-ordered allocation or free; kArgument is the pointer
+  memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp
+};
+
+// Whether the GPU takes the operation in stream order, so that it has an ordinal and can be the one that failed.
+constexpr bool has_ordinal(Kind kind) { return kind != Kind::none && kind != Kind::event_sync; }
+// Whether it can be the one that raised a device exception.
+constexpr bool can_fault(Kind kind) {
+  return kind == Kind::kernel || kind == Kind::graph || kind == Kind::copy || kind == Kind::memset ||
+         kind == Kind::prefetch;
+}
+
+enum Flag : std::uint8_t {
+  kReturned = 1,    // EXIT was seen; kResult holds
+  kCaptured = 2,    // issued into a capture: it became a graph node and has no ordinal
+  kContended = 4,   // another thread was inside a call on the same stream: its ordinal may be off by the overlap
+  kBlocking = 8,    // the call returned only after the operation had finished
+  kSaturated = 16,  // a dimension did not fit its field: `errors` has it in full if the call failed
+};
+
+inline constexpr std::uint32_t kNoStream = 0xffffffff;
+
+inline constexpr Field<std::uint64_t, 0> kSerial;        // 1-based count of the thread's records; 0: being written
+inline constexpr Field<std::uint8_t, 8> kKind;           // Kind
+inline constexpr Field<std::uint8_t, 9> kFlags;          // Flag
+inline constexpr Field<std::uint16_t, 10> kThread;       // index in `threads`
+inline constexpr Field<std::uint32_t, 12> kSite;         // intern id; 0: not known
+inline constexpr Field<std::uint32_t, 16> kStream;       // index in `streams`, or kNoStream
+inline constexpr Field<std::uint32_t, 20> kOrdinal;      // 1-based on its stream; 0: none
+inline constexpr Field<std::uint32_t, 24> kResult;       // CUresult
+inline constexpr Field<std::uint32_t, 28> kSiteOrdinal;  // 1-based: which call of its site
+inline constexpr Field<std::uint64_t, 32> kTicks;        // at ENTER
+
+// Kernels: dimensions as launched, saturating (the driver's own limits fit).
+inline constexpr Field<std::uint32_t, 40> kGridX;
+inline constexpr Field<std::uint16_t, 44> kGridY;
+inline constexpr Field<std::uint16_t, 46> kGridZ;
+inline constexpr Field<std::uint16_t, 48> kBlockX;
+inline constexpr Field<std::uint16_t, 50> kBlockY;
+inline constexpr Field<std::uint16_t, 52> kBlockZ;
+inline constexpr Field<std::uint8_t, 54> kClusterX;  // 0: no cluster
+inline constexpr Field<std::uint8_t, 55> kClusterY;
+inline constexpr Field<std::uint32_t, 56> kSharedBytes;  // dynamic shared memory
+inline constexpr Field<std::uint32_t, 60> kClusterZ;
+
+// All other kinds: see Kind.
+inline constexpr Field<std::uint64_t, 40> kArgument;
+
+}  // namespace cudadiag::wire::operation

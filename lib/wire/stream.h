@@ -1,0 +1,57 @@
+// Contexts, streams and their markers.
+//
+// A stream's entry i owns marker i: a 32-bit word in host memory to which the GPU writes ordinals, in
+// stream order, behind operations ("everything up to this ordinal is finished"). Handles are reused by
+// the driver, so an entry stands for one life of one stream and is told apart by its index alone.
+#pragma once
+
+#include <cstdint>
+
+#include "wire/bytes.h"
+
+namespace cudadiag::wire::context {
+
+enum class State : std::uint32_t { free = 0, live = 1, destroyed = 2 };
+enum class Markers : std::uint32_t { off = 0, on = 1, refused = 2 };
+
+inline constexpr Field<std::uint32_t, 0> kState;
+inline constexpr Field<std::uint32_t, 4> kUid;     // CUPTI's contextUid: never reused in a process
+inline constexpr Field<std::uint64_t, 8> kHandle;  // CUcontext: reused after cudaDeviceReset
+inline constexpr Field<std::uint32_t, 16> kDevice;  // ordinal as the process counts them
+inline constexpr Field<std::uint32_t, 20> kMarkers;
+
+}  // namespace cudadiag::wire::context
+
+namespace cudadiag::wire::stream {
+
+enum class State : std::uint32_t { free = 0, live = 1, destroyed = 2 };
+enum Flag : std::uint32_t {
+  kLegacy = 1,     // the default stream that waits for all blocking streams
+  kPerThread = 2,  // a per-thread default stream: kThreadTid says whose
+};
+
+inline constexpr Field<std::uint32_t, 0> kState;
+inline constexpr Field<std::uint32_t, 4> kContext;         // index in `contexts`
+inline constexpr Field<std::uint64_t, 8> kHandle;          // CUstream as the program passes it
+inline constexpr Field<std::uint64_t, 16> kStreamId;       // cuStreamGetId, 0 where the driver has none
+inline constexpr Field<std::uint32_t, 24> kFlags;
+inline constexpr Field<std::uint32_t, 28> kThreadTid;
+inline constexpr Field<std::uint32_t, 32> kIssued;         // ordinal of the newest operation
+inline constexpr Field<std::uint32_t, 36> kHostCompleted;  // the host waited: everything up to here is finished
+inline constexpr Field<std::uint32_t, 40> kMarkerIssued;   // ordinal in the newest marker queued
+inline constexpr Field<std::uint32_t, 44> kInFlight;       // threads inside a call on this stream right now
+
+}  // namespace cudadiag::wire::stream
+
+namespace cudadiag::wire::marker {
+
+inline constexpr Field<std::uint32_t, 0> kCompleted;  // written by the GPU
+
+}  // namespace cudadiag::wire::marker
+
+namespace cudadiag::wire::frozen {
+
+inline constexpr Field<std::uint32_t, 0> kMarker;         // the stream's marker at the freeze
+inline constexpr Field<std::uint32_t, 4> kHostCompleted;  // its kHostCompleted at the freeze
+
+}  // namespace cudadiag::wire::frozen

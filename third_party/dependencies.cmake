@@ -1,0 +1,51 @@
+# Finds what cudadiag stands on; third_party/README.md says why each is here. Nothing is copied in or downloaded.
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json 3.10 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(ZLIB REQUIRED)
+
+if(CUDADIAG_STATIC)
+  set(Boost_USE_STATIC_LIBS ON)
+endif()
+find_package(Boost 1.74 REQUIRED COMPONENTS filesystem)  # Boost.Process needs it
+
+# elfutils: static where asked for; then it brings its own compression libraries along.
+find_path(LIBDW_INCLUDE_DIR elfutils/libdw.h REQUIRED)
+add_library(cudadiag_libdw INTERFACE)
+target_include_directories(cudadiag_libdw SYSTEM INTERFACE ${LIBDW_INCLUDE_DIR})
+if(CUDADIAG_STATIC)
+  foreach(name dw elf lzma bz2 z)
+    find_library(STATIC_${name} lib${name}.a REQUIRED)
+    target_link_libraries(cudadiag_libdw INTERFACE ${STATIC_${name}})
+  endforeach()
+  target_link_libraries(cudadiag_libdw INTERFACE ${CMAKE_DL_LIBS})
+else()
+  pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw libelf)
+  target_link_libraries(cudadiag_libdw INTERFACE PkgConfig::LIBDW)
+endif()
+
+# libunwind goes into the recorder, always statically: the target may have another one.
+find_path(LIBUNWIND_INCLUDE_DIR libunwind.h REQUIRED)
+find_library(LIBUNWIND_GENERIC libunwind-${CMAKE_SYSTEM_PROCESSOR}.a REQUIRED)
+find_library(LIBUNWIND_CORE libunwind.a REQUIRED)
+find_library(LIBUNWIND_LZMA liblzma.a REQUIRED)
+
+# CUDA: headers only. libcuda and libcupti are opened at run time.
+find_path(CUDA_INCLUDE_DIR cuda.h
+  HINTS ${CUDADIAG_CUDA_INCLUDE} $ENV{CUDA_HOME}/include /usr/local/cuda/include REQUIRED)
+find_path(CUPTI_INCLUDE_DIR cupti.h
+  HINTS ${CUDADIAG_CUDA_INCLUDE} ${CUDA_INCLUDE_DIR} $ENV{CUDA_HOME}/extras/CUPTI/include
+        /usr/local/cuda/extras/CUPTI/include REQUIRED)
+add_library(cudadiag_cuda_headers INTERFACE)
+target_include_directories(cudadiag_cuda_headers SYSTEM INTERFACE ${CUDA_INCLUDE_DIR} ${CUPTI_INCLUDE_DIR})
+
+if(CUDADIAG_TESTS)
+  find_package(doctest REQUIRED)
+  include(doctest)
+endif()
+if(CUDADIAG_BENCHMARKS)
+  find_package(benchmark REQUIRED)
+endif()
