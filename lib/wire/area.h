@@ -61,11 +61,15 @@ struct RegionRange {
 
 // Where this version of the recorder puts its regions.
 constexpr std::array<RegionRange, kRegions> layout() {
-  const std::array<std::uint64_t, kRegions - 1> sizes = {
-      kThreads * kThreadSize, kContexts * kContextSize, kStreams * kStreamSize,
-      kStreams * kMarkerSize, kStreams * kFrozenSize,   kErrors * kErrorSize,
-      kSites * kSiteSize,     kStreams * kHeldPerStream * kOperationSize,
-      kThreads * kRingRecords * kOperationSize};
+  const std::array<std::uint64_t, kRegions - 1> sizes = {kThreads * kThreadSize,
+                                                         kContexts * kContextSize,
+                                                         kStreams * kStreamSize,
+                                                         kStreams * kMarkerSize,
+                                                         kStreams * kFrozenSize,
+                                                         kErrors * kErrorSize,
+                                                         kSites * kSiteSize,
+                                                         kStreams * kHeldPerStream * kOperationSize,
+                                                         kThreads * kRingRecords * kOperationSize};
   std::array<RegionRange, kRegions> ranges{};
   std::uint64_t at = kHeaderSize;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -77,11 +81,11 @@ constexpr std::array<RegionRange, kRegions> layout() {
 }
 
 enum class State : std::uint32_t {
-  empty = 0,      // claimed, not yet written
+  empty = 0,  // claimed, not yet written
   recording = 1,
-  frozen = 2,     // a sticky error: the picture is complete, nothing is recorded any more
-  finished = 3,   // the process reached its exit handlers without a sticky error
-  disabled = 4,   // the recorder stepped aside; a note says why
+  frozen = 2,    // a sticky error: the picture is complete, nothing is recorded any more
+  finished = 3,  // the process reached its exit handlers without a sticky error
+  disabled = 4,  // the recorder stepped aside; a note says why
 };
 
 inline constexpr Field<std::uint64_t, 0> kMagic;

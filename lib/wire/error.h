@@ -12,19 +12,19 @@ namespace cudadiag::wire::error {
 enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
 
 enum Flag : std::uint8_t {
-  kLookedAt = 1,    // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
-  kSticky = 2,      // the context is lost
-  kAtExit = 4,      // found by the recorder's own look at process exit; no call of the program reported it
-  kInCapture = 8,   // a capture was going on in the process
-  kLaunch = 16,     // the failed call is a launch: dimensions below
-  kThenWorked = 32, // the same thread issued an operation successfully afterwards
+  kLookedAt = 1,     // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
+  kSticky = 2,       // the context is lost
+  kAtExit = 4,       // found by the recorder's own look at process exit; no call of the program reported it
+  kInCapture = 8,    // a capture was going on in the process
+  kLaunch = 16,      // the failed call is a launch: dimensions below
+  kThenWorked = 32,  // the same thread issued an operation successfully afterwards
 };
 
-inline constexpr Field<std::uint64_t, 0> kSerial;      // 1-based count in the process; stored last, release
-inline constexpr Field<std::uint64_t, 8> kTicks;       // at EXIT
-inline constexpr Field<std::uint32_t, 16> kCode;       // CUresult, or cudaError_t if kDomain is runtime
+inline constexpr Field<std::uint64_t, 0> kSerial;  // 1-based count in the process; stored last, release
+inline constexpr Field<std::uint64_t, 8> kTicks;   // at EXIT
+inline constexpr Field<std::uint32_t, 16> kCode;   // CUresult, or cudaError_t if kDomain is runtime
 inline constexpr Field<std::uint32_t, 20> kTid;
-inline constexpr Field<std::uint8_t, 24> kDomain;      // Domain of the innermost failed call
+inline constexpr Field<std::uint8_t, 24> kDomain;  // Domain of the innermost failed call
 inline constexpr Field<std::uint8_t, 25> kFlags;
 inline constexpr Field<std::uint16_t, 26> kCallId;     // CUPTI callback id in kDomain
 inline constexpr Field<std::uint32_t, 28> kCallName;   // intern id of a string: "cuMemcpyDtoH_v2"

@@ -24,16 +24,16 @@ namespace cudadiag::wire::operation {
 enum class Kind : std::uint8_t {
   none = 0,
   kernel = 1,
-  graph = 2,         // cuGraphLaunch: kArgument is the CUgraphExec
-  copy = 3,          // kArgument is the number of bytes where the call says it, else 0
-  memset = 4,        // kArgument is the number of bytes
+  graph = 2,   // cuGraphLaunch: kArgument is the CUgraphExec
+  copy = 3,    // kArgument is the number of bytes where the call says it, else 0
+  memset = 4,  // kArgument is the number of bytes
   prefetch = 5,
   host_function = 6,
-  event_record = 7,  // kArgument is the CUevent
-  event_wait = 8,    // the stream waits for the CUevent in kArgument
-  event_sync = 9,    // the host saw the CUevent in kArgument complete (cuEventSynchronize, cuEventQuery)
-  allocation = 10,   // stream-ordered allocation or free; kArgument is the pointer
-  memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp
+  event_record = 7,       // kArgument is the CUevent
+  event_wait = 8,         // the stream waits for the CUevent in kArgument
+  event_sync = 9,         // the host saw the CUevent in kArgument complete (cuEventSynchronize, cuEventQuery)
+  allocation = 10,        // stream-ordered allocation or free; kArgument is the pointer
+  memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp: kArgument is the address
 };
 
 // Whether the GPU takes the operation in stream order, so that it has an ordinal and can be the one that failed.
@@ -45,11 +45,13 @@ constexpr bool can_fault(Kind kind) {
 }
 
 enum Flag : std::uint8_t {
-  kReturned = 1,    // EXIT was seen; kResult holds
-  kCaptured = 2,    // issued into a capture: it became a graph node and has no ordinal
-  kContended = 4,   // another thread was inside a call on the same stream: its ordinal may be off by the overlap
-  kBlocking = 8,    // the call returned only after the operation had finished
-  kSaturated = 16,  // a dimension did not fit its field: `errors` has it in full if the call failed
+  kReturned = 1,       // EXIT was seen; kResult holds
+  kCaptured = 2,       // issued into a capture: it became a graph node and has no ordinal
+  kContended = 4,      // another thread was inside a call on the same stream: its ordinal may be off by the overlap
+  kBlocking = 8,       // the call returned only after the operation had finished
+  kSaturated = 16,     // a dimension did not fit its field: `errors` has it in full if the call failed
+  kMarked = 32,        // a marker was queued directly behind it
+  kMarkedBefore = 64,  // a marker was queued directly before it: it covers all earlier operations of the stream
 };
 
 inline constexpr std::uint32_t kNoStream = 0xffffffff;

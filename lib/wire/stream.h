@@ -15,8 +15,8 @@ enum class State : std::uint32_t { free = 0, live = 1, destroyed = 2 };
 enum class Markers : std::uint32_t { off = 0, on = 1, refused = 2 };
 
 inline constexpr Field<std::uint32_t, 0> kState;
-inline constexpr Field<std::uint32_t, 4> kUid;     // CUPTI's contextUid: never reused in a process
-inline constexpr Field<std::uint64_t, 8> kHandle;  // CUcontext: reused after cudaDeviceReset
+inline constexpr Field<std::uint32_t, 4> kUid;      // CUPTI's contextUid: never reused in a process
+inline constexpr Field<std::uint64_t, 8> kHandle;   // CUcontext: reused after cudaDeviceReset
 inline constexpr Field<std::uint32_t, 16> kDevice;  // ordinal as the process counts them
 inline constexpr Field<std::uint32_t, 20> kMarkers;
 
@@ -31,9 +31,9 @@ enum Flag : std::uint32_t {
 };
 
 inline constexpr Field<std::uint32_t, 0> kState;
-inline constexpr Field<std::uint32_t, 4> kContext;         // index in `contexts`
-inline constexpr Field<std::uint64_t, 8> kHandle;          // CUstream as the program passes it
-inline constexpr Field<std::uint64_t, 16> kStreamId;       // cuStreamGetId, 0 where the driver has none
+inline constexpr Field<std::uint32_t, 4> kContext;    // index in `contexts`
+inline constexpr Field<std::uint64_t, 8> kHandle;     // CUstream as the program passes it
+inline constexpr Field<std::uint64_t, 16> kStreamId;  // cuStreamGetId, 0 where the driver has none
 inline constexpr Field<std::uint32_t, 24> kFlags;
 inline constexpr Field<std::uint32_t, 28> kThreadTid;
 inline constexpr Field<std::uint32_t, 32> kIssued;         // ordinal of the newest operation

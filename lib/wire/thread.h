@@ -11,13 +11,13 @@ namespace cudadiag::wire::thread {
 enum class State : std::uint32_t { free = 0, live = 1, ended = 2 };
 
 inline constexpr Field<std::uint32_t, 0> kState;
-inline constexpr Field<std::uint32_t, 4> kTid;         // gettid()
-inline constexpr Field<std::uint64_t, 8> kPublished;   // serial of the newest record; release
+inline constexpr Field<std::uint32_t, 4> kTid;        // gettid()
+inline constexpr Field<std::uint64_t, 8> kPublished;  // serial of the newest record; release
 // The call that the thread is inside, for a look at a live or killed process; all zero outside of calls.
 inline constexpr Field<std::uint32_t, 16> kCallDomain;  // error.h's Domain
 inline constexpr Field<std::uint32_t, 20> kCallId;      // CUPTI callback id
 inline constexpr Field<std::uint64_t, 24> kCallTicks;
-inline constexpr std::size_t kNameOffset = 32;          // 16 bytes, as in /proc/PID/task/TID/comm
+inline constexpr std::size_t kNameOffset = 32;  // 16 bytes, as in /proc/PID/task/TID/comm
 inline constexpr std::size_t kNameSize = 16;
 
 }  // namespace cudadiag::wire::thread
