@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Who may include whom: checks every include under lib/, cmd/ and the links in their CMakeLists.txt.
+
+Usage: includes.py SOURCE_FOLDER. Prints what is wrong, one line each, and exits 1 if anything is.
+"""
+import pathlib
+import re
+import sys
+
+# A room may include itself and these.
+MAY_INCLUDE = {
+    "wire": set(),
+    "record": {"wire"},
+    "session": {"wire"},
+    "launch": {"session", "wire"},
+    "gpucore": set(),
+    "symbolize": {"session", "gpucore", "wire"},
+    "analyse": {"session", "wire"},
+    "report": {"analyse", "symbolize", "session", "wire"},
+}
+
+THIRD_PARTY = re.compile(
+    r"(CLI|nlohmann|boost|doctest|elfutils|fmt|benchmark)/|(libelf|gelf|dwarf|libunwind|zlib|lzma|Python)\.h")
+CUDA = re.compile(r"(cuda|cupti|driver_types|generated_cuda).*\.h$")
+STANDARD = re.compile(r"[a-z_0-9]+$")  # <vector>: no suffix, no folder
+LIBC = re.compile(
+    r"(sys|linux|asm|arpa|netinet)/[a-z_0-9]+\.h$|"
+    r"(dlfcn|elf|errno|fcntl|link|poll|pthread|sched|signal|stdlib|string|time|ucontext|unistd|cpuid|x86intrin|immintrin)"
+    r"\.h$")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def complaints_about(room, file, text):
+    for bracket, name in INCLUDE.findall(text):
+        if bracket == '"':
+            yield from complaints_about_own(room, name)
+        else:
+            yield from complaints_about_foreign(room, file, name)
+
+
+def complaints_about_own(room, name):
+    other = name.split("/")[0]
+    if other == "cmd":
+        yield f'includes "{name}": nothing includes cmd'
+    elif other not in MAY_INCLUDE or "/" not in name:
+        yield f'includes "{name}": a path that starts with a room is wanted'
+    elif other == "record" and room != "record":
+        yield f'includes "{name}": nothing outside uses the recorder'
+    elif room in MAY_INCLUDE and other != room and other not in MAY_INCLUDE[room]:
+        yield f'includes "{name}": {room} may include {", ".join(sorted(MAY_INCLUDE[room])) or "no other room"}'
+
+
+def complaints_about_foreign(room, file, name):
+    if room == "wire" and not STANDARD.match(name):
+        yield f"includes <{name}>: wire knows the standard library alone"
+    elif room == "record" and not any(kind.match(name) for kind in (STANDARD, LIBC, CUDA)) and name != "libunwind.h":
+        yield f"includes <{name}>: the recorder knows the standard library, libc, CUDA headers and libunwind"
+    elif room not in ("record", "cmd") and file.suffix == ".h" and THIRD_PARTY.match(name):
+        yield f"includes <{name}>: third-party headers stay out of lib headers"
+
+
+def links_to_recorder(text):
+    for target in re.findall(r"target_link_libraries\(\s*(\S+)[^)]*\bcudadiag_record\b", text):
+        if target != "cudadiag_record":
+            yield f"{target} links the recorder: it is only ever opened by the driver"
+
+
+def check(source):
+    for top in ("lib", "cmd"):
+        for file in sorted((source / top).rglob("*")):
+            room = file.relative_to(source / top).parts[0] if top == "lib" else "cmd"
+            if file.suffix in (".h", ".cc", ".S"):
+                found = complaints_about(room, file, file.read_text())
+            elif file.name == "CMakeLists.txt":
+                found = links_to_recorder(file.read_text())
+            else:
+                continue
+            for complaint in found:
+                yield f"{file.relative_to(source)}: {complaint}"
+
+
+def main():
+    wrong = list(check(pathlib.Path(sys.argv[1])))
+    print("\n".join(wrong) if wrong else "every include is allowed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

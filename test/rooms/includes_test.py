@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""Plants each violation in a tree of its own and sees that includes.py names it."""
+import pathlib
+import tempfile
+import unittest
+
+import includes
+
+
+class Includes(unittest.TestCase):
+    def complaints(self, name, text):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / name
+            file.parent.mkdir(parents=True)
+            file.write_text(text)
+            return list(includes.check(pathlib.Path(folder)))
+
+    def assert_refused(self, name, text, because):
+        found = self.complaints(name, text)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(because, found[0])
+
+    def test_allowed(self):
+        self.assertEqual(self.complaints("lib/report/text.h", '#include <string>\n#include "analyse/analysis.h"\n'), [])
+        self.assertEqual(self.complaints("lib/record/a.cc", "#include <cupti.h>\n#include <sys/mman.h>\n"), [])
+        self.assertEqual(self.complaints("lib/report/json.cc", "#include <nlohmann/json.hpp>\n"), [])
+
+    def test_rooms(self):
+        self.assert_refused("lib/session/a.cc", '#include "analyse/analysis.h"\n', "session may include wire")
+        self.assert_refused("lib/wire/a.h", '#include "session/session.h"\n', "wire may include no other room")
+        self.assert_refused("lib/launch/a.cc", '#include "cmd/cudadiag/run.h"\n', "nothing includes cmd")
+        self.assert_refused("cmd/cudadiag/a.cc", '#include "record/rings.h"\n', "nothing outside uses the recorder")
+        self.assert_refused("lib/report/a.cc", '#include "text.h"\n', "starts with a room")
+
+    def test_foreign(self):
+        self.assert_refused("lib/wire/a.h", "#include <unistd.h>\n", "standard library alone")
+        self.assert_refused("lib/record/a.cc", "#include <fmt/format.h>\n", "the recorder knows")
+        self.assert_refused("lib/report/a.h", "#include <nlohmann/json.hpp>\n", "stay out of lib headers")
+
+    def test_links(self):
+        self.assert_refused("cmd/cudadiag/CMakeLists.txt",
+                            "target_link_libraries(cudadiag PRIVATE\n  cudadiag_record)\n", "links the recorder")
+
+
+if __name__ == "__main__":
+    unittest.main()
