@@ -28,7 +28,8 @@ struct Failure {
   bool runtime_code = false;
   const session::Process* process = nullptr;
   const session::Error* reported = nullptr;  // the call that returned it; null when its record was lost
-  // Asynchronous failures: most likely first; one if bracketed or proven. Synchronous ones: empty, the failed call is `reported`.
+  // Asynchronous failures: most likely first; one if bracketed or proven. Synchronous ones: empty, the failed call is
+  // `reported`.
   std::vector<Candidate> candidates;
   Grade grade = Grade::suspected;
   std::string because;  // one sentence
@@ -41,8 +42,9 @@ struct Note {
 
 struct Analysis {
   Verdict verdict = Verdict::no_cuda_failure;
-  std::vector<Failure> failures;  // earliest first
-  std::vector<Note> notes;
+  // Earliest first; behind them the `suspected` ones, also by time: a guess never leads where something was measured.
+  std::vector<Failure> failures;
+  std::vector<Note> notes;  // of the launcher and the recorders too
 };
 
 Analysis analyse(const session::Session& session);

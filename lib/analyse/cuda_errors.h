@@ -1,6 +1,6 @@
 // CUDA's error codes: names, one sentence of meaning, and what the design knows of each.
-// CUresult and cudaError_t share their numbers from 1 on except where `runtime` differs (source: cuda.h and
-// driver_types.h of CUDA 13.0); codes that only one of the two has leave the other's name empty.
+// CUresult and cudaError_t share their numbers (source: cuda.h and driver_types.h of CUDA 13.0); a code that only
+// one of the two has leaves the other's name empty.
 #pragma once
 
 #include <cstdint>
@@ -18,5 +18,8 @@ struct CudaError {
 
 // A code that is not in the table gives an entry with the code and "unknown" texts.
 CudaError cuda_error(std::uint32_t code);
+
+// Whether the code means that the context is lost and every later call in it will fail likewise.
+bool is_sticky(std::uint32_t code);
 
 }  // namespace cudadiag::analyse

@@ -1,0 +1,98 @@
+#include "analyse/analysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include "analyse/degraded.h"
+#include "analyse/failed_calls.h"
+#include "analyse/first_failure.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Process;
+using session::ProcessRecord;
+using session::Session;
+
+// Nanoseconds since the epoch, so that processes of one host compare.
+std::uint64_t time_of(const Failure& failure) {
+  const ProcessRecord& record = failure.process->record;
+  std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
+  ticks = std::max(ticks, record.clock_start);
+  return record.start_realtime + static_cast<std::uint64_t>(record.seconds(ticks) * 1e9);
+}
+
+// The error of a process that froze was measured, even where no operation could be tied to it.
+bool is_guess(const Failure& failure) { return failure.kind != Kind::async_error && failure.grade == Grade::suspected; }
+
+void put_in_order(std::vector<Failure>& failures) {
+  const auto rank = [](const Failure& failure) { return std::tuple(is_guess(failure), time_of(failure)); };
+  std::stable_sort(failures.begin(), failures.end(),
+                   [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
+}
+
+// A process that was ended from outside with work under way may have failed or hung: nobody had asked yet.
+std::optional<Note> killed_at_work(const Process& process) {
+  if (process.record.state != wire::area::State::recording || !process.end) return std::nullopt;
+  const Ending end = ending(*process.end);
+  const std::uint64_t unfinished = end.killed() ? unfinished_operations(process.record) : 0;
+  if (unfinished == 0) return std::nullopt;
+  return Note{"killed-at-work",
+              fmt::format("process {} was ended by {} with {} operation{} not known to have finished; whether one of "
+                          "them had failed, no call had asked",
+                          process.pid, end.text, unfinished, unfinished == 1 ? "" : "s")};
+}
+
+std::optional<Note> unrelated_end(const Session& session) {
+  Ending end;
+  if (!session.manifest.passes.empty()) end = ending(session.manifest.passes.front().end);
+  for (const Process& process : session.processes) {
+    if (!end.bad && process.end) end = ending(*process.end);
+  }
+  if (!end.bad) return std::nullopt;
+  return Note{"unrelated-end", fmt::format("the target ended with {} and no CUDA call had failed", end.text)};
+}
+
+bool recorder_gave_up(const Session& session) {
+  return std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
+    return process.record.state == wire::area::State::disabled && ending_of(session, process).bad;
+  });
+}
+
+void look_at(const Session& session, const Process& process, Analysis& analysis) {
+  if (auto failure = first_failure(process)) analysis.failures.push_back(std::move(*failure));
+  CallFindings calls = failed_calls(process, ending_of(session, process));
+  std::move(calls.failures.begin(), calls.failures.end(), std::back_inserter(analysis.failures));
+  std::move(calls.notes.begin(), calls.notes.end(), std::back_inserter(analysis.notes));
+  auto degraded = degraded_notes(process, session.processes.size() > 1);
+  std::move(degraded.begin(), degraded.end(), std::back_inserter(analysis.notes));
+}
+
+}  // namespace
+
+Analysis analyse(const Session& session) {
+  Analysis analysis;
+  for (const std::string& note : session.manifest.notes) analysis.notes.push_back({"launcher", note});
+  for (const Process& process : session.processes) look_at(session, process, analysis);
+  put_in_order(analysis.failures);
+  if (!analysis.failures.empty()) {
+    analysis.verdict = Verdict::cuda_failure;
+    return analysis;
+  }
+  for (const Process& process : session.processes) {
+    if (auto note = killed_at_work(process)) {
+      analysis.verdict = Verdict::inconclusive;
+      analysis.notes.push_back(std::move(*note));
+    }
+  }
+  if (recorder_gave_up(session)) analysis.verdict = Verdict::inconclusive;
+  if (analysis.verdict == Verdict::no_cuda_failure) {
+    if (auto note = unrelated_end(session)) analysis.notes.push_back(std::move(*note));
+  }
+  return analysis;
+}
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,56 @@
+#include "analyse/benign_calls.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace cudadiag::analyse {
+namespace {
+
+struct Probe {
+  std::string_view call;  // prefix, so that all versions of an entry point are meant
+  std::uint32_t code;
+};
+
+constexpr Probe kProbes[] = {
+    {"", 4},
+    {"", 5},
+    {"", 6},
+    {"", 7},
+    {"", 8},  // teardown; profiler switches
+    {"", 600},
+    {"", 704},
+    {"", 708},
+    {"", 709},                     // not ready; already enabled; teardown
+    {"cuPointerGetAttribute", 1},  // is this a device pointer?
+    {"cudaPointerGetAttributes", 1},
+    {"cuCtxGetDevice", 201},  // is there a context yet?
+    {"cuCtxGetFlags", 201},
+    {"cuCtxGetApiVersion", 201},
+    {"cuGetProcAddress", 500},  // does the driver or module have this symbol?
+    {"cudaGetDriverEntryPoint", 500},
+    {"cuModuleGet", 500},
+    {"cuLibraryGet", 500},
+    {"cuGraphExecUpdate", 910},  // can it be updated, or must it be made anew?
+    {"cudaGraphExecUpdate", 910},
+};
+
+constexpr std::uint32_t kNoDevice[] = {3, 34, 35, 100, 803, 804, 999};
+constexpr std::string_view kStarts[] = {"cuInit", "cudaGetDeviceCount", "cuDeviceGetCount", "cudaSetDevice",
+                                        "cudaFree"};
+
+}  // namespace
+
+bool is_benign(const session::Error& error) {
+  return std::any_of(std::begin(kProbes), std::end(kProbes), [&](const Probe& probe) {
+    return error.code == probe.code && (error.call.starts_with(probe.call) || error.outer.starts_with(probe.call));
+  });
+}
+
+bool found_no_device(const session::Error& error) {
+  const bool code = std::find(std::begin(kNoDevice), std::end(kNoDevice), error.code) != std::end(kNoDevice);
+  return code && std::any_of(std::begin(kStarts), std::end(kStarts), [&](std::string_view start) {
+           return error.call.starts_with(start) || error.outer.starts_with(start);
+         });
+}
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,13 @@
+// Failed calls that mean nothing: probes, and questions whose answer is an error code.
+#pragma once
+
+#include "session/process_record.h"
+
+namespace cudadiag::analyse {
+
+bool is_benign(const session::Error& error);
+
+// CUDA could not start at all: no driver, no GPU, or none for this process. Programs ask this to choose a CPU path.
+bool found_no_device(const session::Error& error);
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,67 @@
+#include "analyse/candidate_window.h"
+
+#include <algorithm>
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Operation;
+using Operations = std::vector<const Operation*>;
+
+std::size_t first_after(const Operations& operations, std::uint32_t ordinal) {
+  const auto found =
+      std::upper_bound(operations.begin(), operations.end(), ordinal,
+                       [](std::uint32_t wanted, const Operation* operation) { return wanted < operation->ordinal; });
+  return static_cast<std::size_t>(found - operations.begin());
+}
+
+// The ordinal that the first unwritten marker covers; 0 if none is known to have been queued.
+std::uint32_t first_unwritten_marker(const StreamHistory& history, std::size_t begin) {
+  const std::uint32_t newest = history.stream->marker_issued > history.completed ? history.stream->marker_issued : 0;
+  for (std::size_t i = begin; i < history.operations.size(); ++i) {
+    const Operation& operation = *history.operations[i];
+    if (newest != 0 && operation.ordinal > newest) break;
+    // A marker directly before the first unfinished operation covers finished ones only: it bounds nothing.
+    const bool covers_unfinished = operation.ordinal > history.completed + 1;
+    if (operation.flags & wire::operation::kMarkedBefore && covers_unfinished) return operation.ordinal - 1;
+    if (operation.flags & wire::operation::kMarked) return operation.ordinal;
+  }
+  return newest;
+}
+
+bool contended_neighbours(const Operation& a, const Operation& b) {
+  return (a.flags & b.flags & wire::operation::kContended) && b.ordinal - a.ordinal <= 1;
+}
+
+// Threads that issue on one stream at the same time may have reached it in another order than their ordinals say.
+void widen_by_contention(const Operations& operations, Window& window) {
+  if (window.begin == window.end) return;
+  while (window.begin > 0 && contended_neighbours(*operations[window.begin - 1], *operations[window.begin])) {
+    --window.begin;
+  }
+  while (window.end < operations.size() && contended_neighbours(*operations[window.end - 1], *operations[window.end])) {
+    ++window.end;
+  }
+}
+
+}  // namespace
+
+Window candidate_window(const StreamHistory& history) {
+  Window window;
+  window.begin = first_after(history.operations, history.completed);
+  const std::uint32_t marker = first_unwritten_marker(history, window.begin);
+  window.bounded = marker != 0;
+  window.end = window.bounded ? first_after(history.operations, marker) : history.operations.size();
+
+  const std::uint32_t last = window.bounded ? marker : history.stream->issued;
+  const auto expected = last > history.completed ? last - history.completed : 0;
+  const auto present = static_cast<std::uint32_t>(window.end - window.begin);
+  window.missing = expected > present ? expected - present : 0;
+
+  widen_by_contention(history.operations, window);
+  window.bound =
+      window.bounded && window.end > 0 ? std::max(marker, history.operations[window.end - 1]->ordinal) : marker;
+  return window;
+}
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,31 @@
+// Which part of a stream may have been running when the picture was taken.
+//
+// The GPU takes a stream's operations in order, and a marker says "everything up to here has finished". Between the
+// last marker that was written and the first one that was not, any operation may be the one that stopped the stream:
+//
+//    ordinal   1   2   3   4   5   6   7   8
+//    marker        w               q           w: written, q: queued and not written
+//    window            [-----------]
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "analyse/stream_history.h"
+
+namespace cudadiag::analyse {
+
+struct Window {
+  std::size_t begin = 0, end = 0;  // half-open range in StreamHistory::operations
+  bool bounded = false;            // a marker that was queued and not written ends it
+  std::uint32_t bound = 0;         // if bounded: something up to this ordinal had not finished
+  std::uint32_t missing = 0;       // operations in it whose records are lost
+
+  std::span<const session::Operation* const> of(const StreamHistory& history) const {
+    return std::span(history.operations).subspan(begin, end - begin);
+  }
+};
+
+Window candidate_window(const StreamHistory& history);
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,66 @@
+#include "analyse/degraded.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyse/stream_history.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::ProcessRecord;
+
+void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
+  const auto add = [&](std::uint64_t count, const char* code, const char* text) {
+    if (count > 0) notes.push_back({code, fmt::format("{} {}", count, text)});
+  };
+  add(record.dropped_operations, "operations-dropped", "operations could not be recorded");
+  add(record.dropped_sites, "sites-dropped", "operations were issued at places for which there was no room");
+  add(record.dropped_interns, "interns-dropped", "names or stacks found no room");
+  add(record.dropped_streams, "streams-dropped", "streams found no room, and their operations have no order");
+  add(record.dropped_held, "held-dropped", "unfinished operations were overwritten by later ones");
+  add(record.failed_markers, "markers-failed", "completion markers were refused by the driver");
+  add(record.damaged, "area-damaged", "pieces of the record made no sense and were left out");
+  const std::uint64_t kept = record.errors.size();
+  add(record.error_count > kept ? record.error_count - kept : 0, "errors-dropped", "failed calls were not kept");
+}
+
+void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
+  const auto unmarked = std::count_if(record.contexts.begin(), record.contexts.end(), [](const auto& context) {
+    return context.state != wire::context::State::free && context.markers != wire::context::Markers::on;
+  });
+  if (unmarked > 0) {
+    notes.push_back({"markers-off", fmt::format("{} of the process's contexts had no completion markers", unmarked)});
+  }
+  const auto mps = record.properties.find("mps");
+  if (mps != record.properties.end() && mps->second == "1") {
+    notes.push_back({"mps", "the GPU is shared under MPS, where another process's fault can end this one"});
+  }
+  if (record.state == wire::area::State::disabled) {
+    notes.push_back({"recorder-disabled", "the recorder stepped aside before the process ended"});
+  }
+}
+
+}  // namespace
+
+std::vector<Note> degraded_notes(const session::Process& process, bool several) {
+  std::vector<Note> notes;
+  for (const auto& note : process.record.notes) notes.push_back({note.code, note.text});
+  add_counts(process.record, notes);
+  add_states(process.record, notes);
+  if (several) {
+    for (auto& note : notes) note.text = fmt::format("process {}: {}", process.pid, note.text);
+  }
+  return notes;
+}
+
+std::uint64_t unfinished_operations(const ProcessRecord& record) {
+  std::uint64_t unfinished = 0;
+  for (const auto& history : stream_histories(record, EventLog(record))) {
+    if (history.stream->issued > history.completed) unfinished += history.stream->issued - history.completed;
+  }
+  return unfinished;
+}
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,16 @@
+// What the record lacks and why, as notes with codes that machines may rely on.
+#pragma once
+
+#include <vector>
+
+#include "analyse/analysis.h"
+
+namespace cudadiag::analyse {
+
+// Prefixed with the process where the session has several.
+std::vector<Note> degraded_notes(const session::Process& process, bool several);
+
+// Operations that no marker or wait had shown to be finished.
+std::uint64_t unfinished_operations(const session::ProcessRecord& record);
+
+}  // namespace cudadiag::analyse

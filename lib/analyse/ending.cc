@@ -1,0 +1,37 @@
+#include "analyse/ending.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace cudadiag::analyse {
+
+bool Ending::killed() const {
+  constexpr int kFromOutside[] = {SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2};
+  return std::find(std::begin(kFromOutside), std::end(kFromOutside), signal) != std::end(kFromOutside);
+}
+
+Ending ending(const session::ProcessEnd& end) {
+  Ending result;
+  if (end.signal) {
+    result.known = result.bad = true;
+    result.signal = *end.signal;
+    result.text = fmt::format("signal {}", *end.signal);
+  } else if (end.code) {
+    result.known = true;
+    result.bad = *end.code != 0;
+    result.text = fmt::format("status {}", *end.code);
+  }
+  return result;
+}
+
+Ending ending_of(const session::Session& session, const session::Process& process) {
+  if (process.end) return ending(*process.end);
+  if (session.manifest.passes.empty()) return {};
+  Ending result = ending(session.manifest.passes.front().end);
+  result.of_process = false;
+  return result;
+}
+
+}  // namespace cudadiag::analyse

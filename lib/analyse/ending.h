@@ -1,0 +1,25 @@
+// How a process ended, as far as the launcher saw it.
+#pragma once
+
+#include <string>
+
+#include "session/session.h"
+
+namespace cudadiag::analyse {
+
+struct Ending {
+  bool known = false;
+  bool bad = false;        // a status other than 0, or a signal
+  bool of_process = true;  // false: only the end of the command that was started is known
+  int signal = 0;          // 0: none
+  std::string text;        // "status 1", "signal 9"
+
+  // Ended from outside rather than by a fault of its own.
+  bool killed() const;
+};
+
+Ending ending(const session::ProcessEnd& end);
+// The process's own end; where that is not known, that of the command.
+Ending ending_of(const session::Session& session, const session::Process& process);
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,17 @@
+// Calls that returned an error themselves and left the context usable. Whether the program handled it cannot be
+// seen from outside; what can is whether it asked for the last error, went on working, or ended badly.
+#pragma once
+
+#include "analyse/analysis.h"
+#include "analyse/ending.h"
+
+namespace cudadiag::analyse {
+
+struct CallFindings {
+  std::vector<Failure> failures;  // earliest first
+  std::vector<Note> notes;        // what was handled
+};
+
+CallFindings failed_calls(const session::Process& process, const Ending& end);
+
+}  // namespace cudadiag::analyse

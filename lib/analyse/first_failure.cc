@@ -1,0 +1,165 @@
+#include "analyse/first_failure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyse/record_horizon.h"
+#include "analyse/suspects.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::ProcessRecord;
+
+constexpr std::uint32_t kNoContext = 0xffffffff;
+
+struct Picture {
+  explicit Picture(const ProcessRecord& of) : record(of), events(of), histories(stream_histories(of, events)) {
+    for (const auto& history : histories) windows.push_back(candidate_window(history));
+  }
+  const ProcessRecord& record;
+  EventLog events;
+  std::vector<StreamHistory> histories;
+  std::vector<Window> windows;
+};
+
+const session::Error* reporting_call(const ProcessRecord& record) {
+  return session::by_id(record.errors, record.frozen_error);
+}
+
+// The context that was lost: a stream's own if the call named one, else the one that was current.
+std::uint32_t failing_context(const ProcessRecord& record, const session::Error* reported) {
+  if (reported == nullptr) return kNoContext;
+  if (reported->stream < record.streams.size()) return record.streams[reported->stream].context;
+  return reported->context;
+}
+
+bool destroyed(const ProcessRecord& record, std::uint32_t context) {
+  return context < record.contexts.size() && record.contexts[context].state == wire::context::State::destroyed;
+}
+
+struct Search {
+  std::vector<Suspect> suspects;
+  std::uint32_t missing = 0;   // records lost in the windows that were looked at
+  bool other_context = false;  // nothing was running in the context that reported the error
+  std::size_t streams = 0;     // with suspects
+};
+
+// `context` kNoContext: all that are alive.
+Search search(const Picture& picture, std::uint32_t context, std::uint32_t code) {
+  Search found;
+  for (std::size_t i = 0; i < picture.histories.size(); ++i) {
+    const std::uint32_t own = picture.histories[i].stream->context;
+    if (context == kNoContext ? destroyed(picture.record, own) : own != context) continue;
+    found.missing += picture.windows[i].missing;
+    const auto suspects = suspects_of(picture.histories[i], picture.windows[i], code);
+    found.suspects.insert(found.suspects.end(), suspects.begin(), suspects.end());
+  }
+  drop_refused(found.suspects);
+  drop_not_started(found.suspects, stream_starts(picture.histories, picture.windows, picture.events));
+  drop_kinds_that_cannot_raise(found.suspects, code);
+  order_by_likelihood(found.suspects);
+  std::vector<std::uint32_t> streams;
+  for (const auto& suspect : found.suspects) streams.push_back(suspect.history->index);
+  std::sort(streams.begin(), streams.end());
+  found.streams = static_cast<std::size_t>(std::unique(streams.begin(), streams.end()) - streams.begin());
+  return found;
+}
+
+// Why a single candidate is not the only possible one; empty if it is.
+std::string doubt(const ProcessRecord& record, const Search& found) {
+  const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
+  if (found.other_context) return "nothing was running in the context that reported the error";
+  if (found.missing > 0) return "the records of others that may have been running are lost";
+  if (record.dropped_operations > 0 || record.dropped_streams > 0) return "not every operation could be recorded";
+  if (context >= record.contexts.size() || record.contexts[context].markers != wire::context::Markers::on) {
+    return "the context had no completion markers";
+  }
+  const auto mps = record.properties.find("mps");
+  if (mps != record.properties.end() && mps->second == "1") {
+    return "under MPS the fault may be another process's";
+  }
+  return {};
+}
+
+std::string progress(const Suspect& suspect) {
+  const StreamHistory& history = *suspect.history;
+  const std::string name = stream_name(*history.stream);
+  if (history.completed == 0) return fmt::format("no operation of {} is known to have finished", name);
+  if (history.stream->marker == history.completed) {
+    return fmt::format("the marker of {} stands at {}", name, history.completed);
+  }
+  return fmt::format("the host saw operation {} of {} finish", history.completed, name);
+}
+
+std::string because_one(const Suspect& only, const std::string& doubt) {
+  if (only.call == Suspect::Call::refused) {
+    const std::string text = "the call itself returned the error, and all that was issued before it had finished";
+    return doubt.empty() ? text : text + ", but " + doubt;
+  }
+  const std::string where = fmt::format("{}, and operation {}", progress(only), only.operation->ordinal);
+  if (doubt.empty()) return where + " is the only one that may have been running";
+  return where + " is the only recorded one that may have been running, but " + doubt;
+}
+
+std::string because_several(const Search& found, const std::string& doubt) {
+  std::string text = fmt::format("{} operations", found.suspects.size());
+  if (found.streams > 1) text += fmt::format(" on {} streams", found.streams);
+  text += " may have been running, the likeliest first";
+  if (found.suspects.size() > kMaxCandidates) {
+    text += fmt::format("; {} more are not listed", found.suspects.size() - kMaxCandidates);
+  }
+  return doubt.empty() ? text : text + "; " + doubt;
+}
+
+std::string because_none(const Search& found) {
+  if (found.missing > 0) return "the records of the operations that may have been running are lost";
+  return "every recorded operation had finished before the error was seen";
+}
+
+void grade(Failure& failure, const ProcessRecord& record, const Search& found) {
+  const std::string doubtful = doubt(record, found);
+  if (found.suspects.empty()) {
+    failure.grade = Grade::suspected;
+    failure.because = because_none(found);
+  } else if (found.suspects.size() > 1) {
+    failure.grade = Grade::inferred;
+    failure.because = because_several(found, doubtful);
+  } else {
+    failure.grade = doubtful.empty() ? Grade::bracketed : Grade::inferred;
+    failure.because = because_one(found.suspects.front(), doubtful);
+  }
+  if (failure.reported != nullptr && failure.reported->flags & wire::error::kAtExit) {
+    failure.because += "; no call of the program asked for the error, it was found at process exit";
+  }
+}
+
+}  // namespace
+
+std::optional<Failure> first_failure(const session::Process& process) {
+  const ProcessRecord& record = process.record;
+  if (record.state != wire::area::State::frozen) return std::nullopt;
+  Failure failure;
+  failure.process = &process;
+  failure.reported = reporting_call(record);
+  failure.code = record.frozen_code;
+
+  const Picture picture(record);
+  const std::uint32_t context = failing_context(record, failure.reported);
+  Search found = search(picture, context, failure.code);
+  if (found.suspects.empty() && found.missing == 0 && context != kNoContext) {
+    found = search(picture, kNoContext, failure.code);
+    found.other_context = true;
+  }
+  grade(failure, record, found);
+
+  const IssueOrder order(record);
+  for (std::size_t i = 0; i < std::min(found.suspects.size(), kMaxCandidates); ++i) {
+    const Suspect& suspect = found.suspects[i];
+    failure.candidates.push_back({suspect.operation, reason(suspect), order.ordinal(*suspect.operation)});
+  }
+  return failure;
+}
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,15 @@
+// The operation behind a process's sticky error, from the picture that was frozen when the error was first seen.
+#pragma once
+
+#include <optional>
+
+#include "analyse/analysis.h"
+
+namespace cudadiag::analyse {
+
+inline constexpr std::size_t kMaxCandidates = 64;
+
+// Nothing if the process saw no sticky error. `process` must outlive the result.
+std::optional<Failure> first_failure(const session::Process& process);
+
+}  // namespace cudadiag::analyse

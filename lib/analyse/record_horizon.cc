@@ -1,0 +1,67 @@
+#include "analyse/record_horizon.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Operation;
+using session::ProcessRecord;
+
+// The newest records of one thread are consecutive down to the horizon. A ring that a later thread took over counts
+// from 1 again: there the ticks jump, and what the earlier thread wrote before is lost.
+std::uint64_t thread_complete_since(std::vector<const Operation*>& records, std::uint64_t published) {
+  constexpr auto kNothing = std::numeric_limits<std::uint64_t>::max();
+  if (records.empty()) return published == 0 ? 0 : kNothing;
+  std::sort(records.begin(), records.end(), [](const auto* a, const auto* b) { return a->serial > b->serial; });
+  if (records.front()->serial < published) return kNothing;
+  const Operation* oldest = records.front();
+  for (const Operation* next : records) {
+    if (next->serial == oldest->serial) continue;
+    if (next->serial + 1 != oldest->serial || next->ticks > oldest->ticks) return oldest->ticks;
+    oldest = next;
+  }
+  return oldest->serial == 1 ? 0 : oldest->ticks;
+}
+
+}  // namespace
+
+std::uint64_t complete_since(const ProcessRecord& record) {
+  std::vector<std::vector<const Operation*>> by_thread(record.threads.size());
+  for (const auto& operation : record.operations) {
+    if (operation.thread < by_thread.size()) by_thread[operation.thread].push_back(&operation);
+  }
+  std::uint64_t since = 0;
+  for (std::size_t i = 0; i < by_thread.size(); ++i) {
+    since = std::max(since, thread_complete_since(by_thread[i], record.threads[i].published));
+  }
+  return since;
+}
+
+IssueOrder::IssueOrder(const ProcessRecord& record) : complete_since_(complete_since(record)) {
+  for (const auto& operation : record.operations) {
+    if (wire::operation::has_ordinal(operation.kind)) ticks_.push_back(operation.ticks);
+  }
+  std::sort(ticks_.begin(), ticks_.end());
+  if (record.dropped_operations > 0) return;
+  if (complete_since_ == 0) {
+    countable_ = true;
+    return;
+  }
+  if (record.dropped_sites > 0 || record.dropped_interns > 0) return;
+  std::uint64_t issued = 0;
+  for (const auto& site : record.sites) {
+    if (wire::operation::has_ordinal(site.kind)) issued += site.operations;
+  }
+  countable_ = issued >= ticks_.size();
+  lost_ = countable_ ? issued - ticks_.size() : 0;
+}
+
+std::optional<std::uint64_t> IssueOrder::ordinal(const Operation& operation) const {
+  if (!countable_ || operation.ticks < complete_since_) return std::nullopt;
+  const auto after = std::upper_bound(ticks_.begin(), ticks_.end(), operation.ticks);
+  return lost_ + static_cast<std::uint64_t>(after - ticks_.begin());
+}
+
+}  // namespace cudadiag::analyse

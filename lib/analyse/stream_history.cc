@@ -1,0 +1,86 @@
+#include "analyse/stream_history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "analyse/record_horizon.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Operation;
+using session::ProcessRecord;
+using wire::operation::Kind;
+
+bool earlier(const Operation* a, const Operation* b) { return a->ticks < b->ticks; }
+
+bool in_stream_order(const Operation* a, const Operation* b) {
+  return a->ordinal != b->ordinal ? a->ordinal < b->ordinal : a->ticks < b->ticks;
+}
+
+// The host saw an event complete: the stream that recorded it had got at least that far.
+void apply_event_waits(const ProcessRecord& record, const EventLog& events, std::vector<StreamHistory>& histories) {
+  for (const auto& wait : record.operations) {
+    if (wait.kind != Kind::event_sync || !(wait.flags & wire::operation::kReturned) || wait.result != 0) continue;
+    const Operation* recorded = events.latest(wait.argument, wait.ticks);
+    if (recorded == nullptr || recorded->flags & wire::operation::kContended) continue;
+    auto& completed = histories[recorded->stream].completed;
+    completed = std::max(completed, recorded->ordinal);
+  }
+}
+
+}  // namespace
+
+EventLog::EventLog(const ProcessRecord& record) {
+  for (const auto& operation : record.operations) {
+    if (operation.kind != Kind::event_record || !was_queued(operation)) continue;
+    if (operation.ordinal == 0 || operation.stream >= record.streams.size()) continue;
+    records_[operation.argument].push_back(&operation);
+  }
+  for (auto& [event, records] : records_) std::sort(records.begin(), records.end(), earlier);
+  certain_since_ = record.dropped_operations > 0 ? std::numeric_limits<std::uint64_t>::max() : complete_since(record);
+}
+
+const Operation* EventLog::latest(std::uint64_t event, std::uint64_t ticks) const {
+  const auto found = records_.find(event);
+  if (found == records_.end()) return nullptr;
+  const auto& records = found->second;
+  const auto after = std::lower_bound(records.begin(), records.end(), ticks,
+                                      [](const Operation* record, std::uint64_t at) { return record->ticks < at; });
+  if (after == records.begin()) return nullptr;
+  const Operation* latest = *std::prev(after);
+  return latest->ticks >= certain_since_ ? latest : nullptr;
+}
+
+std::vector<StreamHistory> stream_histories(const ProcessRecord& record, const EventLog& events) {
+  std::vector<StreamHistory> histories(record.streams.size());
+  for (std::size_t i = 0; i < histories.size(); ++i) {
+    histories[i].index = static_cast<std::uint32_t>(i);
+    histories[i].stream = &record.streams[i];
+    histories[i].completed = record.streams[i].completed();
+  }
+  for (const auto& operation : record.operations) {
+    const bool placed = operation.ordinal != 0 && !(operation.flags & wire::operation::kCaptured);
+    if (placed && operation.stream < histories.size()) histories[operation.stream].operations.push_back(&operation);
+  }
+  for (auto& history : histories) std::sort(history.operations.begin(), history.operations.end(), in_stream_order);
+  apply_event_waits(record, events, histories);
+  return histories;
+}
+
+bool was_queued(const Operation& operation) {
+  if (operation.flags & wire::operation::kCaptured) return false;
+  return !(operation.flags & wire::operation::kReturned) || operation.result == 0;
+}
+
+std::string stream_name(const session::Stream& stream) {
+  if (stream.flags & wire::stream::kLegacy) return "the default stream";
+  if (stream.flags & wire::stream::kPerThread) {
+    return fmt::format("the default stream of thread {}", stream.thread_tid);
+  }
+  return fmt::format("stream {:#x}", stream.handle);
+}
+
+}  // namespace cudadiag::analyse

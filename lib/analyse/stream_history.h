@@ -1,0 +1,41 @@
+// What each stream of a process was given, in its order, and how far it is known to have got.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "session/process_record.h"
+
+namespace cudadiag::analyse {
+
+// Which record an event stood for at a given time. Answers only from records that cannot have been superseded by a
+// lost one.
+class EventLog {
+ public:
+  explicit EventLog(const session::ProcessRecord& record);
+  // The latest record of `event` issued before `ticks`; null if there is none, or if it is not certain.
+  const session::Operation* latest(std::uint64_t event, std::uint64_t ticks) const;
+
+ private:
+  std::unordered_map<std::uint64_t, std::vector<const session::Operation*>> records_;  // by ticks
+  std::uint64_t certain_since_ = 0;
+};
+
+struct StreamHistory {
+  std::uint32_t index = 0;  // in ProcessRecord::streams
+  const session::Stream* stream = nullptr;
+  std::vector<const session::Operation*> operations;  // those with an ordinal, in its order
+  std::uint32_t completed = 0;  // everything up to this ordinal has finished: markers, and waits of the host
+};
+
+// One per stream of the process, in its order.
+std::vector<StreamHistory> stream_histories(const session::ProcessRecord& record, const EventLog& events);
+
+// Whether the stream took the operation: not if it went into a graph, or if its call failed.
+bool was_queued(const session::Operation& operation);
+
+std::string stream_name(const session::Stream& stream);  // "the default stream", "stream 0x55d0c8"
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,123 @@
+#include "analyse/suspects.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "analyse/cuda_errors.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Operation;
+using wire::operation::Kind;
+
+bool runs_kernels(Kind kind) { return kind == Kind::kernel || kind == Kind::graph; }
+
+// Exceptions that only an instruction of a kernel can raise; copies and memsets end in 700, 719 or hardware errors.
+bool only_kernels_raise(std::uint32_t code) {
+  return code == 702 || code == 710 || (code >= 714 && code <= 718) || code == 721;
+}
+
+bool returned(const Operation& operation) { return operation.flags & wire::operation::kReturned; }
+
+bool returned_sticky(const Operation& operation, std::uint32_t code) {
+  return returned(operation) && operation.result != 0 && (operation.result == code || is_sticky(operation.result));
+}
+
+Suspect::Call how_it_ended(const Operation& operation, std::uint32_t code) {
+  if (!returned(operation)) return Suspect::Call::not_returned;
+  return returned_sticky(operation, code) ? Suspect::Call::refused : Suspect::Call::queued;
+}
+
+// Only a kernel that was waited for can have earned the error that its own call returned while others were running;
+// the driver checks a blocking copy's addresses before it queues it.
+bool waited_for_itself(const Operation& operation) {
+  return operation.flags & wire::operation::kBlocking && runs_kernels(operation.kind);
+}
+
+template <typename Predicate>
+void drop_unless_all(std::vector<Suspect>& suspects, Predicate excluded) {
+  if (std::all_of(suspects.begin(), suspects.end(), excluded)) return;
+  std::erase_if(suspects, excluded);
+}
+
+}  // namespace
+
+std::vector<Suspect> suspects_of(const StreamHistory& history, const Window& window, std::uint32_t code) {
+  std::vector<Suspect> suspects;
+  for (const Operation* operation : window.of(history)) {
+    if (!wire::operation::can_fault(operation->kind)) continue;
+    if (!was_queued(*operation) && !returned_sticky(*operation, code)) continue;
+    Suspect suspect;
+    suspect.operation = operation;
+    suspect.history = &history;
+    suspect.call = how_it_ended(*operation, code);
+    suspect.first = suspects.empty();
+    suspect.before = operation->ordinal > history.completed ? operation->ordinal - history.completed - 1 : 0;
+    suspects.push_back(suspect);
+  }
+  return suspects;
+}
+
+void drop_refused(std::vector<Suspect>& suspects) {
+  const auto refused = [](const Suspect& suspect) {
+    return suspect.call == Suspect::Call::refused && !waited_for_itself(*suspect.operation);
+  };
+  drop_unless_all(suspects, refused);
+  if (suspects.empty() || !refused(suspects.front())) return;
+  // Nothing else is left: the first call that returned the error returned its own, the later ones were refused.
+  const auto earliest = std::min_element(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) {
+    return a.operation->ticks < b.operation->ticks;
+  });
+  suspects = {*earliest};
+}
+
+void drop_not_started(std::vector<Suspect>& suspects, const std::vector<StreamStart>& starts) {
+  for (auto& suspect : suspects) {
+    suspect.start_unsure = suspect.operation->ordinal > starts[suspect.history->index].unsure_after;
+  }
+  drop_unless_all(suspects, [&](const Suspect& suspect) {
+    const bool contended = suspect.operation->flags & wire::operation::kContended;
+    return !contended && suspect.operation->ordinal > starts[suspect.history->index].blocked_after;
+  });
+}
+
+void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t code) {
+  if (!only_kernels_raise(code)) return;
+  drop_unless_all(suspects, [](const Suspect& suspect) { return !runs_kernels(suspect.operation->kind); });
+}
+
+void order_by_likelihood(std::vector<Suspect>& suspects) {
+  const auto rank = [](const Suspect& suspect) {
+    return std::tuple(suspect.call == Suspect::Call::not_returned, !runs_kernels(suspect.operation->kind),
+                      suspect.start_unsure, !suspect.first, suspect.operation->ticks);
+  };
+  std::stable_sort(suspects.begin(), suspects.end(),
+                   [&](const Suspect& a, const Suspect& b) { return rank(a) < rank(b); });
+}
+
+std::string reason(const Suspect& suspect) {
+  if (suspect.call == Suspect::Call::refused) {
+    return "its own call returned the error, and all that was issued before it had finished";
+  }
+  if (suspect.call == Suspect::Call::not_returned) {
+    return "its call had not returned when the error appeared: it may not have reached the GPU";
+  }
+  if (suspect.start_unsure) {
+    return "waits for an event of another stream, and can have run only if that had completed";
+  }
+  if (suspect.operation->flags & wire::operation::kContended) {
+    return "issued at the same time as others on its stream, so its place there is uncertain";
+  }
+  const std::uint32_t completed = suspect.history->completed;
+  if (suspect.before > 0) {
+    return fmt::format("follows {} operation{} of its stream that may have finished", suspect.before,
+                       suspect.before == 1 ? "" : "s");
+  }
+  if (completed == 0) return "the first operation of its stream";
+  return fmt::format("next after operation {}, the last of its stream known to have finished", completed);
+}
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,39 @@
+// Who may have raised a sticky error: collecting the operations that may have been running, dropping those that
+// cannot have been it, and putting the rest in order of likelihood.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyse/candidate_window.h"
+#include "analyse/event_waits.h"
+
+namespace cudadiag::analyse {
+
+struct Suspect {
+  // How its own call ended, as far as that speaks for or against it.
+  enum class Call { queued, not_returned, refused };
+
+  const session::Operation* operation = nullptr;
+  const StreamHistory* history = nullptr;
+  Call call = Call::queued;
+  bool first = false;         // of its stream's window
+  std::uint32_t before = 0;   // operations between it and the last finished one
+  bool start_unsure = false;  // waits for another stream that may not have got there
+};
+
+// What can have been running on one stream. Refused calls are among them.
+std::vector<Suspect> suspects_of(const StreamHistory& history, const Window& window, std::uint32_t code);
+
+// Each drops what it can exclude, unless that would leave nobody.
+void drop_refused(std::vector<Suspect>& suspects);
+void drop_not_started(std::vector<Suspect>& suspects, const std::vector<StreamStart>& starts);
+void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t code);
+
+void order_by_likelihood(std::vector<Suspect>& suspects);
+
+// "next after operation 2, the last of its stream known to have finished"
+std::string reason(const Suspect& suspect);
+
+}  // namespace cudadiag::analyse
