@@ -40,8 +40,8 @@ struct RawPythonFrame {
 };
 
 struct RawNativeFrame {
-  std::uint32_t module = 0;       // id in ProcessRecord::modules; 0: `address` is absolute
-  std::uint64_t address = 0;      // return address, relative to the module's load bias
+  std::uint32_t module = 0;   // id in ProcessRecord::modules; 0: `address` is absolute
+  std::uint64_t address = 0;  // return address, relative to the module's load bias
 };
 
 template <typename Frame>
@@ -134,9 +134,9 @@ struct ProcessRecord {
   std::uint32_t pid = 0, parent_pid = 0;
   std::uint64_t start_realtime = 0;  // ns since the epoch
 
-  std::vector<Thread> threads;    // by index; unused entries stay in place
-  std::vector<Context> contexts;  // likewise
-  std::vector<Stream> streams;    // likewise
+  std::vector<Thread> threads;        // by index; unused entries stay in place
+  std::vector<Context> contexts;      // likewise
+  std::vector<Stream> streams;        // likewise
   std::vector<Operation> operations;  // rings and held places together, without duplicates, by ticks
   std::vector<Error> errors;          // by serial
 

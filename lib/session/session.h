@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -53,6 +54,7 @@ struct Manifest {
   std::string host;
   std::string started;  // ISO 8601, UTC
   std::vector<Pass> passes;
+  std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the process that was started, and orphans that were reaped
   std::vector<std::string> notes;  // launcher's own: injections that were replaced, folders that could not be written
 };
 

@@ -1,0 +1,29 @@
+// The bytes of a stored area, in memory of our own: a file that shrinks or changes meanwhile cannot hurt the reader.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+#include "session/session.h"
+
+namespace cudadiag::session {
+
+class AreaImage {
+ public:
+  // Reads what the file holds; its holes take no memory here either.
+  static Result<AreaImage> load(const std::filesystem::path& file);
+
+  AreaImage(AreaImage&& other) noexcept;
+  AreaImage& operator=(AreaImage&& other) noexcept;
+  ~AreaImage();
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  AreaImage(std::byte* data, std::size_t size) : data_(data), size_(size) {}
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace cudadiag::session

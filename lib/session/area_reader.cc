@@ -1,0 +1,361 @@
+#include "session/area_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "session/area_regions.h"
+#include "session/intern_reader.h"
+
+namespace cudadiag::session {
+namespace {
+
+using wire::area::Region;
+
+// More than any recorder writes; a table that claims more is cut.
+constexpr std::size_t kMostThreads = 8192;
+constexpr std::size_t kMostContexts = 8192;
+constexpr std::size_t kMostStreams = 65536;
+constexpr std::size_t kMostErrors = 65536;
+
+std::string not_an_area(std::span<const std::byte> area) {
+  if (area.size() < wire::area::kHeaderSize) return "it is too short to be a recording";
+  if (wire::load(area.data(), wire::area::kMagic) != wire::area::kMagicValue) return "it is not a cudadiag recording";
+  const std::uint32_t version = wire::load(area.data(), wire::area::kVersion);
+  if (version != wire::area::kFormatVersion) {
+    return "it was written in format version " + std::to_string(version) + "; this cudadiag reads version " +
+           std::to_string(wire::area::kFormatVersion);
+  }
+  return {};
+}
+
+class AreaReader {
+ public:
+  explicit AreaReader(std::span<const std::byte> area) : area_(area), regions_(area) {}
+
+  ProcessRecord read() {
+    record_.damaged += regions_.damaged();
+    read_header();
+    // The heap comes after the frozen state and before whatever refers to it, so that no id is ahead of it
+    // by more than the writer's lead.
+    const std::uint64_t used = wire::load_acquire(area_.data(), wire::area::kInternUsed);
+    auto heap = regions_.region(Region::intern);
+    if (used > heap.size()) ++record_.damaged;
+    strings_ = read_intern_heap(heap.first(std::min<std::uint64_t>(used, heap.size())), record_);
+    read_threads();
+    read_contexts();
+    read_streams();
+    read_operations();
+    read_errors();
+    read_site_counts();
+    return std::move(record_);
+  }
+
+ private:
+  template <std::size_t Size>
+  const std::byte* at(Region region, std::size_t index) const {
+    return regions_.region(region).data() + index * Size;
+  }
+
+  void read_header();
+  void read_clock();
+  void read_threads();
+  void read_contexts();
+  void read_streams();
+  void read_operations();
+  void read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity);
+  void read_held();
+  void add_operation(const RecordCopy<wire::area::kOperationSize>& copy);
+  void read_errors();
+  void read_error(const std::byte* slot);
+  void read_site_counts();
+
+  std::span<const std::byte> area_;
+  AreaRegions regions_;
+  ProcessRecord record_;
+  InternStrings strings_;
+  std::set<std::pair<std::uint16_t, std::uint64_t>> seen_;  // operations by (thread, serial)
+  std::uint32_t frozen_slot_ = 0;                           // 1 + index in the wire's `errors`
+};
+
+void AreaReader::read_header() {
+  namespace a = wire::area;
+  const std::byte* header = area_.data();
+  const std::uint32_t state = wire::load_acquire(header, a::kState);
+  if (state > static_cast<std::uint32_t>(a::State::disabled)) {
+    ++record_.damaged;
+  } else {
+    record_.state = static_cast<a::State>(state);
+  }
+  record_.pid = wire::load(header, a::kPid);
+  record_.parent_pid = wire::load(header, a::kParentPid);
+  record_.start_realtime = wire::load(header, a::kStartRealtime);
+  record_.dropped_operations = wire::load_acquire(header, a::kDroppedOperations);
+  record_.dropped_sites = wire::load_acquire(header, a::kDroppedSites);
+  record_.dropped_interns = wire::load_acquire(header, a::kDroppedInterns);
+  record_.dropped_streams = wire::load_acquire(header, a::kDroppedStreams);
+  record_.dropped_held = wire::load_acquire(header, a::kDroppedHeld);
+  record_.failed_markers = wire::load_acquire(header, a::kFailedMarkers);
+  record_.error_count = wire::load_acquire(header, a::kErrorCount);
+  if (record_.state == a::State::frozen) {
+    frozen_slot_ = wire::load(header, a::kFrozenError);
+    record_.frozen_code = wire::load(header, a::kFrozenCode);
+    record_.frozen_ticks = wire::load(header, a::kFrozenTicks);
+  }
+  read_clock();
+}
+
+void AreaReader::read_clock() {
+  namespace a = wire::area;
+  const std::byte* header = area_.data();
+  record_.clock_start = wire::load(header, a::kClockTicks);
+  const std::uint64_t ticks_last = wire::load_acquire(header, a::kClockTicksLast);
+  const std::uint64_t start = wire::load(header, a::kClockNanoseconds);
+  const std::uint64_t last = wire::load_acquire(header, a::kClockNanosecondsLast);
+  if (ticks_last <= record_.clock_start || last <= start) return;
+  record_.seconds_per_tick =
+      static_cast<double>(last - start) * 1e-9 / static_cast<double>(ticks_last - record_.clock_start);
+}
+
+void AreaReader::read_threads() {
+  namespace t = wire::thread;
+  const std::size_t count = regions_.count(Region::threads, wire::area::kThreadSize, kMostThreads);
+  record_.threads.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto entry = copy_record<wire::area::kThreadSize>(at<wire::area::kThreadSize>(Region::threads, i));
+    Thread& thread = record_.threads[i];
+    const std::uint32_t state = wire::load(entry.data(), t::kState);
+    if (state > static_cast<std::uint32_t>(t::State::ended)) {
+      ++record_.damaged;
+      continue;
+    }
+    thread.state = static_cast<t::State>(state);
+    thread.tid = wire::load(entry.data(), t::kTid);
+    thread.published = wire::load(entry.data(), t::kPublished);
+    const std::uint32_t domain = wire::load(entry.data(), t::kCallDomain);
+    if (domain <= static_cast<std::uint32_t>(wire::error::Domain::runtime)) {
+      thread.call_domain = static_cast<wire::error::Domain>(domain);
+    }
+    thread.call_id = wire::load(entry.data(), t::kCallId);
+    thread.call_ticks = wire::load(entry.data(), t::kCallTicks);
+    const char* name = reinterpret_cast<const char*>(entry.data() + t::kNameOffset);
+    thread.name.assign(name, ::strnlen(name, t::kNameSize));
+    record_.operations_issued += thread.published;
+  }
+}
+
+void AreaReader::read_contexts() {
+  namespace c = wire::context;
+  const std::size_t count = regions_.count(Region::contexts, wire::area::kContextSize, kMostContexts);
+  record_.contexts.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto entry = copy_record<wire::area::kContextSize>(at<wire::area::kContextSize>(Region::contexts, i));
+    const std::uint32_t state = wire::load(entry.data(), c::kState);
+    const std::uint32_t markers = wire::load(entry.data(), c::kMarkers);
+    if (state > static_cast<std::uint32_t>(c::State::destroyed) ||
+        markers > static_cast<std::uint32_t>(c::Markers::refused)) {
+      ++record_.damaged;
+      continue;
+    }
+    record_.contexts[i] = {static_cast<c::State>(state), wire::load(entry.data(), c::kUid),
+                           wire::load(entry.data(), c::kHandle), wire::load(entry.data(), c::kDevice),
+                           static_cast<c::Markers>(markers)};
+  }
+}
+
+void AreaReader::read_streams() {
+  namespace s = wire::stream;
+  const std::size_t count = regions_.count(Region::streams, wire::area::kStreamSize, kMostStreams);
+  const std::size_t markers = regions_.count(Region::markers, wire::area::kMarkerSize, kMostStreams);
+  const std::size_t frozen = regions_.count(Region::frozen, wire::area::kFrozenSize, kMostStreams);
+  const bool is_frozen = record_.state == wire::area::State::frozen;
+  record_.streams.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto entry = copy_record<wire::area::kStreamSize>(at<wire::area::kStreamSize>(Region::streams, i));
+    Stream& stream = record_.streams[i];
+    const std::uint32_t state = wire::load(entry.data(), s::kState);
+    if (state > static_cast<std::uint32_t>(s::State::destroyed)) {
+      ++record_.damaged;
+      continue;
+    }
+    // The unused entries' markers stay untouched: reading a hole of the memfd would make it memory.
+    if (state == 0) continue;
+    stream.state = static_cast<s::State>(state);
+    stream.context = wire::load(entry.data(), s::kContext);
+    stream.handle = wire::load(entry.data(), s::kHandle);
+    stream.stream_id = wire::load(entry.data(), s::kStreamId);
+    stream.flags = wire::load(entry.data(), s::kFlags);
+    stream.thread_tid = wire::load(entry.data(), s::kThreadTid);
+    stream.issued = wire::load(entry.data(), s::kIssued);
+    stream.marker_issued = wire::load(entry.data(), s::kMarkerIssued);
+    stream.host_completed = wire::load(entry.data(), s::kHostCompleted);
+    if (is_frozen && i < frozen) {
+      const auto picture = copy_record<wire::area::kFrozenSize>(at<wire::area::kFrozenSize>(Region::frozen, i));
+      stream.marker = wire::load(picture.data(), wire::frozen::kMarker);
+      stream.host_completed = wire::load(picture.data(), wire::frozen::kHostCompleted);
+    } else if (i < markers) {
+      stream.marker = wire::load_acquire(at<wire::area::kMarkerSize>(Region::markers, i), wire::marker::kCompleted);
+    }
+  }
+}
+
+void AreaReader::read_operations() {
+  const std::size_t threads = record_.threads.size();
+  const std::size_t capacity =
+      threads == 0 ? 0 : regions_.region(Region::rings).size() / wire::area::kOperationSize / threads;
+  for (std::size_t thread = 0; thread < threads; ++thread) {
+    if (record_.threads[thread].state == wire::thread::State::free) continue;
+    for (std::size_t place = 0; place < capacity; ++place) {
+      // A ring fills from its start: behind the newest record of a thread that never came round lie holes.
+      if (place > record_.threads[thread].published) break;
+      read_operation(at<wire::area::kOperationSize>(Region::rings, thread * capacity + place), thread, place, capacity);
+    }
+  }
+  read_held();
+  std::sort(record_.operations.begin(), record_.operations.end(), [](const Operation& a, const Operation& b) {
+    return std::tie(a.ticks, a.thread, a.serial) < std::tie(b.ticks, b.thread, b.serial);
+  });
+}
+
+void AreaReader::read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity) {
+  const auto copy = copy_serialised<wire::area::kOperationSize>(slot);
+  if (!copy) return;
+  const std::uint64_t serial = wire::load(copy->data(), wire::operation::kSerial);
+  if ((serial - 1) % capacity != place || wire::load(copy->data(), wire::operation::kThread) != thread) {
+    ++record_.damaged;
+    return;
+  }
+  add_operation(*copy);
+}
+
+void AreaReader::read_held() {
+  const std::size_t streams = record_.streams.size();
+  const std::size_t places =
+      streams == 0 ? 0 : regions_.region(Region::held).size() / wire::area::kOperationSize / streams;
+  for (std::size_t stream = 0; stream < streams; ++stream) {
+    if (record_.streams[stream].state == wire::stream::State::free) continue;
+    for (std::size_t place = 0; place < places; ++place) {
+      const auto copy = copy_serialised<wire::area::kOperationSize>(
+          at<wire::area::kOperationSize>(Region::held, stream * places + place));
+      if (!copy) continue;
+      if (wire::load(copy->data(), wire::operation::kStream) != stream) {
+        ++record_.damaged;
+        continue;
+      }
+      add_operation(*copy);
+    }
+  }
+}
+
+void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& copy) {
+  namespace o = wire::operation;
+  const std::byte* record = copy.data();
+  const auto kind = static_cast<o::Kind>(wire::load(record, o::kKind));
+  Operation operation;
+  operation.thread = wire::load(record, o::kThread);
+  operation.serial = wire::load(record, o::kSerial);
+  operation.stream = wire::load(record, o::kStream);
+  const bool stream_fits = operation.stream == o::kNoStream || operation.stream < record_.streams.size();
+  if (kind == o::Kind::none || kind > o::Kind::memory_operation || operation.thread >= record_.threads.size() ||
+      !stream_fits) {
+    ++record_.damaged;
+    return;
+  }
+  if (!seen_.emplace(operation.thread, operation.serial).second) return;
+  operation.kind = kind;
+  operation.flags = wire::load(record, o::kFlags);
+  operation.site = wire::load(record, o::kSite);
+  // A live process may intern a site after the heap was read: such an operation has none yet.
+  if (operation.site > record_.sites.size()) operation.site = 0;
+  operation.ordinal = wire::load(record, o::kOrdinal);
+  operation.result = wire::load(record, o::kResult);
+  operation.site_ordinal = wire::load(record, o::kSiteOrdinal);
+  operation.ticks = wire::load(record, o::kTicks);
+  if (kind == o::Kind::kernel) {
+    operation.grid = {wire::load(record, o::kGridX), wire::load(record, o::kGridY), wire::load(record, o::kGridZ)};
+    operation.block = {wire::load(record, o::kBlockX), wire::load(record, o::kBlockY), wire::load(record, o::kBlockZ)};
+    operation.cluster = {wire::load(record, o::kClusterX), wire::load(record, o::kClusterY),
+                         wire::load(record, o::kClusterZ)};
+    operation.shared_bytes = wire::load(record, o::kSharedBytes);
+  } else {
+    operation.argument = wire::load(record, o::kArgument);
+  }
+  record_.operations.push_back(operation);
+}
+
+void AreaReader::read_errors() {
+  const std::size_t count = regions_.count(Region::errors, wire::area::kErrorSize, kMostErrors);
+  std::uint64_t frozen_serial = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t before = record_.errors.size();
+    read_error(at<wire::area::kErrorSize>(Region::errors, i));
+    if (record_.errors.size() > before && i + 1 == frozen_slot_) frozen_serial = record_.errors.back().serial;
+  }
+  std::sort(record_.errors.begin(), record_.errors.end(),
+            [](const Error& a, const Error& b) { return a.serial < b.serial; });
+  const auto frozen = std::find_if(record_.errors.begin(), record_.errors.end(),
+                                   [&](const Error& error) { return error.serial == frozen_serial; });
+  if (frozen_serial != 0) record_.frozen_error = static_cast<std::uint32_t>(frozen - record_.errors.begin()) + 1;
+}
+
+void AreaReader::read_error(const std::byte* slot) {
+  namespace e = wire::error;
+  const auto copy = copy_serialised<wire::area::kErrorSize>(slot);
+  if (!copy) return;
+  const std::byte* record = copy->data();
+  const std::uint8_t domain = wire::load(record, e::kDomain);
+  if (domain == 0 || domain > static_cast<std::uint8_t>(e::Domain::runtime)) {
+    ++record_.damaged;
+    return;
+  }
+  Error& error = record_.errors.emplace_back();
+  error.domain = static_cast<e::Domain>(domain);
+  error.serial = wire::load(record, e::kSerial);
+  error.ticks = wire::load(record, e::kTicks);
+  error.code = wire::load(record, e::kCode);
+  error.tid = wire::load(record, e::kTid);
+  error.flags = wire::load(record, e::kFlags);
+  error.call_id = wire::load(record, e::kCallId);
+  const auto name = [&](std::uint32_t id, std::string& out) {
+    if (!strings_.copy(id, out) && id != 0) ++record_.damaged;
+  };
+  name(wire::load(record, e::kCallName), error.call);
+  name(wire::load(record, e::kOuterName), error.outer);
+  error.outer_code = wire::load(record, e::kOuterCode);
+  error.site = wire::load(record, e::kSite);
+  if (error.site > record_.sites.size()) error.site = 0;
+  error.stream = wire::load(record, e::kStream);
+  if (error.stream >= record_.streams.size()) error.stream = wire::operation::kNoStream;
+  error.context = wire::load(record, e::kContext);
+  if (error.context >= record_.contexts.size()) error.context = 0xffffffff;
+  error.thread = wire::load(record, e::kThread);
+  if (error.thread >= record_.threads.size()) error.thread = 0xffffffff;
+  error.grid = {wire::load(record, e::kGridX), wire::load(record, e::kGridY), wire::load(record, e::kGridZ)};
+  error.block = {wire::load(record, e::kBlockX), wire::load(record, e::kBlockY), wire::load(record, e::kBlockZ)};
+  error.shared_bytes = wire::load(record, e::kSharedBytes);
+  error.bytes = wire::load(record, e::kBytes);
+  error.operation = wire::load(record, e::kOperation);
+}
+
+void AreaReader::read_site_counts() {
+  const std::size_t counted = regions_.count(Region::sites, wire::area::kSiteSize, record_.sites.size());
+  for (std::size_t i = 0; i < counted; ++i) {
+    record_.sites[i].operations =
+        wire::load_acquire(at<wire::area::kSiteSize>(Region::sites, i), wire::Field<std::uint64_t, 0>{});
+  }
+}
+
+}  // namespace
+
+AreaContents read_area(std::span<const std::byte> area) {
+  AreaContents contents;
+  contents.error = not_an_area(area);
+  if (contents.error.empty()) contents.record = AreaReader(area).read();
+  return contents;
+}
+
+}  // namespace cudadiag::session

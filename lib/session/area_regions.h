@@ -1,0 +1,84 @@
+// The checked view of an area: the one place in which the session reader does arithmetic on wire offsets.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "wire/area.h"
+
+namespace cudadiag::session {
+
+// One record as it was at one moment; aligned, so that every wire field can be loaded from it.
+template <std::size_t Size>
+struct RecordCopy {
+  alignas(8) std::array<std::byte, Size> bytes{};
+  const std::byte* data() const { return bytes.data(); }
+};
+
+// Copies word by word: the writer stores single fields, so a word is never half old and half new.
+template <std::size_t Size>
+RecordCopy<Size> copy_record(const std::byte* record) {
+  static_assert(Size % 8 == 0);
+  RecordCopy<Size> copy;
+  for (std::size_t at = 0; at < Size; at += 8) {
+    auto* word = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(record) + at);
+    const std::uint64_t value = std::atomic_ref<std::uint64_t>(*word).load(std::memory_order_relaxed);
+    std::memcpy(copy.bytes.data() + at, &value, sizeof value);
+  }
+  return copy;
+}
+
+// A record whose first word is a serial that its writer clears first and stores last: nothing if the record is
+// empty or was being written meanwhile.
+template <std::size_t Size>
+std::optional<RecordCopy<Size>> copy_serialised(const std::byte* record) {
+  const wire::Field<std::uint64_t, 0> serial;
+  const std::uint64_t before = wire::load_acquire(record, serial);
+  if (before == 0) return std::nullopt;
+  RecordCopy<Size> copy = copy_record<Size>(record);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (wire::load_acquire(record, serial) != before) return std::nullopt;
+  wire::store(copy.bytes.data(), serial, before);
+  return copy;
+}
+
+// A region that lies inside the area, 8-byte aligned; empty if the table said nonsense.
+class AreaRegions {
+ public:
+  explicit AreaRegions(std::span<const std::byte> area) {
+    for (std::size_t i = 0; i < wire::area::kRegions; ++i) {
+      const std::byte* entry = area.data() + wire::area::kRegionTable + 16 * i;
+      const std::uint64_t offset = wire::load(entry, wire::area::kRegionOffset);
+      const std::uint64_t size = wire::load(entry, wire::area::kRegionBytes);
+      if (offset > area.size() || offset % 8 != 0) {
+        ++damaged_;
+        continue;
+      }
+      const std::uint64_t fits = std::min<std::uint64_t>(size, area.size() - offset);
+      if (fits < size) ++damaged_;
+      regions_[i] = area.subspan(offset, fits / 8 * 8);
+    }
+  }
+
+  std::span<const std::byte> region(wire::area::Region which) const {
+    return regions_[static_cast<std::size_t>(which)];
+  }
+  std::uint64_t damaged() const { return damaged_; }
+
+  // Records of `size` bytes in a region, at most `most`: a bound on what a hostile table can make us allocate.
+  std::size_t count(wire::area::Region which, std::size_t size, std::size_t most) const {
+    return std::min(region(which).size() / size, most);
+  }
+
+ private:
+  std::array<std::span<const std::byte>, wire::area::kRegions> regions_{};
+  std::uint64_t damaged_ = 0;
+};
+
+}  // namespace cudadiag::session

@@ -1,0 +1,112 @@
+#include "session/manifest.h"
+
+#include <nlohmann/json.hpp>
+
+namespace cudadiag::session {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kSchema = "cudadiag.session/1";
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json end_to_json(const ProcessEnd& end) { return {{"code", or_null(end.code)}, {"signal", or_null(end.signal)}}; }
+
+std::string text_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+std::vector<std::string> texts_of(const Json& object, const char* key) {
+  std::vector<std::string> texts;
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_array()) return texts;
+  for (const Json& element : *it) {
+    if (element.is_string()) texts.push_back(element.get<std::string>());
+  }
+  return texts;
+}
+
+std::optional<int> int_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_number_integer()) return std::nullopt;
+  return it->get<int>();
+}
+
+std::optional<double> double_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_number()) return std::nullopt;
+  return it->get<double>();
+}
+
+ProcessEnd end_of(const Json& object) { return {int_of(object, "code"), int_of(object, "signal")}; }
+
+Pass pass_of(const Json& object) {
+  Pass pass;
+  pass.name = text_of(object, "name");
+  pass.seconds = double_of(object, "seconds").value_or(0);
+  pass.failed_after = double_of(object, "failed_after");
+  const auto end = object.find("end");
+  if (end != object.end() && end->is_object()) pass.end = end_of(*end);
+  return pass;
+}
+
+}  // namespace
+
+std::string write_manifest(const Manifest& manifest) {
+  Json passes = Json::array();
+  for (const Pass& pass : manifest.passes) {
+    passes.push_back({{"name", pass.name},
+                      {"seconds", pass.seconds},
+                      {"end", end_to_json(pass.end)},
+                      {"failed_after", or_null(pass.failed_after)}});
+  }
+  Json ends = Json::array();
+  for (const auto& [pid, end] : manifest.ends) {
+    Json entry = end_to_json(end);
+    entry["pid"] = pid;
+    ends.push_back(std::move(entry));
+  }
+  const Json document = {
+      {"schema", kSchema},       {"command", manifest.command}, {"working_directory", manifest.working_directory},
+      {"host", manifest.host},   {"started", manifest.started}, {"passes", std::move(passes)},
+      {"ends", std::move(ends)}, {"notes", manifest.notes}};
+  // Arguments and folders are bytes, not text: what is no UTF-8 is replaced, never thrown about.
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Manifest> parse_manifest(std::string_view text) {
+  const Json document = Json::parse(text, nullptr, false);
+  if (!document.is_object()) return Failure{"it is no JSON object", "the session is damaged; run the command again"};
+  const std::string schema = text_of(document, "schema");
+  if (schema != kSchema) {
+    return Failure{"it is in format \"" + schema + "\"; this cudadiag reads \"" + kSchema + "\"",
+                   "open it with the cudadiag that wrote it"};
+  }
+  Manifest manifest;
+  manifest.command = texts_of(document, "command");
+  manifest.working_directory = text_of(document, "working_directory");
+  manifest.host = text_of(document, "host");
+  manifest.started = text_of(document, "started");
+  manifest.notes = texts_of(document, "notes");
+  const auto passes = document.find("passes");
+  if (passes != document.end() && passes->is_array()) {
+    for (const Json& pass : *passes) {
+      if (pass.is_object()) manifest.passes.push_back(pass_of(pass));
+    }
+  }
+  const auto ends = document.find("ends");
+  if (ends != document.end() && ends->is_array()) {
+    for (const Json& end : *ends) {
+      if (!end.is_object()) continue;
+      if (const auto pid = int_of(end, "pid")) manifest.ends[static_cast<std::uint32_t>(*pid)] = end_of(end);
+    }
+  }
+  return manifest;
+}
+
+}  // namespace cudadiag::session

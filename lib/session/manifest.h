@@ -1,0 +1,16 @@
+// manifest.json: what the launcher knows of a session, beside the areas. Format "cudadiag.session/1".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "session/session.h"
+
+namespace cudadiag::session {
+
+std::string write_manifest(const Manifest& manifest);
+
+// A member that is missing or of another type is left at its default; only text that is no manifest at all fails.
+Result<Manifest> parse_manifest(std::string_view text);
+
+}  // namespace cudadiag::session

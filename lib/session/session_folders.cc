@@ -1,0 +1,122 @@
+#include "session/session_folders.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <string_view>
+
+#include "session/file_descriptor.h"
+
+namespace cudadiag::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool take_digits(std::string_view& text, std::size_t least, std::size_t most) {
+  std::size_t n = 0;
+  while (n < text.size() && n < most && std::isdigit(static_cast<unsigned char>(text[n])) != 0) ++n;
+  if (n < least) return false;
+  text.remove_prefix(n);
+  return true;
+}
+
+bool take(std::string_view& text, std::string_view expected) {
+  if (!text.starts_with(expected)) return false;
+  text.remove_prefix(expected.size());
+  return true;
+}
+
+// A session of ours, and not a link to something else.
+bool is_ours(const fs::path& folder) {
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
+  std::error_code ignored;
+  return fs::exists(folder / kManifest, ignored) || fs::is_directory(folder / kRecordFolder, ignored);
+}
+
+// A writer holds a lock on its folder for as long as it lives.
+bool is_being_written(const fs::path& folder) {
+  const FileDescriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  return !descriptor.valid() || ::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0;
+}
+
+// What the folder takes on disk: areas are sparse, their sizes say nothing.
+std::uintmax_t bytes_on_disk(const fs::path& folder) {
+  std::uintmax_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    struct stat status {};
+    if (::lstat(it->path().c_str(), &status) == 0) bytes += static_cast<std::uintmax_t>(status.st_blocks) * 512;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<Root> roots(const std::optional<fs::path>& output) {
+  if (output) return {{*output, true, ""}};
+  std::vector<Root> found;
+  const std::string own = variable("CUDADIAG_DIR");
+  const std::string state = variable("XDG_STATE_HOME");
+  const std::string home = variable("HOME");
+  if (!own.empty()) {
+    found.push_back({own, false, ""});
+  } else if (state.starts_with('/')) {
+    found.push_back({fs::path(state) / "cudadiag", false, ""});
+  } else if (home.starts_with('/')) {
+    found.push_back({fs::path(home) / ".local/state/cudadiag", false, ""});
+  }
+  std::error_code error;
+  const fs::path temporary = fs::temp_directory_path(error);
+  if (!error) {
+    const fs::path folder = temporary / ("cudadiag-" + std::to_string(::geteuid()));
+    found.push_back({folder, false,
+                     "sessions go to " + folder.string() +
+                         ", which may vanish with the machine or container; name a lasting folder with -o DIR or "
+                         "CUDADIAG_DIR"});
+  }
+  return found;
+}
+
+bool is_session_name(const std::string& name) {
+  std::string_view rest = name;
+  if (!take_digits(rest, 8, 8) || !take(rest, "-") || !take_digits(rest, 6, 6) || !take(rest, "-")) return false;
+  if (!take_digits(rest, 1, 10)) return false;
+  if (take(rest, "-") && !take_digits(rest, 1, 2)) return false;
+  return rest.empty() || rest == kIncomplete;
+}
+
+std::vector<fs::path> sessions_in(const fs::path& root) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error)) {
+    if (is_session_name(it->path().filename().string()) && is_ours(it->path())) found.push_back(it->path());
+  }
+  std::sort(found.begin(), found.end(), std::greater<>());
+  return found;
+}
+
+void retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
+  std::size_t sessions = 0;
+  std::uintmax_t bytes = 0;
+  for (const fs::path& folder : sessions_in(root)) {
+    bytes += bytes_on_disk(folder);
+    ++sessions;
+    const bool fits = sessions <= keep.sessions && bytes <= keep.bytes;
+    if (fits || folder == newest || is_being_written(folder)) continue;
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
+}
+
+}  // namespace cudadiag::session

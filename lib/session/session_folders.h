@@ -1,0 +1,44 @@
+// Where sessions live, what they are called, and which of them may be deleted.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/session.h"
+
+namespace cudadiag::session {
+
+struct Root {
+  std::filesystem::path folder;
+  bool asked_for = false;  // the user named it with -o: nothing in it is ever deleted
+  std::string warning;     // empty, or why this place is second best
+};
+
+// The folder that sessions are created in and found in: `output` (-o), $CUDADIAG_DIR, $XDG_STATE_HOME/cudadiag,
+// ~/.local/state/cudadiag, and at last a private folder under the temporary directory.
+std::vector<Root> roots(const std::optional<std::filesystem::path>& output);
+
+inline constexpr const char* kIncomplete = ".incomplete";
+inline constexpr const char* kLatest = "latest";
+inline constexpr const char* kManifest = "manifest.json";
+inline constexpr const char* kRecordFolder = "record";
+
+// "20261121-101500-4711" or the same with ".incomplete".
+bool is_session_name(const std::string& name);
+
+// Sessions in a root, newest first.
+std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
+
+struct Retention {
+  std::size_t sessions = 20;
+  std::uintmax_t bytes = 2'000'000'000;
+};
+
+// Deletes the oldest sessions of this user until `keep` holds. Leaves alone what is not a session, what somebody
+// else owns, what is being written, and `newest`.
+void retain(const std::filesystem::path& root, const std::filesystem::path& newest, const Retention& keep);
+
+}  // namespace cudadiag::session

@@ -1,0 +1,139 @@
+#include "session/session_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "session/area_image.h"
+#include "session/area_reader.h"
+#include "session/manifest.h"
+
+namespace cudadiag::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostManifestBytes = 64u << 20;
+
+std::vector<std::string> split_at_zeros(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\0', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<fs::path> area_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const fs::path& place : {folder / kRecordFolder, folder}) {
+    std::error_code error;
+    for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error)) {
+      if (it->path().extension() == ".area") files.push_back(it->path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<Manifest> read_manifest(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in.is_open() || text.size() > kMostManifestBytes) return Failure{"it cannot be read", ""};
+  return parse_manifest(text);
+}
+
+void read_areas(const std::vector<fs::path>& files, Session& session) {
+  for (const fs::path& file : files) {
+    auto image = AreaImage::load(file);
+    if (const auto* failure = std::get_if<Failure>(&image)) {
+      session.manifest.notes.push_back(failure->what);
+      continue;
+    }
+    AreaContents contents = read_area(std::get<AreaImage>(image).bytes());
+    if (!contents.error.empty()) {
+      session.manifest.notes.push_back(file.string() + " was left out: " + contents.error);
+      continue;
+    }
+    session.processes.push_back(describe_process(std::move(contents.record), session.manifest));
+  }
+  sort_processes(session.processes);
+}
+
+}  // namespace
+
+Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& wanted) {
+  std::error_code error;
+  if (!wanted.empty() && wanted != kLatest) {
+    if (fs::is_directory(wanted, error)) return fs::path(wanted);
+    for (const Root& root : roots) {
+      if (is_session_name(wanted) && fs::is_directory(root.folder / wanted, error)) return root.folder / wanted;
+    }
+    return Failure{"there is no session " + wanted, "cudadiag list shows what there is"};
+  }
+  for (const Root& root : roots) {
+    const fs::path latest = root.folder / kLatest;
+    if (fs::is_directory(latest, error)) return fs::canonical(latest, error);
+    const auto sessions = sessions_in(root.folder);
+    if (!sessions.empty()) return sessions.front();
+  }
+  return Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"};
+}
+
+Result<Session> open_session(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return Failure{folder.string() + " is not a folder that can be read", "cudadiag list shows the sessions there are"};
+  }
+  Session session;
+  session.folder = folder;
+  const auto files = area_files(folder);
+  if (fs::exists(folder / kManifest, error)) {
+    auto manifest = read_manifest(folder / kManifest);
+    if (auto* failure = std::get_if<Failure>(&manifest)) {
+      return Failure{"cannot use " + (folder / kManifest).string() + ": " + failure->what, failure->hint};
+    }
+    session.manifest = std::move(std::get<Manifest>(manifest));
+  } else if (files.empty() && !fs::is_directory(folder / kRecordFolder, error)) {
+    return Failure{folder.string() + " is not a cudadiag session", "cudadiag list shows the sessions there are"};
+  } else {
+    session.manifest.notes.push_back("no launcher finished this session: exit statuses are not known");
+  }
+  if (folder.filename().string().ends_with(kIncomplete)) {
+    session.manifest.notes.push_back("the session is incomplete: its run goes on, or was killed");
+  }
+  read_areas(files, session);
+  return session;
+}
+
+Process describe_process(ProcessRecord record, const Manifest& manifest) {
+  Process process;
+  process.pid = record.pid;
+  process.parent_pid = record.parent_pid;
+  const auto argv = record.properties.find("argv");
+  if (argv != record.properties.end()) process.argv = split_at_zeros(argv->second);
+  const auto rank = record.properties.find("rank");
+  if (rank != record.properties.end()) {
+    const std::string& text = rank->second;
+    int number = 0;
+    const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure == std::errc() && rest == text.data() + text.size()) process.rank = number;
+  }
+  const auto end = manifest.ends.find(process.pid);
+  if (end != manifest.ends.end()) process.end = end->second;
+  process.record = std::move(record);
+  return process;
+}
+
+void sort_processes(std::vector<Process>& processes) {
+  std::stable_sort(processes.begin(), processes.end(), [](const Process& a, const Process& b) {
+    return std::tie(a.record.start_realtime, a.pid) < std::tie(b.record.start_realtime, b.pid);
+  });
+}
+
+}  // namespace cudadiag::session

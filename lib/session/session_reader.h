@@ -1,0 +1,27 @@
+// Finds and opens sessions.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/session.h"
+#include "session/session_folders.h"
+
+namespace cudadiag::session {
+
+// The folder that the user means: nothing or "latest", a name within the roots, or a path.
+Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
+
+// Opens a finished session, an incomplete one, or a folder of bare areas that a recorder wrote without a launcher;
+// what is missing or damaged is said in the manifest's notes.
+Result<Session> open_session(const std::filesystem::path& folder);
+
+// A process as its own record describes it.
+Process describe_process(ProcessRecord record, const Manifest& manifest);
+
+// By start, then pid: the order of Session::processes.
+void sort_processes(std::vector<Process>& processes);
+
+}  // namespace cudadiag::session

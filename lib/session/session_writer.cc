@@ -1,0 +1,161 @@
+#include "session/session_writer.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <utility>
+
+#include "session/manifest.h"
+#include "session/sparse_copy.h"
+
+namespace cudadiag::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+Failure failed(const std::string& doing, const fs::path& what, int error) {
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  return {
+      "cannot " + doing + " " + what.string() + ": " + std::strerror(error),
+      full ? "free some space, or name another folder with -o DIR" : "name a folder that you can write with -o DIR"};
+}
+
+std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
+  const std::time_t time = static_cast<std::time_t>(unix_seconds);
+  std::tm utc{};
+  ::gmtime_r(&time, &utc);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &utc);
+  return std::string(stamp) + "-" + std::to_string(pid);
+}
+
+// A root that somebody else owns could be made to point anywhere: in a shared temporary folder it is refused.
+std::optional<Failure> prepare_root(const Root& root) {
+  std::error_code error;
+  fs::create_directories(root.folder.parent_path(), error);
+  if (::mkdir(root.folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return failed("create the session folder", root.folder, errno);
+  }
+  struct stat status {};
+  if (::lstat(root.folder.c_str(), &status) != 0) return failed("use the session folder", root.folder, errno);
+  if (!root.warning.empty() && (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())) {
+    return Failure{root.folder.string() + " belongs to somebody else", "name a folder of your own with -o DIR"};
+  }
+  return std::nullopt;
+}
+
+// Writes a file beside `path` and renames it there, so that a reader sees the old or the new one.
+std::optional<Failure> replace_file(const fs::path& path, const std::function<bool(int)>& write) {
+  const fs::path draft = path.string() + ".new";
+  ::unlink(draft.c_str());
+  const FileDescriptor file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.valid()) return failed("create", draft, errno);
+  if (write(file.get()) && ::rename(draft.c_str(), path.c_str()) == 0) return std::nullopt;
+  const int error = errno;
+  ::unlink(draft.c_str());
+  return failed("write", path, error);
+}
+
+bool write_text(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+void point_latest_at(const fs::path& root, const fs::path& folder) {
+  const fs::path draft = root / (".latest-" + std::to_string(::getpid()));
+  ::unlink(draft.c_str());
+  if (::symlink(folder.filename().c_str(), draft.c_str()) != 0) return;
+  if (::rename(draft.c_str(), (root / kLatest).c_str()) != 0) ::unlink(draft.c_str());
+}
+
+}  // namespace
+
+Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std::uint32_t pid,
+                                            std::int64_t unix_seconds) {
+  Failure first{"there is no folder for the session", "name one with -o DIR"};
+  bool failed_before = false;
+  const auto remember = [&](Failure failure) {
+    if (!failed_before) first = std::move(failure);
+    failed_before = true;
+  };
+  for (Root root : roots) {
+    std::error_code error;
+    const fs::path absolute = fs::absolute(root.folder, error);
+    if (!error) root.folder = absolute;
+    if (auto failure = prepare_root(root)) {
+      remember(std::move(*failure));
+      continue;
+    }
+    // The same second and pid can come twice where containers share a folder.
+    for (int attempt = 1; attempt < 100; ++attempt) {
+      const std::string name = session_name(pid, unix_seconds) + (attempt == 1 ? "" : "-" + std::to_string(attempt));
+      const fs::path folder = root.folder / (name + kIncomplete);
+      if (fs::exists(root.folder / name, error)) continue;
+      if (::mkdir(folder.c_str(), 0700) != 0) {
+        if (errno == EEXIST) continue;
+        remember(failed("create the session folder", folder, errno));
+        break;
+      }
+      FileDescriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+      if (!lock.valid() || ::mkdir((folder / kRecordFolder).c_str(), 0700) != 0) {
+        remember(failed("create the session folder", folder, errno));
+        break;
+      }
+      ::flock(lock.get(), LOCK_EX | LOCK_NB);
+      if (failed_before && root.warning.empty()) root.warning = first.what;
+      return SessionWriter(std::move(root), folder, std::move(lock));
+    }
+  }
+  return first;
+}
+
+std::string SessionWriter::area_name(std::size_t index, std::uint32_t pid) {
+  const auto known = area_names_.find(index);
+  if (known != area_names_.end()) return known->second;
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(area_names_.begin(), area_names_.end(), [&](const auto& entry) { return entry.second == name; });
+  };
+  std::string name = std::to_string(pid);
+  for (int n = 2; taken(name); ++n) name = std::to_string(pid) + "-" + std::to_string(n);
+  area_names_[index] = name;
+  return name;
+}
+
+std::optional<Failure> SessionWriter::store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
+                                                 std::uint64_t end) {
+  const fs::path path = record_folder() / (area_name(index, pid) + ".area");
+  return replace_file(path, [&](int target) { return copy_sparse(file, begin, end, target); });
+}
+
+std::optional<Failure> SessionWriter::store_manifest(const Manifest& manifest) {
+  return replace_file(folder_ / kManifest, [&](int file) { return write_text(file, write_manifest(manifest)); });
+}
+
+std::optional<Failure> SessionWriter::finish(const Retention& retention) {
+  const std::string name = folder_.filename().string();
+  const fs::path target = folder_.parent_path() / name.substr(0, name.size() - std::strlen(kIncomplete));
+  if (::rename(folder_.c_str(), target.c_str()) != 0) return failed("rename the session", folder_, errno);
+  folder_ = target;
+  point_latest_at(root_.folder, folder_);
+  if (!root_.asked_for) retain(root_.folder, folder_, retention);
+  return std::nullopt;
+}
+
+void SessionWriter::discard() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+}  // namespace cudadiag::session

@@ -1,0 +1,49 @@
+// Writes one session's folder. It is "….incomplete" until finish(); its lock tells others that it is being written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/file_descriptor.h"
+#include "session/session.h"
+#include "session/session_folders.h"
+
+namespace cudadiag::session {
+
+class SessionWriter {
+ public:
+  // Creates the folder in the first root that takes it. `pid` and the time name it.
+  static Result<SessionWriter> create(const std::vector<Root>& roots, std::uint32_t pid, std::int64_t unix_seconds);
+
+  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path record_folder() const { return folder_ / kRecordFolder; }
+  const Root& root() const { return root_; }
+
+  // Copies [begin, end) of `file` as the area of process `pid`; `index` tells areas of one pid apart (a process that
+  // replaced itself by exec has two). Storing an index again replaces what was stored.
+  std::optional<Failure> store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
+                                    std::uint64_t end);
+  std::optional<Failure> store_manifest(const Manifest& manifest);
+
+  // Takes the suffix off the name, points `latest` here and lets old sessions go.
+  std::optional<Failure> finish(const Retention& retention = {});
+  // Removes the session: the run was clean.
+  void discard();
+
+ private:
+  SessionWriter(Root root, std::filesystem::path folder, FileDescriptor lock)
+      : root_(std::move(root)), folder_(std::move(folder)), lock_(std::move(lock)) {}
+  std::string area_name(std::size_t index, std::uint32_t pid);
+
+  Root root_;
+  std::filesystem::path folder_;
+  FileDescriptor lock_;
+  std::map<std::size_t, std::string> area_names_;
+};
+
+}  // namespace cudadiag::session
