@@ -1,0 +1,132 @@
+"""What each target must lead to. The lines themselves are marked in the sources:
+
+    TRUE LINE   issued the failing operation (several: any of them will do)
+    BLAMED      where the program noticed it
+    CANDIDATE   must be listed too
+    CALLER      the Python line behind a native one
+
+A word after the mark restricts it to the case that gives it as `mark`.
+"""
+
+from dataclasses import dataclass
+from typing import Optional, Tuple
+
+ASYNC, SYNC, UNCHECKED, GRAPH = "async_error", "sync_error", "unchecked_error", "graph_node"
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    command: Tuple[str, ...]  # binary in the build's gpu/ folder, or script in python/; "@x" is a file of gpu/
+    sources: Tuple[str, ...] = ()
+    mark: str = ""
+    verdict: str = "no_cuda_failure"
+    kinds: Tuple[str, ...] = ()
+    codes: Tuple[int, ...] = ()  # empty: any
+    grade: str = "suspected"  # at least
+    first: bool = True  # the true line must lead; otherwise it may be any of the candidates
+    any_line: bool = False  # nothing is expected of the location
+    kernel: str = ""
+    hardware_decides: bool = False  # if the plain run ends well, nothing may be reported
+    needs: Tuple[str, ...] = ()  # Python modules
+    session_mib: Optional[int] = None
+
+
+def native(name, command=None, source=None, mark="", **expected):
+    words = tuple((command or name).split())
+    return Case(name, words, ("cuda/" + (source or words[0] + ".cu"),), mark, **expected)
+
+
+def python(name, command=None, needs=("torch",), sources=(), mark="", **expected):
+    words = tuple((command or name).split())
+    script = words[0] + ".py"
+    return Case(name, (script,) + words[1:], tuple(sources) + ("python/" + script,), mark, needs=needs, **expected)
+
+
+def fails(codes, kinds=(ASYNC,), grade="bracketed", **rest):
+    codes = codes if isinstance(codes, tuple) else (codes,)
+    return dict(verdict="cuda_failure", kinds=kinds, codes=codes, grade=grade, **rest)
+
+
+def fault(kind, codes, kernel, **rest):
+    return native("fault_" + kind, "faults " + kind, mark=kind, **fails(codes, kernel=kernel, **rest))
+
+
+FAR_LOAD = fails(700, kernel="far_load")
+FAR_STORE = fails(700, kernel="far_store")
+OUT_OF_RANGE = fails(710)
+REFUSED = fails((1, 9), (SYNC,), "inferred")
+
+CASES = [
+    # Native programs that fail.
+    native("third_of_ten", **FAR_LOAD),
+    native("third_of_ten_shared", source="third_of_ten.cu", **FAR_LOAD),
+    native("third_of_ten_per_thread", source="third_of_ten.cu", **FAR_LOAD),
+    native("third_of_ten_unoptimised", source="third_of_ten.cu", **FAR_LOAD),
+    fault("far_store", 700, "far_store"),
+    fault("assert", 710, "assert_positive"),
+    fault("misaligned", 716, "misaligned_store"),
+    fault("trap", 719, "trap_here"),
+    fault("stack", (700, 719), "overflow_stack"),
+    fault("shared", (700, 715, 719), "shared_out_of_range"),
+    fault("freed", 700, "fill"),
+    native("unchecked_block", "refused unchecked_block", mark="unchecked_block",
+           **fails((1, 9), (UNCHECKED,), "suspected")),
+    native("refused_block", "refused block", mark="block", **REFUSED),
+    native("refused_shared", "refused shared", mark="shared", **REFUSED),
+    # Driver and hardware decide whether a freed address is refused at once, faults later or passes.
+    native("bad_copy", "refused copy", mark="copy", hardware_decides=True,
+           **fails((), (ASYNC, SYNC, UNCHECKED), "suspected")),
+    native("bad_memset", "refused memset", mark="memset", hardware_decides=True,
+           **fails((), (ASYNC, SYNC, UNCHECKED), "suspected")),
+    native("streams_apart", "two_streams apart", mark="apart",
+           **fails(700, grade="inferred", first=False)),
+    native("streams_ordered", "two_streams ordered", mark="ordered", **FAR_LOAD),
+    native("two_threads", **fails(700, grade="inferred", first=False)),
+    Case("plugin", ("plugin_host", "@libplugin.so"), ("cuda/plugin.cu", "cuda/plugin_host.cu"), **FAR_STORE),
+    native("forked_child", "children fork", **FAR_STORE),
+    native("executed_child", "children exec", **FAR_STORE),
+    native("device_reset", **FAR_STORE),
+    native("error_caught", "unwatched caught", mark="caught", **FAR_STORE),
+    native("error_swallowed", "unwatched swallowed", mark="swallowed", **FAR_STORE),
+    native("error_unasked", "unwatched unasked", mark="unasked",
+           **fails(700, (ASYNC, UNCHECKED), kernel="far_store")),
+    native("driver_api", **fails(700, kernel="stray_store")),
+    native("graph_kernel", "graph_replay kernel", mark="kernel", **fails(700, (ASYNC, GRAPH))),
+    native("graph_copy", "graph_replay copy", mark="copy", hardware_decides=True,
+           **fails((), (ASYNC, GRAPH, SYNC, UNCHECKED), "suspected")),
+    native("million", session_mib=80, **fails(700, grade="inferred", first=False)),
+    # Python programs that fail.
+    python("embedding", **OUT_OF_RANGE),
+    python("late_embedding", **fails(710, grade="inferred", first=False)),
+    python("cross_entropy", **OUT_OF_RANGE),
+    python("index_select", "out_of_range index_select", mark="index_select", **OUT_OF_RANGE),
+    python("gather", "out_of_range gather", mark="gather", **OUT_OF_RANGE),
+    python("getitem", "out_of_range getitem", mark="getitem", **OUT_OF_RANGE),
+    python("custom_forward", "custom_autograd forward", mark="forward", **OUT_OF_RANGE),
+    python("custom_backward", "custom_autograd backward", mark="backward", **OUT_OF_RANGE),
+    python("backward", any_line=True, **fails((), grade="suspected")),
+    python("ctypes_library", "ctypes_library @libsmooth.so", needs=(), sources=("cuda/smooth.cu",),
+           **fails(700, kernel="smooth_kernel")),
+    python("triton_load", needs=("torch", "triton"), **fails(700, kernel="read_far")),
+    python("cupy_raw_kernel", needs=("cupy",), **fails(700, kernel="stray_store")),
+    python("numba_kernel", needs=("numba",), **fails(700, kernel="stray_store")),
+    python("caught", **OUT_OF_RANGE),
+    python("in_thread", **OUT_OF_RANGE),
+    # Correct CUDA: nothing may be reported.
+    native("many_threads"),
+    native("captures"),
+    native("out_of_memory", "handled out_of_memory"),
+    native("probing", "handled probing"),
+    native("exit_three", "handled exit_three"),
+    native("abort", "handled abort"),
+    native("thousand_streams"),
+    native("fork_without_cuda"),
+    native("reset_loop"),
+    python("training"),
+    python("torch_out_of_memory", "out_of_memory"),
+    python("torch_capture", "capture"),
+    python("loader"),
+    python("key_error", "unrelated_error key"),
+    python("shape_error", "unrelated_error shape"),
+]

@@ -1,0 +1,120 @@
+"""The comparison must see every kind of difference: it is what the GPU tests rest on."""
+
+import copy
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from cases import CASES  # noqa: E402
+from compare import Line, differences, marked_lines  # noqa: E402
+
+FOLDER = Path(__file__).parent
+CASE = {case.name: case for case in CASES}
+
+
+def at(file, line):
+    return {"file": "/elsewhere/" + file, "line": line, "function": "main", "language": "c++", "source": ""}
+
+
+def report_of(location, reported_at, code=700, kernel="far_load(int*)", candidates=(), related=()):
+    return {
+        "schema": "cudadiag.report/1",
+        "verdict": "cuda_failure",
+        "findings": [{
+            "kind": "async_error", "error": {"code": code}, "location": location, "reported_at": reported_at,
+            "related": list(related), "launch": {"kernel": kernel},
+            "candidates": [{"location": c, "because": ""} for c in candidates], "evidence": {"grade": "bracketed"},
+        }],
+    }
+
+
+class Marks(unittest.TestCase):
+    def test_every_failing_case_has_its_line_and_its_sources(self):
+        for case in CASES:
+            marks = marked_lines(case, FOLDER)
+            wants_line = case.verdict == "cuda_failure" and not case.any_line
+            self.assertEqual("TRUE LINE" in marks, wants_line, case.name)
+
+    def test_names_are_unique(self):
+        self.assertEqual(len(CASE), len(CASES))
+
+    def test_a_word_restricts_a_mark(self):
+        trap, stack = (marked_lines(CASE["fault_" + kind], FOLDER)["TRUE LINE"] for kind in ("trap", "stack"))
+        self.assertEqual((len(trap), len(stack)), (1, 1))
+        self.assertNotEqual(trap, stack)
+        self.assertIn("CANDIDATE", marked_lines(CASE["streams_apart"], FOLDER))
+        self.assertNotIn("CANDIDATE", marked_lines(CASE["streams_ordered"], FOLDER))
+
+
+class Failing(unittest.TestCase):
+    case = CASE["third_of_ten"]
+    marks = {"TRUE LINE": [Line("a.cu", 13)], "BLAMED": [Line("a.cu", 15)]}
+
+    def setUp(self):
+        self.report = report_of(at("a.cu", 13), at("a.cu", 15))
+        self.finding = self.report["findings"][0]
+
+    def check(self, *expected):
+        self.assertEqual(differences(self.case, self.report, self.marks), list(expected))
+
+    def test_the_expected_report_passes(self):
+        self.check()
+
+    def test_a_better_grade_passes_and_a_worse_one_does_not(self):
+        self.finding["evidence"]["grade"] = "proven"
+        self.check()
+        self.finding["evidence"]["grade"] = "inferred"
+        self.check("only inferred, not bracketed")
+
+    def test_wrong_lines(self):
+        self.finding["location"] = at("a.cu", 15)
+        self.finding["reported_at"] = None
+        self.check("names a.cu:15, not a.cu:13", "noticed at nowhere, not a.cu:15")
+
+    def test_the_same_line_of_another_file_is_wrong(self):
+        self.finding["location"] = at("b.cu", 13)
+        self.check("names b.cu:13, not a.cu:13")
+
+    def test_kind_code_and_kernel(self):
+        self.finding.update(kind="sync_error", error={"code": 1}, launch=None)
+        self.check("kind sync_error, not async_error", "code 1, not 700", "kernel '', not far_load")
+
+    def test_nothing_found(self):
+        self.report.update(verdict="no_cuda_failure", findings=[])
+        self.check("verdict no_cuda_failure, not cuda_failure", "no finding")
+
+    def test_another_contract(self):
+        self.report["schema"] = "cudadiag.report/2"
+        self.check("schema 'cudadiag.report/2'")
+
+
+class Several(unittest.TestCase):
+    def test_candidates_count_only_where_the_case_lets_them(self):
+        marks = {"TRUE LINE": [Line("a.cu", 1)], "CANDIDATE": [Line("a.cu", 2)]}
+        report = report_of(at("a.cu", 2), None, candidates=[at("a.cu", 1)])
+        self.assertEqual(differences(CASE["streams_apart"], report, marks), [])
+        self.assertEqual(differences(CASE["third_of_ten"], report, marks), ["names a.cu:2, not a.cu:1"])
+        unlisted = report_of(at("a.cu", 1), None)
+        self.assertEqual(differences(CASE["streams_apart"], unlisted, marks), ["does not list a.cu:2"])
+
+    def test_the_caller_is_a_related_line(self):
+        marks = {"TRUE LINE": [Line("s.cu", 9)], "CALLER": [Line("c.py", 5)]}
+        report = report_of(at("s.cu", 9), None, kernel="smooth_kernel",
+                           related=[{"role": "caller", **at("c.py", 5)}])
+        self.assertEqual(differences(CASE["ctypes_library"], report, marks), [])
+        report["findings"][0]["related"][0]["role"] = "swallowed"
+        self.assertEqual(differences(CASE["ctypes_library"], report, marks), ["does not name the caller c.py:5"])
+
+
+class Correct(unittest.TestCase):
+    def test_any_finding_is_a_difference(self):
+        clean = {"schema": "cudadiag.report/1", "verdict": "no_cuda_failure", "findings": []}
+        self.assertEqual(differences(CASE["captures"], clean, {}), [])
+        noisy = copy.deepcopy(clean)
+        noisy["findings"] = report_of(at("a.cu", 3), None)["findings"]
+        self.assertEqual(differences(CASE["captures"], noisy, {}), ["reports async_error at a.cu:3"])
+
+
+if __name__ == "__main__":
+    unittest.main()

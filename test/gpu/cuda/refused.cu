@@ -1,0 +1,39 @@
+// Requests that CUDA refuses at once: ./refused KIND. Checked ones end with status 1, unchecked ones with a wrong
+// result.
+#include <cstdio>
+#include <string>
+
+__global__ void fill(int* p) { p[threadIdx.x] = 1; }
+
+int check(const char* what, cudaError_t e) {
+  printf("%s: %s\n", what, e == cudaSuccess ? "went well" : "refused");
+  return e != cudaSuccess;
+}
+
+int main(int, char** argv) {
+  std::string kind = argv[1];
+  int *p, *freed, host = 0;
+  cudaMalloc(&p, 1 << 20);
+  cudaMemset(p, 0, 1 << 20);
+  cudaMalloc(&freed, 64 << 20);
+  cudaFree(freed);
+  if (kind == "unchecked_block") fill<<<1, 2048>>>(p);  // TRUE LINE unchecked_block
+  if (kind == "block") {
+    fill<<<1, 2048>>>(p);  // TRUE LINE block
+    return check("2048 threads", cudaGetLastError());
+  }
+  if (kind == "shared") {
+    fill<<<1, 32, 1 << 20>>>(p);  // TRUE LINE shared
+    return check("a megabyte of shared memory", cudaGetLastError());
+  }
+  if (kind == "copy") {
+    cudaError_t e = cudaMemcpyAsync(p, freed, 4096, cudaMemcpyDeviceToDevice);  // TRUE LINE copy
+    return check("copy from freed memory", e ? e : cudaDeviceSynchronize());    // BLAMED copy
+  }
+  if (kind == "memset") {
+    cudaError_t e = cudaMemset(freed, 0, 4096);                               // TRUE LINE memset
+    return check("memset of freed memory", e ? e : cudaDeviceSynchronize());  // BLAMED memset
+  }
+  cudaMemcpy(&host, p, sizeof host, cudaMemcpyDeviceToHost);
+  printf("result %d\n", host);
+}

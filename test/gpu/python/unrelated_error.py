@@ -1,0 +1,10 @@
+"""Correct CUDA; the program dies of something else: unrelated_error.py key|shape"""
+import sys
+
+import torch
+
+x = torch.ones(8, 8, device="cuda")
+print((x @ x).sum().item())
+if sys.argv[1] == "key":
+    {}["missing"]
+x @ torch.ones(7, device="cuda")

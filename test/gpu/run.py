@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Runs real failing and correct CUDA programs, plain and under cudadiag, and compares with cases.py.
+
+Needs a machine with an NVIDIA GPU and the built tree, nothing else. Without a GPU it says so and counts nothing.
+"""
+
+import argparse
+import ctypes
+import dataclasses
+import fnmatch
+import glob
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from cases import CASES
+from compare import differences, line_of, marked_lines, name_of
+
+HERE = Path(__file__).resolve().parent
+LIMIT_S = 60
+REPORT_LINES = 22
+CANNOT_RUN_HERE = 77  # exit status of a script that lacks something
+NOT_STARTED = 127
+
+
+@dataclasses.dataclass
+class Ended:
+    status: int  # negative: the signal
+    out: str
+    err: str
+    seconds: float
+
+
+@dataclasses.dataclass
+class Result:
+    case: str
+    outcome: str  # "pass" | "fail" | "skip"
+    why: list
+    expected: str = ""
+    found: str = ""
+    grade: str = ""
+    seconds: float = 0.0
+
+
+def gpu_missing():
+    """A reason, or None where CUDA works."""
+    if not glob.glob("/dev/nvidia[0-9]*"):
+        return "no /dev/nvidia*"
+    try:
+        code = ctypes.CDLL("libcuda.so.1").cuInit(0)
+    except OSError as e:
+        return str(e)
+    return f"cuInit gives {code}" if code else None
+
+
+def environment(state):
+    """The user's own, without what would change a run or leave traces at home."""
+    ours = ("CUDADIAG_", "CUDA_LAUNCH_BLOCKING", "CUDA_INJECTION64_PATH", "CUDA_ENABLE_", "CUDA_COREDUMP_", "NVTX_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
+    return {**kept, "XDG_STATE_HOME": str(state), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def execute(command, env):
+    """Runs a command in a process group of its own, which ends with it at the latest after LIMIT_S."""
+    start = time.monotonic()
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
+                          text=True, errors="replace", start_new_session=True) as process:
+        try:
+            out, err = process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            raise TimeoutError(f"no end after {LIMIT_S} s: {' '.join(map(str, command))}") from None
+    return Ended(process.returncode, out, err, time.monotonic() - start)
+
+
+class Suite:
+    def __init__(self, build, scratch):
+        self.cudadiag = build / "bin" / "cudadiag"
+        self.targets = build / "gpu"
+        self.scratch = scratch
+
+    def command(self, case):
+        first, *rest = case.command
+        if first.endswith(".py"):
+            start = [sys.executable, str(HERE / "python" / first)]
+        else:
+            start = [str(self.targets / first)]
+        return start + [str(self.targets / word[1:]) if word.startswith("@") else word for word in rest]
+
+    def missing(self, case, command):
+        for module in case.needs:
+            if importlib.util.find_spec(module) is None:
+                return f"no Python module {module}"
+        for word in command:
+            if word.startswith(str(self.targets)) and not Path(word).exists():
+                return f"{Path(word).name} is not built (no nvcc at build time)"
+        return None
+
+    def run(self, case):
+        command = self.command(case)
+        lacking = self.missing(case, command)
+        if lacking:
+            return Result(case.name, "skip", [lacking])
+        folder = self.scratch / case.name
+        folder.mkdir()
+        env = environment(folder / "state")
+        try:
+            return self.judge(case, command, folder, env)
+        except (TimeoutError, ValueError, KeyError, TypeError, OSError) as e:
+            return Result(case.name, "fail", [f"{type(e).__name__}: {e}"])
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def judge(self, case, command, folder, env):
+        plain = execute(command, env)
+        if plain.status in (CANNOT_RUN_HERE, NOT_STARTED):
+            return Result(case.name, "skip", [(plain.err.strip().splitlines() or ["cannot run here"])[-1]])
+        if case.hardware_decides and plain.status == 0:
+            case = dataclasses.replace(case, verdict="no_cuda_failure")
+        session = folder / "session"
+        watched = execute([self.cudadiag, "run", "-o", session, "--", *command], env)
+        shown = execute([self.cudadiag, "report", session, "--json"], env)
+        report = json.loads(shown.out) if shown.out.strip() else {}
+        if not report:
+            return Result(case.name, "fail", [f"report says nothing: {shown.err.strip()[-300:]}"])
+        marks = marked_lines(case, HERE)
+        why = unchanged(plain, watched) + differences(case, report, marks)
+        if case.verdict == "no_cuda_failure":
+            why += self.traces_of_a_clean_run(case, command, plain, watched, folder, env)
+        else:
+            why += self.paper(report, session, watched, env)
+        if case.session_mib and occupied_mib(session) > case.session_mib:
+            why.append(f"session takes {occupied_mib(session):.0f} MiB, more than {case.session_mib}")
+        return result_of(case, report, marks, why, plain.seconds + watched.seconds)
+
+    def paper(self, report, session, watched, env):
+        """What the reader of a failure sees: made during the run, short, opening with the line."""
+        wrong = []
+        if not any(line.startswith("cudadiag:") for line in watched.err.splitlines()):
+            wrong.append("the run itself reported nothing")
+        lines = execute([self.cudadiag, "report", session], env).out.splitlines()
+        if len(lines) > REPORT_LINES * max(1, len(report["findings"])):
+            wrong.append(f"the report has {len(lines)} lines")
+        place = line_of(report["findings"][0]["location"]) if report["findings"] else None
+        if place and lines and name_of(place) not in lines[0]:
+            wrong.append(f"the report opens with {lines[0]!r}")
+        return wrong
+
+    def traces_of_a_clean_run(self, case, command, plain, watched, folder, env):
+        """Nothing on the terminal and, without -o, no session: an end that is not CUDA's doing may be named so."""
+        if plain.status != 0:
+            return []
+        is_native = not case.command[0].endswith(".py")
+        before = set(plain.err.splitlines())
+        added = [x for x in watched.err.splitlines() if x not in before and (is_native or "cudadiag" in x)]
+        wrong = [f"stderr has {added[0]!r}"] if added else []
+        if is_native:
+            wrong += unchanged(plain, execute([self.cudadiag, "run", "--", *command], env))
+            left = [str(p) for p in (folder / "state").rglob("*") if p.is_dir() and p.name != "cudadiag"]
+            wrong += [f"leaves {left[0]}"] if left else []
+        return wrong
+
+
+def unchanged(plain, watched):
+    wrong = []
+    if watched.status != plain.status:
+        wrong.append(f"exit {watched.status}, plain {plain.status}")
+    if watched.out != plain.out:
+        wrong.append(f"stdout {watched.out[-200:]!r}, plain {plain.out[-200:]!r}")
+    return wrong
+
+
+def occupied_mib(folder):
+    return sum(f.stat().st_blocks for f in folder.rglob("*") if f.is_file()) * 512 / 2**20
+
+
+def result_of(case, report, marks, why, seconds):
+    found = report["findings"][0] if report["findings"] else None
+    expected = " or ".join(map(name_of, marks.get("TRUE LINE", []))) if case.verdict == "cuda_failure" else "nothing"
+    return Result(
+        case.name,
+        "fail" if why else "pass",
+        why,
+        expected or "any line",
+        f"{name_of(line_of(found['location']))} {found['error']['code']}" if found else "nothing",
+        found["evidence"]["grade"] if found else "",
+        seconds,
+    )
+
+
+def show(result):
+    grade = f"{result.grade:<10}"
+    print(f"{result.outcome:<4} {result.case:<25} | {result.expected:<22} | {result.found:<26} | {grade} | "
+          f"{result.seconds:5.1f} s", flush=True)
+    for sentence in result.why:
+        print(f"       {sentence}", flush=True)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=Path, default=HERE.parents[1] / "build", help="the built tree")
+    parser.add_argument("--only", action="append", metavar="NAME", help="cases of this name or pattern; may be repeated")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    chosen = [c for c in CASES if not options.only or any(fnmatch.fnmatch(c.name, p) for p in options.only)]
+    if options.list:
+        print("\n".join(case.name for case in chosen))
+        return 0
+    if not chosen:
+        print(f"no case is named {', '.join(options.only)}; --list prints the names", file=sys.stderr)
+        return 2
+    lacking = gpu_missing()
+    if lacking:
+        print(f"skipped: no GPU ({lacking})")
+        return 0
+    build = options.build.resolve()
+    if not (build / "bin" / "cudadiag").exists():
+        print(f"{build}/bin/cudadiag is not built: ./dev build", file=sys.stderr)
+        return 2
+    results = []
+    with tempfile.TemporaryDirectory(prefix="cudadiag-gpu-") as scratch:
+        suite = Suite(build, Path(scratch))
+        print(f"     {'case':<25} | {'expected':<22} | {'found':<26} | {'grade':<10} | seconds")
+        for case in chosen:
+            results.append(suite.run(case))
+            show(results[-1])
+            if options.json:
+                options.json.write_text(json.dumps([dataclasses.asdict(r) for r in results], indent=1) + "\n")
+    count = {outcome: sum(r.outcome == outcome for r in results) for outcome in ("pass", "fail", "skip")}
+    print(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped")
+    return 1 if count["fail"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
