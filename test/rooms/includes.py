@@ -25,7 +25,7 @@ CUDA = re.compile(r"(cuda|cupti|driver_types|generated_cuda).*\.h$")
 STANDARD = re.compile(r"[a-z_0-9]+$")  # <vector>: no suffix, no folder
 LIBC = re.compile(
     r"(sys|linux|asm|arpa|netinet)/[a-z_0-9]+\.h$|"
-    r"(dlfcn|elf|errno|fcntl|link|poll|pthread|sched|signal|stdlib|string|time|ucontext|unistd|cpuid|x86intrin|immintrin)"
+    r"(dlfcn|elf|errno|fcntl|link|poll|pthread|sched|signal|stddef|stdint|stdio|stdlib|string|time|ucontext|unistd|cpuid|x86intrin|immintrin)"
     r"\.h$")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
