@@ -1,0 +1,107 @@
+#include "launch/arena.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "wire/area.h"
+#include "wire/arena.h"
+
+namespace cudadiag::launch {
+namespace {
+
+session::Failure failed(const std::string& what, int error) {
+  return {"cannot " + what + ": " + std::strerror(error), "the recording goes to the session folder instead"};
+}
+
+// Growing a file past RLIMIT_FSIZE sends SIGXFSZ, so the limit is asked first.
+std::size_t areas_that_fit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wire::arena::kAreaCount;
+  if (limit.rlim_cur <= wire::arena::kHeaderSize) return 0;
+  return std::min<std::size_t>((limit.rlim_cur - wire::arena::kHeaderSize) / wire::area::kAreaSize,
+                               wire::arena::kAreaCount);
+}
+
+std::uint32_t* event_word(std::byte* header) {
+  return reinterpret_cast<std::uint32_t*>(header + wire::arena::kEvents.offset);
+}
+
+}  // namespace
+
+session::Result<Arena> Arena::create() {
+  const std::size_t areas = areas_that_fit();
+  if (areas == 0) return failed("hold the recording in memory", EFBIG);
+  session::FileDescriptor file(::memfd_create("cudadiag-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file.valid()) return failed("create a memory file", errno);
+  const std::uint64_t size = wire::arena::kHeaderSize + areas * wire::area::kAreaSize;
+  if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0) return failed("size a memory file", errno);
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+
+  void* memory = ::mmap(nullptr, wire::arena::kHeaderSize, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED) return failed("map a memory file", errno);
+  auto* header = static_cast<std::byte*>(memory);
+  wire::store(header, wire::arena::kVersion, wire::area::kFormatVersion);
+  wire::store(header, wire::arena::kAreas, static_cast<std::uint32_t>(areas));
+  wire::store(header, wire::arena::kAreaBytes, wire::area::kAreaSize);
+  wire::store_release(header, wire::arena::kMagic, wire::arena::kMagicValue);
+  return Arena(std::move(file), header, areas, wire::area::kAreaSize);
+}
+
+Arena::Arena(Arena&& other) noexcept
+    : file_(std::move(other.file_)),
+      header_(std::exchange(other.header_, nullptr)),
+      areas_(other.areas_),
+      area_bytes_(other.area_bytes_) {}
+
+Arena::~Arena() {
+  if (header_ != nullptr) ::munmap(header_, wire::arena::kHeaderSize);
+}
+
+std::string Arena::path() const { return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_.get()); }
+
+std::size_t Arena::claimed() const {
+  return std::min<std::size_t>(wire::load_acquire(header_, wire::arena::kClaimed), areas_);
+}
+
+std::size_t Arena::turned_away() const { return wire::load_acquire(header_, wire::arena::kClaimed) - claimed(); }
+
+std::uint64_t Arena::begin(std::size_t area) const { return wire::arena::kHeaderSize + area * area_bytes_; }
+
+std::uint32_t Arena::events() const { return wire::load_acquire(header_, wire::arena::kEvents); }
+
+std::uint32_t Arena::wait_for_event(std::uint32_t seen, int milliseconds) const {
+  const std::timespec patience{milliseconds / 1000, (milliseconds % 1000) * 1'000'000L};
+  // Not FUTEX_PRIVATE: the waker is another process.
+  ::syscall(SYS_futex, event_word(header_), FUTEX_WAIT, seen, &patience, nullptr, 0);
+  return events();
+}
+
+void Arena::wake() {
+  wire::atomic(header_, wire::arena::kEvents).fetch_add(1, std::memory_order_release);
+  ::syscall(SYS_futex, event_word(header_), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+LiveArea::LiveArea(const Arena& arena, std::size_t area) {
+  const std::size_t size = arena.end(area) - arena.begin(area);
+  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, arena.file(), static_cast<off_t>(arena.begin(area)));
+  if (memory == MAP_FAILED) return;
+  data_ = static_cast<std::byte*>(memory);
+  size_ = size;
+}
+
+LiveArea::~LiveArea() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "launch/command_path.h"
+#include "launch/environment.h"
+#include "wire/environment.h"
+
+namespace cudadiag::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+// CUPTI's library in the wheels, newest generation first; relative to site-packages.
+constexpr const char* kWheels[] = {"nvidia/cu13/lib/libcupti.so.13", "nvidia/cuda_cupti/lib/libcupti.so.13",
+                                   "nvidia/cuda_cupti/lib/libcupti.so.12"};
+constexpr const char* kToolkits[] = {"extras/CUPTI/lib64/libcupti.so.13", "lib64/libcupti.so.13",
+                                     "extras/CUPTI/lib64/libcupti.so.12", "lib64/libcupti.so.12"};
+
+class Candidates {
+ public:
+  void add(const fs::path& file) {
+    std::error_code error;
+    if (!fs::is_regular_file(file, error)) return;
+    if (std::find(found_.begin(), found_.end(), file) == found_.end()) found_.push_back(file);
+  }
+  template <std::size_t N>
+  void add_under(const fs::path& folder, const char* const (&files)[N]) {
+    for (const char* file : files) add(folder / file);
+  }
+  std::vector<fs::path> take() { return std::move(found_); }
+
+ private:
+  std::vector<fs::path> found_;
+};
+
+std::vector<fs::path> children(const fs::path& folder, std::string_view prefix) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().starts_with(prefix)) found.push_back(it->path());
+  }
+  std::sort(found.begin(), found.end(), std::greater<>());
+  return found;
+}
+
+// PREFIX/lib/python3.X/site-packages and the like for the prefix of a program in PREFIX/bin.
+void add_python_prefix(const fs::path& prefix, Candidates& candidates) {
+  for (const char* lib : {"lib", "lib64", "local/lib"}) {
+    for (const fs::path& python : children(prefix / lib, "python3")) {
+      candidates.add_under(python / "site-packages", kWheels);
+      candidates.add_under(python / "dist-packages", kWheels);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<fs::path> find_cupti(const std::vector<std::string>& command) {
+  Candidates candidates;
+  if (const char* named = std::getenv(wire::environment::kCupti)) {
+    std::string_view rest = named;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(':'), rest.size());
+      candidates.add(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  if (const char* environment = std::getenv("VIRTUAL_ENV")) add_python_prefix(environment, candidates);
+  if (!command.empty()) {
+    const CommandPath found = find_command(command.front());
+    std::error_code error;
+    // A virtual environment's python is a link: its own prefix first, then the one it points to. A script such as
+    // torchrun lies in the same bin folder.
+    for (const fs::path& program : {fs::absolute(found.path, error), fs::canonical(found.path, error)}) {
+      if (!found.path.empty()) add_python_prefix(program.parent_path().parent_path(), candidates);
+    }
+  }
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const char* home = std::getenv(variable)) candidates.add_under(home, kToolkits);
+  }
+  for (const fs::path& toolkit : children("/usr/local", "cuda")) candidates.add_under(toolkit, kToolkits);
+  for (const char* file : {"/usr/lib/x86_64-linux-gnu/libcupti.so.13", "/usr/lib/x86_64-linux-gnu/libcupti.so.12",
+                           "/usr/lib/aarch64-linux-gnu/libcupti.so.13"}) {
+    candidates.add(file);
+  }
+  return candidates.take();
+}
+
+}  // namespace cudadiag::launch

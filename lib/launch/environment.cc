@@ -1,0 +1,91 @@
+#include "launch/environment.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "wire/environment.h"
+
+namespace cudadiag::launch {
+namespace {
+
+namespace fs = std::filesystem;
+namespace names = wire::environment;
+
+constexpr const char* kRecorderVariable = "CUDADIAG_RECORDER";
+constexpr const char* kRecorderFile = "libcudadiag_record.so";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string joined(const std::vector<fs::path>& paths) {
+  std::string out;
+  for (const fs::path& path : paths) out += (out.empty() ? "" : ":") + path.string();
+  return out;
+}
+
+std::string record_options(const RecordOptions& options) {
+  std::string out = "markers=";
+  out += options.markers == Markers::dense ? "dense" : options.markers == Markers::off ? "off" : "sparse";
+  out += options.python_stacks ? ",python=on" : ",python=off";
+  out += options.native_stacks ? ",native=on" : ",native=off";
+  return out;
+}
+
+}  // namespace
+
+session::Result<fs::path> find_recorder() {
+  std::error_code error;
+  const std::string named = variable(kRecorderVariable);
+  if (!named.empty()) {
+    if (fs::is_regular_file(named, error)) return fs::absolute(named, error);
+    return session::Failure{std::string(kRecorderVariable) + " names " + named + ", which is not a file", "unset it"};
+  }
+  const fs::path program = fs::canonical("/proc/self/exe", error);
+  const fs::path prefix = program.parent_path().parent_path();
+  for (const char* folder : {"lib", "lib64", "lib/cudadiag"}) {
+    const fs::path candidate = prefix / folder / kRecorderFile;
+    if (fs::is_regular_file(candidate, error)) return candidate;
+  }
+  return session::Failure{std::string(kRecorderFile) + " is not in " + (prefix / "lib").string(),
+                          "install it there, or set " + std::string(kRecorderVariable) + " to its path"};
+}
+
+std::vector<Variable> recording_variables(const fs::path& recorder, const std::string& arena,
+                                          const fs::path& session_folder, const std::vector<fs::path>& cupti,
+                                          const RecordOptions& options) {
+  std::vector<Variable> variables = {{names::kInjection, recorder.string()}, {names::kPass, "record"}};
+  if (!arena.empty()) variables.push_back({names::kArena, arena});
+  if (!session_folder.empty()) variables.push_back({names::kSession, session_folder.string()});
+  if (!cupti.empty()) variables.push_back({names::kCupti, joined(cupti)});
+  variables.push_back({names::kRecord, record_options(options)});
+  return variables;
+}
+
+std::vector<std::string> environment_with(const std::vector<Variable>& changes) {
+  std::vector<std::string> result;
+  for (char** entry = ::environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    const auto changed = [&](const Variable& change) { return change.name == name; };
+    // What an outer launcher told its own target must not reach ours.
+    if (name == names::kArena || name == names::kSession) continue;
+    if (std::none_of(changes.begin(), changes.end(), changed)) result.emplace_back(text);
+  }
+  for (const Variable& change : changes) result.push_back(change.name + "=" + change.value);
+  return result;
+}
+
+std::string replaced_injection(const fs::path& recorder) {
+  const std::string other = variable(names::kInjection);
+  if (other.empty() || other == recorder) return {};
+  return std::string(names::kInjection) + "=" + other +
+         " is replaced for this run, since the CUDA driver loads one injection library only; run the command "
+         "without cudadiag to keep it";
+}
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,44 @@
+// The target's environment: what makes the CUDA driver load the recorder, and what the recorder needs to know.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "session/session.h"
+
+namespace cudadiag::launch {
+
+enum class Markers { sparse, dense, off };
+
+struct RecordOptions {
+  Markers markers = Markers::sparse;
+  bool python_stacks = true;
+  bool native_stacks = true;
+};
+
+// libcudadiag_record.so: $CUDADIAG_RECORDER, else lib/ or lib64/ beside this program's folder.
+session::Result<std::filesystem::path> find_recorder();
+
+// Copies of libcupti that a target may use where it has none loaded, best first: $CUDADIAG_CUPTI, the wheels of the
+// Python environment that `command` runs in, $CUDA_HOME, /usr/local/cuda*. Nothing is run to find them.
+std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
+
+struct Variable {
+  std::string name, value;
+};
+
+// What is set for the target. `arena` may be empty: the recorder then writes to `session_folder`, which may be
+// empty too.
+std::vector<Variable> recording_variables(const std::filesystem::path& recorder, const std::string& arena,
+                                          const std::filesystem::path& session_folder,
+                                          const std::vector<std::filesystem::path>& cupti,
+                                          const RecordOptions& options);
+
+// This process's environment with `changes` on top, as execve takes it.
+std::vector<std::string> environment_with(const std::vector<Variable>& changes);
+
+// A warning about an injection library that the user had set and that `recorder` replaces; empty if none.
+std::string replaced_injection(const std::filesystem::path& recorder);
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,138 @@
+#include "launch/process.h"
+
+#include <boost/version.hpp>
+#if BOOST_VERSION >= 108600
+#define BOOST_PROCESS_VERSION 1
+#include <boost/process/v1/child.hpp>
+#include <boost/process/v1/extend.hpp>
+namespace bp = boost::process::v1;
+#else
+#include <boost/process/child.hpp>
+#include <boost/process/extend.hpp>
+namespace bp = boost::process;
+#endif
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "launch/command_path.h"
+
+namespace cudadiag::launch {
+namespace {
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Boost's own way to name a program makes its path argv[0]; the target must see what the user typed.
+struct ExactCommand : bp::extend::handler {
+  const char* path;
+  char* const* arguments;
+  char** environment;
+
+  template <typename Executor>
+  void on_setup(Executor& executor) const {
+    executor.exe = path;
+    executor.cmd_line = arguments;
+    executor.env = environment;
+  }
+};
+
+std::error_code start(const std::string& path, const std::vector<std::string>& arguments,
+                      const std::vector<std::string>& environment, pid_t& pid) {
+  auto argument_pointers = pointers_to(arguments);
+  auto environment_pointers = pointers_to(environment);
+  ExactCommand command;
+  command.path = path.c_str();
+  command.arguments = argument_pointers.data();
+  command.environment = environment_pointers.data();
+  std::error_code error;
+  bp::child child(command, error);
+  if (error) return error;
+  pid = child.id();
+  // Its end is taken by Target::reap, together with those of orphans.
+  child.detach();
+  return {};
+}
+
+session::ProcessEnd end_of(int status) {
+  session::ProcessEnd end;
+  if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+  } else {
+    end.code = WEXITSTATUS(status);
+  }
+  return end;
+}
+
+SpawnFailure spawn_failure(const std::string& name, int error) {
+  if (error == ENOENT) {
+    return {127, {name + ": no such command", "check its name, its interpreter (#! line) and PATH"}};
+  }
+  if (error == EACCES || error == ENOEXEC || error == EISDIR || error == ELIBBAD || error == EPERM) {
+    return {126,
+            {name + " cannot be executed: " + std::strerror(error), "check its permissions, or name its interpreter"}};
+  }
+  return {125, {"cannot start " + name + ": " + std::strerror(error), ""}};
+}
+
+}  // namespace
+
+std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>& command,
+                                                 const std::vector<std::string>& environment) {
+  const CommandPath found = find_command(command.front());
+  if (found.path.empty()) return spawn_failure(command.front(), found.error);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  pid_t pid = 0;
+  std::error_code error = start(found.path, command, environment, pid);
+  if (error.value() == ENOEXEC) {
+    // A script without a #! line: a shell runs it, as execvp would have it.
+    std::vector<std::string> shell = {"sh", found.path};
+    shell.insert(shell.end(), command.begin() + 1, command.end());
+    error = start("/bin/sh", shell, environment, pid);
+  }
+  if (error) return spawn_failure(command.front(), error.value());
+  return Target(pid);
+}
+
+void Target::forward(int signal) const {
+  if (!ended_) ::kill(pid_, signal);
+}
+
+bool Target::reap() {
+  int status = 0;
+  pid_t pid = 0;
+  while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+    const session::ProcessEnd end = end_of(status);
+    ends_[static_cast<std::uint32_t>(pid)] = end;
+    if (pid == pid_) {
+      end_ = end;
+      ended_ = true;
+    }
+  }
+  return ended_;
+}
+
+void exit_like(const session::ProcessEnd& end) {
+  if (!end.signal) std::_Exit(end.code.value_or(125));
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::signal(*end.signal, SIG_DFL);
+  sigset_t only;
+  ::sigemptyset(&only);
+  ::sigaddset(&only, *end.signal);
+  ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(*end.signal);
+  // The first process of a container does not die of its own signals.
+  std::_Exit(128 + *end.signal);
+}
+
+}  // namespace cudadiag::launch

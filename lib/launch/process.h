@@ -1,0 +1,63 @@
+// The target as a child of this process: in the same process group, on the same terminal, with the same signals.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "session/session.h"
+
+namespace cudadiag::launch {
+
+struct SpawnFailure {
+  int exit_status;  // 125: our own failure, 126: found but not executable, 127: not found
+  session::Failure failure;
+};
+
+// Takes over the signals that a launcher hands on, for the life of this object; one at a time. Signals that this
+// process was started with as ignored stay ignored, for the target too.
+class SignalRelay {
+ public:
+  SignalRelay();
+  ~SignalRelay();
+  SignalRelay(const SignalRelay&) = delete;
+  SignalRelay& operator=(const SignalRelay&) = delete;
+
+  // Until something happened (a signal, the end of a child, wake()) or the time is over.
+  void wait(int milliseconds);
+  // From any thread.
+  void wake();
+  // Signals that were sent to this process alone and belong to the target, oldest first.
+  std::vector<int> take_signals();
+};
+
+class Target {
+ public:
+  // `environment` as execve takes it. The child's signal dispositions are those that this process was started with.
+  static std::variant<Target, SpawnFailure> spawn(const std::vector<std::string>& command,
+                                                  const std::vector<std::string>& environment);
+
+  pid_t pid() const { return pid_; }
+  void forward(int signal) const;
+
+  // Reaps what has ended: the target and orphans that came to us. True once the target has ended.
+  bool reap();
+  const session::ProcessEnd& end() const { return end_; }
+  const std::map<std::uint32_t, session::ProcessEnd>& ends() const { return ends_; }
+
+ private:
+  explicit Target(pid_t pid) : pid_(pid) {}
+  pid_t pid_;
+  bool ended_ = false;
+  session::ProcessEnd end_;
+  std::map<std::uint32_t, session::ProcessEnd> ends_;
+};
+
+// Ends this process as the target ended: its code, or death by the same signal without a core of ours.
+[[noreturn]] void exit_like(const session::ProcessEnd& end);
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,79 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+#include "launch/process.h"
+
+namespace cudadiag::launch {
+namespace {
+
+// The terminal sends INT, QUIT and the like to the whole group, the target has them already; what was sent to this
+// process alone (si_code SI_USER and the like, not SI_KERNEL) is the target's.
+constexpr std::array kRelayed = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+std::array<int, 2> wake_pipe = {-1, -1};
+std::array<struct sigaction, kRelayed.size() + 1> former;
+
+void write_byte(unsigned char byte) {
+  const int saved = errno;
+  // A full pipe wakes its reader all the same.
+  [[maybe_unused]] const ssize_t written = ::write(wake_pipe[1], &byte, 1);
+  errno = saved;
+}
+
+extern "C" void on_signal(int signal, siginfo_t* info, void*) {
+  write_byte(signal != SIGCHLD && info->si_code != SI_KERNEL ? static_cast<unsigned char>(signal) : 0);
+}
+
+void take_over(int signal, struct sigaction& before) {
+  ::sigaction(signal, nullptr, &before);
+  if (signal != SIGCHLD && (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN) return;
+  struct sigaction action {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NOCLDSTOP;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+SignalRelay::SignalRelay() {
+  if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) wake_pipe = {-1, -1};
+  for (std::size_t i = 0; i < kRelayed.size(); ++i) take_over(kRelayed[i], former[i]);
+  take_over(SIGCHLD, former.back());
+}
+
+SignalRelay::~SignalRelay() {
+  for (std::size_t i = 0; i < kRelayed.size(); ++i) ::sigaction(kRelayed[i], &former[i], nullptr);
+  ::sigaction(SIGCHLD, &former.back(), nullptr);
+  for (int& end : wake_pipe) {
+    if (end >= 0) ::close(end);
+    end = -1;
+  }
+}
+
+void SignalRelay::wait(int milliseconds) {
+  pollfd source{wake_pipe[0], POLLIN, 0};
+  ::poll(&source, 1, milliseconds);
+}
+
+void SignalRelay::wake() { write_byte(0); }
+
+std::vector<int> SignalRelay::take_signals() {
+  std::vector<int> signals;
+  std::array<unsigned char, 64> bytes{};
+  ssize_t got = 0;
+  while ((got = ::read(wake_pipe[0], bytes.data(), bytes.size())) > 0) {
+    for (ssize_t i = 0; i < got; ++i) {
+      if (bytes[static_cast<std::size_t>(i)] != 0) signals.push_back(bytes[static_cast<std::size_t>(i)]);
+    }
+  }
+  return signals;
+}
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,29 @@
+// Waits for freezes in the arena on a thread of its own and wakes the launcher's loop at each.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+#include "launch/arena.h"
+#include "launch/process.h"
+
+namespace cudadiag::launch {
+
+class Watcher {
+ public:
+  Watcher(Arena& arena, SignalRelay& relay);
+  ~Watcher();
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  // Whether any process has frozen since the start.
+  bool frozen() const { return frozen_.load(std::memory_order_acquire); }
+
+ private:
+  Arena& arena_;
+  std::atomic<bool> frozen_ = false;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cudadiag::launch
