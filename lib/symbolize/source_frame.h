@@ -8,8 +8,8 @@
 namespace cudadiag::symbolize {
 
 struct PythonFrame {
-  std::string file;      // absolute where it could be made so; "<string>", "<stdin>", "<ipython-input-…>" as Python has it
-  int line = 0;          // 0: not known
+  std::string file;  // absolute where it could be made so; "<string>", "<stdin>", "<ipython-input-…>" as Python has it
+  int line = 0;      // 0: not known
   std::string function;  // qualified name
   bool user = false;
 };
@@ -31,7 +31,7 @@ struct SourceStack {
 
 struct Location {
   std::string file;
-  int line = 0;          // 0: not known
+  int line = 0;  // 0: not known
   std::string function;
   std::string language;  // "python", "c++"
   std::string module;    // native without line information: where the address lies; else empty

@@ -10,27 +10,25 @@
 
 #include "session/process_record.h"
 #include "session/session.h"
+#include "symbolize/demangle.h"
+#include "symbolize/source_excerpt.h"
 #include "symbolize/source_frame.h"
 
 namespace cudadiag::symbolize {
 
-// `fill(int*, int)` for `_Z4fillPii`; the name itself where it is not mangled.
-std::string demangle(std::string_view mangled);
-
-// The line of the instruction at byte `offset` of `code`'s bytecode; 0 where the table has none.
-// Formats: CPython 3.9 (lnotab), 3.10 (PEP 626), 3.11 and later (PEP 657).
-int python_line(const session::Code& code, std::uint32_t offset);
-
 class Symbolizer {
  public:
+  // `session` must outlive the Symbolizer and not change.
   explicit Symbolizer(const session::Session& session);
   ~Symbolizer();
   Symbolizer(const Symbolizer&) = delete;
   Symbolizer& operator=(const Symbolizer&) = delete;
 
+  // `process` is one of the session's, `site` one of that process's.
+  SourceStack stack(const session::Process& process, const session::Site& site);
+
   // `kernel` is the mangled name of the launched kernel ("" if none): nvcc's host stub of a kernel bears the
   // same name and is never the user's line.
-  SourceStack stack(const session::Process& process, const session::Site& site);
   TrueLine true_line(const SourceStack& stack, std::string_view kernel) const;
 
   // Modules that changed, lost line information and the like; each once.
@@ -40,12 +38,5 @@ class Symbolizer {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// Lines around `line` of `file` as they are on disk now: {number, text}; empty if it cannot be read.
-struct SourceLine {
-  int number;
-  std::string text;  // control characters made harmless, tabs expanded, at most 200 bytes
-};
-std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours);
 
 }  // namespace cudadiag::symbolize

@@ -1,0 +1,159 @@
+#include "symbolize/dwarf_lines.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "symbolize/demangle.h"
+
+namespace cudadiag::symbolize {
+namespace {
+
+using Path = std::vector<Dwarf_Die>;  // functions around an address, outermost first
+
+constexpr int kDeepestScope = 64;  // deeper nesting than compilers produce
+
+const char* text_attribute(Dwarf_Die& die, unsigned name) {
+  Dwarf_Attribute attribute;
+  return dwarf_formstring(dwarf_attr_integrate(&die, name, &attribute));
+}
+
+int number_attribute(Dwarf_Die& die, unsigned name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  const bool found = dwarf_formudata(dwarf_attr(&die, name, &attribute), &value) == 0;
+  return found && value <= 0x7fffffff ? static_cast<int>(value) : 0;
+}
+
+bool is_function(int tag) { return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine; }
+
+// Scopes without code of their own in which functions with code can be described.
+bool is_container(int tag) {
+  return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+         tag == DW_TAG_union_type;
+}
+
+// Functions of local classes are described inside the function around them, whose range they are outside of: looking
+// `everywhere` finds those, at the price of visiting the whole unit.
+bool find_functions(Dwarf_Die& scope, std::uint64_t address, bool everywhere, int depth, Path& path) {
+  Dwarf_Die child;
+  if (depth > kDeepestScope || dwarf_child(&scope, &child) != 0) return false;
+  do {
+    const int tag = dwarf_tag(&child);
+    const bool here = (is_function(tag) || tag == DW_TAG_lexical_block) && dwarf_haspc(&child, address) == 1;
+    const bool on_path = here && is_function(tag);
+    if (on_path) path.push_back(child);
+    const bool descend = here || is_container(tag) || (everywhere && (is_function(tag) || tag == DW_TAG_lexical_block));
+    if (descend && find_functions(child, address, everywhere, depth + 1, path)) return true;
+    if (on_path) return true;
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return false;
+}
+
+std::string absolute_path(const char* file, Dwarf_Die& unit) {
+  if (!file) return {};
+  std::filesystem::path path(file);
+  Dwarf_Attribute attribute;
+  const char* folder = dwarf_formstring(dwarf_attr(&unit, DW_AT_comp_dir, &attribute));
+  if (path.is_relative() && folder) path = std::filesystem::path(folder) / path;
+  return path.lexically_normal().string();
+}
+
+struct Position {
+  std::string file;
+  int line = 0;
+};
+
+Position position_of_address(Dwarf_Die& unit, std::uint64_t address) {
+  Dwarf_Line* entry = dwarf_getsrc_die(&unit, address);
+  int line = 0;
+  if (!entry || dwarf_lineno(entry, &line) != 0) return {};
+  return {absolute_path(dwarf_linesrc(entry, nullptr, nullptr), unit), line};
+}
+
+// Where `inlined` was called: a line of the function around it. A unit in a .dwo keeps its file names there and its
+// folder in the skeleton, `unit`.
+Position position_of_call(Dwarf_Die& inlined, Dwarf_Die& unit) {
+  const int line = number_attribute(inlined, DW_AT_call_line);
+  const int file = number_attribute(inlined, DW_AT_call_file);
+  Dwarf_Die own_unit;
+  Dwarf_Files* files = nullptr;
+  std::size_t count = 0;
+  if (!dwarf_diecu(&inlined, &own_unit, nullptr, nullptr) || dwarf_getsrcfiles(&own_unit, &files, &count) != 0) {
+    return {"", line};
+  }
+  const char* name = static_cast<std::size_t>(file) < count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr;
+  return {absolute_path(name, unit), line};
+}
+
+NativeFrame frame_of(Dwarf_Die& function, const Position& position) {
+  NativeFrame frame;
+  frame.file = position.file;
+  frame.line = position.line;
+  frame.inlined = dwarf_tag(&function) == DW_TAG_inlined_subroutine;
+  const char* linkage = text_attribute(function, DW_AT_linkage_name);
+  if (!linkage) linkage = text_attribute(function, DW_AT_MIPS_linkage_name);
+  const char* name = text_attribute(function, DW_AT_name);
+  if (linkage) frame.mangled = linkage;
+  if (linkage || name) frame.function = demangle(linkage ? linkage : name);
+  return frame;
+}
+
+}  // namespace
+
+DwarfLines::DwarfLines(Dwfl_Module* module) : module_(module), dwarf_(dwfl_module_getdwarf(module, &bias_)) {}
+
+std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
+  auto unit = unit_at(address);
+  if (!unit) return {};
+  address -= bias_;
+  Dwarf_Die scopes = *unit, split;
+  if (dwarf_cu_info(unit->cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr) == 0 && split.addr) {
+    scopes = split;
+  }
+  Path path;
+  if (!find_functions(scopes, address, false, 0, path)) find_functions(scopes, address, true, 0, path);
+
+  std::vector<NativeFrame> frames;
+  Position position = position_of_address(*unit, address);
+  for (auto function = path.rbegin(); function != path.rend(); ++function) {
+    frames.push_back(frame_of(*function, position));
+    if (dwarf_tag(&*function) != DW_TAG_inlined_subroutine) return frames;  // what is around it did not call it
+    position = position_of_call(*function, *unit);
+  }
+  NativeFrame nameless;
+  nameless.file = position.file;
+  nameless.line = position.line;
+  if (!position.file.empty()) frames.push_back(nameless);
+  return frames;
+}
+
+std::optional<Dwarf_Die> DwarfLines::unit_at(std::uint64_t address) {
+  if (!dwarf_) return std::nullopt;
+  Dwarf_Addr bias = 0;
+  if (const Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias)) return *unit;
+  if (!units_) index_units();
+  const std::uint64_t wanted = address - bias_;
+  const auto after = std::upper_bound(units_->begin(), units_->end(), wanted,
+                                      [](std::uint64_t value, const UnitRange& range) { return value < range.begin; });
+  if (after == units_->begin() || std::prev(after)->end <= wanted) return std::nullopt;
+  return std::prev(after)->unit;
+}
+
+// Clang writes no .debug_aranges: take the ranges from the units themselves.
+void DwarfLines::index_units() {
+  units_.emplace();
+  Dwarf_CU* cu = nullptr;
+  Dwarf_Die unit, split;
+  while (dwarf_get_units(dwarf_, cu, &cu, nullptr, nullptr, &unit, &split) == 0) {
+    Dwarf_Addr base = 0, begin = 0, end = 0;
+    std::ptrdiff_t next = 0;
+    while ((next = dwarf_ranges(&unit, next, &base, &begin, &end)) > 0) {
+      if (begin < end) units_->push_back({begin, end, unit});
+    }
+  }
+  std::sort(units_->begin(), units_->end(), [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });
+}
+
+}  // namespace cudadiag::symbolize

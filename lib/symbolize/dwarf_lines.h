@@ -1,0 +1,41 @@
+// What DWARF says of one module: functions, inlined calls and lines. Versions 4 and 5, in the module itself or in a
+// debug file, split (.dwo) or not. Internal to the room: elfutils' types stay below elf_module.h.
+#pragma once
+
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "symbolize/source_frame.h"
+
+namespace cudadiag::symbolize {
+
+class DwarfLines {
+ public:
+  explicit DwarfLines(Dwfl_Module* module);
+
+  bool available() const { return dwarf_ != nullptr; }
+  Elf* debug_file() const { return dwarf_ ? dwarf_getelf(dwarf_) : nullptr; }
+
+  // Innermost first, the function that exists in the machine code last; empty if nothing describes the address.
+  // `address` is relative to the load bias.
+  std::vector<NativeFrame> frames(std::uint64_t address);
+
+ private:
+  struct UnitRange {
+    std::uint64_t begin, end;
+    Dwarf_Die unit;
+  };
+  std::optional<Dwarf_Die> unit_at(std::uint64_t address);
+  void index_units();
+
+  Dwfl_Module* module_;
+  Dwarf* dwarf_ = nullptr;
+  Dwarf_Addr bias_ = 0;                          // what the debug file's addresses are off by (prelink)
+  std::optional<std::vector<UnitRange>> units_;  // by address; made when .debug_aranges does not help
+};
+
+}  // namespace cudadiag::symbolize

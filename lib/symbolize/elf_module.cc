@@ -1,0 +1,140 @@
+#include "symbolize/elf_module.h"
+
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "symbolize/demangle.h"
+#include "symbolize/dwarf_lines.h"
+#include "symbolize/symbol_table.h"
+
+namespace cudadiag::symbolize {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string build_id_of(Elf* elf) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  const void* bytes = nullptr;
+  const ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
+  std::string hex;
+  for (ssize_t i = 0; i < size; ++i) {
+    const unsigned byte = static_cast<const unsigned char*>(bytes)[i];
+    hex += kDigits[byte >> 4];
+    hex += kDigits[byte & 15];
+  }
+  return hex;
+}
+
+// Opens the file at `path` if it is an ELF file with that build-id. Plain files only: opening a pipe could wait.
+int open_with_build_id(const fs::path& path, const std::string& build_id) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return -1;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  Elf* elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
+  const bool same = elf && build_id_of(elf) == build_id;
+  elf_end(elf);
+  if (same) return fd;
+  close(fd);
+  return -1;
+}
+
+// libdwfl's callback for debug information in a file of its own: by build-id or by debug link, on this machine only.
+// Its standard one would ask servers on the network where DEBUGINFOD_URLS is set. The build-id must agree.
+int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const char* file_name, const char* link,
+                    GElf_Word, char** found) {
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module, &bias);
+  const std::string id = elf ? build_id_of(elf) : std::string();
+  if (id.size() <= 2) return -1;
+  std::vector<fs::path> places = {fs::path("/usr/lib/debug/.build-id") / id.substr(0, 2) / (id.substr(2) + ".debug")};
+  if (file_name && link) {
+    const fs::path folder = fs::path(file_name).parent_path();
+    for (const fs::path& place : {folder, folder / ".debug", fs::path("/usr/lib/debug") / folder.relative_path()}) {
+      if (place / link != file_name) places.push_back(place / link);
+    }
+  }
+  for (const fs::path& place : places) {
+    const int fd = open_with_build_id(place, id);
+    if (fd < 0) continue;
+    *found = strdup(place.c_str());
+    return fd;
+  }
+  return -1;
+}
+
+const Dwfl_Callbacks kCallbacks = {nullptr, find_debug_file, nullptr, nullptr};
+
+}  // namespace
+
+struct ElfModule::File {
+  struct End {
+    void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+  };
+  Condition condition = Condition::missing;
+  std::unique_ptr<Dwfl, End> dwfl;
+  Dwfl_Module* module = nullptr;
+  Elf* elf = nullptr;
+  std::optional<DwarfLines> lines;     // made when first asked for
+  std::optional<SymbolTable> symbols;  // likewise
+
+  void open(const std::string& path, const std::string& build_id) {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) return;
+    dwfl.reset(dwfl_begin(&kCallbacks));
+    if (!dwfl) return;
+    module = dwfl_report_elf(dwfl.get(), path.c_str(), path.c_str(), -1, 0, true);
+    if (!module || dwfl_report_end(dwfl.get(), nullptr, nullptr) != 0) return;
+    GElf_Addr bias = 0;
+    elf = dwfl_module_getelf(module, &bias);
+    if (!elf) return;
+    condition = build_id.empty() || build_id_of(elf) == build_id ? Condition::readable : Condition::changed;
+  }
+
+  DwarfLines& dwarf_lines() {
+    if (!lines) lines.emplace(module);
+    return *lines;
+  }
+
+  SymbolTable& symbol_table() {
+    if (!symbols) symbols.emplace(elf, dwarf_lines().debug_file());
+    return *symbols;
+  }
+};
+
+ElfModule::ElfModule(std::string path, std::string build_id) : path_(std::move(path)), build_id_(std::move(build_id)) {}
+ElfModule::~ElfModule() = default;
+
+ElfModule::File& ElfModule::file() {
+  if (!file_) {
+    file_ = std::make_unique<File>();
+    file_->open(path_, build_id_);
+  }
+  return *file_;
+}
+
+ElfModule::Condition ElfModule::condition() { return file().condition; }
+
+bool ElfModule::has_lines() { return condition() == Condition::readable && file().dwarf_lines().available(); }
+
+std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
+  std::vector<NativeFrame> frames;
+  if (condition() == Condition::readable) frames = file().dwarf_lines().frames(address);
+  if (frames.empty()) frames.emplace_back();
+  for (NativeFrame& frame : frames) frame.module = path_;
+  // C functions and whatever has no line information go by the symbol table.
+  NativeFrame& physical = frames.back();
+  if (physical.mangled.empty() && condition() == Condition::readable) {
+    physical.mangled = file().symbol_table().name_at(address);
+    if (physical.function.empty()) physical.function = demangle(physical.mangled);
+  }
+  return frames;
+}
+
+}  // namespace cudadiag::symbolize

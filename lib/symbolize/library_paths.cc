@@ -1,0 +1,141 @@
+#include "symbolize/library_paths.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "symbolize/user_code.h"
+
+namespace cudadiag::symbolize {
+namespace {
+
+constexpr std::string_view kSystemFolders[] = {
+    "/lib/",         "/lib32/",      "/lib64/",          "/usr/lib/",        "/usr/lib32/",       "/usr/lib64/",
+    "/usr/libexec/", "/opt/nvidia/", "/usr/local/cuda/", "/usr/local/cuda-", "/usr/local/nvidia/"};
+
+// Sonames up to the first '.' or '-', which cuts the hash that wheels put in.
+constexpr std::string_view kCudaStems[] = {
+    "libcuda",         "libcudart",          "libcupti",         "libcublas",       "libcublasLt",   "libcudnn",
+    "libcufft",        "libcufftw",          "libcurand",        "libcusolver",     "libcusolverMg", "libcusparse",
+    "libcusparseLt",   "libcutensor",        "libcutensorMg",    "libcufile",       "libnccl",       "libnvrtc",
+    "libnvJitLink",    "libnvjpeg",          "libnvToolsExt",    "libnvtx3interop", "libnvidia",     "libnvinfer",
+    "libnvonnxparser", "libnvperf_host",     "libnvperf_target", "libnvfatbin",     "libnvblas",     "libnvshmem_host",
+    "libcudadevrt",    "libcudadiag_record", "libaccinj64"};
+constexpr std::string_view kCudaStemPrefixes[] = {"libcudnn_", "libnpp", "libnvinfer_", "libnvidia_"};
+
+constexpr std::string_view kLibraryStems[] = {
+    "libtorch",       "libc10",    "libshm",     "libtensorflow", "libtensorflow_cc",
+    "libonnxruntime", "libstdc++", "libc++",     "libc++abi",     "libgcc_s",
+    "libgomp",        "libomp",    "libiomp5",   "libffi",        "libc",
+    "libm",           "libdl",     "libpthread", "librt",         "ld",
+    "linux"};
+constexpr std::string_view kLibraryStemPrefixes[] = {"libtorch_", "libc10_", "libcaffe2", "libonnxruntime_"};
+
+constexpr std::string_view kLibrarySourceParts[] = {"/crt/",
+                                                    "/targets/x86_64-linux/include/",
+                                                    "/targets/sbsa-linux/include/",
+                                                    "/include/c++/",
+                                                    "/include/thrust/",
+                                                    "/include/cub/",
+                                                    "/include/cuda/std/",
+                                                    "/include/ATen/",
+                                                    "/include/c10/",
+                                                    "/include/torch/",
+                                                    "/lib/gcc/",
+                                                    "/lib/clang/",
+                                                    "/rustc/",
+                                                    "/.cargo/registry/"};
+constexpr std::string_view kLibrarySourceFolders[] = {"/usr/include/", "/usr/local/include/", "/usr/src/"};
+constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api.h", "host_runtime.h",
+                                             "device_launch_parameters.h"};
+
+// Written by a compiler at run time: the user's line is the Python one behind it.
+constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
+                                                "/.triton/dump/"};
+constexpr std::string_view kUserPseudoFiles[] = {"<string>",        "<stdin>",   "<console>",
+                                                 "<ipython-input-", "<doctest ", "<cell "};
+
+template <typename Prefixes>
+bool starts_with_any(std::string_view text, const Prefixes& prefixes) {
+  return std::any_of(std::begin(prefixes), std::end(prefixes), [&](auto prefix) { return text.starts_with(prefix); });
+}
+
+template <typename Parts>
+bool contains_any(std::string_view text, const Parts& parts) {
+  return std::any_of(std::begin(parts), std::end(parts), [&](auto part) { return text.find(part) != text.npos; });
+}
+
+template <typename Texts>
+bool equals_any(std::string_view text, const Texts& texts) {
+  return std::find(std::begin(texts), std::end(texts), text) != std::end(texts);
+}
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+std::string_view stem_of(std::string_view path) {
+  const auto name = base_name(path);
+  return name.substr(0, name.find_first_of(".-"));
+}
+
+// What follows "python" in a name is a version, with the letters of debug and free-threaded builds: "3", "3.13t".
+bool is_python_version(std::string_view text) {
+  while (text.ends_with('t') || text.ends_with('d') || text.ends_with('m')) text.remove_suffix(1);
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) || c == '.'; });
+}
+
+// Whether a folder `python3.12` or an archive `python312.zip` is part of the path, below a folder `lib`.
+bool is_below_standard_library(std::string_view path) {
+  for (const std::string_view lib : {"/lib/python", "/lib64/python"}) {
+    for (auto at = path.find(lib); at != path.npos; at = path.find(lib, at + 1)) {
+      auto name = path.substr(at + lib.size());
+      const auto end = name.find('/');
+      if (end == name.npos) continue;
+      name = name.substr(0, end);
+      if (name.ends_with(".zip")) name.remove_suffix(4);
+      if (!name.empty() && is_python_version(name)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool is_python_library(std::string_view path) {
+  constexpr std::string_view kPackageFolders[] = {"/site-packages/", "/dist-packages/"};
+  return contains_any(path, kPackageFolders) || is_below_standard_library(path);
+}
+
+bool is_cuda_module(std::string_view path) {
+  const auto stem = stem_of(path);
+  return equals_any(stem, kCudaStems) || starts_with_any(stem, kCudaStemPrefixes);
+}
+
+bool is_library_source(std::string_view file) {
+  if (file.empty()) return false;
+  return starts_with_any(file, kSystemFolders) || starts_with_any(file, kLibrarySourceFolders) ||
+         contains_any(file, kLibrarySourceParts) || equals_any(base_name(file), kCudaHeaders) ||
+         is_python_library(file);
+}
+
+bool is_user_python(std::string_view file) {
+  if (file.empty()) return false;
+  if (file.starts_with('<')) return starts_with_any(file, kUserPseudoFiles);
+  return !is_python_library(file) && !contains_any(file, kGeneratedParts);
+}
+
+bool is_interpreter(std::string_view module) {
+  auto name = base_name(module);
+  if (name.starts_with("libpython")) return true;
+  if (!name.starts_with("python")) return false;
+  name.remove_prefix(std::string_view("python").size());
+  return is_python_version(name);
+}
+
+bool is_user_module(std::string_view path) {
+  if (path.empty() || path.starts_with('[')) return false;  // "[vdso]"
+  const auto stem = stem_of(path);
+  return !starts_with_any(path, kSystemFolders) && !is_cuda_module(path) && !equals_any(stem, kLibraryStems) &&
+         !starts_with_any(stem, kLibraryStemPrefixes) && !is_python_library(path) && !is_interpreter(path) &&
+         !contains_any(path, kGeneratedParts);
+}
+
+}  // namespace cudadiag::symbolize

@@ -1,0 +1,19 @@
+// What paths tell: which files and modules belong to the system, to CUDA, to frameworks and to Python. The rules on
+// whole stacks are in user_code.h, which is what other code asks.
+#pragma once
+
+#include <string_view>
+
+namespace cudadiag::symbolize {
+
+// Anywhere below Python's own library folder or an installed package: `lib/python3.12/`, `site-packages/`, a zipped
+// one.
+bool is_python_library(std::string_view path);
+
+// Driver, runtime, CUPTI, cuBLAS and so on by their sonames, wherever they lie; and the recorder.
+bool is_cuda_module(std::string_view path);
+
+// A header or source that came with the system, the toolkit, a compiler or a framework; false for an empty path.
+bool is_library_source(std::string_view file);
+
+}  // namespace cudadiag::symbolize

@@ -1,0 +1,106 @@
+#include "symbolize/python_line_table.h"
+
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace cudadiag::symbolize {
+namespace {
+
+constexpr unsigned kLastLnotab = 9;    // CPython 3.9 and earlier
+constexpr unsigned kRangeTable = 10;   // CPython 3.10 alone
+constexpr std::int64_t kCodeUnit = 2;  // bytes per instruction or inline cache entry
+
+// A table's bytes, read front to back; past the end there is nothing.
+class Bytes {
+ public:
+  explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
+
+  bool at_end() const { return position_ == bytes_.size(); }
+  std::uint8_t peek() const { return static_cast<std::uint8_t>(bytes_[position_]); }
+  std::optional<std::uint8_t> next() {
+    if (at_end()) return std::nullopt;
+    return static_cast<std::uint8_t>(bytes_[position_++]);
+  }
+
+ private:
+  std::string_view bytes_;
+  std::size_t position_ = 0;
+};
+
+std::int64_t as_signed(std::uint8_t byte) { return static_cast<std::int8_t>(byte); }
+
+int checked_line(std::int64_t line) {
+  return line > 0 && line <= std::numeric_limits<int>::max() ? static_cast<int>(line) : 0;
+}
+
+// Pairs (bytecode advance, line advance). A line starts where its pair's advance has been reached.
+int line_in_lnotab(const session::Code& code, std::int64_t offset) {
+  Bytes table(code.line_table);
+  std::int64_t line = code.first_line, start = 0;
+  while (!table.at_end()) {
+    start += *table.next();
+    if (start > offset) break;
+    const auto delta = table.next();
+    if (!delta) break;
+    line += as_signed(*delta);
+  }
+  return checked_line(line);
+}
+
+// Pairs (length of a range in bytes, line advance); -128 marks a range without a line.
+int line_in_ranges(const session::Code& code, std::int64_t offset) {
+  constexpr std::int64_t kNoLine = -128;
+  Bytes table(code.line_table);
+  std::int64_t line = code.first_line, end = 0;
+  while (const auto length = table.next()) {
+    const auto delta = table.next();
+    if (!delta) return 0;
+    const bool has_line = as_signed(*delta) != kNoLine;
+    if (has_line) line += as_signed(*delta);
+    end += *length;
+    if (offset < end) return has_line ? checked_line(line) : 0;
+  }
+  return 0;
+}
+
+// Six bits a byte, least significant first, bit 6 says that more follow. The lowest bit of the whole is the sign.
+std::int64_t signed_varint(Bytes& table) {
+  constexpr unsigned kMaxShift = 30;
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift <= kMaxShift; shift += 6) {
+    const auto byte = table.next();
+    if (!byte) break;
+    value |= std::uint64_t{*byte & 0x3fu} << shift;
+    if (!(*byte & 0x40)) break;
+  }
+  const auto magnitude = static_cast<std::int64_t>(value >> 1);
+  return value & 1 ? -magnitude : magnitude;
+}
+
+// Entries of one byte 1kkkklll (kind, length in code units - 1) and bytes with a clear top bit that depend on the kind.
+int line_in_locations(const session::Code& code, std::int64_t offset) {
+  enum Kind : unsigned { one_line_0 = 10, one_line_2 = 12, no_columns = 13, long_form = 14, no_location = 15 };
+  Bytes table(code.line_table);
+  std::int64_t line = code.first_line, end = 0;
+  while (const auto first = table.next()) {
+    const unsigned kind = (*first >> 3) & 15u;
+    if (kind == no_columns || kind == long_form) line += signed_varint(table);
+    if (kind >= one_line_0 && kind <= one_line_2) line += kind - one_line_0;
+    end += ((*first & 7) + 1) * kCodeUnit;
+    if (offset < end) return kind == no_location ? 0 : checked_line(line);
+    while (!table.at_end() && !(table.peek() & 0x80)) table.next();
+  }
+  return 0;
+}
+
+}  // namespace
+
+int python_line(const session::Code& code, std::uint32_t offset) {
+  if (static_cast<std::int32_t>(offset) < 0) return checked_line(code.first_line);
+  if (code.python_minor <= kLastLnotab) return line_in_lnotab(code, offset);
+  if (code.python_minor == kRangeTable) return line_in_ranges(code, offset);
+  return line_in_locations(code, offset);
+}
+
+}  // namespace cudadiag::symbolize

@@ -1,0 +1,41 @@
+#include "symbolize/source_excerpt.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "symbolize/plain_text.h"
+
+namespace cudadiag::symbolize {
+namespace {
+
+constexpr std::uintmax_t kLargestSource = 16u << 20;
+constexpr std::size_t kLongestLine = 200;
+
+// Opening a pipe or a device for reading could wait forever, so only plain files are.
+bool is_readable_source(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return false;
+  const auto size = std::filesystem::file_size(file, error);
+  return !error && size <= kLargestSource;
+}
+
+}  // namespace
+
+std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours) {
+  if (line <= 0 || neighbours < 0 || !is_readable_source(file)) return {};
+  std::ifstream stream(file, std::ios::binary);
+  std::vector<SourceLine> excerpt;
+  std::string text;
+  const std::int64_t first = std::int64_t{line} - neighbours, last = std::int64_t{line} + neighbours;
+  int number = 1;
+  for (; number <= last && std::getline(stream, text); ++number) {
+    if (number < first) continue;
+    if (text.ends_with('\r')) text.pop_back();
+    excerpt.push_back({number, plain_text(text, kLongestLine)});
+  }
+  return number > line ? excerpt : std::vector<SourceLine>{};
+}
+
+}  // namespace cudadiag::symbolize

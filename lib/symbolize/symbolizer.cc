@@ -1,0 +1,126 @@
+#include "symbolize/symbolizer.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "symbolize/elf_module.h"
+#include "symbolize/python_line_table.h"
+#include "symbolize/user_code.h"
+
+namespace cudadiag::symbolize {
+
+struct Symbolizer::State {
+  using ModuleKey = std::pair<std::string, std::string>;  // path, build-id
+  using StackKey = std::tuple<const session::Process*, std::uint32_t, std::uint32_t, std::uint32_t>;
+  std::map<ModuleKey, ElfModule> modules;
+  std::map<std::pair<ElfModule*, std::uint64_t>, std::vector<NativeFrame>> frames;
+  std::map<StackKey, SourceStack> stacks;
+  std::vector<std::string> notes;
+
+  ElfModule& module(const session::Module& recorded);
+  const std::vector<NativeFrame>& frames_at(ElfModule& module, std::uint64_t address);
+  std::vector<NativeFrame> native_frames(const session::ProcessRecord& record, std::uint32_t stack);
+  SourceStack resolve(const session::ProcessRecord& record, const session::Site& site);
+  void note(std::string text);
+  void note_missing_lines(const SourceStack& stack);
+};
+
+namespace {
+
+// Python keeps a script's name as it was typed.
+std::string absolute_file(const std::string& file, const session::ProcessRecord& record) {
+  if (file.empty() || file.starts_with('<') || file.starts_with('/')) return file;
+  const auto cwd = record.properties.find("cwd");
+  if (cwd == record.properties.end() || cwd->second.empty()) return file;
+  return (std::filesystem::path(cwd->second) / file).lexically_normal().string();
+}
+
+std::vector<PythonFrame> python_frames(const session::ProcessRecord& record, std::uint32_t stack) {
+  std::vector<PythonFrame> frames;
+  const auto* raw = session::by_id(record.python_stacks, stack);
+  if (!raw) return frames;
+  for (const session::RawPythonFrame& frame : raw->frames) {
+    const session::Code* code = session::by_id(record.codes, frame.code);
+    if (!code) continue;
+    frames.push_back({absolute_file(code->file, record), python_line(*code, frame.offset), code->qualified_name});
+  }
+  return frames;
+}
+
+}  // namespace
+
+ElfModule& Symbolizer::State::module(const session::Module& recorded) {
+  const auto [entry, is_new] =
+      modules.try_emplace({recorded.path, recorded.build_id}, recorded.path, recorded.build_id);
+  if (is_new && entry->second.condition() == ElfModule::Condition::changed) {
+    note(recorded.path + " has been built anew since the run: its functions and lines are not known");
+  }
+  return entry->second;
+}
+
+const std::vector<NativeFrame>& Symbolizer::State::frames_at(ElfModule& module, std::uint64_t address) {
+  const auto [entry, is_new] = frames.try_emplace({&module, address});
+  if (is_new) entry->second = module.frames(address);
+  return entry->second;
+}
+
+std::vector<NativeFrame> Symbolizer::State::native_frames(const session::ProcessRecord& record, std::uint32_t stack) {
+  std::vector<NativeFrame> native;
+  const auto* raw = session::by_id(record.native_stacks, stack);
+  if (!raw) return native;
+  for (const session::RawNativeFrame& frame : raw->frames) {
+    const session::Module* recorded = session::by_id(record.modules, frame.module);
+    if (!recorded) {
+      native.emplace_back();
+      continue;
+    }
+    if (is_interpreter(recorded->path)) break;
+    // A return address may already belong to the next line, or to the next function after a call that never returns.
+    const auto& expanded = frames_at(module(*recorded), frame.address - 1);
+    native.insert(native.end(), expanded.begin(), expanded.end());
+  }
+  return native;
+}
+
+SourceStack Symbolizer::State::resolve(const session::ProcessRecord& record, const session::Site& site) {
+  SourceStack stack{python_frames(record, site.python), native_frames(record, site.native)};
+  const std::string* kernel = session::by_id(record.functions, site.function);
+  mark_user_frames(stack, kernel ? *kernel : std::string_view{});
+  note_missing_lines(stack);
+  return stack;
+}
+
+void Symbolizer::State::note(std::string text) {
+  if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(std::move(text));
+}
+
+// Only of the user's innermost module: that is the one worth building again.
+void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
+  const auto frame = std::find_if(stack.native.begin(), stack.native.end(), [](const auto& f) { return f.user; });
+  if (frame == stack.native.end() || frame->line > 0) return;
+  for (auto& [key, elf] : modules) {
+    if (key.first != frame->module || elf.condition() != ElfModule::Condition::readable || elf.has_lines()) continue;
+    note(frame->module + " has no line information: build it with -g to see its lines");
+  }
+}
+
+Symbolizer::Symbolizer(const session::Session&) : state_(std::make_unique<State>()) {}
+Symbolizer::~Symbolizer() = default;
+
+SourceStack Symbolizer::stack(const session::Process& process, const session::Site& site) {
+  const State::StackKey key{&process, site.python, site.native, site.function};
+  const auto [entry, is_new] = state_->stacks.try_emplace(key);
+  if (is_new) entry->second = state_->resolve(process.record, site);
+  return entry->second;
+}
+
+TrueLine Symbolizer::true_line(const SourceStack& stack, std::string_view kernel) const {
+  return find_true_line(stack, kernel);
+}
+
+const std::vector<std::string>& Symbolizer::notes() const { return state_->notes; }
+
+}  // namespace cudadiag::symbolize

@@ -1,0 +1,136 @@
+#include "symbolize/user_code.h"
+
+#include <algorithm>
+#include <cctype>
+#include <initializer_list>
+#include <string>
+
+#include "symbolize/demangle.h"
+#include "symbolize/library_paths.h"
+
+namespace cudadiag::symbolize {
+namespace {
+
+using Texts = std::initializer_list<std::string_view>;
+
+bool starts_with_any(std::string_view text, Texts prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return text.starts_with(prefix); });
+}
+
+bool contains_any(std::string_view text, Texts parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](auto part) { return text.find(part) != text.npos; });
+}
+
+std::string_view unqualified(std::string_view function) { return function.substr(0, function.find('(')); }
+
+// `__device_stub__Z4fillPii` for the kernel `_Z4fillPii`, and `__wrapper__device_stub_scale` around it in templates.
+bool is_device_stub(const NativeFrame& frame) {
+  return contains_any(unqualified(frame.function), {"__device_stub_", "__cudaLaunchKernel_helper"}) ||
+         contains_any(frame.mangled, {"__device_stub_"}) || frame.file.ends_with(".cudafe1.stub.c");
+}
+
+// The kernel that a stub launches, as its name has it; empty if it does not say.
+std::string_view kernel_of_stub(const NativeFrame& frame) {
+  constexpr std::string_view kPrefix = "__device_stub_";
+  const std::string_view name = unqualified(frame.function);
+  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : std::string_view{};
+}
+
+// Compared as people read them: a `static` kernel is `_Z4fillPi` on the device and `_ZL4fillPi` on the host.
+bool is_host_side_of(const NativeFrame& frame, std::string_view kernel) {
+  if (kernel.empty() || frame.mangled.empty()) return false;
+  return frame.mangled == kernel || (kernel.starts_with("_Z") && frame.function == demangle(kernel));
+}
+
+// An entry point of CUDA, or what is inside a statically linked runtime. NVIDIA ships no line information with either,
+// and they have C names: `cudaMemcpy`, `__cudaLaunchKernel_ptsz`, `libcudart_static_cd7c…`.
+bool is_cuda_function(const NativeFrame& frame) {
+  if (!frame.file.empty() || frame.mangled.starts_with("_Z")) return false;
+  std::string_view name = frame.function;
+  if (name.starts_with("libcudart_static_")) return true;
+  while (name.starts_with('_')) name.remove_prefix(1);
+  for (const std::string_view prefix : {"cuda", "cu"}) {
+    if (name.starts_with(prefix) && name.size() > prefix.size() &&
+        std::isupper(static_cast<unsigned char>(name[prefix.size()]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// How many of the innermost frames are CUDA's and the recorder's: everything up to the API that the program called.
+// Inside an executable with a static runtime that takes in the nameless functions below the entry point.
+std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native) {
+  std::size_t inside = 0;
+  while (inside < native.size() && !is_user_module(native[inside].module)) ++inside;
+  for (std::size_t i = inside; i < native.size(); ++i) {
+    const NativeFrame& frame = native[i];
+    if (!frame.file.empty() || frame.module != native[inside].module) break;
+    if (is_cuda_function(frame)) inside = i + 1;
+  }
+  return inside;
+}
+
+bool is_user_native(const NativeFrame& frame) {
+  return is_user_module(frame.module) && !is_library_source(frame.file) && !is_device_stub(frame) &&
+         !is_cuda_function(frame);
+}
+
+void mark_native(std::vector<NativeFrame>& native, std::string_view launched) {
+  const std::size_t inside = frames_inside_cuda(native);
+  std::string stubbed;
+  for (std::size_t i = 0; i < native.size(); ++i) {
+    NativeFrame& frame = native[i];
+    if (const auto kernel = kernel_of_stub(frame); !kernel.empty()) stubbed = kernel;
+    frame.user =
+        i >= inside && is_user_native(frame) && !is_host_side_of(frame, launched) && !is_host_side_of(frame, stubbed);
+  }
+}
+
+Location location_of(const PythonFrame& frame) { return {frame.file, frame.line, frame.function, "python", ""}; }
+
+Location location_of(const NativeFrame& frame) {
+  return {frame.file, frame.line, frame.function, "c++", frame.line > 0 ? "" : frame.module};
+}
+
+template <typename Frames, typename Condition>
+auto first_where(const Frames& frames, Condition condition) {
+  const auto found = std::find_if(frames.begin(), frames.end(), condition);
+  return found == frames.end() ? nullptr : &*found;
+}
+
+// No frame is the user's: the innermost one outside CUDA that anything is known of.
+Location innermost_known(const SourceStack& stack, std::string_view kernel) {
+  const auto* native = first_where(stack.native, [&](const NativeFrame& frame) {
+    return frame.line > 0 && !is_cuda_module(frame.module) && !is_device_stub(frame) && !is_host_side_of(frame, kernel);
+  });
+  if (native) return location_of(*native);
+  const auto* python = first_where(stack.python, [](const PythonFrame& frame) { return frame.line > 0; });
+  if (python) return location_of(*python);
+  native = first_where(stack.native, [](const NativeFrame& frame) {
+    return !frame.function.empty() && !is_cuda_module(frame.module) && !is_cuda_function(frame);
+  });
+  return native ? location_of(*native) : Location{};
+}
+
+}  // namespace
+
+void mark_user_frames(SourceStack& stack, std::string_view kernel) {
+  for (PythonFrame& frame : stack.python) frame.user = is_user_python(frame.file);
+  mark_native(stack.native, kernel);
+}
+
+// A library without line information is rarely what its user works on: any user line outside of it leads instead.
+TrueLine find_true_line(const SourceStack& stack, std::string_view kernel) {
+  const auto is_users = [&](const NativeFrame& frame) { return frame.user && !is_host_side_of(frame, kernel); };
+  const auto* with_line =
+      first_where(stack.native, [&](const auto& frame) { return is_users(frame) && frame.line > 0; });
+  const auto* without_line = first_where(stack.native, is_users);
+  const auto* python = first_where(stack.python, [](const PythonFrame& frame) { return frame.user; });
+  if (with_line) return {location_of(*with_line), python ? location_of(*python) : Location{}, true};
+  if (python) return {location_of(*python), {}, true};
+  if (without_line) return {location_of(*without_line), {}, true};
+  return {innermost_known(stack, kernel), {}, false};
+}
+
+}  // namespace cudadiag::symbolize

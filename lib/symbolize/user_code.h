@@ -1,0 +1,27 @@
+// The one place that says which code is the user's own, and so which line of a stack is the true one.
+#pragma once
+
+#include <string_view>
+
+#include "symbolize/source_frame.h"
+
+namespace cudadiag::symbolize {
+
+// Not the standard library, installed packages, frozen or generated code. `<string>`, `<stdin>` and notebook cells are
+// the user's.
+bool is_user_python(std::string_view file);
+
+// Not system, CUDA or framework libraries, the interpreter or the recorder.
+bool is_user_module(std::string_view path);
+
+// Whether the interpreter itself lies here: native frames from it on outwards say nothing that Python's do not.
+bool is_interpreter(std::string_view module);
+
+// Sets `user` in every frame. `kernel` is the mangled name of the launched kernel, empty if none: nvcc gives the host
+// function that launches a kernel that kernel's own name and the line of its definition, which nobody calls a launch.
+void mark_user_frames(SourceStack& stack, std::string_view kernel);
+
+// What is marked decides, save that a frame which is the host side of `kernel` never leads.
+TrueLine find_true_line(const SourceStack& stack, std::string_view kernel);
+
+}  // namespace cudadiag::symbolize
