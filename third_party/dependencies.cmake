@@ -4,16 +4,8 @@ find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
-find_package(fmt REQUIRED)
+find_package(fmt 8.1 REQUIRED)  # as fmt::fmt-header-only: each distribution ships another libfmt.so
 find_package(ZLIB REQUIRED)
-
-# Distributions ship libfmt as a shared library only, and each another version of it.
-add_library(cudadiag_fmt INTERFACE)
-if(CUDADIAG_STATIC)
-  target_link_libraries(cudadiag_fmt INTERFACE fmt::fmt-header-only)
-else()
-  target_link_libraries(cudadiag_fmt INTERFACE fmt::fmt)
-endif()
 
 if(CUDADIAG_STATIC)
   set(Boost_USE_STATIC_LIBS ON)
