@@ -1,0 +1,116 @@
+#include "analyse/analysis.h"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+session::Process frozen_process(std::uint32_t pid, std::uint64_t start) {
+  PictureBuilder picture;
+  picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
+  picture.process.pid = pid;
+  picture.process.record.start_realtime = start;
+  return picture.process;
+}
+
+session::Process working_process(int signal) {
+  PictureBuilder picture;
+  picture.issue_many(picture.stream(1), 3);
+  picture.process.record.state = wire::area::State::recording;
+  picture.process.record.errors.clear();
+  picture.process.record.frozen_error = 0;
+  picture.process.end = session::ProcessEnd{std::nullopt, signal};
+  return picture.process;
+}
+
+const Note* note(const Analysis& analysis, std::string_view code) {
+  for (const auto& candidate : analysis.notes) {
+    if (candidate.code == code) return &candidate;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("an empty session is no failure") {
+  const Analysis analysis = cudadiag::analyse::analyse(session::Session{});
+  CHECK(analysis.verdict == Verdict::no_cuda_failure);
+  CHECK(analysis.failures.empty());
+  CHECK(analysis.notes.empty());
+}
+
+TEST_CASE("the earliest process leads") {
+  session::Session session;
+  session.processes = {frozen_process(1, 5'000), frozen_process(2, 3'000)};
+  const Analysis analysis = cudadiag::analyse::analyse(session);
+  CHECK(analysis.verdict == Verdict::cuda_failure);
+  REQUIRE(analysis.failures.size() == 2);
+  CHECK(analysis.failures[0].process == &session.processes[1]);
+}
+
+TEST_CASE("a suspected call never leads where a sticky error was seen") {
+  session::Session session;
+  session.processes = {frozen_process(1, 5'000)};
+  session::Error unchecked;
+  unchecked.code = 1;
+  unchecked.ticks = 1;
+  unchecked.flags = wire::error::kLaunch;
+  unchecked.call = "cuLaunchKernel";
+  session.processes[0].record.errors.push_back(unchecked);
+  const Analysis analysis = cudadiag::analyse::analyse(session);
+  REQUIRE(analysis.failures.size() == 2);
+  CHECK(analysis.failures[0].kind == Kind::async_error);
+  CHECK(analysis.failures[1].kind == Kind::unchecked_error);
+}
+
+TEST_CASE("an unrelated crash is named as such") {
+  session::Session session;
+  session.manifest.passes.push_back({"record", 1.0, {3, std::nullopt}, std::nullopt});
+  const Analysis analysis = cudadiag::analyse::analyse(session);
+  CHECK(analysis.verdict == Verdict::no_cuda_failure);
+  REQUIRE(note(analysis, "unrelated-end"));
+  CHECK(note(analysis, "unrelated-end")->text == "the target ended with status 3 and no CUDA call had failed");
+}
+
+TEST_CASE("a process killed at work leaves the question open") {
+  session::Session session;
+  session.processes = {working_process(SIGKILL)};
+  const Analysis analysis = cudadiag::analyse::analyse(session);
+  CHECK(analysis.verdict == Verdict::inconclusive);
+  REQUIRE(note(analysis, "killed-at-work"));
+  CHECK(note(analysis, "killed-at-work")->text ==
+        "process 4711 was ended by signal 9 with 2 operations not known to have finished; whether one of them had "
+        "failed, no call had asked");
+}
+
+TEST_CASE("a crash of the host code, or a kill when all had finished, does not") {
+  session::Session session;
+  session.processes = {working_process(SIGSEGV)};
+  CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
+  session.processes = {working_process(SIGKILL)};
+  session.processes[0].record.streams[0].host_completed = 3;
+  CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
+}
+
+TEST_CASE("what the record lacks is noted") {
+  session::Session session;
+  session.processes = {frozen_process(1, 0)};
+  auto& record = session.processes[0].record;
+  record.dropped_operations = 7;
+  record.failed_markers = 2;
+  record.contexts[0].markers = wire::context::Markers::off;
+  record.notes.push_back({"cupti-held", "another tool holds CUPTI"});
+  const Analysis analysis = cudadiag::analyse::analyse(session);
+  REQUIRE(note(analysis, "operations-dropped"));
+  CHECK(note(analysis, "operations-dropped")->text == "7 operations could not be recorded");
+  CHECK(note(analysis, "markers-failed"));
+  CHECK(note(analysis, "markers-off"));
+  CHECK(note(analysis, "cupti-held"));
+  CHECK(!note(analysis, "mps"));
+}

@@ -1,0 +1,76 @@
+#include "analyse/candidate_window.h"
+
+#include <doctest/doctest.h>
+
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+std::vector<std::uint32_t> ordinals(const PictureBuilder& picture) {
+  const auto histories = stream_histories(picture.process.record, EventLog(picture.process.record));
+  const Window window = candidate_window(histories[0]);
+  std::vector<std::uint32_t> result;
+  for (const auto* operation : window.of(histories[0])) result.push_back(operation->ordinal);
+  return result;
+}
+
+using Ordinals = std::vector<std::uint32_t>;
+
+}  // namespace
+
+TEST_CASE("without an unwritten marker every unfinished operation is in the window") {
+  PictureBuilder picture;
+  picture.issue_many(picture.stream(1), 4);
+  CHECK(ordinals(picture) == Ordinals{2, 3, 4});
+}
+
+TEST_CASE("a marker before an operation ends the window in front of it") {
+  PictureBuilder picture;
+  const auto s = picture.stream(1);
+  picture.issue_many(s, 3);
+  picture.issue(s, op::Kind::kernel, op::kMarkedBefore);
+  picture.issue_many(s, 2);
+  CHECK(ordinals(picture) == Ordinals{2, 3});
+}
+
+TEST_CASE("a marker before the first unfinished operation covers only finished ones") {
+  PictureBuilder picture;
+  const auto s = picture.stream(1);
+  picture.issue(s);
+  picture.issue(s, op::Kind::kernel, op::kMarkedBefore);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  CHECK(ordinals(picture) == Ordinals{2, 3});
+}
+
+TEST_CASE("the newest marker bounds the window where the operation that says so is lost") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0);
+  picture.issue_many(s, 4);
+  picture.process.record.streams[s].marker_issued = 2;
+  CHECK(ordinals(picture) == Ordinals{1, 2});
+}
+
+TEST_CASE("the host's own waits count like markers") {
+  PictureBuilder picture;
+  const auto s = picture.stream(1);
+  picture.issue_many(s, 4);
+  picture.process.record.streams[s].host_completed = 3;
+  CHECK(ordinals(picture) == Ordinals{4});
+}
+
+TEST_CASE("contended neighbours widen the window on both sides, others do not") {
+  PictureBuilder picture;
+  const auto s = picture.stream(3);
+  picture.issue(s);
+  picture.issue(s, op::Kind::kernel, op::kContended);
+  picture.issue(s, op::Kind::kernel, op::kContended);
+  picture.issue(s, op::Kind::kernel, op::kContended | op::kMarked);
+  picture.issue(s, op::Kind::kernel, op::kContended);
+  picture.issue(s);
+  CHECK(ordinals(picture) == Ordinals{2, 3, 4, 5});
+  picture.process.record.operations[3].flags &= static_cast<std::uint8_t>(~op::kContended);
+  CHECK(ordinals(picture) == Ordinals{4});
+}

@@ -1,0 +1,30 @@
+#include "analyse/cuda_errors.h"
+
+#include <doctest/doctest.h>
+
+using namespace cudadiag::analyse;
+
+TEST_CASE("codes have both names, a title and a meaning") {
+  const CudaError error = cuda_error(700);
+  CHECK(error.driver_name == "CUDA_ERROR_ILLEGAL_ADDRESS");
+  CHECK(error.runtime_name == "cudaErrorIllegalAddress");
+  CHECK(error.title == "illegal memory access");
+  CHECK(error.meaning == "A kernel or copy touched an address that is not mapped for it.");
+}
+
+TEST_CASE("a code of one side only leaves the other's name empty") {
+  CHECK(cuda_error(9).driver_name.empty());
+  CHECK(cuda_error(9).runtime_name == "cudaErrorInvalidConfiguration");
+  CHECK(cuda_error(202).runtime_name.empty());
+  CHECK(cuda_error(916).driver_name == "CUDA_ERROR_KEY_ROTATION");
+}
+
+TEST_CASE("an unknown code says so") {
+  CHECK(cuda_error(12345).code == 12345);
+  CHECK(cuda_error(12345).title == "unknown CUDA error");
+}
+
+TEST_CASE("errors that lose the context are sticky, others are not") {
+  for (const std::uint32_t code : {214u, 700u, 710u, 719u, 911u}) CHECK(is_sticky(code));
+  for (const std::uint32_t code : {0u, 2u, 9u, 221u, 701u, 708u, 709u, 720u}) CHECK(!is_sticky(code));
+}

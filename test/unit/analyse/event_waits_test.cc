@@ -1,0 +1,135 @@
+#include "analyse/event_waits.h"
+
+#include <doctest/doctest.h>
+
+#include "analyse/first_failure.h"
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+constexpr std::uint64_t kEvent = 0xe1, kOtherEvent = 0xe2;
+
+std::vector<std::uint32_t> candidate_streams(const PictureBuilder& picture) {
+  const auto failure = first_failure(picture.process);
+  std::vector<std::uint32_t> result;
+  for (const auto& candidate : failure->candidates) result.push_back(candidate.operation->stream);
+  return result;
+}
+
+using Streams = std::vector<std::uint32_t>;
+
+}  // namespace
+
+TEST_CASE("what waits for an event behind an unfinished operation has not started") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0), t = picture.stream(0);
+  picture.issue(t, op::Kind::kernel, op::kMarked);
+  picture.issue(t, op::Kind::event_record, 0, kEvent);
+  picture.issue(s, op::Kind::event_wait, 0, kEvent);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  CHECK(candidate_streams(picture) == Streams{t});
+  CHECK(first_failure(picture.process)->grade == Grade::bracketed);
+}
+
+TEST_CASE("a wait for an event that had been reached excludes nothing") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0), t = picture.stream(2);
+  picture.issue(t, op::Kind::kernel, op::kMarked);
+  picture.issue(t, op::Kind::event_record, 0, kEvent);
+  picture.issue(s, op::Kind::event_wait, 0, kEvent);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  picture.issue(t, op::Kind::kernel, op::kMarked);
+  CHECK(candidate_streams(picture) == Streams{s, t});
+}
+
+TEST_CASE("an event that may have been reached puts the waiting operation behind, no more") {
+  PictureBuilder picture;
+  const auto t = picture.stream(0), s = picture.stream(0);
+  picture.issue(t);
+  picture.issue(t, op::Kind::event_record, 0, kEvent);
+  picture.issue(s, op::Kind::event_wait, 0, kEvent);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  picture.issue(t, op::Kind::kernel, op::kMarked);
+  CHECK(candidate_streams(picture) == Streams{t, t, s});
+  CHECK(first_failure(picture.process)->candidates[2].because ==
+        "waits for an event of another stream, and can have run only if that had completed");
+}
+
+TEST_CASE("the wait refers to the latest record before it") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0), t = picture.stream(1);
+  picture.issue(t, op::Kind::event_record, 0, kEvent);
+  picture.issue(s, op::Kind::event_wait, 0, kEvent);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  picture.issue(t, op::Kind::kernel, op::kMarked);
+  picture.issue(t, op::Kind::event_record, 0, kEvent);  // later than the wait
+  CHECK(candidate_streams(picture) == Streams{s, t});
+}
+
+TEST_CASE("chains of waits are followed") {
+  PictureBuilder picture;
+  const auto a = picture.stream(0), b = picture.stream(0), c = picture.stream(0);
+  picture.issue(a, op::Kind::kernel, op::kMarked);
+  picture.issue(a, op::Kind::event_record, 0, kEvent);
+  picture.issue(b, op::Kind::event_wait, 0, kEvent);
+  picture.issue(b, op::Kind::event_record, 0, kOtherEvent);
+  picture.issue(c, op::Kind::event_wait, 0, kOtherEvent);
+  picture.issue(c);
+  CHECK(candidate_streams(picture) == Streams{a});
+}
+
+TEST_CASE("waits that go round in a circle do not hang the search") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0), t = picture.stream(0);
+  picture.issue(s, op::Kind::event_record, 0, kEvent);
+  picture.issue(t, op::Kind::event_wait, 0, kEvent);
+  picture.issue(t, op::Kind::event_record, 0, kOtherEvent);
+  picture.issue(s, op::Kind::event_wait, 0, kOtherEvent);
+  picture.issue(s);
+  picture.issue(t);
+  CHECK(candidate_streams(picture).size() == 2);
+}
+
+TEST_CASE("nobody is excluded when that would leave nobody") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0), t = picture.stream(0);
+  picture.issue(t, op::Kind::host_function, op::kMarked);
+  picture.issue(t, op::Kind::event_record, 0, kEvent);
+  picture.issue(s, op::Kind::event_wait, 0, kEvent);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  CHECK(candidate_streams(picture) == Streams{s});
+}
+
+TEST_CASE("a record that a lost one may have superseded excludes nothing") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0), t = picture.stream(0);
+  picture.issue(t, op::Kind::kernel, op::kMarked);
+  picture.issue(t, op::Kind::event_record, 0, kEvent);
+  picture.issue(s, op::Kind::event_wait, 0, kEvent);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  for (auto& operation : picture.process.record.operations) operation.serial += operation.ticks > 20 ? 5 : 0;
+  picture.process.record.threads[0].published += 5;
+  CHECK(candidate_streams(picture) == Streams{t, s});
+}
+
+TEST_CASE("an event that the host saw complete says how far its stream had got") {
+  for (const std::uint32_t result : {0u, 600u}) {
+    PictureBuilder picture;
+    const auto s = picture.stream(0);
+    picture.issue(s);
+    picture.issue(s, op::Kind::event_record, 0, kEvent);
+    picture.issue(op::kNoStream, op::Kind::event_sync, 0, kEvent).result = result;
+    picture.issue(s);
+    const auto failure = first_failure(picture.process);
+    REQUIRE(failure->candidates.size() == (result == 0 ? 1 : 2));
+    if (result == 0) {
+      CHECK(failure->candidates[0].operation->ordinal == 3);
+      CHECK(failure->because ==
+            "the host saw operation 2 of stream 0x100 finish, and operation 3 is the only one that may have been "
+            "running");
+    }
+  }
+}

@@ -1,0 +1,159 @@
+#include "analyse/failed_calls.h"
+
+#include <doctest/doctest.h>
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+struct Calls {
+  session::Process process;
+
+  session::Error& fail(std::string call, std::uint32_t code, unsigned flags = 0, std::string outer = "") {
+    session::Error error;
+    error.serial = process.record.errors.size() + 1;
+    error.ticks = 10 * error.serial;
+    error.tid = 1;
+    error.code = code;
+    error.flags = static_cast<std::uint8_t>(flags);
+    error.domain = call.starts_with("cuda") ? wire::error::Domain::runtime : wire::error::Domain::driver;
+    error.call = std::move(call);
+    error.outer = std::move(outer);
+    process.record.errors.push_back(error);
+    return process.record.errors.back();
+  }
+
+  CallFindings after(int status) const { return failed_calls(process, ending({status, std::nullopt})); }
+};
+
+}  // namespace
+
+TEST_CASE("a program that ends badly after its last failing call died of it") {
+  Calls calls;
+  calls.fail("cudaLaunchKernel", 9, wire::error::kLookedAt | wire::error::kLaunch);
+  const auto findings = calls.after(3);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].kind == Kind::sync_error);
+  CHECK(findings.failures[0].grade == Grade::proven);
+  CHECK(findings.failures[0].runtime_code);
+  CHECK(findings.failures[0].because == "the call itself returned it, and the program ended with status 3 afterwards");
+  CHECK(findings.notes.empty());
+}
+
+TEST_CASE("a call after which the thread went on working is not what the program died of") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt | wire::error::kThenWorked, "cudaMalloc");
+  const auto findings = calls.after(1);
+  CHECK(findings.failures.empty());
+  REQUIRE(findings.notes.size() == 1);
+  CHECK(findings.notes[0].code == "error-handled");
+  CHECK(findings.notes[0].text == "1 call of cudaMalloc returned out of memory (2) and the program went on");
+}
+
+TEST_CASE("handled errors are folded, whether or not the thread asked for the last error") {
+  Calls calls;
+  for (int i = 0; i < 3; ++i) calls.fail("cuMemAlloc_v2", 2, i == 0 ? wire::error::kLookedAt : 0, "cudaMalloc");
+  const auto findings = calls.after(0);
+  CHECK(findings.failures.empty());
+  REQUIRE(findings.notes.size() == 1);
+  CHECK(findings.notes[0].text == "3 calls of cudaMalloc returned out of memory (2) and the program went on");
+}
+
+TEST_CASE("running out of memory at the end has a kind of its own") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  const auto findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].kind == Kind::out_of_memory);
+}
+
+TEST_CASE("a failed launch that nothing looked at is suspected, once per place") {
+  Calls calls;
+  for (int i = 0; i < 4; ++i) calls.fail("cuLaunchKernel", 1, wire::error::kLaunch | wire::error::kThenWorked);
+  const auto findings = calls.after(0);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].kind == Kind::unchecked_error);
+  CHECK(findings.failures[0].grade == Grade::suspected);
+  CHECK(findings.failures[0].because == "the call failed, and its thread never asked for the error; it failed 4 times");
+  CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
+}
+
+TEST_CASE("a launch that was looked at is no finding when the program ends well") {
+  Calls calls;
+  calls.fail("cuLaunchKernel", 1, wire::error::kLaunch | wire::error::kLookedAt);
+  CHECK(calls.after(0).failures.empty());
+}
+
+TEST_CASE("a direct driver call gives its error to the caller: only transfers are suspected") {
+  Calls calls;
+  calls.fail("cuModuleLoadData", 209);
+  CHECK(calls.after(0).failures.empty());
+  calls.fail("cuMemcpyHtoD_v2", 1);
+  CHECK(calls.after(0).failures.size() == 1);
+}
+
+TEST_CASE("probes leave no trace, even where the program ends badly") {
+  Calls calls;
+  calls.fail("cuPointerGetAttributes", 1);
+  calls.fail("cuCtxGetDevice", 201);
+  calls.fail("cuStreamQuery", 600);
+  calls.fail("cuModuleGetGlobal_v2", 500);
+  calls.fail("cuModuleUnload", 709);
+  const auto findings = calls.after(1);
+  CHECK(findings.failures.empty());
+  CHECK(findings.notes.empty());
+}
+
+TEST_CASE("the same codes of other calls are no probes") {
+  Calls calls;
+  calls.fail("cuMemcpyHtoD_v2", 201);
+  CHECK(calls.after(1).failures.size() == 1);
+}
+
+TEST_CASE("the call that broke the capture leads, not the one that ended it") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 900, 0, "cudaMalloc");
+  calls.fail("cuStreamEndCapture", 901, wire::error::kLookedAt, "cudaStreamEndCapture");
+  const auto findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].kind == Kind::capture_violation);
+  CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
+}
+
+TEST_CASE("an earlier capture that was ended is not the cause of a later one's failure") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 900, wire::error::kLookedAt, "cudaMalloc");
+  calls.fail("cuStreamEndCapture", 901, wire::error::kLookedAt, "cudaStreamEndCapture");
+  calls.fail("cuStreamSynchronize", 900, wire::error::kLookedAt, "cudaStreamSynchronize");
+  const auto findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].reported == &calls.process.record.errors[2]);
+}
+
+TEST_CASE("no device is suspected when the program dies, and nothing when it goes on") {
+  Calls calls;
+  calls.fail("cuInit", 100);
+  CHECK(calls.after(0).failures.empty());
+  CHECK(calls.after(0).notes.empty());
+  const auto findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].grade == Grade::suspected);
+  CHECK(findings.failures[0].because.find("nvidia-smi") != std::string::npos);
+}
+
+TEST_CASE("where only the command's end is known, the cause is inferred") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  Ending end = ending({1, std::nullopt});
+  end.of_process = false;
+  CHECK(failed_calls(calls.process, end).failures.at(0).grade == Grade::inferred);
+  CHECK(failed_calls(calls.process, Ending{}).failures.empty());
+}
+
+TEST_CASE("a sticky error explains the end: earlier calls are not what the program died of") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  calls.process.record.state = wire::area::State::frozen;
+  CHECK(calls.after(1).failures.empty());
+}

@@ -1,0 +1,206 @@
+#include "analyse/first_failure.h"
+
+#include <doctest/doctest.h>
+
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+// "stream:ordinal" of each candidate, most likely first.
+std::vector<std::string> candidates(const Failure& failure) {
+  std::vector<std::string> result;
+  for (const auto& candidate : failure.candidates) {
+    result.push_back(std::to_string(candidate.operation->stream) + ":" + std::to_string(candidate.operation->ordinal));
+  }
+  return result;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("dense markers leave the operation behind the last finished one") {
+  PictureBuilder picture;
+  const auto s = picture.stream(2);
+  picture.issue_many(s, 10, op::kMarked);
+  const auto failure = first_failure(picture.process);
+  REQUIRE(failure);
+  CHECK(candidates(*failure) == Names{"0:3"});
+  CHECK(failure->grade == Grade::bracketed);
+  CHECK(failure->because ==
+        "the marker of stream 0x100 stands at 2, and operation 3 is the only one that may have been running");
+  CHECK(failure->candidates[0].process_ordinal == 3);
+  CHECK(failure->code == 700);
+  CHECK(failure->reported == &picture.process.record.errors[0]);
+}
+
+TEST_CASE("a process that did not freeze has no asynchronous failure") {
+  PictureBuilder picture;
+  picture.process.record.state = wire::area::State::finished;
+  CHECK(!first_failure(picture.process));
+}
+
+TEST_CASE("sparse markers leave all up to the first unwritten one") {
+  PictureBuilder picture;
+  const auto s = picture.stream(2);
+  picture.issue_many(s, 4);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  picture.issue_many(s, 5);
+  const auto failure = first_failure(picture.process);
+  CHECK(candidates(*failure) == Names{"0:3", "0:4", "0:5"});
+  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->because == "3 operations may have been running, the likeliest first");
+  CHECK(failure->candidates[0].because == "next after operation 2, the last of its stream known to have finished");
+  CHECK(failure->candidates[2].because == "follows 2 operations of its stream that may have finished");
+}
+
+TEST_CASE("what cannot fault, was captured, or was never queued is no candidate") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0);
+  picture.issue(s, op::Kind::event_record);
+  picture.issue(s, op::Kind::kernel, op::kCaptured);
+  picture.issue(s).result = 1;
+  picture.issue(s, op::Kind::host_function);
+  picture.issue(s, op::Kind::allocation);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  const auto failure = first_failure(picture.process);
+  CHECK(candidates(*failure) == Names{"0:5"});
+  CHECK(failure->grade == Grade::bracketed);
+}
+
+TEST_CASE("a call that returned the error was refused because of the earlier one") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0);
+  picture.issue(s);
+  picture.issue(s).result = 700;
+  CHECK(candidates(*first_failure(picture.process)) == Names{"0:1"});
+}
+
+TEST_CASE("a call that returned the error is the answer when all before it had finished") {
+  PictureBuilder picture;
+  const auto s = picture.stream(1);
+  picture.issue(s);
+  picture.issue(s, op::Kind::copy, op::kBlocking).result = 700;
+  picture.issue(s).result = 700;
+  const auto failure = first_failure(picture.process);
+  CHECK(candidates(*failure) == Names{"0:2"});
+  CHECK(failure->grade == Grade::bracketed);
+  CHECK(failure->because == "the call itself returned the error, and all that was issued before it had finished");
+}
+
+TEST_CASE("a call that had not returned comes last") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0), t = picture.stream(0);
+  picture.issue(s).flags = 0;
+  picture.issue(t);
+  const auto failure = first_failure(picture.process);
+  CHECK(candidates(*failure) == Names{"1:1", "0:1"});
+  CHECK(failure->because == "2 operations on 2 streams may have been running, the likeliest first");
+}
+
+TEST_CASE("only kernels can assert; copies can touch a bad address") {
+  for (const std::uint32_t code : {710u, 700u}) {
+    PictureBuilder picture(code);
+    const auto s = picture.stream(0), t = picture.stream(0);
+    picture.issue(s, op::Kind::copy, op::kMarked);
+    picture.issue(t, op::Kind::kernel, op::kMarked);
+    const auto failure = first_failure(picture.process);
+    CHECK(candidates(*failure) == (code == 710 ? Names{"1:1"} : Names{"1:1", "0:1"}));
+    CHECK(failure->grade == (code == 710 ? Grade::bracketed : Grade::inferred));
+  }
+}
+
+TEST_CASE("the first of each stream comes before the later ones, the oldest first") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0), t = picture.stream(0);
+  picture.issue_many(s, 2);
+  picture.issue(t);
+  CHECK(candidates(*first_failure(picture.process)) == Names{"0:1", "1:1", "0:2"});
+}
+
+TEST_CASE("streams of another context do not count unless nothing else is left") {
+  PictureBuilder picture;
+  picture.process.record.contexts.push_back(picture.process.record.contexts[0]);
+  const auto own = picture.stream(0), other = picture.stream(0, 1);
+  picture.issue(own, op::Kind::kernel, op::kMarked);
+  picture.issue(other, op::Kind::kernel, op::kMarked);
+  CHECK(candidates(*first_failure(picture.process)) == Names{"0:1"});
+
+  picture.process.record.streams[own].host_completed = 1;
+  const auto failure = first_failure(picture.process);
+  CHECK(candidates(*failure) == Names{"1:1"});
+  CHECK(failure->grade == Grade::inferred);
+
+  picture.process.record.contexts[1].state = wire::context::State::destroyed;
+  CHECK(first_failure(picture.process)->candidates.empty());
+}
+
+TEST_CASE("nothing unfinished is said so") {
+  PictureBuilder picture;
+  picture.issue_many(picture.stream(2), 2);
+  const auto failure = first_failure(picture.process);
+  CHECK(failure->candidates.empty());
+  CHECK(failure->grade == Grade::suspected);
+  CHECK(failure->because == "every recorded operation had finished before the error was seen");
+}
+
+TEST_CASE("lost records are said so, and leave the rest inferred") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0);
+  picture.issue(s);
+  picture.process.record.streams[s].issued = 3;
+  auto failure = first_failure(picture.process);
+  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->because ==
+        "no operation of stream 0x100 is known to have finished, and operation 1 is the only recorded one that may "
+        "have been running, but the records of others that may have been running are lost");
+
+  picture.process.record.operations.clear();
+  failure = first_failure(picture.process);
+  CHECK(failure->grade == Grade::suspected);
+  CHECK(failure->because == "the records of the operations that may have been running are lost");
+}
+
+TEST_CASE("no markers, MPS and dropped operations cap the grade") {
+  PictureBuilder picture;
+  picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
+  auto& record = picture.process.record;
+  REQUIRE(first_failure(picture.process)->grade == Grade::bracketed);
+  SUBCASE("no markers") { record.contexts[0].markers = wire::context::Markers::refused; }
+  SUBCASE("MPS") { record.properties["mps"] = "1"; }
+  SUBCASE("dropped") { record.dropped_operations = 1; }
+  CHECK(first_failure(picture.process)->grade == Grade::inferred);
+}
+
+TEST_CASE("an error that only the look at exit found is told apart") {
+  PictureBuilder picture;
+  picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
+  picture.process.record.errors[0].flags |= wire::error::kAtExit;
+  CHECK(first_failure(picture.process)
+            ->because.ends_with("; no call of the program asked for the error, it was found at process exit"));
+}
+
+TEST_CASE("a lost reporting call leaves all contexts in question") {
+  PictureBuilder picture;
+  picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
+  picture.process.record.frozen_error = 0;
+  const auto failure = first_failure(picture.process);
+  CHECK(failure->reported == nullptr);
+  CHECK(candidates(*failure) == Names{"0:1"});
+}
+
+TEST_CASE("many streams: the list is cut and says so") {
+  PictureBuilder picture;
+  for (int i = 0; i < 1000; ++i) picture.stream(0);
+  for (int round = 0; round < 128; ++round) {
+    for (std::uint32_t s = 0; s < 1000; ++s) picture.issue(s, op::Kind::kernel, round % 16 == 15 ? op::kMarked : 0);
+  }
+  const auto failure = first_failure(picture.process);
+  CHECK(failure->candidates.size() == kMaxCandidates);
+  CHECK(failure->because ==
+        "16000 operations on 1000 streams may have been running, the likeliest first; 15936 more are not listed");
+  CHECK(failure->candidates[63].operation->stream == 63);
+}

@@ -1,0 +1,63 @@
+#include "analyse/record_horizon.h"
+
+#include <doctest/doctest.h>
+
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+TEST_CASE("a ring that starts at serial 1 lost nothing") {
+  PictureBuilder picture;
+  picture.issue_many(picture.stream(0), 3);
+  CHECK(complete_since(picture.process.record) == 0);
+}
+
+TEST_CASE("the horizon is the oldest of the newest run of records") {
+  PictureBuilder picture;
+  picture.issue_many(picture.stream(0), 5);
+  auto& operations = picture.process.record.operations;
+  operations.erase(operations.begin() + 2);
+  CHECK(complete_since(picture.process.record) == 40);
+}
+
+TEST_CASE("a ring that a later thread took over is complete from the earlier thread's oldest record on") {
+  PictureBuilder picture;
+  picture.issue_many(picture.stream(0), 3);
+  auto& record = picture.process.record;
+  record.operations[0].ticks = 100;  // serial 1, written by the later thread
+  record.threads[0].published = 1;
+  CHECK(complete_since(record) == 20);
+}
+
+TEST_CASE("a newest record that cannot be read leaves nothing certain") {
+  PictureBuilder picture;
+  picture.issue_many(picture.stream(0), 3);
+  picture.process.record.operations.pop_back();
+  CHECK(complete_since(picture.process.record) == UINT64_MAX);
+}
+
+TEST_CASE("the process ordinal counts all threads' stream operations, not the host's waits") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0);
+  picture.issue(s);
+  picture.issue(op::kNoStream, op::Kind::event_sync);
+  picture.issue(s);
+  const auto& record = picture.process.record;
+  CHECK(IssueOrder(record).ordinal(record.operations[2]) == 2);
+}
+
+TEST_CASE("behind a horizon the sites' counts give the process ordinal, or nothing does") {
+  PictureBuilder picture;
+  picture.issue_many(picture.stream(0), 5);
+  auto& record = picture.process.record;
+  record.operations.erase(record.operations.begin(), record.operations.begin() + 2);
+  CHECK(!IssueOrder(record).ordinal(record.operations[0]));
+  session::Site site;
+  site.kind = op::Kind::kernel;
+  site.operations = 5;
+  record.sites.push_back(site);
+  CHECK(IssueOrder(record).ordinal(record.operations[0]) == 3);
+  record.dropped_sites = 1;
+  CHECK(!IssueOrder(record).ordinal(record.operations[0]));
+}
