@@ -1,0 +1,62 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "symbolize/demangle.h"
+#include "symbolize/plain_text.h"
+#include "symbolize/source_excerpt.h"
+
+using namespace cudadiag::symbolize;
+namespace fs = std::filesystem;
+
+TEST_CASE("names are demangled where they are mangled") {
+  CHECK(demangle("_Z4fillPii") == "fill(int*, int)");
+  CHECK(demangle("i") == "i");  // not the type `int`
+  CHECK(demangle("_Zgarbage") == "_Zgarbage");
+  CHECK(demangle("") == "");
+  CHECK(without_clone_suffix("_Z4fillPii.part.0.cold") == "_Z4fillPii");
+  CHECK(without_clone_suffix("main.run") == "main.run");
+}
+
+TEST_CASE("text from the target cannot drive a terminal") {
+  CHECK(plain_text("a\x1b[31mb", 100) == "a?[31mb");
+  CHECK(plain_text("\tx\ty", 100) == "    x   y");
+  CHECK(plain_text("caf\xc3\xa9", 100) == "caf\xc3\xa9");
+  CHECK(plain_text("\xc2\x9b"
+                   "2J",
+                   100) == "?2J");  // C1 control sequence introducer
+  CHECK(plain_text("\xe2\x80\xae"
+                   "evil",
+                   100) == "?evil");                               // right-to-left override
+  CHECK(plain_text("\xc0\xaf\xed\xa0\x80\xff", 100) == "??????");  // overlong, surrogate, stray
+  CHECK(plain_text(std::string_view("a\0b", 3), 100) == "a?b");
+}
+
+TEST_CASE("text is cut between characters") {
+  CHECK(plain_text("ab\xc3\xa9", 3) == "ab");
+  CHECK(plain_text("ab\xc3\xa9", 4) == "ab\xc3\xa9");
+  CHECK(plain_text("ab\xc3", 10) == "ab?");
+}
+
+TEST_CASE("an excerpt has the line and its neighbours, as far as there are any") {
+  const fs::path file = fs::temp_directory_path() / "cudadiag_test_excerpt.txt";
+  std::ofstream(file) << "one\ntwo\r\nthree\nfour";
+  const auto at = [&](int line, int neighbours) {
+    std::string text;
+    for (const auto& [number, source] : source_excerpt(file, line, neighbours)) {
+      text += std::to_string(number) + source + " ";
+    }
+    return text;
+  };
+  CHECK(at(2, 1) == "1one 2two 3three ");
+  CHECK(at(1, 1) == "1one 2two ");
+  CHECK(at(4, 0) == "4four ");
+  CHECK(at(5, 1) == "");
+  CHECK(at(0, 1) == "");
+  fs::remove(file);
+  CHECK(at(1, 1) == "");
+  CHECK(source_excerpt("<string>", 1, 1).empty());
+  CHECK(source_excerpt("/dev/zero", 1, 1).empty());
+  CHECK(source_excerpt("/", 1, 1).empty());
+}
