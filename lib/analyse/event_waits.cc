@@ -45,7 +45,6 @@ std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histori
     if (recorded == nullptr || recorded->stream == wait->stream) continue;
     if (recorded->flags & wire::operation::kContended) continue;
     const std::size_t other = recorded->stream;
-    if (recorded->ordinal <= histories[other].completed) continue;
 
     StreamStart& start = starts[wait->stream];
     const bool behind_unwritten_marker = windows[other].bounded && windows[other].bound <= recorded->ordinal;

@@ -57,6 +57,7 @@ TEST_CASE("the earliest process leads") {
 TEST_CASE("a suspected call never leads where a sticky error was seen") {
   session::Session session;
   session.processes = {frozen_process(1, 5'000)};
+  session.processes[0].record.seconds_per_tick = 1e-9;
   session::Error unchecked;
   unchecked.code = 1;
   unchecked.ticks = 1;

@@ -121,6 +121,17 @@ TEST_CASE("the call that broke the capture leads, not the one that ended it") {
   CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
 }
 
+TEST_CASE("a broken capture that nobody asked about is one finding, at the call that broke it") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 900, 0, "cudaMalloc");
+  calls.fail("cuStreamEndCapture", 901, 0, "cudaStreamEndCapture");
+  const auto findings = calls.after(0);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].kind == Kind::capture_violation);
+  CHECK(findings.failures[0].grade == Grade::suspected);
+  CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
+}
+
 TEST_CASE("an earlier capture that was ended is not the cause of a later one's failure") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 900, wire::error::kLookedAt, "cudaMalloc");
