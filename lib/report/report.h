@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,29 +33,34 @@ struct Launch {
   std::array<std::uint32_t, 3> grid{}, block{};
   std::uint32_t shared_bytes = 0;
   std::uint64_t stream = 0;
-  std::uint32_t device = 0;
+  std::optional<std::uint32_t> device;
   std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;
   std::uint32_t thread = 0;
 };
 
+// Candidates with one true line are one: `launch` is the likeliest of `launches`.
 struct Candidate {
   Location location;
   Launch launch;
   std::string because;
+  std::size_t launches = 1;
 };
 
 struct Finding {
   analyse::Kind kind = analyse::Kind::async_error;
   std::uint32_t code = 0;
   std::string name, runtime_name, title, text;
-  Location location;                // the true line
-  std::optional<Location> caller;   // Python line behind a native one (also in `related`)
-  std::optional<Location> reported_at;
-  std::string reported_api;         // "cudaMemcpy"
+  Location location;                           // the true line
+  std::vector<symbolize::SourceLine> excerpt;  // it and its neighbours; empty if the file cannot be read
+  std::optional<Location> caller;              // Python line behind a native one (also in `related`)
+  std::string via;                             // how it got there: "ctypes, libsmooth.so"
+  std::optional<Location> reported_at;         // where the program noticed; nothing if it never asked
+  std::string reported_api;                    // "cudaMemcpy"
+  bool found_at_exit = false;                  // by our look at process exit, not by a call of the program
   std::vector<Related> related;
   std::optional<Launch> launch;
   symbolize::SourceStack stack;
-  std::vector<Candidate> candidates;  // the others, if the grade is inferred; the first is `location`/`launch` itself
+  std::vector<Candidate> candidates;  // all of them, likeliest first, `location`/`launch` itself included; empty if one
   std::vector<std::string> fix;
   analyse::Grade grade = analyse::Grade::suspected;
   std::string because;
@@ -84,7 +90,8 @@ struct Report {
   // "driver", "cuda", "cupti", "python", "torch", …: empty where not known. `gpus` one entry per device.
   std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
   std::vector<std::string> gpus;
-  std::string session;  // folder, for the next commands
+  std::string session;            // folder, for the next commands
+  std::string working_directory;  // of the target: paths inside it are shown relative to it
 };
 
 Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer);

@@ -14,9 +14,10 @@ struct TextOptions {
   Verbosity verbosity = Verbosity::normal;
   bool colour = false;
   int columns = 100;
+  bool say_clean = false;  // one sentence where there is no finding, as `cudadiag report` owes whoever asked
 };
 
-// Empty when there is nothing to say: no finding, and no verbosity that asks for the notes.
+// Empty when there is no finding, unless `say_clean` or `verbose` asks for more.
 std::string write_text(const Report& report, const TextOptions& options);
 
 }  // namespace cudadiag::report

@@ -1,0 +1,245 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "analyse/cuda_errors.h"
+#include "report/next_steps.h"
+#include "report/report.h"
+#include "report/surroundings.h"
+
+namespace cudadiag::report {
+namespace {
+
+using session::by_id;
+using session::Process;
+
+// A call site with its symbols: where, how it got there, on which kernel's behalf.
+struct ResolvedSite {
+  symbolize::SourceStack stack;
+  symbolize::TrueLine line;
+  std::string mangled;
+};
+
+ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const Process& process, std::uint32_t site_id) {
+  ResolvedSite resolved;
+  const session::Site* site = by_id(process.record.sites, site_id);
+  if (site == nullptr) return resolved;
+  if (const std::string* name = by_id(process.record.functions, site->function)) resolved.mangled = *name;
+  resolved.stack = symbolizer.stack(process, *site);
+  resolved.line = symbolizer.true_line(resolved.stack, resolved.mangled);
+  return resolved;
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+Location located(const symbolize::Location& from) {
+  Location location{from.file, from.function, from.language, "", from.module, from.line};
+  if (!from.known()) return location;
+  for (const symbolize::SourceLine& line : symbolize::source_excerpt(from.file, from.line, 0)) {
+    location.source = trimmed(line.text);
+  }
+  return location;
+}
+
+bool is_known(const symbolize::Location& location) { return !location.file.empty() || !location.function.empty(); }
+
+std::string_view operation_word(wire::operation::Kind kind) {
+  using wire::operation::Kind;
+  switch (kind) {
+    case Kind::kernel:
+      return "kernel";
+    case Kind::graph:
+      return "graph";
+    case Kind::copy:
+    case Kind::prefetch:
+      return "copy";
+    case Kind::memset:
+      return "memset";
+    default:
+      return "call";
+  }
+}
+
+// `index` may be one of the "none" values: they lie beyond every table.
+template <typename T>
+const T* at(const std::vector<T>& table, std::uint32_t index) {
+  return index < table.size() ? &table[index] : nullptr;
+}
+
+void add_place(Launch& launch, const Process& process, std::uint32_t stream, std::uint32_t context) {
+  if (const session::Stream* entry = at(process.record.streams, stream)) {
+    launch.stream = entry->handle;
+    context = entry->context;
+  }
+  if (const session::Context* entry = at(process.record.contexts, context)) launch.device = entry->device;
+}
+
+void add_kernel(Launch& launch, const std::string& mangled) {
+  launch.mangled = mangled;
+  launch.kernel = mangled.empty() ? "" : symbolize::demangle(mangled);
+}
+
+Launch launch_of(const Process& process, const analyse::Candidate& candidate, const std::string& mangled) {
+  const session::Operation& operation = *candidate.operation;
+  Launch launch;
+  launch.operation = operation_word(operation.kind);
+  add_kernel(launch, mangled);
+  launch.grid = operation.grid;
+  launch.block = operation.block;
+  launch.shared_bytes = operation.shared_bytes;
+  launch.process_ordinal = candidate.process_ordinal;
+  if (operation.ordinal != 0) launch.stream_ordinal = operation.ordinal;
+  if (operation.site_ordinal != 0) launch.site_ordinal = operation.site_ordinal;
+  if (const session::Thread* thread = at(process.record.threads, operation.thread)) launch.thread = thread->tid;
+  add_place(launch, process, operation.stream, 0xffffffff);
+  return launch;
+}
+
+Launch launch_of(const Process& process, const session::Error& error, const std::string& mangled) {
+  Launch launch;
+  launch.operation = (error.flags & wire::error::kLaunch) != 0 ? "kernel" : "call";
+  add_kernel(launch, mangled);
+  launch.grid = error.grid;
+  launch.block = error.block;
+  launch.shared_bytes = error.shared_bytes;
+  launch.thread = error.tid;
+  add_place(launch, process, error.stream, error.context);
+  return launch;
+}
+
+// Native code that Python called: through what, as far as the modules between the two tell.
+std::string way_in(const ResolvedSite& site) {
+  std::string bridge, module;
+  for (const symbolize::NativeFrame& frame : site.stack.native) {
+    const std::string name = std::filesystem::path(frame.module).filename().string();
+    if (frame.user && module.empty()) module = name;
+    if (name.starts_with("_ctypes") || name.starts_with("libffi")) bridge = "ctypes";
+    if (name.starts_with("_cffi")) bridge = "cffi";
+  }
+  return bridge + (bridge.empty() || module.empty() ? "" : ", ") + module;
+}
+
+class FindingBuilder {
+ public:
+  FindingBuilder(const session::Session& session, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer)
+      : failure_(failure), process_(*failure.process), symbolizer_(symbolizer) {
+    finding_.host = session.manifest.host;
+  }
+
+  Finding build() {
+    describe();
+    failure_.candidates.empty() ? locate_call() : locate_candidates();
+    if (const session::Error* error = failure_.reported) report_of(*error);
+    finding_.fix = next_steps(failure_);
+    return std::move(finding_);
+  }
+
+ private:
+  void describe() {
+    const analyse::CudaError error = analyse::cuda_error(failure_.code);
+    finding_.kind = failure_.kind;
+    finding_.code = failure_.code;
+    finding_.name = error.driver_name;
+    finding_.runtime_name = error.runtime_name;
+    finding_.title = error.title;
+    finding_.text = error.meaning;
+    finding_.grade = failure_.grade;
+    finding_.because = failure_.because;
+    finding_.pid = process_.pid;
+    finding_.rank = process_.rank;
+  }
+
+  void lead_with(ResolvedSite site) {
+    finding_.location = located(site.line.location);
+    if (site.line.location.known()) {
+      finding_.excerpt = symbolize::source_excerpt(site.line.location.file, site.line.location.line, 1);
+    }
+    if (is_known(site.line.caller)) {
+      finding_.caller = located(site.line.caller);
+      finding_.related.push_back({"caller", *finding_.caller});
+      finding_.via = way_in(site);
+    }
+    finding_.stack = std::move(site.stack);
+  }
+
+  void locate_call() {
+    // An asynchronous failure without candidates: the reporting call is not where it happened.
+    if (failure_.reported == nullptr || failure_.kind == analyse::Kind::async_error) return;
+    ResolvedSite site = resolve(symbolizer_, process_, failure_.reported->site);
+    finding_.launch = launch_of(process_, *failure_.reported, site.mangled);
+    lead_with(std::move(site));
+  }
+
+  void locate_candidates() {
+    for (const analyse::Candidate& candidate : failure_.candidates) {
+      ResolvedSite site = resolve(symbolizer_, process_, candidate.operation->site);
+      Launch launch = launch_of(process_, candidate, site.mangled);
+      Location location = located(site.line.location);
+      if (!finding_.launch) {
+        finding_.launch = launch;
+        lead_with(std::move(site));
+      }
+      fold({std::move(location), std::move(launch), candidate.because});
+    }
+    if (failure_.candidates.size() == 1) {
+      finding_.candidates.clear();
+    } else if (finding_.candidates.size() == 1) {
+      finding_.because +=
+          fmt::format("; the line is known, which of its {} launches failed is not", failure_.candidates.size());
+    }
+    for (Candidate& candidate : finding_.candidates) {
+      if (candidate.launches > 1) candidate.because += fmt::format(" ({} launches of this line)", candidate.launches);
+    }
+  }
+
+  void fold(Candidate candidate) {
+    const auto same = std::find_if(finding_.candidates.begin(), finding_.candidates.end(), [&](const Candidate& other) {
+      return candidate.location.line > 0 && other.location.line == candidate.location.line &&
+             other.location.file == candidate.location.file;
+    });
+    same == finding_.candidates.end() ? finding_.candidates.push_back(std::move(candidate)) : void(++same->launches);
+  }
+
+  void report_of(const session::Error& error) {
+    if ((error.flags & wire::error::kAtExit) != 0) {
+      finding_.found_at_exit = true;
+      return;
+    }
+    finding_.reported_api = error.outer.empty() ? error.call : error.outer;
+    finding_.reported_at = located(resolve(symbolizer_, process_, error.site).line.location);
+  }
+
+  const analyse::Failure& failure_;
+  const Process& process_;
+  symbolize::Symbolizer& symbolizer_;
+  Finding finding_;
+};
+
+}  // namespace
+
+Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer) {
+  Report report;
+  report.verdict = analysis.verdict;
+  report.session = session.folder.string();
+  report.working_directory = session.manifest.working_directory;
+  for (const analyse::Failure& failure : analysis.failures) {
+    report.findings.push_back(FindingBuilder(session, failure, symbolizer).build());
+  }
+  // The first failure's process first; what failed in other processes after it, each group by time.
+  if (!report.findings.empty()) {
+    std::stable_partition(
+        report.findings.begin(), report.findings.end(),
+        [first = report.findings.front().pid](const Finding& finding) { return finding.pid == first; });
+  }
+  add_environment(report, session);
+  add_processes(report, session);
+  add_passes(report, session);
+  add_notes(report, session, analysis, symbolizer.notes());
+  return report;
+}
+
+}  // namespace cudadiag::report

@@ -1,0 +1,234 @@
+#include "report/finding_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/kernel_name.h"
+#include "report/place.h"
+#include "report/printable.h"
+#include "report/words.h"
+
+namespace cudadiag::report {
+namespace {
+
+constexpr std::size_t kRightEdge = 100;
+constexpr std::size_t kCandidatesNamed = 3;
+constexpr std::size_t kFramesNamed = 4;
+constexpr std::size_t kBlamedSource = 40;
+
+class FindingText {
+ public:
+  FindingText(Page& page, const Finding& finding, const std::string& directory, bool verbose)
+      : page_(page), finding_(finding), directory_(directory), verbose_(verbose) {}
+
+  void write() {
+    title();
+    excerpt();
+    add("Why", page_.wrap(printable(finding_.text)), 1, 3);
+    if (verbose_) add("Grade", {fmt::format("{}: {}", word(finding_.grade), meaning(finding_.grade))}, 1, 0);
+    add("Known", page_.wrap(printable(finding_.because)), 1, 4);
+    maybe();
+    fix();
+    blamed();
+    launch();
+    if (async()) add("Device", {"line, block, thread: not known (no rerun)"}, 1, 0);
+    verbose_ ? whole_stack() : stack();
+    if (verbose_) process();
+  }
+
+ private:
+  bool async() const { return finding_.kind == analyse::Kind::async_error; }
+
+  void add(std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice) {
+    page_.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, verbose_});
+  }
+
+  std::string path(const std::string& file) const { return relative_path(file, directory_); }
+  std::string place(const Location& location) const { return report::place(location, directory_); }
+
+  void title() {
+    const std::string text = "cudadiag: " + headline(finding_, directory_);
+    const std::string tag = fmt::format("[{}]", word(finding_.grade));
+    Page edge = page_;
+    edge.columns = std::min(page_.columns, kRightEdge);
+    const std::string line = verbose_ ? text + "  " + tag : edge.justify(text, tag);
+    page_.sections.push_back({"", {line}, 1, 0, Ink::headline, verbose_});
+  }
+
+  // "call 1,847 of this line", where the one call is known.
+  std::string which_call() const {
+    if (!finding_.candidates.empty() && finding_.candidates.front().launches > 1) {
+      return fmt::format("one of {} calls of this line", thousands(finding_.candidates.front().launches));
+    }
+    if (!finding_.launch || !finding_.launch->site_ordinal) return "";
+    return fmt::format("call {} of this line", thousands(*finding_.launch->site_ordinal));
+  }
+
+  static std::string thousands(std::uint64_t number) {
+    std::string digits = std::to_string(number);
+    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+    return digits;
+  }
+
+  void excerpt() {
+    Page edge = page_;
+    edge.columns = std::min(page_.columns, kRightEdge);
+    for (const symbolize::SourceLine& line : finding_.excerpt) {
+      const bool marked = line.number == finding_.location.line;
+      const std::string text = fmt::format("  {} {:>4} | {}", marked ? '>' : ' ', line.number, printable(line.text));
+      const std::string call = marked ? which_call() : "";
+      page_.sections.push_back(
+          {"", {call.empty() ? text : edge.justify(text, call)}, 1, 0, marked ? Ink::marked : Ink::plain, verbose_});
+    }
+    if (finding_.excerpt.empty() && !which_call().empty()) add("", {"        " + which_call()}, 1, 0);
+    if (!finding_.caller) return;
+    const std::string via = finding_.via.empty() ? "" : " (" + printable(finding_.via) + ")";
+    add("", {fmt::format("        from {}{}", place(*finding_.caller), via)}, 1, 0);
+  }
+
+  void maybe() {
+    std::vector<std::string> lines;
+    const auto& candidates = finding_.candidates;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (!verbose_ && i == kCandidatesNamed && candidates.size() > i + 1) {
+        lines.push_back(fmt::format("{} more: see -v", candidates.size() - i));
+        break;
+      }
+      lines.push_back(fmt::format("{}{}: {}", place(candidates[i].location), of(candidates[i].launch),
+                                  printable(candidates[i].because)));
+    }
+    // One line with several launches is already said by the lines above.
+    if (candidates.size() > 1) add("Maybe", std::move(lines), 2, 2);
+  }
+
+  std::string of(const Launch& launch) const {
+    if (launch.kernel.empty()) return " (" + launch.operation + ")";
+    return " (" + printable(short_kernel_name(launch.kernel, verbose_ ? launch.kernel.size() : 30)) + ")";
+  }
+
+  void fix() {
+    std::vector<std::string> lines;
+    for (const std::string& step : finding_.fix) {
+      for (std::string& line : page_.wrap(printable(step))) lines.push_back(std::move(line));
+    }
+    add("Fix", std::move(lines), 1, 8);
+  }
+
+  void blamed() {
+    const std::string api = finding_.reported_api.empty() ? "a call" : printable(finding_.reported_api);
+    if (!async()) {
+      if (!finding_.reported_api.empty()) add("Call", {api}, 1, 0);
+    } else if (finding_.found_at_exit) {
+      add("Blamed", {"nothing: the program never asked; found when it ended"}, 1, 0);
+    } else if (!finding_.reported_at) {
+      add("Blamed", {"not known: the record of the reporting call was lost"}, 1, 0);
+    } else if (same_line(*finding_.reported_at, finding_.location)) {
+      add("Blamed", {fmt::format("the same line ({})", api)}, 1, 0);
+    } else {
+      const Location& at = *finding_.reported_at;
+      const bool quoted = !at.source.empty() && width(at.source) <= kBlamedSource && !at.file.empty();
+      const std::string where =
+          quoted ? fmt::format("{}:{} {}", path(at.file), at.line, printable(at.source)) : place(at);
+      add("Blamed", {fmt::format("{} ({}): innocent", where, api)}, 1, 0);
+    }
+  }
+
+  static bool same_line(const Location& a, const Location& b) {
+    return a.line > 0 && a.line == b.line && a.file == b.file;
+  }
+
+  static std::string dimensions(const std::array<std::uint32_t, 3>& d) {
+    return fmt::format("{},{},{}", d[0], d[1], d[2]);
+  }
+
+  void launch() {
+    if (!finding_.launch || finding_.launch->operation == "call") return;
+    const Launch& launch = *finding_.launch;
+    std::string facts;
+    if (launch.operation == "kernel") {
+      facts = fmt::format("  grid {}  block {}", dimensions(launch.grid), dimensions(launch.block));
+    }
+    if (launch.shared_bytes != 0) facts += fmt::format("  shared {} B", launch.shared_bytes);
+    if (launch.stream != 0) facts += fmt::format("  stream {:#x}", launch.stream);
+    if (launch.device.value_or(0) != 0) facts += fmt::format("  device {}", *launch.device);
+    if (launch.operation != "kernel") {
+      add("What", {launch.operation + facts}, 1, 0);
+      return;
+    }
+    const std::size_t room = page_.columns - kLabelWidth;
+    const std::size_t columns = std::max<std::size_t>(room > width(facts) ? room - width(facts) : 0, 16);
+    const std::string kernel = printable(verbose_ ? launch.kernel : short_kernel_name(launch.kernel, columns));
+    add("Kernel", {(kernel.empty() ? "name not known" : kernel) + facts}, 1, 0);
+  }
+
+  // "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first.
+  void stack() {
+    struct Step {
+      std::string file, function;
+      int line;
+    };
+    std::vector<Step> steps;
+    std::size_t folded = 0;
+    for (auto frame = finding_.stack.python.rbegin(); frame != finding_.stack.python.rend(); ++frame) {
+      frame->user ? steps.push_back({frame->file, frame->function, frame->line}) : void(++folded);
+    }
+    for (auto frame = finding_.stack.native.rbegin(); frame != finding_.stack.native.rend(); ++frame) {
+      frame->user && !frame->file.empty() ? steps.push_back({frame->file, frame->function, frame->line})
+                                          : void(++folded);
+    }
+    if (steps.empty()) return;
+    const std::size_t skipped = steps.size() > kFramesNamed ? steps.size() - kFramesNamed : 0;
+    std::string text = skipped > 0 ? fmt::format("({} outer) > ", skipped) : "";
+    for (std::size_t i = skipped; i < steps.size(); ++i) {
+      const bool repeated = i > skipped && steps[i].file == steps[i - 1].file;
+      text += fmt::format("{}{}:{} {}", i > skipped ? " > " : "", repeated ? "" : path(steps[i].file), steps[i].line,
+                          printable(steps[i].function));
+    }
+    if (folded > 0) text += fmt::format(" (+{} library frame{})", folded, folded == 1 ? "" : "s");
+    std::vector<std::string> lines = page_.wrap(text);
+    if (lines.size() > 2) lines = {clip(text, page_.columns - kLabelWidth)};
+    add("Stack", std::move(lines), 1, 6);
+  }
+
+  void whole_stack() {
+    std::vector<std::string> python, native;
+    for (const symbolize::PythonFrame& frame : finding_.stack.python) {
+      python.push_back(
+          fmt::format("{} {}:{} {}", frame.user ? '*' : ' ', path(frame.file), frame.line, printable(frame.function)));
+    }
+    for (const symbolize::NativeFrame& frame : finding_.stack.native) {
+      const std::string function = frame.function.empty() ? "function not known" : printable(frame.function);
+      const std::string where =
+          frame.file.empty() ? printable(frame.module) : fmt::format("{}:{}", path(frame.file), frame.line);
+      native.push_back(fmt::format("{} {} {}", frame.user ? '*' : ' ', where, function));
+    }
+    add("Python", std::move(python), 0, 0);
+    add("Native", std::move(native), 0, 0);
+  }
+
+  void process() {
+    std::string line = fmt::format("pid {}", finding_.pid);
+    if (finding_.rank) line += fmt::format(", rank {}", *finding_.rank);
+    if (!finding_.host.empty()) line += ", host " + printable(finding_.host);
+    if (finding_.launch && finding_.launch->thread != 0) line += fmt::format(", thread {}", finding_.launch->thread);
+    add("In", {line}, 1, 0);
+  }
+
+  Page& page_;
+  const Finding& finding_;
+  const std::string& directory_;
+  const bool verbose_;
+};
+
+}  // namespace
+
+std::string headline(const Finding& finding, const std::string& directory) {
+  return fmt::format("{} ({}) in {}", printable(finding.title), finding.code, place(finding.location, directory));
+}
+
+void add_finding(Page& page, const Finding& finding, const std::string& directory, bool verbose) {
+  FindingText(page, finding, directory, verbose).write();
+}
+
+}  // namespace cudadiag::report

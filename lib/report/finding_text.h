@@ -1,0 +1,16 @@
+// One finding as sections of a page.
+#pragma once
+
+#include <string>
+
+#include "report/page.h"
+#include "report/report.h"
+
+namespace cudadiag::report {
+
+// "illegal memory access (700) in train.py:41, forward"; `directory` is what paths are shown relative to.
+std::string headline(const Finding& finding, const std::string& directory);
+
+void add_finding(Page& page, const Finding& finding, const std::string& directory, bool verbose);
+
+}  // namespace cudadiag::report

@@ -1,0 +1,150 @@
+#include "report/json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/words.h"
+
+namespace cudadiag::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json line_or_null(int line) { return line > 0 ? Json(line) : Json(nullptr); }
+
+template <typename T>
+Json value_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+template <typename T, typename Write>
+Json array_of(const std::vector<T>& values, Write write) {
+  Json array = Json::array();
+  for (const T& value : values) array.push_back(write(value));
+  return array;
+}
+
+Json of(const Location& location) {
+  return {{"file", text_or_null(location.file)},
+          {"line", line_or_null(location.line)},
+          {"function", text_or_null(location.function)},
+          {"language", text_or_null(location.language)},
+          {"source", text_or_null(location.source)}};
+}
+
+Json reported_at(const Finding& finding) {
+  if (!finding.reported_at) return nullptr;
+  Json json = of(*finding.reported_at);
+  json["api"] = text_or_null(finding.reported_api);
+  return json;
+}
+
+Json of(const Related& related) {
+  Json json = {{"role", related.role}};
+  json.update(of(related.location));
+  return json;
+}
+
+Json of(const Launch& launch) {
+  return {{"operation", launch.operation},
+          {"kernel", text_or_null(launch.kernel)},
+          {"mangled", text_or_null(launch.mangled)},
+          {"grid", launch.grid},
+          {"block", launch.block},
+          {"shared_bytes", launch.shared_bytes},
+          {"stream", fmt::format("{:#x}", launch.stream)},
+          {"device", value_or_null(launch.device)},
+          {"process_ordinal", value_or_null(launch.process_ordinal)},
+          {"stream_ordinal", value_or_null(launch.stream_ordinal)},
+          {"site_ordinal", value_or_null(launch.site_ordinal)},
+          {"thread", launch.thread},
+          {"graph_node", nullptr}};
+}
+
+Json of(const symbolize::PythonFrame& frame) {
+  return {{"file", text_or_null(frame.file)},
+          {"line", line_or_null(frame.line)},
+          {"function", text_or_null(frame.function)},
+          {"user", frame.user}};
+}
+
+Json of(const symbolize::NativeFrame& frame) {
+  return {{"module", text_or_null(frame.module)},
+          {"function", text_or_null(frame.function)},
+          {"file", text_or_null(frame.file)},
+          {"line", line_or_null(frame.line)},
+          {"user", frame.user}};
+}
+
+Json of(const Candidate& candidate) {
+  return {{"location", of(candidate.location)}, {"launch", of(candidate.launch)}, {"because", candidate.because}};
+}
+
+Json of(const Finding& finding) {
+  const auto each = [](const auto& value) { return of(value); };
+  return {
+      {"kind", word(finding.kind)},
+      {"error",
+       {{"code", finding.code},
+        {"name", text_or_null(finding.name)},
+        {"runtime_name", text_or_null(finding.runtime_name)},
+        {"text", finding.text}}},
+      {"location", of(finding.location)},
+      {"reported_at", reported_at(finding)},
+      {"related", array_of(finding.related, each)},
+      {"launch", finding.launch ? of(*finding.launch) : Json(nullptr)},
+      {"arguments", Json::array()},
+      {"accesses", Json::array()},
+      {"stack", {{"python", array_of(finding.stack.python, each)}, {"native", array_of(finding.stack.native, each)}}},
+      {"device", nullptr},
+      {"candidates", array_of(finding.candidates, each)},
+      {"cause", nullptr},
+      {"fix", finding.fix},
+      {"evidence", {{"grade", word(finding.grade)}, {"because", finding.because}}},
+      {"process", {{"pid", finding.pid}, {"rank", value_or_null(finding.rank)}, {"host", text_or_null(finding.host)}}}};
+}
+
+Json of(const analyse::Note& note) { return {{"code", note.code}, {"text", note.text}}; }
+
+Json of(const ProcessLine& process) {
+  return {{"pid", process.pid},
+          {"parent", process.parent},
+          {"argv", process.argv},
+          {"rank", value_or_null(process.rank)},
+          {"exit", {{"code", value_or_null(process.code)}, {"signal", value_or_null(process.signal)}}}};
+}
+
+Json of(const PassLine& pass) {
+  return {{"name", pass.name},
+          {"seconds", pass.seconds},
+          {"operations", pass.operations},
+          {"dropped", pass.dropped},
+          {"outcome", pass.outcome}};
+}
+
+Json environment(const Report& report) {
+  return {{"driver", text_or_null(report.driver)}, {"cuda", text_or_null(report.cuda)},
+          {"cupti", text_or_null(report.cupti)},   {"gpus", report.gpus},
+          {"python", text_or_null(report.python)}, {"torch", text_or_null(report.torch)},
+          {"triton", text_or_null(report.triton)}, {"cudnn", text_or_null(report.cudnn)},
+          {"nccl", text_or_null(report.nccl)}};
+}
+
+}  // namespace
+
+std::string write_json(const Report& report) {
+  const auto each = [](const auto& value) { return of(value); };
+  const Json json = {{"schema", "cudadiag.report/1"},
+                     {"verdict", word(report.verdict)},
+                     {"findings", array_of(report.findings, each)},
+                     {"notes", array_of(report.notes, each)},
+                     {"processes", array_of(report.processes, each)},
+                     {"passes", array_of(report.passes, each)},
+                     {"environment", environment(report)}};
+  // ASCII alone, so that a terminal has nothing to obey; bytes that are no UTF-8 become U+FFFD.
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace cudadiag::report

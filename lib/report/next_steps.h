@@ -1,0 +1,13 @@
+// What to do about an error when nothing is known but its kind and code. Never says what is wrong, only where to look.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyse/analysis.h"
+
+namespace cudadiag::report {
+
+std::vector<std::string> next_steps(const analyse::Failure& failure);
+
+}  // namespace cudadiag::report

@@ -1,0 +1,31 @@
+#include "report/place.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string_view>
+
+#include "report/printable.h"
+
+namespace cudadiag::report {
+
+std::string relative_path(const std::string& file, const std::string& directory) {
+  const std::string prefix = directory.ends_with('/') ? directory : directory + '/';
+  const bool inside = !directory.empty() && file.size() > prefix.size() && file.starts_with(prefix);
+  return printable(std::string_view(file).substr(inside ? prefix.size() : 0));
+}
+
+std::string place(const Location& location, const std::string& directory) {
+  const std::string function = printable(location.function);
+  if (!location.file.empty()) {
+    const std::string line = location.line > 0 ? fmt::format(":{}", location.line) : "";
+    return fmt::format("{}{}{}{}", relative_path(location.file, directory), line, function.empty() ? "" : ", ",
+                       function);
+  }
+  const std::string module = printable(std::filesystem::path(location.module).filename().string());
+  if (function.empty() && module.empty()) return "a place that is not known";
+  if (function.empty()) return module + " (line not known)";
+  return fmt::format("{} ({}line not known)", function, module.empty() ? "" : module + ", ");
+}
+
+}  // namespace cudadiag::report

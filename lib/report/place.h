@@ -1,0 +1,15 @@
+// How a location is written in text: "train.py:41, forward", paths relative to a directory where they lie in it.
+#pragma once
+
+#include <string>
+
+#include "report/report.h"
+
+namespace cudadiag::report {
+
+std::string relative_path(const std::string& file, const std::string& directory);
+
+// What is not known is left out, or said if nothing is.
+std::string place(const Location& location, const std::string& directory);
+
+}  // namespace cudadiag::report

@@ -1,0 +1,139 @@
+#include "report/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/finding_text.h"
+#include "report/page.h"
+#include "report/printable.h"
+#include "report/words.h"
+
+namespace cudadiag::report {
+namespace {
+
+constexpr std::size_t kLines = 22;
+constexpr std::size_t kOthersNamed = 2;
+
+std::string shell_word(std::string_view word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("/._-+=:,@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return std::string(word);
+  std::string quoted = "'";
+  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string seconds(double value) {
+  return value < 10 ? fmt::format("{:.1f} s", value) : fmt::format("{:.0f} s", value);
+}
+
+Section passes(const Report& report) {
+  Section section{"Passes", {}, 0, 9, Ink::plain, false};
+  std::string line;
+  for (const PassLine& pass : report.passes) {
+    line += fmt::format("{}{} {} {}", line.empty() ? "" : "; ", printable(pass.name), seconds(pass.seconds),
+                        printable(pass.outcome));
+  }
+  if (!line.empty()) section.lines.push_back(line);
+  return section;
+}
+
+// What failed besides: other processes, and less important findings of the same one.
+Section others(const Report& report) {
+  Section section{"", {}, 1, 5, Ink::plain, false};
+  for (std::size_t i = 1; i < report.findings.size(); ++i) {
+    if (i > kOthersNamed && report.findings.size() - i > 1) {
+      section.lines.push_back(fmt::format("also: {} more", report.findings.size() - i));
+      break;
+    }
+    const Finding& finding = report.findings[i];
+    section.lines.push_back(fmt::format("also: pid {}: {} [{}]", finding.pid,
+                                        headline(finding, report.working_directory), word(finding.grade)));
+  }
+  return section;
+}
+
+Section next_commands(const Report& report) {
+  Section section{"Next", {}, 1, 0, Ink::plain, true};
+  if (!report.session.empty()) {
+    section.lines.push_back(printable(fmt::format("cudadiag report {} -v", shell_word(report.session))));
+  }
+  return section;
+}
+
+void add_whole_picture(Page& page, const Report& report) {
+  Section notes{"Notes", {}, 0, 0, Ink::plain, false};
+  for (const analyse::Note& note : report.notes) {
+    for (std::string& line : page.wrap(printable(fmt::format("{} ({})", note.text, note.code)))) {
+      notes.lines.push_back(std::move(line));
+    }
+  }
+  Section processes{"Process", {}, 0, 0, Ink::plain, true};
+  for (const ProcessLine& process : report.processes) {
+    std::string line = fmt::format("pid {}", process.pid);
+    if (process.parent != 0) line += fmt::format(", parent {}", process.parent);
+    if (process.rank) line += fmt::format(", rank {}", *process.rank);
+    if (process.code) line += fmt::format(", exit {}", *process.code);
+    if (process.signal) line += fmt::format(", signal {}", *process.signal);
+    std::string command;
+    for (const std::string& word : process.argv) command += ' ' + shell_word(word);
+    processes.lines.push_back(line + ':' + printable(command));
+  }
+  Section environment{"With", {}, 0, 0, Ink::plain, true};
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"driver", &report.driver}, {"CUDA", &report.cuda},     {"CUPTI", &report.cupti}, {"Python", &report.python},
+      {"torch", &report.torch},   {"Triton", &report.triton}, {"cuDNN", &report.cudnn}, {"NCCL", &report.nccl}};
+  std::string versions;
+  for (const auto& [name, value] : parts) {
+    if (!value->empty()) versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, printable(*value));
+  }
+  if (!versions.empty()) environment.lines.push_back(versions);
+  for (std::size_t i = 0; i < report.gpus.size(); ++i) {
+    environment.lines.push_back(fmt::format("GPU {}: {}", i, printable(report.gpus[i])));
+  }
+  for (Section* section : {&notes, &processes, &environment}) page.sections.push_back(std::move(*section));
+}
+
+std::string clean_sentence(const Report& report) {
+  if (report.verdict != analyse::Verdict::inconclusive) return "cudadiag: no CUDA failure in this session";
+  const std::string why = report.notes.empty() ? "" : ": " + printable(report.notes.front().text);
+  return "cudadiag: cannot tell whether CUDA failed in this session" + why;
+}
+
+std::string quiet(const Report& report) {
+  const Finding& first = report.findings.front();
+  return fmt::format("cudadiag: {} [{}]\n", headline(first, report.working_directory), word(first.grade));
+}
+
+}  // namespace
+
+std::string write_text(const Report& report, const TextOptions& options) {
+  const bool verbose = options.verbosity == Verbosity::verbose;
+  Page page;
+  page.columns = options.columns > 40 ? static_cast<std::size_t>(options.columns) : 40;
+  page.colour = options.colour;
+  if (report.findings.empty()) {
+    if (!verbose && !options.say_clean) return "";
+    page.sections.push_back({"", {clean_sentence(report)}, 1, 0, Ink::plain, true});
+    if (verbose) add_whole_picture(page, report);
+    return page.print();
+  }
+  if (options.verbosity == Verbosity::quiet) return quiet(report);
+  for (const Finding& finding : report.findings) {
+    add_finding(page, finding, report.working_directory, verbose);
+    if (!verbose) break;
+  }
+  page.sections.push_back(passes(report));
+  if (verbose) {
+    add_whole_picture(page, report);
+    return page.print();
+  }
+  page.sections.push_back(others(report));
+  page.sections.push_back(next_commands(report));
+  page.fit(kLines);
+  return page.print();
+}
+
+}  // namespace cudadiag::report

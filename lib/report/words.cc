@@ -1,0 +1,65 @@
+#include "report/words.h"
+
+namespace cudadiag::report {
+
+using analyse::Grade;
+using analyse::Kind;
+using analyse::Verdict;
+
+std::string_view word(Grade grade) {
+  switch (grade) {
+    case Grade::proven:
+      return "proven";
+    case Grade::bracketed:
+      return "bracketed";
+    case Grade::inferred:
+      return "inferred";
+    case Grade::suspected:
+      return "suspected";
+  }
+  return "suspected";
+}
+
+std::string_view word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::cuda_failure:
+      return "cuda_failure";
+    case Verdict::no_cuda_failure:
+      return "no_cuda_failure";
+    case Verdict::inconclusive:
+      return "inconclusive";
+  }
+  return "inconclusive";
+}
+
+std::string_view word(Kind kind) {
+  switch (kind) {
+    case Kind::async_error:
+      return "async_error";
+    case Kind::sync_error:
+      return "sync_error";
+    case Kind::unchecked_error:
+      return "unchecked_error";
+    case Kind::capture_violation:
+      return "capture_violation";
+    case Kind::out_of_memory:
+      return "out_of_memory";
+  }
+  return "sync_error";
+}
+
+std::string_view meaning(Grade grade) {
+  switch (grade) {
+    case Grade::proven:
+      return "a device exception, or an operation that was waited for, names it";
+    case Grade::bracketed:
+      return "completion markers leave exactly one operation";
+    case Grade::inferred:
+      return "several operations can be the one; all are listed, likeliest first";
+    case Grade::suspected:
+      return "a rule fits, nothing measured ties it";
+  }
+  return "";
+}
+
+}  // namespace cudadiag::report
