@@ -48,23 +48,6 @@ Result<Manifest> read_manifest(const fs::path& file) {
   return parse_manifest(text);
 }
 
-void read_areas(const std::vector<fs::path>& files, Session& session) {
-  for (const fs::path& file : files) {
-    auto image = AreaImage::load(file);
-    if (const auto* failure = std::get_if<Failure>(&image)) {
-      session.manifest.notes.push_back(failure->what);
-      continue;
-    }
-    AreaContents contents = read_area(std::get<AreaImage>(image).bytes());
-    if (!contents.error.empty()) {
-      session.manifest.notes.push_back(file.string() + " was left out: " + contents.error);
-      continue;
-    }
-    session.processes.push_back(describe_process(std::move(contents.record), session.manifest));
-  }
-  sort_processes(session.processes);
-}
-
 }  // namespace
 
 Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& wanted) {
@@ -109,6 +92,29 @@ Result<Session> open_session(const fs::path& folder) {
   }
   read_areas(files, session);
   return session;
+}
+
+Manifest open_manifest(const fs::path& folder) {
+  auto manifest = read_manifest(folder / kManifest);
+  auto* found = std::get_if<Manifest>(&manifest);
+  return found == nullptr ? Manifest{} : std::move(*found);
+}
+
+void read_areas(const std::vector<fs::path>& files, Session& session) {
+  for (const fs::path& file : files) {
+    auto image = AreaImage::load(file);
+    if (const auto* failure = std::get_if<Failure>(&image)) {
+      session.manifest.notes.push_back(failure->what);
+      continue;
+    }
+    AreaContents contents = read_area(std::get<AreaImage>(image).bytes());
+    if (!contents.error.empty()) {
+      session.manifest.notes.push_back(file.string() + " was left out: " + contents.error);
+      continue;
+    }
+    session.processes.push_back(describe_process(std::move(contents.record), session.manifest));
+  }
+  sort_processes(session.processes);
 }
 
 Process describe_process(ProcessRecord record, const Manifest& manifest) {

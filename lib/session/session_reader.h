@@ -18,6 +18,12 @@ Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const
 // what is missing or damaged is said in the manifest's notes.
 Result<Session> open_session(const std::filesystem::path& folder);
 
+// The manifest alone; empty if there is none that can be read.
+Manifest open_manifest(const std::filesystem::path& folder);
+
+// Adds the processes of these areas to `session`, and a note for each that cannot be used.
+void read_areas(const std::vector<std::filesystem::path>& files, Session& session);
+
 // A process as its own record describes it.
 Process describe_process(ProcessRecord record, const Manifest& manifest);
 

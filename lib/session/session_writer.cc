@@ -139,6 +139,18 @@ std::optional<Failure> SessionWriter::store_area(std::size_t index, std::uint32_
   return replace_file(path, [&](int target) { return copy_sparse(file, begin, end, target); });
 }
 
+std::vector<fs::path> SessionWriter::foreign_areas() const {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator it(record_folder(), error), end; !error && it != end; it.increment(error)) {
+    const auto own = [&](const auto& entry) { return entry.second == it->path().stem().string(); };
+    if (it->path().extension() == ".area" && std::none_of(area_names_.begin(), area_names_.end(), own)) {
+      files.push_back(it->path());
+    }
+  }
+  return files;
+}
+
 std::optional<Failure> SessionWriter::store_manifest(const Manifest& manifest) {
   return replace_file(folder_ / kManifest, [&](int file) { return write_text(file, write_manifest(manifest)); });
 }

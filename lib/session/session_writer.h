@@ -28,6 +28,8 @@ class SessionWriter {
   // replaced itself by exec has two). Storing an index again replaces what was stored.
   std::optional<Failure> store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
                                     std::uint64_t end);
+  // Areas in the folder that others wrote: processes that did not reach the launcher's memory.
+  std::vector<std::filesystem::path> foreign_areas() const;
   std::optional<Failure> store_manifest(const Manifest& manifest);
 
   // Takes the suffix off the name, points `latest` here and lets old sessions go.

@@ -1,0 +1,137 @@
+#include <dlfcn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "commands.h"
+#include "launch/arena.h"
+#include "launch/command_path.h"
+#include "planted_fault.h"
+#include "session/session_folders.h"
+#include "terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+// Prints one finding a line and remembers whether anything is wrong.
+class Checklist {
+ public:
+  void good(const char* what, const std::string& found) { line("OK      ", what, found); }
+  void known(const char* what, const std::string& found) { line("        ", what, found); }
+  void bad(const char* what, const std::string& found, const std::string& fix) {
+    line("PROBLEM ", what, found);
+    std::printf("        %-16s %s\n", "", ("fix: " + fix).c_str());
+    healthy_ = false;
+  }
+  bool healthy() const { return healthy_; }
+
+ private:
+  void line(const char* verdict, const char* what, const std::string& found) {
+    std::printf("%s%-16s %s\n", verdict, what, harmless(found).c_str());
+    std::fflush(stdout);
+  }
+  bool healthy_ = true;
+};
+
+void check_recorder(Checklist& checks) {
+  const auto recorder = launch::find_recorder();
+  if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
+    return checks.bad("recorder", failure->what, failure->hint);
+  }
+  const auto& path = std::get<std::filesystem::path>(recorder);
+  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return checks.bad("recorder", ::dlerror(), "install the recorder built for this system");
+  if (::dlsym(library, "InitializeInjection") == nullptr) {
+    return checks.bad("recorder", path.string() + " is no recorder", "reinstall cudadiag");
+  }
+  checks.good("recorder", path.string());
+}
+
+void check_driver(Checklist& checks) {
+  const DriverReport driver = ask_driver();
+  if (!driver.library_found) {
+    return checks.bad("driver", "libcuda.so.1 is not found: " + driver.problem,
+                      "install NVIDIA's driver; in a container, start it with --gpus all");
+  }
+  if (!driver.problem.empty()) {
+    return checks.bad("driver", driver.problem,
+                      "see that nvidia-smi works for this user and CUDA_VISIBLE_DEVICES names a GPU");
+  }
+  checks.good("driver", "CUDA " + driver.version);
+  for (const std::string& gpu : driver.gpus) checks.good("GPU", gpu);
+}
+
+void check_cupti(Checklist& checks) {
+  const auto python = launch::find_command("python3");
+  const auto found = launch::find_cupti(python.path.empty() ? std::vector<std::string>{} : std::vector{python.path});
+  if (found.empty()) {
+    return checks.bad("CUPTI", "no libcupti found",
+                      "pip install nvidia-cuda-cupti, or set CUDADIAG_CUPTI to a libcupti.so; a program that brings "
+                      "its own (PyTorch does) needs none");
+  }
+  for (const auto& path : found) checks.good("CUPTI", path.string());
+}
+
+void check_memory(Checklist& checks) {
+  auto arena = launch::Arena::create();
+  if (const auto* failure = std::get_if<session::Failure>(&arena)) {
+    return checks.bad("memory", failure->what, "raise ulimit -f, or name a session folder with room");
+  }
+  const std::string path = std::get<launch::Arena>(arena).path();
+  if (::access(path.c_str(), R_OK | W_OK) != 0) {
+    return checks.bad("memory", path + " cannot be opened",
+                      "mount /proc so that processes of this user see each other");
+  }
+  checks.good("memory", "memfd, reachable through /proc");
+}
+
+void check_sessions(Checklist& checks) {
+  const auto roots = session::roots(std::nullopt);
+  if (roots.empty()) return checks.bad("sessions", "there is no folder for sessions", "set CUDADIAG_DIR");
+  checks.known("sessions", roots.front().folder.string());
+}
+
+void check_environment(Checklist& checks) {
+  rlimit core{};
+  ::getrlimit(RLIMIT_CORE, &core);
+  checks.known("core limit", core.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(core.rlim_cur));
+  if (std::getenv("CUDA_LAUNCH_BLOCKING") != nullptr && std::string(std::getenv("CUDA_LAUNCH_BLOCKING")) != "0") {
+    checks.bad("launches", "CUDA_LAUNCH_BLOCKING is set: programs run serialised", "unset it; cudadiag needs it not");
+  }
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_INJECTION64_PATH"}) {
+    if (const char* value = std::getenv(name)) checks.known(name, value);
+  }
+  const auto python = launch::find_command("python3");
+  checks.known("python3", python.path.empty() ? "not found" : python.path);
+}
+
+}  // namespace
+
+int doctor(bool gpu) {
+  Checklist checks;
+  check_recorder(checks);
+  check_driver(checks);
+  check_cupti(checks);
+  check_memory(checks);
+  check_sessions(checks);
+  check_environment(checks);
+  if (gpu) {
+    for (const Proof& proof : prove_with_planted_fault()) {
+      if (proof.fix.empty()) {
+        checks.good(proof.what.c_str(), proof.found);
+      } else {
+        checks.bad(proof.what.c_str(), proof.found, proof.fix);
+      }
+    }
+  }
+  return checks.healthy() ? 0 : 1;
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,141 @@
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+
+#include "commands.h"
+#include "session/session_reader.h"
+#include "terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+using session::ProcessRecord;
+
+void print_dim(const char* name, const session::Dim3& dim) {
+  std::printf(" %s=%u,%u,%u", name, dim[0], dim[1], dim[2]);
+}
+
+void dump_process(const session::Process& process) {
+  const ProcessRecord& r = process.record;
+  std::printf("process pid=%u parent=%u state=%u start=%" PRIu64 " issued=%" PRIu64 " damaged=%" PRIu64 "\n", r.pid,
+              r.parent_pid, static_cast<unsigned>(r.state), r.start_realtime, r.operations_issued, r.damaged);
+  std::printf("dropped operations=%" PRIu64 " sites=%" PRIu64 " interns=%" PRIu64 " streams=%" PRIu64 " held=%" PRIu64
+              " markers=%" PRIu64 "\n",
+              r.dropped_operations, r.dropped_sites, r.dropped_interns, r.dropped_streams, r.dropped_held,
+              r.failed_markers);
+  std::printf("freeze error=%u code=%u ticks=%" PRIu64 "\n", r.frozen_error, r.frozen_code, r.frozen_ticks);
+  for (const auto& [key, value] : r.properties) {
+    std::printf("property %s=%s\n", harmless(key).c_str(), harmless(value).c_str());
+  }
+  for (const session::Note& note : r.notes) {
+    std::printf("note %s: %s\n", harmless(note.code).c_str(), harmless(note.text).c_str());
+  }
+}
+
+void dump_places(const ProcessRecord& r) {
+  for (std::size_t i = 0; i < r.threads.size(); ++i) {
+    const session::Thread& t = r.threads[i];
+    if (t.state == wire::thread::State::free) continue;
+    std::printf("thread %zu tid=%u state=%u name=%s published=%" PRIu64 " call=%u/%u\n", i, t.tid,
+                static_cast<unsigned>(t.state), harmless(t.name).c_str(), t.published,
+                static_cast<unsigned>(t.call_domain), t.call_id);
+  }
+  for (std::size_t i = 0; i < r.contexts.size(); ++i) {
+    const session::Context& c = r.contexts[i];
+    if (c.state == wire::context::State::free) continue;
+    std::printf("context %zu uid=%u state=%u handle=0x%" PRIx64 " device=%u markers=%u\n", i, c.uid,
+                static_cast<unsigned>(c.state), c.handle, c.device, static_cast<unsigned>(c.markers));
+  }
+  for (std::size_t i = 0; i < r.streams.size(); ++i) {
+    const session::Stream& s = r.streams[i];
+    if (s.state == wire::stream::State::free) continue;
+    std::printf("stream %zu context=%u state=%u handle=0x%" PRIx64 " id=%" PRIu64
+                " flags=%u issued=%u marker_issued=%u marker=%u host_completed=%u\n",
+                i, s.context, static_cast<unsigned>(s.state), s.handle, s.stream_id, s.flags, s.issued, s.marker_issued,
+                s.marker, s.host_completed);
+  }
+}
+
+void dump_operations(const ProcessRecord& r) {
+  for (const session::Operation& o : r.operations) {
+    std::printf("operation thread=%u serial=%" PRIu64
+                " kind=%u flags=%u site=%u stream=%d ordinal=%u result=%u "
+                "site_ordinal=%u ticks=%" PRIu64,
+                o.thread, o.serial, static_cast<unsigned>(o.kind), o.flags, o.site, static_cast<int>(o.stream),
+                o.ordinal, o.result, o.site_ordinal, o.ticks);
+    if (o.kind == wire::operation::Kind::kernel) {
+      print_dim("grid", o.grid);
+      print_dim("block", o.block);
+      print_dim("cluster", o.cluster);
+      std::printf(" shared=%u\n", o.shared_bytes);
+    } else {
+      std::printf(" argument=0x%" PRIx64 "\n", o.argument);
+    }
+  }
+  for (const session::Error& e : r.errors) {
+    std::printf("error serial=%" PRIu64
+                " code=%u domain=%u flags=%u call=%s outer=%s outer_code=%u site=%u stream=%d "
+                "context=%d tid=%u ticks=%" PRIu64,
+                e.serial, e.code, static_cast<unsigned>(e.domain), e.flags, harmless(e.call).c_str(),
+                harmless(e.outer).c_str(), e.outer_code, e.site, static_cast<int>(e.stream),
+                static_cast<int>(e.context), e.tid, e.ticks);
+    print_dim("grid", e.grid);
+    print_dim("block", e.block);
+    std::printf(" shared=%u bytes=%" PRIu64 " operation=%" PRIu64 "\n", e.shared_bytes, e.bytes, e.operation);
+  }
+}
+
+void dump_interned(const ProcessRecord& r) {
+  std::size_t id = 0;
+  for (const auto& function : r.functions) std::printf("function %zu %s\n", ++id, harmless(function).c_str());
+  id = 0;
+  for (const auto& m : r.modules) {
+    std::printf("module %zu %s build_id=%s bias=0x%" PRIx64 " begin=0x%" PRIx64 " end=0x%" PRIx64 "\n", ++id,
+                harmless(m.path).c_str(), m.build_id.c_str(), m.bias, m.begin, m.end);
+  }
+  id = 0;
+  for (const auto& c : r.codes) {
+    std::printf("code %zu %s %s first_line=%u minor=%u table=%zu\n", ++id, harmless(c.file).c_str(),
+                harmless(c.qualified_name).c_str(), c.first_line, c.python_minor, c.line_table.size());
+  }
+  id = 0;
+  for (const auto& stack : r.python_stacks) {
+    std::printf("python %zu%s", ++id, stack.truncated ? " truncated" : "");
+    for (const auto& frame : stack.frames) std::printf(" %u+%u", frame.code, frame.offset);
+    std::printf("\n");
+  }
+  id = 0;
+  for (const auto& stack : r.native_stacks) {
+    std::printf("native %zu%s", ++id, stack.truncated ? " truncated" : "");
+    for (const auto& frame : stack.frames) std::printf(" %u+0x%" PRIx64, frame.module, frame.address);
+    std::printf("\n");
+  }
+  id = 0;
+  for (const auto& s : r.sites) {
+    std::printf("site %zu python=%u native=%u function=%u kind=%u thread=%u operations=%" PRIu64 "\n", ++id, s.python,
+                s.native, s.function, static_cast<unsigned>(s.kind), s.thread, s.operations);
+  }
+}
+
+}  // namespace
+
+int dump(const std::string& wanted, const std::optional<std::string>& output) {
+  std::optional<std::filesystem::path> root;
+  if (output) root = *output;
+  const auto folder = session::find_session(session::roots(root), wanted);
+  if (const auto* failure = std::get_if<session::Failure>(&folder)) return say(*failure), kOwnFailure;
+  const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
+  const auto& session = std::get<session::Session>(opened);
+  std::printf("session %s\n", session.folder.c_str());
+  for (const std::string& note : session.manifest.notes) std::printf("note launcher: %s\n", harmless(note).c_str());
+  for (const session::Process& process : session.processes) {
+    dump_process(process);
+    dump_places(process.record);
+    dump_operations(process.record);
+    dump_interned(process.record);
+  }
+  return 0;
+}
+
+}  // namespace cudadiag::command

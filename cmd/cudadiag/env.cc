@@ -1,0 +1,40 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+#include "commands.h"
+#include "session/session_writer.h"
+#include "terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+// For any POSIX shell: single quotes keep everything but themselves.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace
+
+int environment(const std::optional<std::string>& output, const launch::RecordOptions& record) {
+  const auto recorder = launch::find_recorder();
+  if (const auto* failure = std::get_if<session::Failure>(&recorder)) return say(*failure), kOwnFailure;
+  std::optional<std::filesystem::path> root;
+  if (output) root = *output;
+  auto writer =
+      session::SessionWriter::create(session::roots(root), static_cast<std::uint32_t>(::getpid()), std::time(nullptr));
+  if (const auto* failure = std::get_if<session::Failure>(&writer)) return say(*failure), kOwnFailure;
+  const auto& created = std::get<session::SessionWriter>(writer);
+  for (const launch::Variable& variable : launch::recording_variables(
+           std::get<std::filesystem::path>(recorder), "", created.record_folder(), launch::find_cupti({}), record)) {
+    std::printf("export %s=%s\n", variable.name.c_str(), quoted(variable.value).c_str());
+  }
+  std::printf("# afterwards: cudadiag report %s\n", quoted(created.folder().string()).c_str());
+  return 0;
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,108 @@
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <map>
+
+#include "commands.h"
+#include "planted_fault.h"
+#include "terminal.h"
+
+namespace {
+
+using namespace cudadiag;
+
+void add_output(CLI::App* command, std::optional<std::string>& output) {
+  command->add_option("-o,--output", output, "folder that holds the sessions");
+}
+
+void add_verbosity(CLI::App* command, report::Verbosity& verbosity) {
+  auto* quiet = command->add_flag_callback(
+      "-q,--quiet", [&] { verbosity = report::Verbosity::quiet; }, "one line a failure");
+  command
+      ->add_flag_callback(
+          "-v,--verbose", [&] { verbosity = report::Verbosity::verbose; }, "everything that is known")
+      ->excludes(quiet);
+}
+
+void add_recording(CLI::App* command, launch::RecordOptions& record) {
+  const std::map<std::string, launch::Markers> markers = {
+      {"sparse", launch::Markers::sparse}, {"dense", launch::Markers::dense}, {"off", launch::Markers::off}};
+  command->add_option("--markers", record.markers, "completion markers: sparse, dense or off")
+      ->transform(CLI::CheckedTransformer(markers).description("{sparse,dense,off}"));
+  command->add_flag("!--no-python-stacks", record.python_stacks, "record no Python stacks");
+  command->add_flag("!--no-native-stacks", record.native_stacks, "record no native stacks");
+}
+
+int dispatch(int argc, char** argv) {
+  CLI::App app("Names the CUDA operation that failed first, and the line of source that issued it.", "cudadiag");
+  app.set_version_flag("--version", "cudadiag " CUDADIAG_VERSION);
+  app.require_subcommand(1);
+  int status = 0;
+
+  command::RunOptions run;
+  auto* run_command = app.add_subcommand("run", "run a command and report its first CUDA failure");
+  add_output(run_command, run.output);
+  add_verbosity(run_command, run.verbosity);
+  add_recording(run_command, run.record);
+  run_command->add_option("--error-exitcode", run.error_exit_status, "exit status if there are findings")
+      ->check(CLI::Range(0, 255));
+  run_command->add_option("--json", run.json, "file to write the report to as JSON");
+  run_command->add_option("command", run.command, "the command and its arguments, after --")->required();
+  // From the first word of the command on, everything is the command's own.
+  run_command->positionals_at_end();
+  run_command->callback([&] { status = command::run(run); });
+
+  command::ReportOptions report;
+  auto* report_command = app.add_subcommand("report", "report on a session");
+  report_command->add_option("session", report.session, "folder or name of a session; the latest if left out");
+  add_output(report_command, report.output);
+  add_verbosity(report_command, report.verbosity);
+  report_command->add_flag("--json", report.json, "as JSON");
+  report_command->callback([&] { status = command::report(report); });
+
+  std::optional<std::string> list_output;
+  auto* list_command = app.add_subcommand("list", "list the sessions, newest first");
+  add_output(list_command, list_output);
+  list_command->callback([&] { status = command::list(list_output); });
+
+  std::string dump_session;
+  std::optional<std::string> dump_output;
+  auto* dump_command = app.add_subcommand("dump", "print every record of a session");
+  dump_command->add_option("session", dump_session, "folder or name of a session; the latest if left out");
+  add_output(dump_command, dump_output);
+  dump_command->callback([&] { status = command::dump(dump_session, dump_output); });
+
+  std::optional<std::string> env_output;
+  launch::RecordOptions env_record;
+  auto* env_command = app.add_subcommand("env", "print the exports that record a program without cudadiag run");
+  add_output(env_command, env_output);
+  add_recording(env_command, env_record);
+  env_command->callback([&] { status = command::environment(env_output, env_record); });
+
+  bool gpu = false;
+  auto* doctor_command = app.add_subcommand("doctor", "check what works on this machine");
+  doctor_command->add_flag("--gpu", gpu, "prove it on the GPU with a planted fault");
+  doctor_command->callback([&] { status = command::doctor(gpu); });
+
+  std::string mode;
+  auto* child_command = app.add_subcommand("doctor-child")->group("");
+  child_command->add_option("mode", mode)->required();
+  child_command->callback([&] { status = command::doctor_child(mode); });
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : command::kOwnFailure;
+  }
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return dispatch(argc, argv);
+  } catch (const std::exception& error) {
+    command::say(std::string("this should not have happened: ") + error.what());
+    return command::kOwnFailure;
+  }
+}

@@ -1,0 +1,29 @@
+// What only a try on the GPU can tell: children of this program that ask the driver and run a kernel that fails.
+// CUDA is never initialised in this process itself: a driver that hangs or crashes must not take us along.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace cudadiag::command {
+
+struct DriverReport {
+  bool library_found = false;
+  std::string problem;  // empty if cuInit works
+  std::string version;
+  std::vector<std::string> gpus;
+};
+
+DriverReport ask_driver();
+
+struct Proof {
+  std::string what, found, fix;  // no fix: it works
+};
+
+// Runs the planted fault under `cudadiag run` and, without the recorder, with GPU core dumps on.
+std::vector<Proof> prove_with_planted_fault();
+
+// The hidden children: "driver" prints what ask_driver() reads, "fault" runs the planted fault.
+int doctor_child(const std::string& mode);
+
+}  // namespace cudadiag::command

@@ -1,0 +1,51 @@
+// One recorded run: the arena, the session and what is reported of them. Whatever fails here costs the report, never
+// the target.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "launch/arena.h"
+#include "session/session_writer.h"
+
+namespace cudadiag::command {
+
+class Recording {
+ public:
+  explicit Recording(const RunOptions& options);
+
+  launch::Arena* arena() { return arena_ ? &*arena_ : nullptr; }
+  std::vector<std::string> environment() const;
+
+  // The picture froze somewhere: reports it while the target goes on.
+  void report_freeze();
+  // The target has ended. True if there are findings.
+  bool finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends);
+  // The target could not be started.
+  void abandon();
+
+ private:
+  session::Session read() const;
+  // Areas and manifest, as they are now; false if something could not be written, which is said once.
+  bool store();
+  void tell(const session::Session& session);
+  void explain_silence(const session::Session& session, const session::ProcessEnd& end) const;
+
+  const RunOptions& options_;
+  std::chrono::steady_clock::time_point started_;
+  session::Manifest manifest_;
+  std::vector<launch::Variable> variables_;
+  std::optional<launch::Arena> arena_;
+  std::optional<session::SessionWriter> writer_;
+  std::set<std::uint32_t> told_;  // processes whose failure has been reported
+  bool findings_ = false;
+  bool kept_whole_ = true;
+};
+
+}  // namespace cudadiag::command

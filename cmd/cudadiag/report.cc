@@ -1,0 +1,33 @@
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "commands.h"
+#include "findings.h"
+#include "report/json.h"
+#include "session/session_reader.h"
+#include "terminal.h"
+
+namespace cudadiag::command {
+
+int report(const ReportOptions& options) {
+  std::optional<std::filesystem::path> output;
+  if (options.output) output = *options.output;
+  const auto folder = session::find_session(session::roots(output), options.session);
+  if (const auto* failure = std::get_if<session::Failure>(&folder)) return say(*failure), kOwnFailure;
+  const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
+  const report::Report found = examine(std::get<session::Session>(opened));
+  if (options.json) {
+    const std::string json = report::write_json(found);
+    std::fwrite(json.data(), 1, json.size(), stdout);
+    return 0;
+  }
+  const std::string text = report::write_text(found, text_options(options.verbosity, STDOUT_FILENO));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (text.empty()) say("this session has no CUDA failure; -v shows its notes");
+  return 0;
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,53 @@
+#include "terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+
+namespace cudadiag::command {
+
+void write_error_text(const std::string& text) {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void say(const std::string& text) { write_error_text("cudadiag: " + harmless(text) + "\n"); }
+
+void say(const session::Failure& failure) {
+  say(failure.hint.empty() ? failure.what : failure.what + "; " + failure.hint);
+}
+
+report::TextOptions text_options(report::Verbosity verbosity, int file) {
+  report::TextOptions options;
+  options.verbosity = verbosity;
+  if (::isatty(file) == 0) return options;
+  const char* no_colour = std::getenv("NO_COLOR");
+  options.colour = no_colour == nullptr || *no_colour == '\0';
+  winsize size{};
+  if (::ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) options.columns = size.ws_col;
+  return options;
+}
+
+std::string harmless(const std::string& text) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+      out += c;
+    } else {
+      out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    }
+  }
+  return out;
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,25 @@
+// How the command speaks: lines of its own on stderr, and the form of a report there.
+#pragma once
+
+#include <string>
+
+#include "report/text.h"
+#include "session/session.h"
+
+namespace cudadiag::command {
+
+// The status for failures of our own, as env(1), nohup(1) and others have it.
+inline constexpr int kOwnFailure = 125;
+
+void say(const std::string& text);
+void say(const session::Failure& failure);
+// Text that is complete with its line ends, in one write as far as the system allows.
+void write_error_text(const std::string& text);
+
+// Colour only on a terminal and where NO_COLOR is unset; the width of that terminal. `file` is 1 or 2.
+report::TextOptions text_options(report::Verbosity verbosity, int file);
+
+// What comes from outside, with control characters made visible.
+std::string harmless(const std::string& text);
+
+}  // namespace cudadiag::command
