@@ -27,12 +27,6 @@ else()
   target_link_libraries(cudadiag_libdw INTERFACE PkgConfig::LIBDW)
 endif()
 
-# libunwind goes into the recorder, always statically: the target may have another one.
-find_path(LIBUNWIND_INCLUDE_DIR libunwind.h REQUIRED)
-find_library(LIBUNWIND_GENERIC libunwind-${CMAKE_SYSTEM_PROCESSOR}.a REQUIRED)
-find_library(LIBUNWIND_CORE libunwind.a REQUIRED)
-find_library(LIBUNWIND_LZMA liblzma.a REQUIRED)
-
 # CUDA: headers only. libcuda and libcupti are opened at run time.
 find_path(CUDA_INCLUDE_DIR cuda.h
   HINTS ${CUDADIAG_CUDA_INCLUDE} $ENV{CUDA_HOME}/include /usr/local/cuda/include REQUIRED)

@@ -1,0 +1,120 @@
+#include "record/area_map.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "record/clock.h"
+#include "wire/environment.h"
+
+namespace cudadiag::record {
+
+namespace area = wire::area;
+namespace arena = wire::arena;
+
+namespace {
+
+std::byte* map_shared(int fd, std::size_t offset, std::size_t size) {
+  void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+  return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+}
+
+}  // namespace
+
+bool AreaMap::open() {
+  if (!claim_in_arena() && !create_file()) return false;
+  // A child's copy of the mapping would write into the parent's history; see abandon().
+  initialise();
+  return true;
+}
+
+bool AreaMap::claim_in_arena() {
+  const char* path = getenv(wire::environment::kArena);
+  if (path == nullptr) return false;
+  const int fd = ::open(path, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return false;
+  struct stat status {};
+  std::byte* header = nullptr;
+  if (fstat(fd, &status) == 0 && static_cast<std::size_t>(status.st_size) >= arena::kHeaderSize) {
+    header = map_shared(fd, 0, arena::kHeaderSize);
+  }
+  if (header != nullptr && wire::load(header, arena::kMagic) == arena::kMagicValue &&
+      wire::load(header, arena::kVersion) == area::kFormatVersion &&
+      wire::load(header, arena::kAreaBytes) == area::kAreaSize) {
+    const std::uint32_t index = wire::atomic(header, arena::kClaimed).fetch_add(1);
+    const std::size_t offset = arena::kHeaderSize + std::size_t{index} * area::kAreaSize;
+    if (index < wire::load(header, arena::kAreas) &&
+        offset + area::kAreaSize <= static_cast<std::size_t>(status.st_size)) {
+      base_ = map_shared(fd, offset, area::kAreaSize);
+    }
+  }
+  close(fd);
+  if (base_ != nullptr) {
+    arena_ = header;
+  } else if (header != nullptr) {
+    munmap(header, arena::kHeaderSize);
+  }
+  return base_ != nullptr;
+}
+
+bool AreaMap::create_file() {
+  const char* folder = getenv(wire::environment::kSession);
+  if (folder == nullptr) return false;
+  char path[PATH_MAX];
+  // The launcher makes the folder; without one (`cudadiag env`) the first recorder does.
+  mkdir(folder, 0700);
+  if (snprintf(path, sizeof path, "%s/%d.area", folder, getpid()) >= static_cast<int>(sizeof path)) return false;
+  const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  // Without the blocks in place a full disk would end the target with SIGBUS.
+  if (posix_fallocate(fd, 0, area::kAreaSize) == 0) base_ = map_shared(fd, 0, area::kAreaSize);
+  if (base_ == nullptr) unlink(path);
+  close(fd);
+  return base_ != nullptr;
+}
+
+void AreaMap::initialise() {
+  for (std::size_t i = 0; i < area::kRegions; ++i) {
+    std::byte* entry = base_ + area::kRegionTable + i * 16;
+    wire::store(entry, area::kRegionOffset, ranges_[i].offset);
+    wire::store(entry, area::kRegionBytes, ranges_[i].size);
+  }
+  wire::store(base_, area::kVersion, area::kFormatVersion);
+  wire::store(base_, area::kPid, static_cast<std::uint32_t>(getpid()));
+  wire::store(base_, area::kParentPid, static_cast<std::uint32_t>(getppid()));
+  wire::store(base_, area::kStartRealtime, nanoseconds(CLOCK_REALTIME));
+  wire::store(base_, area::kClockTicks, ticks());
+  wire::store(base_, area::kClockNanoseconds, nanoseconds(CLOCK_MONOTONIC));
+  wire::store_release(base_, area::kMagic, area::kMagicValue);
+  set_state(area::State::recording);
+}
+
+void AreaMap::abandon() {
+  munmap(base_, area::kAreaSize);
+  if (arena_ != nullptr) munmap(arena_, arena::kHeaderSize);
+  base_ = arena_ = nullptr;
+}
+
+void AreaMap::set_state(area::State state) {
+  wire::store_release(base_, area::kState, static_cast<std::uint32_t>(state));
+}
+
+void AreaMap::calibrate() {
+  wire::store(base_, area::kClockTicksLast, ticks());
+  wire::store(base_, area::kClockNanosecondsLast, nanoseconds(CLOCK_MONOTONIC));
+}
+
+void AreaMap::wake_launcher() {
+  if (arena_ == nullptr) return;
+  wire::atomic(arena_, arena::kEvents).fetch_add(1);
+  syscall(SYS_futex, arena_ + arena::kEvents.offset, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,45 @@
+// The process's area (wire/area.h) as the recorder writes it: a part of the launcher's arena, or a file in the
+// session folder where no arena can be reached.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "wire/area.h"
+#include "wire/arena.h"
+
+namespace cudadiag::record {
+
+class AreaMap {
+ public:
+  // Maps and initialises an area. False: there is nowhere to record to; the process stays unrecorded.
+  bool open();
+  // In a forked child: the area is the parent's and must not be written any more.
+  void abandon();
+
+  std::byte* header() { return base_; }
+  std::byte* region(wire::area::Region region) { return base_ + ranges_[static_cast<std::size_t>(region)].offset; }
+  std::size_t region_size(wire::area::Region region) const { return ranges_[static_cast<std::size_t>(region)].size; }
+
+  template <typename Field>
+  void count(Field field) {
+    wire::atomic(base_, field).fetch_add(1, std::memory_order_relaxed);
+  }
+
+  void set_state(wire::area::State state);
+  // The second reading of both clocks.
+  void calibrate();
+  // Tells a waiting launcher that there is something new to read.
+  void wake_launcher();
+
+ private:
+  bool claim_in_arena();
+  bool create_file();
+  void initialise();
+
+  static constexpr auto ranges_ = wire::area::layout();
+  std::byte* base_ = nullptr;
+  std::byte* arena_ = nullptr;  // header page of the arena; null: a file
+};
+
+}  // namespace cudadiag::record

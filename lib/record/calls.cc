@@ -1,0 +1,285 @@
+#include "record/calls.h"
+
+#include <cupti.h>  // brings the parameter structures of all calls along
+
+#include <array>
+
+namespace cudadiag::record {
+
+namespace {
+
+using Kind = wire::operation::Kind;
+
+void read_launch_config(const CUlaunchConfig& config, Call& call) {
+  call.stream.handle = config.hStream;
+  call.grid[0] = config.gridDimX, call.grid[1] = config.gridDimY, call.grid[2] = config.gridDimZ;
+  call.block[0] = config.blockDimX, call.block[1] = config.blockDimY, call.block[2] = config.blockDimZ;
+  call.shared_bytes = config.sharedMemBytes;
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    if (config.attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const auto& cluster = config.attrs[i].value.clusterDim;
+    call.cluster[0] = cluster.x, call.cluster[1] = cluster.y, call.cluster[2] = cluster.z;
+  }
+}
+
+// CUPTI has one structure per call, with the names that cuda.h gives the arguments: this reads whatever of interest
+// a structure has.
+template <typename Parameters>
+void decode(const void* raw, Call& call) {
+  const auto& p = *static_cast<const Parameters*>(raw);
+  if constexpr (requires { p.hStream; }) call.stream.handle = p.hStream;
+  if constexpr (requires { p.stream; }) call.stream.handle = p.stream;
+  if constexpr (requires { p.f; }) call.function = p.f;
+  if constexpr (requires { p.gridDimX; }) {
+    call.grid[0] = p.gridDimX, call.grid[1] = p.gridDimY, call.grid[2] = p.gridDimZ;
+    call.block[0] = p.blockDimX, call.block[1] = p.blockDimY, call.block[2] = p.blockDimZ;
+    call.shared_bytes = p.sharedMemBytes;
+  }
+  if constexpr (requires { p.grid_width; }) {
+    call.grid[0] = static_cast<unsigned>(p.grid_width), call.grid[1] = static_cast<unsigned>(p.grid_height);
+    call.grid[2] = 1;
+  }
+  if constexpr (requires { p.config->hStream; }) {
+    if (p.config != nullptr) read_launch_config(*p.config, call);
+  }
+  if constexpr (requires { p.launchParamsList; }) {
+    if (p.launchParamsList != nullptr && p.numDevices > 0) {
+      const CUDA_LAUNCH_PARAMS& first = p.launchParamsList[0];
+      call.stream.handle = first.hStream, call.function = first.function;
+      call.grid[0] = first.gridDimX, call.grid[1] = first.gridDimY, call.grid[2] = first.gridDimZ;
+      call.block[0] = first.blockDimX, call.block[1] = first.blockDimY, call.block[2] = first.blockDimZ;
+      call.shared_bytes = first.sharedMemBytes;
+    }
+  }
+  if constexpr (requires { p.ByteCount; }) call.argument = p.ByteCount;
+  if constexpr (requires { p.N; }) call.argument = p.N;
+  if constexpr (requires { p.Width* p.Height; }) call.argument = p.Width * p.Height;
+  if constexpr (requires { p.bytesize; }) call.argument = p.bytesize;
+  if constexpr (requires { p.hEvent; }) call.argument = reinterpret_cast<std::uint64_t>(p.hEvent);
+  if constexpr (requires {
+                  p.hGraph;
+                  p.hStream;
+                })
+    call.argument = reinterpret_cast<std::uint64_t>(p.hGraph);
+  if constexpr (requires { p.addr; }) call.argument = p.addr;
+}
+
+using Table = std::array<CallRule, 1024>;
+constexpr CallRule kWatched;
+
+struct Builder {
+  Table table{};
+  constexpr void set(std::uint32_t id, CallRule rule) { table[id] = rule; }
+};
+
+// A call, and its variant for the per-thread default stream where it has one.
+#define RULE(role, kind, name) \
+  b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, false, decode<name##_params>})
+#define RULE_SZ(role, kind, name) \
+  RULE(role, kind, name);         \
+  b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptsz, {Role::role, Kind::kind, true, false, decode<name##_params>})
+#define RULE_DS(role, kind, name, proves)                                                                \
+  b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, proves, decode<name##_params>}); \
+  b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptds, {Role::role, Kind::kind, true, proves, decode<name##_params>})
+
+constexpr void add_launches(Builder& b) {
+  RULE_SZ(operation, kernel, cuLaunchKernel);
+  RULE_SZ(operation, kernel, cuLaunchKernelEx);
+  RULE_SZ(operation, kernel, cuLaunchCooperativeKernel);
+  RULE(operation, kernel, cuLaunchCooperativeKernelMultiDevice);
+  RULE(operation, kernel, cuLaunch);
+  RULE(operation, kernel, cuLaunchGrid);
+  RULE(operation, kernel, cuLaunchGridAsync);
+  RULE_SZ(operation, graph, cuGraphLaunch);
+  RULE_SZ(operation, host_function, cuLaunchHostFunc);
+}
+
+constexpr void add_copies(Builder& b) {
+  // Only a copy to the host proves by its return that it is done: others may return with the data still on its way.
+  RULE_DS(operation, copy, cuMemcpyDtoH_v2, true);
+  RULE_DS(operation, copy, cuMemcpyAtoH_v2, true);
+  RULE_DS(operation, copy, cuMemcpyHtoD_v2, false);
+  RULE_DS(operation, copy, cuMemcpyDtoD_v2, false);
+  RULE_DS(operation, copy, cuMemcpyDtoA_v2, false);
+  RULE_DS(operation, copy, cuMemcpyAtoD_v2, false);
+  RULE_DS(operation, copy, cuMemcpyHtoA_v2, false);
+  RULE_DS(operation, copy, cuMemcpyAtoA_v2, false);
+  RULE_DS(operation, copy, cuMemcpy2D_v2, false);
+  RULE_DS(operation, copy, cuMemcpy2DUnaligned_v2, false);
+  RULE_DS(operation, copy, cuMemcpy3D_v2, false);
+  RULE_DS(operation, copy, cuMemcpy, false);
+  RULE_DS(operation, copy, cuMemcpyPeer, false);
+  RULE_DS(operation, copy, cuMemcpy3DPeer, false);
+  RULE_SZ(operation, copy, cuMemcpyAsync);
+  RULE_SZ(operation, copy, cuMemcpyHtoDAsync_v2);
+  RULE_SZ(operation, copy, cuMemcpyDtoHAsync_v2);
+  RULE_SZ(operation, copy, cuMemcpyDtoDAsync_v2);
+  RULE_SZ(operation, copy, cuMemcpyHtoAAsync_v2);
+  RULE_SZ(operation, copy, cuMemcpyAtoHAsync_v2);
+  RULE_SZ(operation, copy, cuMemcpy2DAsync_v2);
+  RULE_SZ(operation, copy, cuMemcpy3DAsync_v2);
+  RULE_SZ(operation, copy, cuMemcpyPeerAsync);
+  RULE_SZ(operation, copy, cuMemcpy3DPeerAsync);
+  RULE_SZ(operation, copy, cuMemcpyBatchAsync);
+  RULE_SZ(operation, copy, cuMemcpyBatchAsync_v2);
+  RULE_SZ(operation, copy, cuMemcpy3DBatchAsync);
+  RULE_SZ(operation, copy, cuMemcpy3DBatchAsync_v2);
+}
+
+constexpr void add_memory(Builder& b) {
+  RULE_DS(operation, memset, cuMemsetD8_v2, false);
+  RULE_DS(operation, memset, cuMemsetD16_v2, false);
+  RULE_DS(operation, memset, cuMemsetD32_v2, false);
+  RULE_DS(operation, memset, cuMemsetD2D8_v2, false);
+  RULE_DS(operation, memset, cuMemsetD2D16_v2, false);
+  RULE_DS(operation, memset, cuMemsetD2D32_v2, false);
+  RULE_SZ(operation, memset, cuMemsetD8Async);
+  RULE_SZ(operation, memset, cuMemsetD16Async);
+  RULE_SZ(operation, memset, cuMemsetD32Async);
+  RULE_SZ(operation, memset, cuMemsetD2D8Async);
+  RULE_SZ(operation, memset, cuMemsetD2D16Async);
+  RULE_SZ(operation, memset, cuMemsetD2D32Async);
+  RULE_SZ(operation, prefetch, cuMemPrefetchAsync);
+  RULE_SZ(operation, prefetch, cuMemPrefetchAsync_v2);
+  RULE_SZ(operation, prefetch, cuMemPrefetchBatchAsync);
+  RULE_SZ(operation, allocation, cuMemAllocAsync);
+  RULE_SZ(operation, allocation, cuMemAllocFromPoolAsync);
+  RULE_SZ(operation, allocation, cuMemFreeAsync);
+  RULE_SZ(operation, memory_operation, cuStreamWaitValue32_v2);
+  RULE_SZ(operation, memory_operation, cuStreamWaitValue64_v2);
+  RULE_SZ(operation, memory_operation, cuStreamWriteValue32_v2);
+  RULE_SZ(operation, memory_operation, cuStreamWriteValue64_v2);
+  RULE_SZ(operation, memory_operation, cuStreamBatchMemOp_v2);
+}
+
+constexpr void add_order(Builder& b) {
+  RULE_SZ(operation, event_record, cuEventRecord);
+  RULE_SZ(operation, event_record, cuEventRecordWithFlags);
+  RULE_SZ(operation, event_wait, cuStreamWaitEvent);
+  RULE(event_wait, event_sync, cuEventSynchronize);
+  RULE(event_wait, event_sync, cuEventQuery);
+  RULE_SZ(stream_wait, none, cuStreamSynchronize);
+  RULE_SZ(stream_wait, none, cuStreamQuery);
+  b.set(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, {Role::context_wait});
+  b.set(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2, {Role::context_wait});
+  RULE_SZ(capture_begin, none, cuStreamBeginCapture);
+  RULE_SZ(capture_begin, none, cuStreamBeginCapture_v2);
+  RULE_SZ(capture_begin, none, cuStreamBeginCaptureToGraph);
+  RULE_SZ(capture_end, none, cuStreamEndCapture);
+}
+
+#undef RULE
+#undef RULE_SZ
+#undef RULE_DS
+
+constexpr void add_silent(Builder& b) {
+  for (const std::uint32_t id : {
+           CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress,
+           CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2,
+           CUPTI_DRIVER_TRACE_CBID_cuGetExportTable,
+           CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion,
+           CUPTI_DRIVER_TRACE_CBID_cuDeviceGet,
+           CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount,
+           CUPTI_DRIVER_TRACE_CBID_cuDeviceGetName,
+           CUPTI_DRIVER_TRACE_CBID_cuDeviceGetAttribute,
+           CUPTI_DRIVER_TRACE_CBID_cuDeviceGetUuid,
+           CUPTI_DRIVER_TRACE_CBID_cuDeviceTotalMem_v2,
+           CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState,
+           CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent,
+           CUPTI_DRIVER_TRACE_CBID_cuCtxGetDevice,
+           CUPTI_DRIVER_TRACE_CBID_cuCtxGetApiVersion,
+           CUPTI_DRIVER_TRACE_CBID_cuCtxPushCurrent_v2,
+           CUPTI_DRIVER_TRACE_CBID_cuCtxPopCurrent_v2,
+           CUPTI_DRIVER_TRACE_CBID_cuFuncGetAttribute,
+           CUPTI_DRIVER_TRACE_CBID_cuFuncGetName,
+           CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction,
+           CUPTI_DRIVER_TRACE_CBID_cuPointerGetAttribute,
+           CUPTI_DRIVER_TRACE_CBID_cuPointerGetAttributes,
+           CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing,
+           CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing_ptsz,
+           CUPTI_DRIVER_TRACE_CBID_cuStreamGetCaptureInfo,
+           CUPTI_DRIVER_TRACE_CBID_cuStreamGetCaptureInfo_ptsz,
+           CUPTI_DRIVER_TRACE_CBID_cuStreamGetCaptureInfo_v2,
+           CUPTI_DRIVER_TRACE_CBID_cuStreamGetCaptureInfo_v2_ptsz,
+           CUPTI_DRIVER_TRACE_CBID_cuStreamGetId,
+           CUPTI_DRIVER_TRACE_CBID_cuStreamGetId_ptsz,
+           CUPTI_DRIVER_TRACE_CBID_cuStreamGetPriority,
+           CUPTI_DRIVER_TRACE_CBID_cuStreamGetFlags,
+           CUPTI_DRIVER_TRACE_CBID_cuStreamGetCtx,
+           CUPTI_DRIVER_TRACE_CBID_cuThreadExchangeStreamCaptureMode,
+           CUPTI_DRIVER_TRACE_CBID_cuOccupancyMaxActiveBlocksPerMultiprocessor,
+           CUPTI_DRIVER_TRACE_CBID_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+       }) {
+    b.set(id, {Role::silent});
+  }
+}
+
+// Made by the compiler: a table made at first use would need a guard, and with it the C++ runtime's locks.
+constexpr Table kTable = [] {
+  Builder b;
+  add_launches(b);
+  add_copies(b);
+  add_memory(b);
+  add_order(b);
+  add_silent(b);
+  return b.table;
+}();
+
+void read_dimensions(dim3 grid, dim3 block, std::size_t shared, Call& call) {
+  call.grid[0] = grid.x, call.grid[1] = grid.y, call.grid[2] = grid.z;
+  call.block[0] = block.x, call.block[1] = block.y, call.block[2] = block.z;
+  call.shared_bytes = static_cast<std::uint32_t>(shared);
+}
+
+}  // namespace
+
+const CallRule& driver_call(std::uint32_t id) { return id < kTable.size() ? kTable[id] : kWatched; }
+
+bool runtime_call_is_silent(std::uint32_t id) {
+  switch (id) {
+    case CUPTI_RUNTIME_TRACE_CBID_cudaDriverGetVersion_v3020:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaRuntimeGetVersion_v3020:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaGetDeviceCount_v3020:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaDeviceGetAttribute_v5000:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020:  // watched only once something has failed
+    case CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020:
+    case CUPTI_RUNTIME_TRACE_CBID___cudaPushCallConfiguration_v13000:
+    case CUPTI_RUNTIME_TRACE_CBID___cudaPopCallConfiguration_v13000:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_v10000:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_ptsz_v10000:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaStreamGetCaptureInfo_v2_v11030:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaStreamGetCaptureInfo_v2_ptsz_v11030:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaFuncGetAttributes_v3020:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaPointerGetAttributes_v4000:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaThreadExchangeStreamCaptureMode_v10010:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaOccupancyMaxActiveBlocksPerMultiprocessor_v6050:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_v7000:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool decode_runtime_launch(std::uint32_t id, const void* parameters, Call& call) {
+  switch (id) {
+    case CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_ptsz_v9000: {
+      const auto& p = *static_cast<const cudaLaunchKernel_v7000_params*>(parameters);
+      read_dimensions(p.gridDim, p.blockDim, p.sharedMem, call);
+      return true;
+    }
+    case CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060: {
+      const auto& p = *static_cast<const cudaLaunchKernelExC_v11060_params*>(parameters);
+      if (p.config != nullptr) read_dimensions(p.config->gridDim, p.config->blockDim, p.config->dynamicSmemBytes, call);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,50 @@
+// What the driver's calls mean to the recorder, by CUPTI callback id: which ones issue an operation on a stream,
+// which ones wait, which ones open or close a capture. All others are only watched for their return codes.
+#pragma once
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "record/streams.h"
+#include "wire/operation.h"
+
+namespace cudadiag::record {
+
+enum class Role : std::uint8_t {
+  watched,  // only its return code matters
+  silent,   // not even that: getters that cannot report a failure of the GPU, called all the time
+  operation,
+  stream_wait,   // success proves that the stream has finished
+  context_wait,  // success proves that all streams of the context have
+  event_wait,    // success proves that the event has
+  capture_begin,
+  capture_end,
+};
+
+// A call's arguments as far as the recorder keeps them.
+struct Call {
+  StreamHandle stream{};
+  CUfunction function = nullptr;
+  std::uint32_t grid[3] = {}, block[3] = {}, cluster[3] = {};
+  std::uint32_t shared_bytes = 0;
+  std::uint64_t argument = 0;  // wire::operation::kArgument
+};
+
+struct CallRule {
+  Role role = Role::watched;
+  wire::operation::Kind kind = wire::operation::Kind::none;
+  bool per_thread = false;       // handle 0 is the per-thread default stream
+  bool proves_finished = false;  // an operation after whose success the data has arrived
+  void (*decode)(const void* parameters, Call& call) = nullptr;
+};
+
+// Ids of drivers to come lie beyond the table: they are watched.
+const CallRule& driver_call(std::uint32_t id);
+bool runtime_call_is_silent(std::uint32_t id);
+
+// The launch dimensions of a runtime call, for those that the runtime refuses before any driver call. False: not a
+// launch.
+bool decode_runtime_launch(std::uint32_t id, const void* parameters, Call& call);
+
+}  // namespace cudadiag::record

@@ -1,0 +1,34 @@
+// libcupti, opened at run time: the one that the process already has, else the best of those that the launcher
+// found. A CUPTI older than the driver works; one that is too new for it refuses, and the next one is tried.
+#pragma once
+
+#include <cupti.h>
+
+#include <string_view>
+
+namespace cudadiag::record {
+
+class CuptiApi {
+ public:
+  enum class Outcome { subscribed, not_found, held, refused };
+
+  // Opens a CUPTI and subscribes `callback` to it. `detail` gets a text for the user: the path in use, who holds
+  // the one subscription that a process has, or what went wrong.
+  Outcome subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
+
+  void enable(CUpti_CallbackDomain domain, std::uint32_t id, bool on = true);
+  std::uint32_t version() const;
+  // 0: not known.
+  std::uint32_t context_uid(CUcontext context) const;
+
+ private:
+  bool open_next(std::size_t& candidate, char* path, std::size_t path_size);
+  Outcome try_subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
+
+  void* library_ = nullptr;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  decltype(&cuptiEnableCallback) enable_callback_ = nullptr;
+  decltype(&cuptiGetContextId) get_context_id_ = nullptr;
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,38 @@
+#include "record/driver_api.h"
+
+#include <dlfcn.h>
+
+namespace cudadiag::record {
+
+namespace {
+
+template <typename Function>
+void resolve(void* library, Function& function, const char* name) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+}
+
+}  // namespace
+
+bool DriverApi::load() {
+  // The driver is what called us: it is loaded, and stays.
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return false;
+  resolve(library, mem_host_register, "cuMemHostRegister_v2");
+  resolve(library, mem_host_get_device_pointer, "cuMemHostGetDevicePointer_v2");
+  // The plain name is the deprecated first version, which refuses.
+  resolve(library, stream_write_value32, "cuStreamWriteValue32_v2");
+  resolve(library, stream_is_capturing, "cuStreamIsCapturing");
+  resolve(library, thread_exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
+  resolve(library, stream_query, "cuStreamQuery");
+  resolve(library, stream_get_id, "cuStreamGetId");
+  resolve(library, ctx_get_current, "cuCtxGetCurrent");
+  resolve(library, ctx_push_current, "cuCtxPushCurrent_v2");
+  resolve(library, ctx_pop_current, "cuCtxPopCurrent_v2");
+  resolve(library, ctx_get_device, "cuCtxGetDevice");
+  resolve(library, device_get_name, "cuDeviceGetName");
+  resolve(library, device_get_attribute, "cuDeviceGetAttribute");
+  resolve(library, driver_get_version, "cuDriverGetVersion");
+  return true;
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,48 @@
+// The driver's functions that the recorder itself calls, found in the libcuda that the process already has.
+// Any of them may be missing in an older driver (third column: since which CUDA release it is there); what depends
+// on it then stays off.
+#pragma once
+
+#include <cuda.h>
+
+namespace cudadiag::record {
+
+struct DriverApi {
+  bool load();
+
+  CUresult (*mem_host_register)(void*, size_t, unsigned) = nullptr;                         // 4.0
+  CUresult (*mem_host_get_device_pointer)(CUdeviceptr*, void*, unsigned) = nullptr;         // 3.2
+  CUresult (*stream_write_value32)(CUstream, CUdeviceptr, cuuint32_t, unsigned) = nullptr;  // _v2: 11.7
+  CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;              // 10.0
+  CUresult (*thread_exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;                 // 10.1
+  CUresult (*stream_query)(CUstream) = nullptr;                                             // 2.0
+  CUresult (*stream_get_id)(CUstream, unsigned long long*) = nullptr;                       // 12.0
+  CUresult (*ctx_get_current)(CUcontext*) = nullptr;                                        // 4.0
+  CUresult (*ctx_push_current)(CUcontext) = nullptr;                                        // 4.0
+  CUresult (*ctx_pop_current)(CUcontext*) = nullptr;                                        // 4.0
+  CUresult (*ctx_get_device)(CUdevice*) = nullptr;                                          // 2.0
+  CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;                              // 2.0
+  CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;           // 2.0
+  CUresult (*driver_get_version)(int*) = nullptr;                                           // 2.2
+
+  bool can_mark() const {
+    return mem_host_register && mem_host_get_device_pointer && stream_write_value32 && stream_is_capturing &&
+           thread_exchange_capture_mode;
+  }
+};
+
+// Around every call of ours into the driver: another thread's capture in global mode would be invalidated by calls
+// that it forbids, unless the calling thread's own mode is relaxed.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const DriverApi& driver) : driver_(driver) { driver_.thread_exchange_capture_mode(&mode_); }
+  ~RelaxedCapture() { driver_.thread_exchange_capture_mode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  const DriverApi& driver_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+}  // namespace cudadiag::record

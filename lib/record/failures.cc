@@ -1,0 +1,127 @@
+#include "record/failures.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/clock.h"
+
+namespace cudadiag::record {
+
+namespace area = wire::area;
+namespace error = wire::error;
+
+bool is_sticky(std::uint32_t code) {
+  switch (code) {
+    case 214:
+    case 220:
+    case 226:  // ECC, NVLink, contained corruption
+    case 700:
+    case 702:
+    case 710:  // illegal address, time-out, assert
+    case 714:
+    case 715:
+    case 716:
+    case 717:
+    case 718:
+    case 719:
+    case 721:
+    case 810:
+    case 911:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Failures::attach(AreaMap& map, Interner& interner, Streams& streams) {
+  area_ = &map;
+  interner_ = &interner;
+  streams_ = &streams;
+}
+
+std::byte* Failures::record(std::uint32_t index) const {
+  return area_->region(area::Region::errors) + index * area::kErrorSize;
+}
+
+std::uint32_t Failures::add(ThreadState* thread, const FailedCall& failed) {
+  if (frozen()) return 0;
+  const std::uint32_t name = interner_->string(failed.name);
+  const char* outer = failed.domain == error::Domain::driver && thread != nullptr ? thread->runtime_call : nullptr;
+  const std::uint32_t outer_name = outer == nullptr ? 0 : interner_->string(outer);
+  const LockGuard lock(mutex_);
+  const std::uint64_t serial = count_.fetch_add(1) + 1;
+  // The first half keeps the first failures, the second half the latest.
+  constexpr std::uint64_t kHalf = area::kErrors / 2;
+  const auto index = static_cast<std::uint32_t>(serial <= kHalf ? serial - 1 : kHalf + (serial - 1) % kHalf);
+  std::byte* to = record(index);
+  wire::store_release(to, error::kSerial, 0);
+  std::atomic_thread_fence(std::memory_order_release);
+  wire::store(to, error::kTicks, ticks());
+  wire::store(to, error::kCode, failed.code);
+  wire::store(to, error::kTid, static_cast<std::uint32_t>(syscall(SYS_gettid)));
+  wire::store(to, error::kDomain, static_cast<std::uint8_t>(failed.domain));
+  wire::store(to, error::kFlags,
+              static_cast<std::uint8_t>((is_sticky(failed.code) ? error::kSticky : 0) |
+                                        (failed.at_exit ? error::kAtExit : 0) | (failed.launch ? error::kLaunch : 0) |
+                                        (streams_->capture_going_on() ? error::kInCapture : 0)));
+  wire::store(to, error::kCallId, static_cast<std::uint16_t>(failed.id));
+  wire::store(to, error::kCallName, name);
+  wire::store(to, error::kOuterName, outer_name);
+  wire::store(to, error::kOuterCode, 0);
+  wire::store(to, error::kSite, failed.site);
+  wire::store(to, error::kStream, failed.stream);
+  wire::store(to, error::kContext, failed.context);
+  const Call none;
+  const Call& call = failed.call == nullptr ? none : *failed.call;
+  wire::store(to, error::kGridX, call.grid[0]);
+  wire::store(to, error::kGridY, call.grid[1]);
+  wire::store(to, error::kGridZ, call.grid[2]);
+  wire::store(to, error::kBlockX, call.block[0]);
+  wire::store(to, error::kBlockY, call.block[1]);
+  wire::store(to, error::kBlockZ, call.block[2]);
+  wire::store(to, error::kSharedBytes, call.shared_bytes);
+  wire::store(to, error::kBytes, failed.launch ? 0 : call.argument);
+  wire::store(to, error::kOperation, thread == nullptr ? 0 : thread->serial);
+  wire::store(to, error::kThread, thread == nullptr ? 0xffffffff : thread->index);
+  wire::store_release(to, error::kSerial, serial);
+  wire::store(area_->header(), area::kErrorCount, serial);
+  if (is_sticky(failed.code)) {
+    freeze(index + 1, failed.code);
+  } else if (thread != nullptr && thread->recent_errors < thread->recent.size()) {
+    thread->recent[thread->recent_errors++] = index;
+  }
+  return index + 1;
+}
+
+void Failures::freeze(std::uint32_t record, std::uint32_t code) {
+  if (frozen_.exchange(true)) return;
+  streams_->freeze();
+  area_->calibrate();
+  wire::store(area_->header(), area::kFrozenError, record);
+  wire::store(area_->header(), area::kFrozenCode, code);
+  wire::store(area_->header(), area::kFrozenTicks, ticks());
+  area_->set_state(area::State::frozen);
+  area_->wake_launcher();
+}
+
+void Failures::set_outer_code(std::uint32_t at, std::uint32_t code) {
+  if (at != 0) wire::store(record(at - 1), error::kOuterCode, code);
+}
+
+void Failures::add_flag(std::uint32_t index, std::uint8_t flag) {
+  wire::atomic(record(index), error::kFlags).fetch_or(flag, std::memory_order_release);
+}
+
+void Failures::looked_at(ThreadState& thread) {
+  for (std::uint32_t i = 0; i < thread.recent_errors; ++i) add_flag(thread.recent[i], error::kLookedAt);
+  // Those that worked on already have their whole story told.
+  if (thread.recent_worked == thread.recent_errors) thread.recent_errors = thread.recent_worked = 0;
+}
+
+void Failures::worked(ThreadState& thread) {
+  for (; thread.recent_worked < thread.recent_errors; ++thread.recent_worked) {
+    add_flag(thread.recent[thread.recent_worked], error::kThenWorked);
+  }
+}
+
+}  // namespace cudadiag::record

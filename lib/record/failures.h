@@ -1,0 +1,62 @@
+// Failed calls: keeps them in the area, follows what became of each, and freezes the picture at the first sticky one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "record/calls.h"
+#include "record/interner.h"
+#include "record/lock.h"
+#include "record/streams.h"
+#include "record/threads.h"
+#include "wire/error.h"
+
+namespace cudadiag::record {
+
+struct FailedCall {
+  wire::error::Domain domain;
+  std::uint32_t id;
+  const char* name;
+  std::uint32_t code;
+  std::uint32_t site;
+  std::uint32_t stream;   // index, or none
+  std::uint32_t context;  // index, or none
+  const Call* call;       // its arguments; null: not decoded
+  bool launch;
+  bool at_exit;
+};
+
+// Codes after which the context is lost : cuda.h says of each that the process must be ended to go on.
+bool is_sticky(std::uint32_t code);
+// Codes that are answers, not failures.
+inline bool is_answer(std::uint32_t code) { return code == 0 || code == 600; }
+
+class Failures {
+ public:
+  void attach(AreaMap& area, Interner& interner, Streams& streams);
+
+  // `thread` may be null. Returns 1 + the index of its record; 0: not kept.
+  std::uint32_t add(ThreadState* thread, const FailedCall& failed);
+  // The runtime call around a failed driver call has returned too.
+  void set_outer_code(std::uint32_t record, std::uint32_t code);
+  // The thread asked for its last error / has issued an operation successfully.
+  void looked_at(ThreadState& thread);
+  void worked(ThreadState& thread);
+
+  bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
+  bool frozen() const { return frozen_.load(std::memory_order_acquire); }
+
+ private:
+  std::byte* record(std::uint32_t index) const;
+  void add_flag(std::uint32_t index, std::uint8_t flag);
+  void freeze(std::uint32_t record, std::uint32_t code);
+
+  AreaMap* area_ = nullptr;
+  Interner* interner_ = nullptr;
+  Streams* streams_ = nullptr;
+  Mutex mutex_;
+  std::atomic<std::uint64_t> count_ = 0;
+  std::atomic<bool> frozen_ = false;
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,31 @@
+// 64-bit mixing for the recorder's tables: one multiplication a word. Equal hashes of stacks and names are
+// taken for equal contents: with the at most 65,536 entries of a table the odds of a collision are 1 in 10^10.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cudadiag::record {
+
+inline constexpr std::uint64_t kHashSeed = 0x9e3779b97f4a7c15;
+
+inline std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(hash ^ word) * 0xd6e8feb86659fd93u;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64) ^ (hash << 1);
+}
+
+inline std::uint64_t hash_bytes(const char* bytes, std::size_t size) {
+  std::uint64_t hash = mix(kHashSeed, size);
+  while (size > 0) {
+    std::uint64_t word = 0;
+    const std::size_t part = size < 8 ? size : 8;
+    __builtin_memcpy(&word, bytes, part);
+    hash = mix(hash, word);
+    bytes += part;
+    size -= part;
+  }
+  return hash;
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,53 @@
+// A fixed hash table from a 64-bit key to a small id: looked up without a lock, filled under its owner's lock,
+// never emptied. It takes no memory but its own, and a full table says so instead of growing.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace cudadiag::record {
+
+template <std::size_t Capacity>
+class IdTable {
+  static_assert((Capacity & (Capacity - 1)) == 0, "a power of two");
+
+ public:
+  // 0: not there.
+  std::uint32_t find(std::uint64_t key) const {
+    for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
+      const std::uint64_t seen = key_of(at).load(std::memory_order_acquire);
+      if (seen == key) return entries_[at].id;
+      if (seen == 0) return 0;
+    }
+    return 0;
+  }
+
+  // False: no place left near the key. Callers hold the owner's lock. Key 0 is not a key.
+  bool insert(std::uint64_t key, std::uint32_t id) {
+    for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
+      if (key_of(at).load(std::memory_order_relaxed) != 0) continue;
+      entries_[at].id = id;
+      key_of(at).store(key, std::memory_order_release);
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t kMask = Capacity - 1;
+  static constexpr std::size_t kProbes = 64;
+  // Plain memory, so that making the table touches none of its pages: they come zeroed from the kernel.
+  struct Entry {
+    std::uint64_t key;
+    std::uint32_t id;
+  };
+  std::atomic_ref<std::uint64_t> key_of(std::size_t at) const {
+    return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(entries_[at].key));
+  }
+
+  std::array<Entry, Capacity> entries_;
+};
+
+}  // namespace cudadiag::record

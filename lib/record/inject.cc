@@ -1,0 +1,124 @@
+// The one exported symbol, and what ties the recorder to the life of the process: threads' ends, fork, exit.
+
+#include <cupti.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <new>
+
+#include "record/recorder.h"
+#include "wire/environment.h"
+
+namespace cudadiag::record {
+
+namespace {
+
+std::atomic<Recorder*> g_recorder;
+pthread_key_t g_thread_end;
+// A page that reads as zero in a child of fork or clone: the recorder belongs to the process that wrote it.
+const volatile char* g_owned;
+
+// Plain data only: a thread may come here while its other thread-local objects are gone already.
+struct ThreadLocal {
+  ThreadState* state;
+  bool asked;   // whether `state` was acquired, or refused
+  bool inside;  // our own calls into the driver, or a signal handler's on top of a callback: not recorded
+};
+thread_local ThreadLocal t_local;
+
+Options read_options() {
+  Options options;
+  const char* text = getenv(wire::environment::kRecord);
+  if (text == nullptr) return options;
+  if (strstr(text, "markers=off") != nullptr) options.markers = MarkerMode::off;
+  if (strstr(text, "markers=dense") != nullptr) options.markers = MarkerMode::dense;
+  options.python = strstr(text, "python=off") == nullptr;
+  options.native = strstr(text, "native=off") == nullptr;
+  return options;
+}
+
+void on_thread_end(void* state) {
+  Recorder* recorder = g_recorder.load(std::memory_order_acquire);
+  if (recorder != nullptr && t_local.state == state) recorder->release_thread(*static_cast<ThreadState*>(state));
+  t_local = {nullptr, true, false};
+}
+
+ThreadState* thread_state(Recorder& recorder) {
+  if (!t_local.asked) {
+    t_local.asked = true;
+    t_local.state = recorder.acquire_thread();
+    if (t_local.state != nullptr) pthread_setspecific(g_thread_end, t_local.state);
+  }
+  return t_local.state;
+}
+
+void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
+
+// Fresh zero pages, taken as they are touched: the recorder's tables are large and mostly empty.
+Recorder* make_recorder() {
+  void* memory =
+      mmap(nullptr, sizeof(Recorder), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* recorder = new (memory) Recorder;
+  if (recorder->start(callback, read_options())) return recorder;
+  munmap(memory, sizeof(Recorder));
+  return nullptr;
+}
+
+bool own_this_process() {
+  void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return false;
+  madvise(page, 4096, MADV_WIPEONFORK);
+  *static_cast<char*>(page) = 1;
+  g_owned = static_cast<const char*>(page);
+  return true;
+}
+
+void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (t_local.inside || *g_owned == 0) return;
+  Recorder* recorder = g_recorder.load(std::memory_order_acquire);
+  if (recorder == nullptr) return;
+  const int saved_errno = errno;
+  t_local.inside = true;
+  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    recorder->driver_call(thread_state(*recorder), id, *static_cast<const CUpti_CallbackData*>(data), frame);
+  } else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
+    recorder->runtime_call(thread_state(*recorder), id, *static_cast<const CUpti_CallbackData*>(data), frame);
+  } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    recorder->resource(id, *static_cast<const CUpti_ResourceData*>(data));
+  }
+  t_local.inside = false;
+  errno = saved_errno;
+}
+
+void on_exit() {
+  Recorder* recorder = g_recorder.load(std::memory_order_acquire);
+  if (recorder == nullptr || *g_owned == 0) return;
+  t_local.inside = true;
+  recorder->look_at_exit();
+  t_local.inside = false;
+}
+
+}  // namespace
+
+}  // namespace cudadiag::record
+
+// Called by the driver inside cuInit. 1: loaded; anything else would make cuInit fail, so it is never returned.
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  using namespace cudadiag::record;
+  if (g_recorder.load() != nullptr || !own_this_process()) return 1;
+  if (pthread_key_create(&g_thread_end, on_thread_end) != 0) return 1;
+  t_local.inside = true;
+  Recorder* recorder = make_recorder();
+  t_local.inside = false;
+  if (recorder == nullptr) return 1;
+  g_recorder.store(recorder, std::memory_order_release);
+  atexit(on_exit);
+  return 1;
+}

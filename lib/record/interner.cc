@@ -1,0 +1,120 @@
+#include "record/interner.h"
+
+#include <cstring>
+
+#include "record/hash.h"
+
+namespace cudadiag::record {
+
+namespace intern = wire::intern;
+using intern::Tag;
+
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+template <typename T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return {reinterpret_cast<const std::byte*>(&value), sizeof value};
+}
+
+}  // namespace
+
+void Interner::attach(AreaMap& area) { area_ = &area; }
+
+std::uint32_t Interner::append(Tag tag, std::uint16_t count, std::span<const std::byte> first,
+                               std::span<const std::byte> second) {
+  const std::size_t size = (intern::kHeaderSize + first.size() + second.size() + 7) / 8 * 8;
+  const std::uint64_t used = wire::load(area_->header(), wire::area::kInternUsed);
+  if (size > intern::kMaxEntry || used + size > area_->region_size(wire::area::Region::intern)) {
+    area_->count(wire::area::kDroppedInterns);
+    return 0;
+  }
+  std::byte* entry = area_->region(wire::area::Region::intern) + used;
+  wire::store(entry, intern::kSize, static_cast<std::uint32_t>(size));
+  wire::store(entry, intern::kTag, static_cast<std::uint16_t>(tag));
+  wire::store(entry, intern::kCount, count);
+  std::memcpy(entry + intern::kHeaderSize, first.data(), first.size());
+  if (!second.empty()) std::memcpy(entry + intern::kHeaderSize + first.size(), second.data(), second.size());
+  wire::store_release(area_->header(), wire::area::kInternUsed, used + size);
+  return ++next_id_[static_cast<std::size_t>(tag)];
+}
+
+template <std::size_t N>
+std::uint32_t Interner::add(IdTable<N>& table, std::uint64_t key, Tag tag, std::uint16_t count,
+                            std::span<const std::byte> first, std::span<const std::byte> second) {
+  const LockGuard lock(mutex_);
+  if (const std::uint32_t id = table.find(key)) return id;
+  const std::uint32_t id = append(tag, count, first, second);
+  if (id != 0 && !table.insert(key, id)) area_->count(wire::area::kDroppedInterns);
+  return id;
+}
+
+std::uint32_t Interner::string(std::string_view text) {
+  text = text.substr(0, 8192);
+  const std::uint64_t key = hash_bytes(text.data(), text.size());
+  if (const std::uint32_t id = strings_.find(key)) return id;
+  return add(strings_, key, Tag::string, static_cast<std::uint16_t>(text.size()), bytes_of(text));
+}
+
+std::uint32_t Interner::module(std::uint64_t key, const ModuleImage& image) {
+  struct Payload {
+    std::uint64_t bias, begin, end;
+    std::uint32_t path, zero;
+  } const payload = {image.bias, image.begin, image.end, string(image.path), 0};
+  return add(modules_, key, Tag::module, static_cast<std::uint16_t>(image.build_id.size()), bytes_of(payload),
+             image.build_id);
+}
+
+std::uint32_t Interner::function(std::string_view mangled) {
+  const std::uint64_t key = hash_bytes(mangled.data(), mangled.size());
+  if (const std::uint32_t id = functions_.find(key)) return id;
+  const std::uint32_t payload[2] = {string(mangled), 0};
+  return add(functions_, key, Tag::function, 0, bytes_of(payload));
+}
+
+std::uint32_t Interner::code(std::uint64_t key, const CodeObject& code) {
+  const std::uint32_t payload[4] = {string(code.file), string(code.qualified_name), code.first_line, code.python_minor};
+  return add(codes_, key, Tag::code, static_cast<std::uint16_t>(code.line_table.size()), bytes_of(payload),
+             bytes_of(code.line_table));
+}
+
+namespace {
+
+std::uint16_t frame_count(std::size_t frames, bool truncated) {
+  return static_cast<std::uint16_t>(frames | (truncated ? intern::kTruncated : 0));
+}
+
+}  // namespace
+
+std::uint32_t Interner::python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated) {
+  return add(python_stacks_, key, Tag::python, frame_count(frames.size(), truncated), std::as_bytes(frames));
+}
+
+std::uint32_t Interner::native_stack(std::uint64_t key, std::span<const NativeFrame> frames, bool truncated) {
+  return add(native_stacks_, key, Tag::native, frame_count(frames.size(), truncated), std::as_bytes(frames));
+}
+
+std::uint32_t Interner::site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,
+                             wire::operation::Kind kind, std::uint16_t thread) {
+  if (const std::uint32_t id = sites_.find(key)) return id;
+  const std::uint32_t payload[4] = {python, native, function,
+                                    static_cast<std::uint32_t>(kind) | std::uint32_t{thread} << 16};
+  return add(sites_, key, Tag::site, 0, bytes_of(payload));
+}
+
+void Interner::note(std::string_view code, std::string_view text) {
+  const std::uint32_t payload[2] = {string(code), string(text)};
+  const LockGuard lock(mutex_);
+  append(Tag::note, 0, bytes_of(payload));
+}
+
+void Interner::property(std::string_view key, std::string_view value) {
+  const std::uint32_t payload[2] = {string(key), string(value)};
+  const LockGuard lock(mutex_);
+  append(Tag::property, 0, bytes_of(payload));
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,82 @@
+// Writes the intern heap (wire/intern.h): gives every name, module, code object, stack and site a number, once.
+// Lookups take no lock; a new entry takes one that only the recorder holds, never across a call out of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "record/area_map.h"
+#include "record/id_table.h"
+#include "record/lock.h"
+#include "wire/intern.h"
+#include "wire/operation.h"
+
+namespace cudadiag::record {
+
+struct ModuleImage {
+  std::uint64_t bias, begin, end;
+  std::string_view path;
+  std::span<const std::byte> build_id;
+};
+
+struct CodeObject {
+  std::string_view file, qualified_name, line_table;
+  std::uint32_t first_line, python_minor;
+};
+
+struct PythonFrame {
+  std::uint32_t code;
+  std::uint32_t offset;
+};
+
+struct NativeFrame {
+  std::uint32_t module;
+  std::uint32_t zero;
+  std::uint64_t address;
+};
+
+// Ids are 0 where the heap or a table is full; the area counts that.
+class Interner {
+ public:
+  void attach(AreaMap& area);
+
+  std::uint32_t string(std::string_view text);
+  std::uint32_t module(std::uint64_t key, const ModuleImage& image);
+  std::uint32_t function(std::string_view mangled);
+  std::uint32_t code(std::uint64_t key, const CodeObject& code);
+  std::uint32_t python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated);
+  std::uint32_t native_stack(std::uint64_t key, std::span<const NativeFrame> frames, bool truncated);
+  std::uint32_t site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,
+                     wire::operation::Kind kind, std::uint16_t thread);
+
+  std::uint32_t find_module(std::uint64_t key) const { return modules_.find(key); }
+  std::uint32_t find_code(std::uint64_t key) const { return codes_.find(key); }
+  std::uint32_t find_python_stack(std::uint64_t key) const { return python_stacks_.find(key); }
+  std::uint32_t find_native_stack(std::uint64_t key) const { return native_stacks_.find(key); }
+
+  void note(std::string_view code, std::string_view text);
+  void property(std::string_view key, std::string_view value);
+
+ private:
+  // Appends an entry with two pieces of payload; its id, or 0. Callers hold the lock.
+  std::uint32_t append(wire::intern::Tag tag, std::uint16_t count, std::span<const std::byte> first,
+                       std::span<const std::byte> second = {});
+  template <std::size_t N>
+  std::uint32_t add(IdTable<N>& table, std::uint64_t key, wire::intern::Tag tag, std::uint16_t count,
+                    std::span<const std::byte> first, std::span<const std::byte> second = {});
+
+  AreaMap* area_ = nullptr;
+  Mutex mutex_;
+  std::uint32_t next_id_[wire::intern::kTags] = {};
+  IdTable<32768> strings_;
+  IdTable<4096> modules_;
+  IdTable<16384> functions_;
+  IdTable<32768> codes_;
+  IdTable<131072> python_stacks_;
+  IdTable<131072> native_stacks_;
+  IdTable<131072> sites_;
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,115 @@
+#include "record/modules.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "record/memory_map.h"
+
+namespace cudadiag::record {
+
+namespace {
+
+using FindObject = int (*)(void*, FoundObject*);
+FindObject g_find_object;  // glibc's own; null before 2.35
+
+// The program headers of a module, whose first page (with the ELF header) is mapped at `begin`; empty if there are
+// none.
+std::span<const ElfW(Phdr)> program_headers(std::uintptr_t begin) {
+  const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(begin);
+  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)) ||
+      header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > 4096) {
+    return {};
+  }
+  return {reinterpret_cast<const ElfW(Phdr)*>(begin + header->e_phoff), header->e_phnum};
+}
+
+std::uintptr_t load_bias(std::uintptr_t begin) {
+  std::uintptr_t first = UINTPTR_MAX;
+  for (const auto& segment : program_headers(begin)) {
+    if (segment.p_type == PT_LOAD) first = std::min<std::uintptr_t>(first, segment.p_vaddr);
+  }
+  return first == UINTPTR_MAX ? begin : begin - (first & ~std::uintptr_t{4095});
+}
+
+std::span<const std::byte> build_id_in(std::uintptr_t notes, std::size_t size) {
+  for (std::uintptr_t at = notes; at + sizeof(ElfW(Nhdr)) <= notes + size;) {
+    const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(at);
+    const std::uintptr_t description = at + sizeof *note + ((note->n_namesz + 3u) & ~3u);
+    at = description + ((note->n_descsz + 3u) & ~3u);
+    if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= 64 && at <= notes + size) {
+      return {reinterpret_cast<const std::byte*>(description), note->n_descsz};
+    }
+  }
+  return {};
+}
+
+bool find_in_memory_map(std::uintptr_t address, FoundObject& found) {
+  MemoryMap map;
+  MemoryRange range;
+  std::uintptr_t begin = 0, end = 0;  // of the module whose ranges go by
+  char path[PATH_MAX] = "";
+  while (map.next(range)) {
+    const bool named = range.path[0] == '/';
+    if (named && range.file_offset == 0 && strcmp(range.path, path) != 0) {
+      begin = range.begin;
+      strcpy(path, range.path);  // both are PATH_MAX long
+    } else if (named ? strcmp(range.path, path) != 0 : range.begin != end) {
+      begin = 0;  // neither the module's next segment nor the zero pages behind it
+    }
+    end = range.end;
+    if (address < range.begin || address >= range.end) continue;
+    if (begin == 0) return false;
+    found = {};
+    found.map_start = reinterpret_cast<void*>(begin);
+    found.map_end = reinterpret_cast<void*>(end);
+    for (const auto& segment : program_headers(begin)) {
+      if (segment.p_type == PT_GNU_EH_FRAME)
+        found.eh_frame = reinterpret_cast<void*>(load_bias(begin) + segment.p_vaddr);
+    }
+    return found.eh_frame != nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Modules::start() { g_find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object")); }
+
+bool Modules::find_object(const void* address, FoundObject& found) {
+  if (g_find_object != nullptr) return g_find_object(const_cast<void*>(address), &found) == 0;
+  return find_in_memory_map(reinterpret_cast<std::uintptr_t>(address), found);
+}
+
+bool Modules::find(std::uintptr_t address, LoadedModule& module) {
+  FoundObject found = {};
+  if (!find_object(reinterpret_cast<const void*>(address), found)) return false;
+  const auto begin = reinterpret_cast<std::uintptr_t>(found.map_start);
+  module = {begin, reinterpret_cast<std::uintptr_t>(found.map_end), load_bias(begin), found.map, {}};
+  for (const auto& segment : program_headers(begin)) {
+    if (segment.p_type != PT_NOTE || !module.build_id.empty()) continue;
+    module.build_id = build_id_in(module.bias + segment.p_vaddr, segment.p_memsz);
+  }
+  return true;
+}
+
+const char* Modules::path(const LoadedModule& module, std::span<char, PATH_MAX> buffer) {
+  if (module.map != nullptr && module.map->l_name != nullptr && module.map->l_name[0] != '\0') {
+    return module.map->l_name;
+  }
+  buffer[0] = '\0';
+  MemoryMap map;
+  MemoryRange range;
+  while (map.next(range)) {
+    if (range.begin != module.begin) continue;
+    strcpy(buffer.data(), range.path);  // both are PATH_MAX long
+    break;
+  }
+  return buffer.data();
+}
+
+}  // namespace cudadiag::record

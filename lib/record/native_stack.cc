@@ -1,0 +1,117 @@
+#include "record/native_stack.h"
+
+#include <array>
+
+#include "record/hash.h"
+#include "record/memory_map.h"
+
+namespace cudadiag::record {
+
+namespace {
+
+constexpr std::uint16_t kHopeless = 256;  // misses at one key after which it is not unwound any more
+
+bool find_stack(std::uintptr_t inside, StackShapes& shapes) {
+  if (inside >= shapes.low && inside < shapes.high) return true;
+  MemoryMap map;
+  MemoryRange range;
+  while (map.next(range)) {
+    if (inside < range.begin || inside >= range.end) continue;
+    shapes.low = range.begin;
+    shapes.high = range.end;
+    return true;
+  }
+  return false;
+}
+
+std::uint64_t hash_slots(const StackShape& shape, std::uintptr_t stack_pointer) {
+  std::uint64_t hash = mix(kHashSeed, shape.frames);
+  for (std::size_t i = 0; i < shape.frames; ++i) {
+    hash = mix(hash, *reinterpret_cast<const std::uint64_t*>(stack_pointer + shape.offsets[i]));
+  }
+  return hash;
+}
+
+std::uint64_t hash_frames(std::span<const UnwoundFrame> frames) {
+  std::uint64_t hash = mix(kHashSeed, frames.size());
+  for (const UnwoundFrame& frame : frames) hash = mix(hash, frame.return_address);
+  return hash;
+}
+
+}  // namespace
+
+void NativeStacks::start(Interner& interner) {
+  interner_ = &interner;
+  Modules::start();
+}
+
+void NativeStacks::stop_at(std::uintptr_t begin, std::uintptr_t end) {
+  LoadedModule module;
+  if (begin != 0 && Modules::find(begin, module)) begin = module.begin, end = module.end;
+  stop_begin_ = begin;
+  stop_end_ = end;
+}
+
+std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt) {
+  StackShapes& shapes = thread.shapes;
+  if (!find_stack(stack_pointer, shapes)) return 0;
+  const std::uint64_t key = mix(mix(kHashSeed, stack_pointer), salt) | 1;
+  auto& set = shapes.sets[key / 2 % StackShapes::kSets];
+  StackShape* oldest = &set[0];
+  for (StackShape& shape : set) {
+    if (shape.key != key) {
+      if (shape.key == 0 || shape.misses >= oldest->misses) oldest = &shape;
+      continue;
+    }
+    if (shape.frames > 0 && stack_pointer + shape.offsets[shape.frames - 1] + 8 > shapes.high) continue;
+    if (const std::uint32_t id = interner_->find_native_stack(hash_slots(shape, stack_pointer))) {
+      shape.misses = 0;
+      return id;
+    }
+    if (shape.misses > kHopeless) return 0;
+    oldest = &shape;
+  }
+  const std::uint16_t misses = oldest->key == key ? static_cast<std::uint16_t>(oldest->misses + 1) : 0;
+  const std::uint32_t id = unwind(stack_pointer, oldest);
+  oldest->key = key;
+  oldest->misses = misses;
+  return id;
+}
+
+std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape* learn) {
+  std::array<UnwoundFrame, StackShape::kFrames> all;
+  bool truncated = false;
+  const std::size_t count = record::unwind(stack_pointer, stop_begin_, stop_end_, all, truncated);
+  const std::span<const UnwoundFrame> frames(all.data(), count);
+  learn->frames = static_cast<std::uint16_t>(frames.size());
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    learn->offsets[i] = static_cast<std::uint32_t>(frames[i].slot - stack_pointer);
+  }
+  return frames.empty() ? 0 : intern(frames, hash_frames(frames), truncated);
+}
+
+// A library that is closed and another one at its place differ in their build-ids, or end elsewhere.
+std::uint32_t NativeStacks::intern_module(const LoadedModule& module) {
+  const std::uint64_t key =
+      mix(mix(module.begin, module.end),
+          hash_bytes(reinterpret_cast<const char*>(module.build_id.data()), module.build_id.size()));
+  if (const std::uint32_t id = interner_->find_module(key)) return id;
+  std::array<char, PATH_MAX> buffer;
+  return interner_->module(key,
+                           {module.bias, module.begin, module.end, Modules::path(module, buffer), module.build_id});
+}
+
+std::uint32_t NativeStacks::intern(std::span<const UnwoundFrame> frames, std::uint64_t key, bool truncated) {
+  if (const std::uint32_t id = interner_->find_native_stack(key)) return id;
+  std::array<NativeFrame, StackShape::kFrames> interned;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    LoadedModule module;
+    interned[i] = {0, 0, frames[i].return_address};
+    if (!Modules::find(frames[i].return_address - 1, module)) continue;
+    interned[i].module = intern_module(module);
+    if (interned[i].module != 0) interned[i].address -= module.bias;
+  }
+  return interner_->native_stack(key, {interned.data(), frames.size()}, truncated);
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,33 @@
+// The native stack of the calling thread as an intern id: recognised by its shape (stack_shapes.h) where it was
+// seen before, unwound otherwise. Ends where a Python interpreter begins.
+#pragma once
+
+#include <cstdint>
+
+#include "record/interner.h"
+#include "record/modules.h"
+#include "record/threads.h"
+#include "record/unwinder.h"
+
+namespace cudadiag::record {
+
+class NativeStacks {
+ public:
+  void start(Interner& interner);
+  // Native frames of this module (and all outside of it) are left out of the stacks.
+  void stop_at(std::uintptr_t begin, std::uintptr_t end);
+
+  // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else tells calls at the same depth
+  // apart (callback id, kernel). 0: not known.
+  std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt);
+
+ private:
+  std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape* learn);
+  std::uint32_t intern(std::span<const UnwoundFrame> frames, std::uint64_t key, bool truncated);
+  std::uint32_t intern_module(const LoadedModule& module);
+
+  Interner* interner_ = nullptr;
+  std::uintptr_t stop_begin_ = 0, stop_end_ = 0;
+};
+
+}  // namespace cudadiag::record

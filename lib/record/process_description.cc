@@ -1,0 +1,41 @@
+// What the area says of the process itself: the properties of session::ProcessRecord.
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "record/recorder.h"
+
+namespace cudadiag::record {
+
+namespace {
+
+// NUL-separated, as the kernel gives it; cut where it does not fit.
+std::string_view read_file(const char* path, std::span<char> buffer) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  const ssize_t size = read(fd, buffer.data(), buffer.size());
+  close(fd);
+  return {buffer.data(), size < 0 ? 0 : static_cast<std::size_t>(size)};
+}
+
+}  // namespace
+
+void Recorder::describe_process() {
+  char text[8192];
+  interner_.property("argv", read_file("/proc/self/cmdline", text));
+  const ssize_t length = readlink("/proc/self/exe", text, sizeof text);
+  if (length > 0) interner_.property("exe", {text, static_cast<std::size_t>(length)});
+  if (getcwd(text, sizeof text) != nullptr) interner_.property("cwd", text);
+  if (gethostname(text, HOST_NAME_MAX) == 0) interner_.property("host", text);
+  for (const char* variable : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* rank = getenv(variable)) {
+      interner_.property("rank", rank);
+      break;
+    }
+  }
+}
+
+}  // namespace cudadiag::record

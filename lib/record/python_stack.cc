@@ -1,0 +1,189 @@
+#include "record/python_stack.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <array>
+
+#include "record/hash.h"
+
+namespace cudadiag::record {
+
+namespace {
+
+template <typename T>
+T read(const std::byte* object, std::size_t offset) {
+  T value;
+  memcpy(&value, object + offset, sizeof value);
+  return value;
+}
+
+const std::byte* pointer(const std::byte* object, std::size_t offset) { return read<const std::byte*>(object, offset); }
+
+template <typename Function>
+bool resolve(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  return function != nullptr;
+}
+
+std::size_t append_utf8(char* out, std::uint32_t point) {
+  if (point < 0x80) {
+    out[0] = static_cast<char>(point);
+    return 1;
+  }
+  std::size_t bytes = point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  const std::uint32_t lead = bytes == 2 ? 0xc0 : bytes == 3 ? 0xe0 : 0xf0;
+  for (std::size_t i = bytes - 1; i > 0; --i, point >>= 6) out[i] = static_cast<char>(0x80 | (point & 0x3f));
+  out[0] = static_cast<char>(lead | point);
+  return bytes;
+}
+
+// The text of a compact string, as UTF-8. Strings of other shapes (none that code objects hold) give nothing.
+std::string_view read_string(const std::byte* string, const PythonLayout& layout, std::span<char> buffer) {
+  const std::uint32_t state = read<std::uint32_t>(string, kStringState);
+  // Bits, from the lowest: interned 2, kind 3, compact 1, ascii 1.
+  const std::uint32_t kind = state >> 2 & 7, compact = state >> 5 & 1, ascii = state >> 6 & 1;
+  if (compact == 0 || (kind != 1 && kind != 2 && kind != 4)) return {};
+  const std::byte* data = string + (ascii ? layout.ascii_header : layout.compact_header);
+  const auto length = read<std::size_t>(string, kStringLength);
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < length && used + 4 <= buffer.size(); ++i) {
+    const std::uint32_t point = kind == 1   ? read<std::uint8_t>(data, i)
+                                : kind == 2 ? read<std::uint16_t>(data, i * 2)
+                                            : read<std::uint32_t>(data, i * 4);
+    used += append_utf8(buffer.data() + used, point);
+  }
+  return {buffer.data(), used};
+}
+
+}  // namespace
+
+struct PythonStacks::Walk {
+  std::array<const std::byte*, kFrames> codes;
+  std::array<std::uintptr_t, kFrames> instructions;  // byte offset, or address in the bytecode
+  std::size_t frames = 0;
+  std::uint64_t hash = kHashSeed;
+  bool truncated = false;
+};
+
+bool PythonStacks::start(Interner& interner) {
+  if (layout_ != nullptr) return true;
+#if defined(__x86_64__)
+  const char* (*version)() = nullptr;
+  if (!resolve(version, "Py_GetVersion") || !resolve(this_thread_state_, "PyGILState_GetThisThreadState") ||
+      !resolve(is_initialized_, "Py_IsInitialized") || !resolve(code_type_, "PyCode_Type") ||
+      !resolve(string_type_, "PyUnicode_Type")) {
+    return false;
+  }
+  interner_ = &interner;
+  interpreter_ = reinterpret_cast<std::uintptr_t>(version);
+  const char* text = version();
+  const char* name_end = strchr(text, ' ');
+  interner.property("python", {text, name_end ? static_cast<std::size_t>(name_end - text) : strlen(text)});
+  if (strstr(text, "free-threading") != nullptr) {
+    give_up("Python stacks are off: free-threaded builds of CPython keep frames elsewhere");
+    return false;
+  }
+  for (const PythonLayout& layout : kPythonLayouts) {
+    if (strncmp(text, "3.", 2) == 0 && atoi(text + 2) == layout.minor) layout_ = &layout;
+  }
+  if (layout_ == nullptr) give_up("Python stacks are off: this CPython release is not one of 3.9 to 3.13");
+  return layout_ != nullptr;
+#else
+  (void)interner;
+  return false;
+#endif
+}
+
+void PythonStacks::give_up(const char* why) {
+  layout_ = nullptr;
+  this_thread_state_ = nullptr;
+  interner_->note("python-stacks-off", why);
+}
+
+std::uint32_t PythonStacks::current() {
+  if (layout_ == nullptr || is_initialized_() == 0) return 0;
+  const std::byte* thread = this_thread_state_();
+  if (thread == nullptr) return 0;
+  const std::byte* frame = pointer(thread, layout_->thread_frame);
+  if (layout_->cframe_frame >= 0 && frame != nullptr)
+    frame = pointer(frame, static_cast<std::size_t>(layout_->cframe_frame));
+  Walk found;
+  if (frame == nullptr || !walk(frame, found) || found.frames == 0) return 0;
+  if (const std::uint32_t id = interner_->find_python_stack(found.hash)) return id;
+  return intern(found);
+}
+
+bool PythonStacks::walk(const std::byte* frame, Walk& walk) const {
+  const PythonLayout& layout = *layout_;
+  for (; frame != nullptr; frame = pointer(frame, layout.frame_previous)) {
+    if (layout.frame_owner >= 0 &&
+        read<unsigned char>(frame, static_cast<std::size_t>(layout.frame_owner)) == kOwnedByCStack) {
+      continue;
+    }
+    if (walk.frames == kFrames) {
+      walk.truncated = true;
+      break;
+    }
+    const std::byte* code = pointer(frame, layout.frame_code);
+    if (code == nullptr) return false;
+    const std::uintptr_t instruction =
+        layout.instruction_is_index
+            ? static_cast<std::uintptr_t>(read<int>(frame, layout.frame_instruction) * layout.index_scale)
+            : read<std::uintptr_t>(frame, layout.frame_instruction);
+    walk.codes[walk.frames] = code;
+    walk.instructions[walk.frames] = instruction;
+    ++walk.frames;
+    // A code object's memory may come back as another one: its line table then lies elsewhere.
+    walk.hash = mix(mix(walk.hash, reinterpret_cast<std::uintptr_t>(code)), instruction);
+    walk.hash = mix(walk.hash, read<std::uintptr_t>(code, layout.code_line_table));
+  }
+  return true;
+}
+
+std::uint32_t PythonStacks::intern(const Walk& walk) {
+  std::array<PythonFrame, kFrames> frames;
+  for (std::size_t i = 0; i < walk.frames; ++i) {
+    const std::byte* code = walk.codes[i];
+    // The self-check: an unexpected layout shows as something that is no code object.
+    if (!looks_like_code(code)) {
+      give_up("Python stacks are off: this interpreter's frames do not look like its release's");
+      return 0;
+    }
+    std::uintptr_t offset = walk.instructions[i];
+    if (!layout_->instruction_is_index) {
+      const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(code) + layout_->code_bytecode;
+      offset = offset < start ? 0 : offset - start;
+    }
+    frames[i] = {intern_code(code), static_cast<std::uint32_t>(offset)};
+  }
+  return interner_->python_stack(walk.hash, {frames.data(), walk.frames}, walk.truncated);
+}
+
+bool PythonStacks::looks_like_code(const std::byte* code) const {
+  return pointer(code, kObjectType) == code_type_ &&
+         pointer(pointer(code, layout_->code_file), kObjectType) == string_type_ &&
+         pointer(pointer(code, layout_->code_name), kObjectType) == string_type_;
+}
+
+std::uint32_t PythonStacks::intern_code(const std::byte* code) {
+  const std::byte* table = pointer(code, layout_->code_line_table);
+  const auto first_line = read<std::uint32_t>(code, layout_->code_first_line);
+  std::array<char, 4096> file, name;
+  CodeObject object = {read_string(pointer(code, layout_->code_file), *layout_, file),
+                       read_string(pointer(code, layout_->code_name), *layout_, name),
+                       {reinterpret_cast<const char*>(table + kBytesData), read<std::size_t>(table, kBytesSize)},
+                       first_line,
+                       static_cast<std::uint32_t>(layout_->minor)};
+  // The entry's count is 16 bits; a longer table belongs to generated code of thousands of lines.
+  if (object.line_table.size() > 0x7fff) object.line_table = object.line_table.substr(0, 0x7fff);
+  std::uint64_t key = mix(hash_bytes(object.file.data(), object.file.size()), first_line);
+  key = mix(key, hash_bytes(object.qualified_name.data(), object.qualified_name.size()));
+  key = mix(key, hash_bytes(object.line_table.data(), object.line_table.size()));
+  if (const std::uint32_t id = interner_->find_code(key)) return id;
+  return interner_->code(key, object);
+}
+
+}  // namespace cudadiag::record

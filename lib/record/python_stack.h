@@ -1,0 +1,43 @@
+// The Python stack of the calling thread as an intern id, read from memory without the GIL.
+//
+// Sound because the walk reads the calling thread's own frames: the thread stands inside a call that they made,
+// so nothing can unlink or free them meanwhile. Other threads' frames are never touched.
+#pragma once
+
+#include <cstdint>
+
+#include "record/interner.h"
+#include "record/python_layout.h"
+
+namespace cudadiag::record {
+
+class PythonStacks {
+ public:
+  // Looks for an interpreter in the process. False: none (yet), or one whose layout is not known; then a note says so.
+  bool start(Interner& interner);
+  // Address inside the interpreter's module: native stacks end there.
+  std::uintptr_t interpreter() const { return interpreter_; }
+
+  // 0: no Python frame on this thread.
+  std::uint32_t current();
+
+ private:
+  static constexpr std::size_t kFrames = 128;
+  struct Walk;
+
+  bool walk(const std::byte* frame, Walk& walk) const;
+  std::uint32_t intern(const Walk& walk);
+  std::uint32_t intern_code(const std::byte* code);
+  bool looks_like_code(const std::byte* code) const;
+  void give_up(const char* why);
+
+  Interner* interner_ = nullptr;
+  const PythonLayout* layout_ = nullptr;
+  std::uintptr_t interpreter_ = 0;
+  const std::byte* (*this_thread_state_)() = nullptr;
+  int (*is_initialized_)() = nullptr;
+  const std::byte* code_type_ = nullptr;
+  const std::byte* string_type_ = nullptr;
+};
+
+}  // namespace cudadiag::record

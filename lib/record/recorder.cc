@@ -1,0 +1,402 @@
+#include "record/recorder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "record/clock.h"
+#include "record/hash.h"
+
+namespace cudadiag::record {
+
+namespace area = wire::area;
+namespace operation = wire::operation;
+using operation::Kind;
+
+bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
+  options_ = options;
+  if (!area_.open()) return false;
+  interner_.attach(area_);
+  threads_.attach(area_);
+  failures_.attach(area_, interner_, streams_);
+  describe_process();
+  if (!driver_.load()) {
+    interner_.note("driver-not-found", "the CUDA driver that loaded the recorder could not be found by name");
+    area_.set_state(area::State::disabled);
+    return true;
+  }
+  streams_.attach(area_, interner_, driver_, options_.markers);
+  native_.start(interner_);
+  int version = 0;
+  char text[512];
+  if (driver_.driver_get_version(&version) == CUDA_SUCCESS) {
+    snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
+    interner_.property("cuda", text);
+  }
+  const CuptiApi::Outcome outcome = cupti_.subscribe(callback, text, sizeof text);
+  if (outcome != CuptiApi::Outcome::subscribed) {
+    interner_.note(outcome == CuptiApi::Outcome::held        ? "cupti-held"
+                   : outcome == CuptiApi::Outcome::not_found ? "cupti-not-found"
+                                                             : "cupti-refused",
+                   text);
+    area_.set_state(area::State::disabled);
+    area_.wake_launcher();
+    return true;
+  }
+  interner_.property("cupti.path", text);
+  snprintf(text, sizeof text, "%u", cupti_.version());
+  interner_.property("cupti", text);
+  enable_callbacks();
+  return true;
+}
+
+void Recorder::enable_callbacks() {
+  for (std::uint32_t id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id) {
+    if (record::driver_call(id).role != Role::silent) cupti_.enable(CUPTI_CB_DOMAIN_DRIVER_API, id);
+  }
+  for (std::uint32_t id = 1; id < CUPTI_RUNTIME_TRACE_CBID_SIZE; ++id) {
+    if (!runtime_call_is_silent(id)) cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, id);
+  }
+  for (const std::uint32_t id :
+       {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
+        CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING}) {
+    cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, id);
+  }
+}
+
+// ---- driver calls
+
+void Recorder::see_context(const CUpti_CallbackData& data) {
+  if (data.context == nullptr || data.contextUid == newest_context_.load(std::memory_order_relaxed)) return;
+  if (streams_.context_index(data.contextUid) == Streams::kNone) {
+    streams_.context_created(data.context, data.contextUid);
+  }
+  newest_context_.store(data.contextUid, std::memory_order_relaxed);
+}
+
+void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                           std::uintptr_t frame) {
+  const CallRule& rule = record::driver_call(id);
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    if (failures_.frozen()) return;
+    if (thread != nullptr) {
+      enter(*thread, id, rule, data, frame);
+    } else if (rule.role == Role::operation) {
+      count_dropped();
+    }
+    return;
+  }
+  const auto result = static_cast<std::uint32_t>(*static_cast<const CUresult*>(data.functionReturnValue));
+  if (thread != nullptr) leave(*thread, rule, data, result);
+  if (!is_answer(result)) fail(thread, wire::error::Domain::driver, id, data, result, frame);
+  if (thread != nullptr) thread->open = {};
+}
+
+void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                     std::uintptr_t frame) {
+  wire::store(thread.entry, wire::thread::kCallTicks, ticks());
+  wire::store(thread.entry, wire::thread::kCallId, id);
+  wire::store(thread.entry, wire::thread::kCallDomain, static_cast<std::uint32_t>(wire::error::Domain::driver));
+  switch (rule.role) {
+    case Role::operation:
+      enter_operation(thread, id, rule, data, frame);
+      break;
+    case Role::stream_wait: {
+      Call call;
+      rule.decode(data.functionParams, call);
+      call.stream.per_thread = rule.per_thread;
+      streams_.begin_wait(thread, streams_.find(thread, call.stream, data.contextUid));
+      break;
+    }
+    case Role::context_wait:
+      streams_.begin_context_wait(thread, data.contextUid);
+      break;
+    case Role::capture_begin:
+      // Counted before the call: nothing of ours may reach the driver once the capture is on.
+      streams_.capture_began();
+      break;
+    default:
+      break;
+  }
+}
+
+void Recorder::leave(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data, std::uint32_t result) {
+  wire::store(thread.entry, wire::thread::kCallDomain, 0);
+  if (failures_.frozen()) return;
+  const bool ok = result == CUDA_SUCCESS;
+  switch (rule.role) {
+    case Role::operation:
+      leave_operation(thread, rule, result);
+      break;
+    case Role::stream_wait:
+      if (ok) streams_.finish_wait(thread);
+      break;
+    case Role::context_wait:
+      if (ok) streams_.finish_context_wait(thread, data.contextUid);
+      break;
+    case Role::event_wait:
+      if (ok) note_event_completed(thread, rule, data);
+      break;
+    case Role::capture_begin:
+      if (!ok) streams_.capture_ended();
+      break;
+    case Role::capture_end:
+      streams_.capture_ended();
+      break;
+    default:
+      if (ok) see_context(data);
+      break;
+  }
+}
+
+void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                               const CUpti_CallbackData& data, std::uintptr_t frame) {
+  see_context(data);
+  Call call;
+  rule.decode(data.functionParams, call);
+  call.stream.per_thread = rule.per_thread;
+  OpenOperation& open = thread.open;
+  open = {};
+  if (streams_.capture_going_on() && streams_.is_capturing(call.stream)) open.flags |= operation::kCaptured;
+  open.stream = streams_.find(thread, call.stream, data.contextUid);
+  const std::uint32_t function = rule.kind == Kind::kernel ? function_id(call.function, data.symbolName) : 0;
+  std::uint32_t site_ordinal = 0;
+  if (operation::can_fault(rule.kind)) open.site = site(thread, id, rule.kind, function, frame, &site_ordinal);
+
+  const bool young = site_ordinal > 0 && site_ordinal <= kDenseOperations;
+  const bool dense = options_.markers == MarkerMode::dense || young;
+  if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) {
+    if (dense && streams_.unmarked(open.stream) > 0 && streams_.mark(open.stream)) {
+      open.flags |= operation::kMarkedBefore;
+    }
+    open.ordinal = streams_.enter(open.stream, open.flags);
+    open.mark = dense || streams_.unmarked(open.stream) >= kSparseDistance;
+  }
+  write_operation(thread, rule, call, site_ordinal);
+}
+
+void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const Call& call,
+                               std::uint32_t site_ordinal) {
+  OpenOperation& open = thread.open;
+  std::byte* record = next_record(thread, streams_);
+  wire::store(record, operation::kKind, static_cast<std::uint8_t>(rule.kind));
+  wire::store(record, operation::kThread, thread.index);
+  wire::store(record, operation::kSite, open.site);
+  wire::store(record, operation::kStream, open.stream);
+  wire::store(record, operation::kOrdinal, open.ordinal);
+  wire::store(record, operation::kResult, 0);
+  wire::store(record, operation::kSiteOrdinal, site_ordinal);
+  wire::store(record, operation::kTicks, ticks());
+  if (rule.kind == Kind::kernel) {
+    const auto narrow = [&](std::uint32_t value) {
+      if (value > 0xffff) open.flags |= operation::kSaturated;
+      return static_cast<std::uint16_t>(std::min<std::uint32_t>(value, 0xffff));
+    };
+    wire::store(record, operation::kGridX, call.grid[0]);
+    wire::store(record, operation::kGridY, narrow(call.grid[1]));
+    wire::store(record, operation::kGridZ, narrow(call.grid[2]));
+    wire::store(record, operation::kBlockX, narrow(call.block[0]));
+    wire::store(record, operation::kBlockY, narrow(call.block[1]));
+    wire::store(record, operation::kBlockZ, narrow(call.block[2]));
+    wire::store(record, operation::kClusterX, static_cast<std::uint8_t>(call.cluster[0]));
+    wire::store(record, operation::kClusterY, static_cast<std::uint8_t>(call.cluster[1]));
+    wire::store(record, operation::kSharedBytes, call.shared_bytes);
+    wire::store(record, operation::kClusterZ, call.cluster[2]);
+  } else {
+    memset(record + operation::kArgument.offset, 0, area::kOperationSize - operation::kArgument.offset);
+    wire::store(record, operation::kArgument, call.argument);
+  }
+  if (rule.proves_finished) open.flags |= operation::kBlocking;
+  wire::store(record, operation::kFlags, open.flags);
+  publish(thread, record);
+  open.record = record;
+}
+
+void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result) {
+  OpenOperation& open = thread.open;
+  if (open.record == nullptr) return;
+  const bool ok = result == CUDA_SUCCESS;
+  open.flags |= operation::kReturned;
+  wire::store(open.record, operation::kResult, result);
+  if (open.ordinal != 0) {
+    streams_.leave(open.stream, open.ordinal, open.flags);
+    if (ok && rule.proves_finished) streams_.completed(open.stream, open.ordinal);
+    // After a refused call nothing more is asked of the driver.
+    if (ok && open.mark && !rule.proves_finished && streams_.mark(open.stream)) open.flags |= operation::kMarked;
+  }
+  wire::store_release(open.record, operation::kFlags, open.flags);
+  if (ok && thread.recent_errors != thread.recent_worked) failures_.worked(thread);
+}
+
+void Recorder::note_event_completed(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data) {
+  Call call;
+  rule.decode(data.functionParams, call);
+  thread.open = {};
+  thread.open.stream = operation::kNoStream;
+  thread.open.flags = operation::kReturned;
+  write_operation(thread, rule, call, 0);
+}
+
+// ---- failed calls
+
+void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32_t id, const CUpti_CallbackData& data,
+                    std::uint32_t code, std::uintptr_t frame) {
+  if (failures_.frozen()) return;
+  Call call;
+  bool launch = false;
+  std::uint32_t stream = operation::kNoStream, where = 0;
+  if (domain == wire::error::Domain::driver) {
+    const CallRule& rule = record::driver_call(id);
+    if (rule.decode != nullptr) rule.decode(data.functionParams, call);
+    launch = rule.kind == Kind::kernel;
+    if (thread != nullptr && thread->open.record != nullptr) {
+      stream = thread->open.stream;
+      where = thread->open.site;
+    }
+  } else {
+    launch = decode_runtime_launch(id, data.functionParams, call);
+  }
+  if (thread != nullptr && where == 0) {
+    const std::uint32_t function = launch ? function_id(call.function, data.symbolName) : 0;
+    where = site(*thread, id, Kind::none, function, frame, nullptr);
+  }
+  const std::uint32_t record = failures_.add(thread, {domain, id, data.functionName, code, where, stream,
+                                                      streams_.context_index(data.contextUid), &call, launch, false});
+  if (thread != nullptr && domain == wire::error::Domain::driver) thread->runtime_error = record;
+  // From the first failure on it matters who asks for the last error; before that these two are called too often.
+  if (!failures_.frozen() && !watching_last_error_.exchange(true)) {
+    cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020);
+    cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020);
+  }
+}
+
+// ---- runtime calls
+
+void Recorder::runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                            std::uintptr_t frame) {
+  if (data.callbackSite == CUPTI_API_ENTER) {
+    if (thread == nullptr) return;
+    thread->runtime_call = data.functionName;
+    thread->runtime_error = 0;
+    return;
+  }
+  const auto result = static_cast<std::uint32_t>(*static_cast<const cudaError_t*>(data.functionReturnValue));
+  const bool asks =
+      id == CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020 || id == CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020;
+  if (asks) {
+    if (thread != nullptr) failures_.looked_at(*thread);
+  } else if (!is_answer(result)) {
+    if (thread != nullptr && thread->runtime_error != 0) {
+      failures_.set_outer_code(thread->runtime_error, result);
+    } else {
+      fail(thread, wire::error::Domain::runtime, id, data, result, frame);
+    }
+  }
+  if (thread != nullptr) {
+    thread->runtime_call = nullptr;
+    thread->runtime_error = 0;
+  }
+}
+
+void Recorder::resource(std::uint32_t id, const CUpti_ResourceData& data) {
+  switch (id) {
+    case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+      streams_.context_destroyed(cupti_.context_uid(data.context));
+      newest_context_.store(0, std::memory_order_relaxed);
+      break;
+    case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
+      streams_.stream_destroyed(cupti_.context_uid(data.context), data.resourceHandle.stream);
+      break;
+    case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
+      function_generation_.fetch_add(1, std::memory_order_relaxed);
+      break;
+    default:
+      break;
+  }
+}
+
+// ---- names and sites
+
+std::uint32_t Recorder::function_id(CUfunction function, const char* symbol) {
+  if (symbol == nullptr) return 0;
+  // A handle may come back as another kernel once a module has been unloaded.
+  const std::uint64_t key = mix(mix(mix(kHashSeed, function_generation_.load(std::memory_order_relaxed)),
+                                    reinterpret_cast<std::uint64_t>(function)),
+                                reinterpret_cast<std::uint64_t>(symbol));
+  if (const std::uint32_t id = functions_.find(key)) return id;
+  const std::uint32_t id = interner_.function(symbol);
+  functions_.insert(key, id);
+  return id;
+}
+
+std::uint32_t Recorder::site(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
+                             std::uintptr_t frame, std::uint32_t* ordinal) {
+  if (options_.python && !has_python_.load(std::memory_order_acquire) && python_attempts_.fetch_add(1) < 1) {
+    const bool found = python_.start(interner_);
+    if (found && options_.native) native_.stop_at(python_.interpreter(), python_.interpreter() + 1);
+    has_python_.store(found, std::memory_order_release);
+  }
+  const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
+  const std::uint64_t salt = std::uint64_t{id} << 32 | function;
+  const std::uint32_t native = options_.native ? native_.current(thread, frame, salt) : 0;
+  std::uint64_t key = mix(mix(kHashSeed, std::uint64_t{python} << 32 | native), salt);
+  key = mix(key, std::uint64_t{thread.index} << 8 | static_cast<std::uint64_t>(kind)) | 1;
+  if (ordinal == nullptr) return interner_.site(key, python, native, function, kind, thread.index);
+  SiteCache::Entry* entry = &thread.sites.entries[key >> 1 & (SiteCache::kEntries - 1)];
+  if (entry->key != key) {
+    const std::uint32_t found = interner_.site(key, python, native, function, kind, thread.index);
+    if (found == 0 || found >= area::kSites) {
+      area_.count(area::kDroppedSites);
+      return 0;
+    }
+    entry->key = key;
+    entry->site = found;
+  }
+  *ordinal = count_at(entry->site);
+  return entry->site;
+}
+
+std::uint32_t Recorder::count_at(std::uint32_t at) {
+  // A site belongs to one thread at a time: no other writer.
+  std::byte* count = area_.region(area::Region::sites) + at * area::kSiteSize;
+  const std::uint64_t operations = wire::load(count, wire::Field<std::uint64_t, 0>{}) + 1;
+  wire::store(count, wire::Field<std::uint64_t, 0>{}, operations);
+  return static_cast<std::uint32_t>(operations);
+}
+
+// ---- the end
+
+void Recorder::look_at_exit() {
+  constexpr std::uint64_t kPatience = 500'000'000;  // ns
+  const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + kPatience;
+  const bool can_look = driver_.ctx_push_current != nullptr && driver_.ctx_pop_current != nullptr &&
+                        driver_.stream_query != nullptr && !streams_.capture_going_on();
+  if (can_look && !failures_.frozen()) {
+    streams_.each_unfinished([&](CUcontext context, CUstream stream, std::uint32_t flags, std::uint32_t index) {
+      // Another thread's default stream cannot be named from here.
+      if ((flags & wire::stream::kPerThread) != 0 || failures_.frozen()) return;
+      if (driver_.ctx_push_current(context) != CUDA_SUCCESS) return;
+      CUresult result;
+      while ((result = driver_.stream_query(stream)) == CUDA_ERROR_NOT_READY &&
+             nanoseconds(CLOCK_MONOTONIC) < deadline) {
+        const timespec pause = {0, 200'000};
+        nanosleep(&pause, nullptr);
+      }
+      CUcontext popped = nullptr;
+      driver_.ctx_pop_current(&popped);
+      if (!is_sticky(static_cast<std::uint32_t>(result))) return;
+      const std::uint32_t at =
+          wire::load(area_.region(area::Region::streams) + index * area::kStreamSize, wire::stream::kContext);
+      failures_.add(nullptr, {wire::error::Domain::driver, 0, "cuStreamQuery", static_cast<std::uint32_t>(result), 0,
+                              index, at, nullptr, false, true});
+    });
+  }
+  if (failures_.frozen()) return;
+  area_.calibrate();
+  area_.set_state(area::State::finished);
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,90 @@
+// The recorder of one process: owns the area and everything that writes to it, and turns CUPTI's callbacks into
+// records. One object, made inside cuInit, never destroyed: threads may be inside it when the process ends.
+//
+// All methods run on the target's threads, inside its calls into CUDA. They do not throw, allocate on the launch
+// path, print, or wait for anything but the recorder's own short locks.
+#pragma once
+
+#include <cupti.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "record/area_map.h"
+#include "record/calls.h"
+#include "record/cupti_api.h"
+#include "record/driver_api.h"
+#include "record/failures.h"
+#include "record/interner.h"
+#include "record/native_stack.h"
+#include "record/python_stack.h"
+#include "record/streams.h"
+#include "record/threads.h"
+
+namespace cudadiag::record {
+
+struct Options {
+  MarkerMode markers = MarkerMode::sparse;
+  bool python = true;
+  bool native = true;
+};
+
+class Recorder {
+ public:
+  // How many operations of a site get markers of their own in sparse mode, and how far apart markers are after that.
+  static constexpr std::uint32_t kDenseOperations = 8;
+  static constexpr std::uint32_t kSparseDistance = 16;
+
+  // False: there is nowhere to record to. Everything else that fails leaves a note and a disabled area.
+  bool start(CUpti_CallbackFunc callback, const Options& options);
+
+  void driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
+  void runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
+  void resource(std::uint32_t id, const CUpti_ResourceData& data);
+  // One bounded look for a fault that no call of the program has asked about.
+  void look_at_exit();
+
+  ThreadState* acquire_thread() { return threads_.acquire(); }
+  void release_thread(ThreadState& thread) { threads_.release(thread); }
+  void count_dropped() { area_.count(wire::area::kDroppedOperations); }
+
+ private:
+  void describe_process();
+  void enable_callbacks();
+
+  void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+             std::uintptr_t frame);
+  void enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                       std::uintptr_t frame);
+  void write_operation(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
+  void leave(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data, std::uint32_t result);
+  void leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result);
+  void fail(ThreadState* thread, wire::error::Domain domain, std::uint32_t id, const CUpti_CallbackData& data,
+            std::uint32_t code, std::uintptr_t frame);
+  void note_event_completed(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
+  void see_context(const CUpti_CallbackData& data);
+
+  std::uint32_t function_id(CUfunction function, const char* symbol);
+  std::uint32_t site(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
+                     std::uintptr_t frame, std::uint32_t* ordinal);
+  std::uint32_t count_at(std::uint32_t site);
+
+  Options options_;
+  AreaMap area_;
+  Interner interner_;
+  DriverApi driver_;
+  CuptiApi cupti_;
+  Threads threads_;
+  Streams streams_;
+  Failures failures_;
+  PythonStacks python_;
+  NativeStacks native_;
+  std::atomic<bool> has_python_ = false;
+  std::atomic<std::uint32_t> python_attempts_ = 0;
+  std::atomic<bool> watching_last_error_ = false;
+  std::atomic<std::uint64_t> function_generation_ = 0;
+  std::atomic<std::uint32_t> newest_context_ = 0;  // uid seen last: most processes have one
+  IdTable<32768> functions_;
+};
+
+}  // namespace cudadiag::record

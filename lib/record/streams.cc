@@ -1,0 +1,352 @@
+#include "record/streams.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "record/hash.h"
+#include "wire/operation.h"
+
+namespace cudadiag::record {
+
+namespace area = wire::area;
+namespace context = wire::context;
+namespace stream = wire::stream;
+
+void Streams::attach(AreaMap& map, Interner& interner, const DriverApi& driver, MarkerMode mode) {
+  area_ = &map;
+  interner_ = &interner;
+  driver_ = &driver;
+  mode_ = mode;
+  contexts_ = map.region(area::Region::contexts);
+  streams_ = map.region(area::Region::streams);
+  markers_ = map.region(area::Region::markers);
+}
+
+// ---- contexts
+
+std::uint32_t Streams::context_index(std::uint32_t uid) {
+  for (std::uint32_t i = 0; i < area::kContexts; ++i) {
+    const std::byte* known = contexts_ + i * area::kContextSize;
+    if (wire::load_acquire(known, context::kState) == static_cast<std::uint32_t>(context::State::live) &&
+        wire::load(known, context::kUid) == uid) {
+      return i;
+    }
+  }
+  return kNone;
+}
+
+void Streams::context_created(CUcontext handle, std::uint32_t uid) {
+  std::uint32_t index = kNone;
+  {
+    const LockGuard lock(mutex_);
+    if (context_index(uid) != kNone) return;
+    // A free place, else that of a context that is gone.
+    for (const auto wanted : {context::State::free, context::State::destroyed}) {
+      for (std::uint32_t i = 0; i < area::kContexts && index == kNone; ++i) {
+        const std::byte* place = contexts_ + i * area::kContextSize;
+        if (wire::load(place, context::kState) == static_cast<std::uint32_t>(wanted)) index = i;
+      }
+    }
+    if (index == kNone) return;
+    std::byte* place = contexts_ + index * area::kContextSize;
+    memset(place, 0, area::kContextSize);
+    wire::store(place, context::kUid, uid);
+    wire::store(place, context::kHandle, reinterpret_cast<std::uint64_t>(handle));
+    wire::store_release(place, context::kState, static_cast<std::uint32_t>(context::State::live));
+  }
+  if (driver_->ctx_push_current == nullptr || driver_->ctx_push_current(handle) != CUDA_SUCCESS) return;
+  CUdevice device = 0;
+  if (driver_->ctx_get_device(&device) == CUDA_SUCCESS) {
+    wire::store(contexts_ + index * area::kContextSize, context::kDevice, static_cast<std::uint32_t>(device));
+    char key[32], name[256] = "";
+    snprintf(key, sizeof key, "device.%d.name", device);
+    if (driver_->device_get_name(name, sizeof name, device) == CUDA_SUCCESS) interner_->property(key, name);
+  }
+  // Registering now, while the context is idle: later it might wait for a kernel that waits for us.
+  new_page(index);
+  CUcontext popped = nullptr;
+  driver_->ctx_pop_current(&popped);
+}
+
+void Streams::context_destroyed(std::uint32_t uid) {
+  const LockGuard lock(mutex_);
+  const std::uint32_t index = context_index(uid);
+  if (index == kNone) return;
+  wire::store_release(contexts_ + index * area::kContextSize, context::kState,
+                      static_cast<std::uint32_t>(context::State::destroyed));
+  for (std::uint32_t page = 0; page < kPages; ++page) {
+    if (pages_[page].context != index + 1) continue;
+    for (std::uint32_t i = page * kPerPage; i < (page + 1) * kPerPage; ++i) {
+      if (wire::load(entry(i), stream::kState) == static_cast<std::uint32_t>(stream::State::free)) continue;
+      wire::store_release(entry(i), stream::kState, static_cast<std::uint32_t>(stream::State::destroyed));
+    }
+    pages_[page] = {};
+  }
+  // All chains anew: entries of dead contexts are found no more.
+  buckets_.fill(0);
+  for (std::uint32_t i = 0; i < highest_; ++i) {
+    if (wire::load(entry(i), stream::kState) != static_cast<std::uint32_t>(stream::State::live)) continue;
+    const std::uint64_t handle = wire::load(entry(i), stream::kHandle);
+    const std::size_t bucket = mix(handle, wire::load(entry(i), stream::kThreadTid)) % kBuckets;
+    next_[i] = buckets_[bucket];
+    buckets_[bucket] = i + 1;
+  }
+  generation_.fetch_add(1, std::memory_order_release);
+}
+
+std::uint32_t Streams::new_page(std::uint32_t context_place) {
+  std::uint32_t page = kNone;
+  {
+    const LockGuard lock(mutex_);
+    for (std::uint32_t i = 0; i < kPages && page == kNone; ++i) {
+      if (pages_[i].context == 0) page = i;
+    }
+    if (page == kNone) return kNone;
+    pages_[page] = {context_place + 1, 0, 0};
+    memset(markers_ + page * area::kPage, 0, area::kPage);
+    memset(entry(page * kPerPage), 0, kPerPage * area::kStreamSize);
+    highest_ = std::max<std::uint32_t>(highest_, (page + 1) * kPerPage);
+  }
+  register_page(context_place, page);
+  return page;
+}
+
+void Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
+  std::byte* place = contexts_ + context_place * area::kContextSize;
+  auto state = context::Markers::off;
+  if (mode_ != MarkerMode::off && driver_->can_mark()) {
+    const RelaxedCapture relaxed(*driver_);
+    std::byte* memory = markers_ + page * area::kPage;
+    CUdeviceptr device = 0;
+    CUresult result =
+        driver_->mem_host_register(memory, area::kPage, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (result == CUDA_SUCCESS) result = driver_->mem_host_get_device_pointer(&device, memory, 0);
+    state = result == CUDA_SUCCESS ? context::Markers::on : context::Markers::refused;
+    pages_[page].device = result == CUDA_SUCCESS ? device : 0;
+    if (result != CUDA_SUCCESS) {
+      char text[128];
+      snprintf(text, sizeof text, "completion markers are off: the driver refused their memory (error %d)", result);
+      interner_->note("markers-refused", text);
+    }
+  }
+  wire::store_release(place, context::kMarkers, static_cast<std::uint32_t>(state));
+}
+
+// ---- streams
+
+std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32_t context_uid) {
+  // 0 is the legacy or the per-thread default stream by entry point; both also have handles of their own.
+  std::uint64_t handle = reinterpret_cast<std::uint64_t>(given.handle);
+  if (handle == 0) handle = reinterpret_cast<std::uint64_t>(given.per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
+  const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
+  StreamCacheEntry& cached = thread.streams[mix(handle, context_uid) >> 8 & 255];
+  const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+  if (cached.handle == handle && cached.context_uid == context_uid && cached.generation == generation) {
+    return cached.stream;
+  }
+  const std::uint32_t found = find_slow(handle, context_uid, per_thread ? thread.tid : 0);
+  if (found != kNone) cached = {handle, context_uid, generation, found};
+  return found;
+}
+
+std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid) {
+  const std::size_t bucket = mix(handle, tid) % kBuckets;
+  std::uint32_t context_place;
+  {
+    const LockGuard lock(mutex_);
+    context_place = context_index(context_uid);
+    if (context_place == kNone) return kNone;
+    for (std::uint32_t at = buckets_[bucket]; at != 0; at = next_[at - 1]) {
+      const std::byte* known = entry(at - 1);
+      if (wire::load(known, stream::kHandle) == handle && wire::load(known, stream::kThreadTid) == tid &&
+          wire::load(known, stream::kContext) == context_place) {
+        return at - 1;
+      }
+    }
+  }
+  unsigned long long id = 0;
+  if (driver_->stream_get_id != nullptr && !capture_going_on()) {
+    driver_->stream_get_id(reinterpret_cast<CUstream>(handle), &id);
+  }
+  std::uint32_t taken = take_entry(context_place);
+  if (taken == kNone && new_page(context_place) != kNone) taken = take_entry(context_place);
+  if (taken == kNone) {
+    area_->count(area::kDroppedStreams);
+    return kNone;
+  }
+  const LockGuard lock(mutex_);
+  std::byte* made = entry(taken);
+  memset(made, 0, area::kStreamSize);
+  wire::atomic(marker(taken), wire::marker::kCompleted).store(0);
+  wire::store(made, stream::kContext, context_place);
+  wire::store(made, stream::kHandle, handle);
+  wire::store(made, stream::kStreamId, id);
+  wire::store(made, stream::kThreadTid, tid);
+  const bool legacy = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY);
+  wire::store(made, stream::kFlags, (legacy ? stream::kLegacy : 0u) | (tid != 0 ? stream::kPerThread : 0u));
+  wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::live));
+  next_[taken] = buckets_[bucket];
+  buckets_[bucket] = taken + 1;
+  return taken;
+}
+
+// A destroyed stream may still be at work: its marker word is free once the last marker has been written.
+bool Streams::reusable(std::uint32_t at) const {
+  return wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::destroyed) &&
+         wire::load_acquire(marker(at), wire::marker::kCompleted) >= wire::load(entry(at), stream::kMarkerIssued);
+}
+
+std::uint32_t Streams::take_entry(std::uint32_t context_place) {
+  const LockGuard lock(mutex_);
+  for (std::uint32_t page = 0; page < kPages; ++page) {
+    if (pages_[page].context == context_place + 1 && pages_[page].used < kPerPage) {
+      return static_cast<std::uint32_t>(page * kPerPage + pages_[page].used++);
+    }
+  }
+  for (std::uint32_t page = 0; page < kPages; ++page) {
+    if (pages_[page].context != context_place + 1) continue;
+    for (std::uint32_t at = page * kPerPage; at < (page + 1) * kPerPage; ++at) {
+      if (reusable(at)) return at;
+    }
+  }
+  return kNone;
+}
+
+void Streams::stream_destroyed(std::uint32_t context_uid, CUstream gone) {
+  const LockGuard lock(mutex_);
+  const std::uint32_t context_place = context_index(context_uid);
+  const auto handle = reinterpret_cast<std::uint64_t>(gone);
+  std::uint32_t* link = &buckets_[mix(handle, 0) % kBuckets];
+  for (; *link != 0; link = &next_[*link - 1]) {
+    std::byte* known = entry(*link - 1);
+    if (wire::load(known, stream::kHandle) != handle || wire::load(known, stream::kContext) != context_place) continue;
+    wire::store_release(known, stream::kState, static_cast<std::uint32_t>(stream::State::destroyed));
+    *link = next_[*link - 1];
+    generation_.fetch_add(1, std::memory_order_release);
+    return;
+  }
+}
+
+bool Streams::is_capturing(StreamHandle given) const {
+  CUstream handle = given.handle == nullptr && given.per_thread ? CU_STREAM_PER_THREAD : given.handle;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const RelaxedCapture relaxed(*driver_);
+  return driver_->stream_is_capturing(handle, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+// ---- ordinals
+
+std::uint32_t Streams::issued(std::uint32_t at) const { return wire::load_acquire(entry(at), stream::kIssued); }
+
+std::uint32_t Streams::unmarked(std::uint32_t at) const {
+  return issued(at) - wire::load_acquire(entry(at), stream::kMarkerIssued);
+}
+
+std::uint32_t Streams::enter(std::uint32_t at, std::uint8_t& flags) {
+  std::byte* known = entry(at);
+  if (wire::atomic(known, stream::kInFlight).fetch_add(1, std::memory_order_acq_rel) > 0) {
+    flags |= wire::operation::kContended;
+  }
+  return wire::atomic(known, stream::kIssued).fetch_add(1, std::memory_order_acq_rel) + 1;
+}
+
+void Streams::leave(std::uint32_t at, std::uint32_t ordinal, std::uint8_t& flags) {
+  std::byte* known = entry(at);
+  if (wire::atomic(known, stream::kInFlight).fetch_sub(1, std::memory_order_acq_rel) > 1 || issued(at) != ordinal) {
+    flags |= wire::operation::kContended;
+  }
+}
+
+// ---- markers
+
+bool Streams::mark(std::uint32_t at) {
+  std::byte* known = entry(at);
+  const Page& page = pages_[at / kPerPage];
+  const std::uint32_t ordinal = issued(at);
+  // A call in flight on another thread may queue its operation on either side of the marker: let its EXIT do it.
+  // And while any capture goes on, nothing is asked of the driver that is not the program's own wish.
+  if (page.device == 0 || capture_going_on() || wire::load_acquire(known, stream::kInFlight) > 0 ||
+      wire::load(known, stream::kMarkerIssued) == ordinal) {
+    return false;
+  }
+  auto handle = reinterpret_cast<CUstream>(wire::load(known, stream::kHandle));
+  const CUdeviceptr word = page.device + at % kPerPage * area::kMarkerSize;
+  const RelaxedCapture relaxed(*driver_);
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (driver_->stream_is_capturing(handle, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE) {
+    return false;
+  }
+  if (driver_->stream_write_value32(handle, word, ordinal, CU_STREAM_WRITE_VALUE_DEFAULT) != CUDA_SUCCESS) {
+    area_->count(area::kFailedMarkers);
+    return false;
+  }
+  wire::store_release(known, stream::kMarkerIssued, ordinal);
+  return true;
+}
+
+// ---- what has finished
+
+void Streams::completed(std::uint32_t at, std::uint32_t ordinal) {
+  auto word = wire::atomic(entry(at), stream::kHostCompleted);
+  std::uint32_t known = word.load(std::memory_order_relaxed);
+  while (known < ordinal && !word.compare_exchange_weak(known, ordinal, std::memory_order_release)) {
+  }
+}
+
+void Streams::begin_wait(ThreadState& thread, std::uint32_t at) const {
+  thread.waited_stream = at;
+  thread.waited_ordinal = at == kNone ? 0 : issued(at);
+}
+
+void Streams::finish_wait(ThreadState& thread) {
+  if (thread.waited_stream != kNone) completed(thread.waited_stream, thread.waited_ordinal);
+}
+
+void Streams::begin_context_wait(ThreadState& thread, std::uint32_t) const {
+  for (std::uint32_t i = 0; i < highest_; ++i) thread.waited_streams[i] = issued(i);
+}
+
+void Streams::finish_context_wait(ThreadState& thread, std::uint32_t context_uid) {
+  const std::uint32_t context_place = context_index(context_uid);
+  for (std::uint32_t i = 0; i < highest_; ++i) {
+    if (wire::load(entry(i), stream::kContext) == context_place) completed(i, thread.waited_streams[i]);
+  }
+}
+
+bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
+  return wire::load_acquire(marker(at), wire::marker::kCompleted) >= ordinal ||
+         wire::load_acquire(entry(at), stream::kHostCompleted) >= ordinal;
+}
+
+void Streams::hold(const std::byte* record) {
+  const std::uint32_t at = wire::load(record, wire::operation::kStream);
+  const std::uint32_t ordinal = wire::load(record, wire::operation::kOrdinal);
+  if (at >= area::kStreams || ordinal == 0 || finished(at, ordinal)) return;
+  std::byte* places = area_->region(area::Region::held) + at * area::kHeldPerStream * area::kOperationSize;
+  const LockGuard lock(held_mutex_);
+  for (std::size_t i = 0; i < area::kHeldPerStream; ++i) {
+    std::byte* place = places + i * area::kOperationSize;
+    const bool free =
+        wire::load(place, wire::operation::kSerial) == 0 || finished(at, wire::load(place, wire::operation::kOrdinal));
+    if (!free) continue;
+    wire::store_release(place, wire::operation::kSerial, 0);
+    std::atomic_thread_fence(std::memory_order_release);
+    memcpy(place + 8, record + 8, area::kOperationSize - 8);
+    wire::store_release(place, wire::operation::kSerial, wire::load(record, wire::operation::kSerial));
+    return;
+  }
+  // The oldest ones are kept: the first unfinished operation of a stream is the one that can have failed.
+  area_->count(area::kDroppedHeld);
+}
+
+void Streams::freeze() {
+  std::byte* frozen = area_->region(area::Region::frozen);
+  for (std::uint32_t i = 0; i < highest_; ++i, frozen += area::kFrozenSize) {
+    wire::store(frozen, wire::frozen::kMarker, wire::load_acquire(marker(i), wire::marker::kCompleted));
+    wire::store(frozen, wire::frozen::kHostCompleted, wire::load_acquire(entry(i), stream::kHostCompleted));
+  }
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,126 @@
+// Contexts and streams of the process, their ordinals, and the markers that tell how far each stream got.
+//
+// A stream's marker word lies in a page that is registered with its context (the memory that the driver knows of
+// dies with the context), so every context takes whole pages of marker words, and its streams the entries of these
+// pages. Look-ups go through a cache per thread; everything else is under one lock that is never held across a
+// call into the driver.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "record/area_map.h"
+#include "record/driver_api.h"
+#include "record/interner.h"
+#include "record/lock.h"
+#include "record/threads.h"
+#include "wire/stream.h"
+
+namespace cudadiag::record {
+
+enum class MarkerMode { off, sparse, dense };
+
+struct StreamHandle {
+  CUstream handle;
+  bool per_thread;  // the entry point takes 0 for the per-thread default stream
+};
+
+class Streams {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  void attach(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode mode);
+
+  void context_created(CUcontext context, std::uint32_t uid);
+  void context_destroyed(std::uint32_t uid);
+  void stream_destroyed(std::uint32_t context_uid, CUstream stream);
+
+  // Index of the stream's entry, made on first sight; kNone if there is no place.
+  std::uint32_t find(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid);
+  std::uint32_t context_index(std::uint32_t uid);
+
+  // ENTER and EXIT of a call that issues an operation. `enter` gives its ordinal and adds operation flags.
+  std::uint32_t enter(std::uint32_t stream, std::uint8_t& flags);
+  void leave(std::uint32_t stream, std::uint32_t ordinal, std::uint8_t& flags);
+  // Number of operations without a marker behind them.
+  std::uint32_t unmarked(std::uint32_t stream) const;
+  std::uint32_t issued(std::uint32_t stream) const;
+  // Queues a marker behind all operations issued so far. False: none was queued (refused, capturing, contended).
+  bool mark(std::uint32_t stream);
+
+  // The host has seen the operation's result.
+  void completed(std::uint32_t stream, std::uint32_t ordinal);
+  // What a successful wait proves: everything issued before it began has finished.
+  void begin_wait(ThreadState& thread, std::uint32_t stream) const;
+  void finish_wait(ThreadState& thread);
+  void begin_context_wait(ThreadState& thread, std::uint32_t context_uid) const;
+  void finish_context_wait(ThreadState& thread, std::uint32_t context_uid);
+
+  bool finished(std::uint32_t stream, std::uint32_t ordinal) const;
+  // Keeps a record that is about to leave its ring if its operation has not finished.
+  void hold(const std::byte* record);
+  // Copies every stream's state for the frozen picture.
+  void freeze();
+  // Calls `visit(context handle, stream handle)` for streams of live contexts with unfinished operations.
+  template <typename Visit>
+  void each_unfinished(Visit visit);
+
+  void capture_began() { captures_.fetch_add(1, std::memory_order_relaxed); }
+  void capture_ended() {
+    if (captures_.load(std::memory_order_relaxed) > 0) captures_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  bool capture_going_on() const { return captures_.load(std::memory_order_relaxed) > 0; }
+  bool is_capturing(StreamHandle stream) const;
+
+ private:
+  static constexpr std::size_t kPerPage = wire::area::kPage / wire::area::kMarkerSize;
+  static constexpr std::size_t kPages = wire::area::kStreams / kPerPage;
+  static constexpr std::size_t kBuckets = 4096;
+
+  std::byte* entry(std::uint32_t stream) const { return streams_ + stream * wire::area::kStreamSize; }
+  std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }
+  std::uint32_t find_slow(std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
+  std::uint32_t take_entry(std::uint32_t context);
+  bool reusable(std::uint32_t stream) const;
+  std::uint32_t new_page(std::uint32_t context);
+  void register_page(std::uint32_t context, std::uint32_t page);
+
+  AreaMap* area_ = nullptr;
+  Interner* interner_ = nullptr;
+  const DriverApi* driver_ = nullptr;
+  MarkerMode mode_ = MarkerMode::sparse;
+  std::byte *contexts_ = nullptr, *streams_ = nullptr, *markers_ = nullptr;
+
+  Mutex mutex_;
+  std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; changes when a handle may be reused
+  std::atomic<int> captures_ = 0;
+  std::uint32_t highest_ = 0;                      // entries ever used
+  std::array<std::uint32_t, kBuckets> buckets_{};  // 1 + stream; 0: empty
+  std::array<std::uint32_t, wire::area::kStreams> next_{};
+  struct Page {
+    std::uint32_t context;  // 1 + index; 0: free
+    std::uint32_t used;     // entries taken
+    CUdeviceptr device;     // of the page in its context; 0: no markers
+  };
+  std::array<Page, kPages> pages_{};
+  Mutex held_mutex_;
+};
+
+template <typename Visit>
+void Streams::each_unfinished(Visit visit) {
+  for (std::uint32_t i = 0; i < highest_; ++i) {
+    const std::byte* context = contexts_ + wire::load(entry(i), wire::stream::kContext) * wire::area::kContextSize;
+    if (wire::load(entry(i), wire::stream::kState) != static_cast<std::uint32_t>(wire::stream::State::live) ||
+        wire::load(context, wire::context::kState) != static_cast<std::uint32_t>(wire::context::State::live) ||
+        finished(i, issued(i))) {
+      continue;
+    }
+    visit(reinterpret_cast<CUcontext>(wire::load(context, wire::context::kHandle)),
+          reinterpret_cast<CUstream>(wire::load(entry(i), wire::stream::kHandle)),
+          wire::load(entry(i), wire::stream::kFlags), i);
+  }
+}
+
+}  // namespace cudadiag::record

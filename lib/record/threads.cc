@@ -1,0 +1,67 @@
+#include "record/threads.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/streams.h"
+
+namespace cudadiag::record {
+
+namespace area = wire::area;
+namespace thread = wire::thread;
+
+void Threads::attach(AreaMap& map) { area_ = &map; }
+
+ThreadState* Threads::acquire() {
+  const LockGuard lock(mutex_);
+  std::size_t index;
+  if (used_ < area::kThreads / 2 || (ended_count_ == 0 && used_ < area::kThreads)) {
+    index = used_++;
+  } else if (ended_count_ > 0) {
+    index = ended_[ended_first_];
+    ended_first_ = (ended_first_ + 1) % area::kThreads;
+    --ended_count_;
+  } else {
+    return nullptr;
+  }
+  take(states_[index], index);
+  return &states_[index];
+}
+
+void Threads::take(ThreadState& state, std::size_t index) {
+  state.index = static_cast<std::uint16_t>(index);
+  state.tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  state.entry = area_->region(area::Region::threads) + index * area::kThreadSize;
+  state.ring = area_->region(area::Region::rings) + index * area::kRingRecords * area::kOperationSize;
+  state.open = {};
+  state.runtime_call = nullptr;
+  state.runtime_error = state.recent_errors = state.recent_worked = 0;
+  wire::store(state.entry, thread::kTid, state.tid);
+  prctl(PR_GET_NAME, state.entry + thread::kNameOffset);
+  wire::store_release(state.entry, thread::kState, static_cast<std::uint32_t>(thread::State::live));
+}
+
+void Threads::release(ThreadState& state) {
+  const LockGuard lock(mutex_);
+  wire::store_release(state.entry, thread::kState, static_cast<std::uint32_t>(thread::State::ended));
+  ended_[(ended_first_ + ended_count_) % area::kThreads] = state.index;
+  ++ended_count_;
+}
+
+std::byte* next_record(ThreadState& state, Streams& streams) {
+  std::byte* record = state.ring + state.serial % area::kRingRecords * area::kOperationSize;
+  if (state.serial >= area::kRingRecords) streams.hold(record);
+  wire::store_release(record, wire::operation::kSerial, 0);
+  std::atomic_thread_fence(std::memory_order_release);
+  return record;
+}
+
+void publish(ThreadState& state, std::byte* record) {
+  ++state.serial;
+  wire::store_release(record, wire::operation::kSerial, state.serial);
+  wire::store_release(state.entry, thread::kPublished, state.serial);
+}
+
+}  // namespace cudadiag::record

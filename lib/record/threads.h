@@ -1,0 +1,96 @@
+// What the recorder keeps per thread: its ring in the area, its caches, and the call that it is inside.
+//
+// A ThreadState belongs to one thread at a time. When the thread ends it is given back, with its ring's contents
+// and its caches (which stay valid: they refer to the process), to be taken by the thread that comes next.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "record/area_map.h"
+#include "record/lock.h"
+#include "record/stack_shapes.h"
+#include "wire/operation.h"
+#include "wire/thread.h"
+
+namespace cudadiag::record {
+
+// The sites at which a thread issues operations. Only its thread touches it.
+struct SiteCache {
+  static constexpr std::size_t kEntries = 4096;
+  struct Entry {
+    std::uint64_t key;
+    std::uint32_t site;
+  };
+  std::array<Entry, kEntries> entries;
+};
+
+struct StreamCacheEntry {
+  std::uint64_t handle;
+  std::uint32_t context_uid;
+  std::uint32_t generation;
+  std::uint32_t stream;
+};
+
+// An operation between ENTER and EXIT of its call.
+struct OpenOperation {
+  std::byte* record;  // null: none
+  std::uint32_t site;
+  std::uint32_t stream;
+  std::uint32_t ordinal;  // 0: none (captured, no stream, or not an operation that has one)
+  std::uint8_t flags;
+  bool mark;  // a marker belongs behind it
+};
+
+struct ThreadState {
+  std::uint16_t index;
+  std::uint32_t tid;
+  std::byte* entry;  // wire/thread.h
+  std::byte* ring;
+  std::uint64_t serial;  // of the newest record
+
+  OpenOperation open;
+  const char* runtime_call;     // the runtime call around the current driver call; null: none
+  std::uint32_t runtime_error;  // 1 + error index recorded inside that runtime call; 0: none
+  // Failed calls of this thread whose story is not over: indices of their records. The first `recent_worked` of
+  // them were followed by an operation that worked.
+  std::array<std::uint32_t, 16> recent;
+  std::uint32_t recent_errors, recent_worked;
+
+  // Issued ordinals at ENTER of a call that waits: what its success proves finished.
+  std::uint32_t waited_stream;
+  std::uint32_t waited_ordinal;
+  std::array<std::uint32_t, wire::area::kStreams> waited_streams;
+
+  std::array<StreamCacheEntry, 256> streams;
+  SiteCache sites;
+  StackShapes shapes;
+};
+
+class Threads {
+ public:
+  void attach(AreaMap& area);
+  // The calling thread's state; null when kThreads threads are live already.
+  ThreadState* acquire();
+  void release(ThreadState& state);
+
+ private:
+  void take(ThreadState& state, std::size_t index);
+
+  AreaMap* area_ = nullptr;
+  Mutex mutex_;
+  std::size_t used_ = 0;                                   // entries ever used
+  std::array<std::uint16_t, wire::area::kThreads> ended_;  // oldest first, a ring buffer
+  std::size_t ended_first_ = 0, ended_count_ = 0;
+  std::array<ThreadState, wire::area::kThreads> states_;
+};
+
+// The slot for the thread's next record, its serial cleared; what was in it is held if it is not finished.
+// Publish it with `publish`.
+class Streams;
+std::byte* next_record(ThreadState& state, Streams& streams);
+void publish(ThreadState& state, std::byte* record);
+
+}  // namespace cudadiag::record
