@@ -3,7 +3,9 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 
 #include "symbolize/demangle.h"
 
@@ -87,6 +89,39 @@ Position position_of_call(Dwarf_Die& inlined, Dwarf_Die& unit) {
   return {absolute_path(name, unit), line};
 }
 
+// The declaration that a concrete or inlined instance refers to.
+Dwarf_Die declaration_of(Dwarf_Die die) {
+  for (int step = 0; step < kDeepestScope; ++step) {
+    Dwarf_Attribute attribute;
+    Dwarf_Die next;
+    if (!dwarf_attr(&die, DW_AT_abstract_origin, &attribute) && !dwarf_attr(&die, DW_AT_specification, &attribute))
+      break;
+    if (!dwarf_formref_die(&attribute, &next)) break;
+    die = next;
+  }
+  return die;
+}
+
+// Functions without a linkage name: those of C, and those that other files cannot see, which get the scopes around
+// them.
+std::string qualified_name(Dwarf_Die& function) {
+  const char* own = text_attribute(function, DW_AT_name);
+  if (!own) return {};
+  std::string name = own;
+  if (dwarf_hasattr_integrate(&function, DW_AT_external)) return name;  // C
+  Dwarf_Die declaration = declaration_of(function);
+  Dwarf_Die* list = nullptr;
+  const int count = dwarf_getscopes_die(&declaration, &list);
+  const std::unique_ptr<Dwarf_Die, decltype(&std::free)> scopes(list, &std::free);
+  for (int i = 1; i < count; ++i) {
+    Dwarf_Die& scope = scopes.get()[i];
+    if (!is_container(dwarf_tag(&scope))) continue;
+    const char* scope_name = text_attribute(scope, DW_AT_name);
+    name = std::string(scope_name ? scope_name : "(anonymous namespace)") + "::" + name;
+  }
+  return name;
+}
+
 NativeFrame frame_of(Dwarf_Die& function, const Position& position) {
   NativeFrame frame;
   frame.file = position.file;
@@ -94,9 +129,8 @@ NativeFrame frame_of(Dwarf_Die& function, const Position& position) {
   frame.inlined = dwarf_tag(&function) == DW_TAG_inlined_subroutine;
   const char* linkage = text_attribute(function, DW_AT_linkage_name);
   if (!linkage) linkage = text_attribute(function, DW_AT_MIPS_linkage_name);
-  const char* name = text_attribute(function, DW_AT_name);
   if (linkage) frame.mangled = linkage;
-  if (linkage || name) frame.function = demangle(linkage ? linkage : name);
+  frame.function = linkage ? demangle(linkage) : qualified_name(function);
   return frame;
 }
 

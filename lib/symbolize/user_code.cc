@@ -13,10 +13,6 @@ namespace {
 
 using Texts = std::initializer_list<std::string_view>;
 
-bool starts_with_any(std::string_view text, Texts prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return text.starts_with(prefix); });
-}
-
 bool contains_any(std::string_view text, Texts parts) {
   return std::any_of(parts.begin(), parts.end(), [&](auto part) { return text.find(part) != text.npos; });
 }
@@ -40,6 +36,21 @@ std::string_view kernel_of_stub(const NativeFrame& frame) {
 bool is_host_side_of(const NativeFrame& frame, std::string_view kernel) {
   if (kernel.empty() || frame.mangled.empty()) return false;
   return frame.mangled == kernel || (kernel.starts_with("_Z") && frame.function == demangle(kernel));
+}
+
+// `scale` for `void n::scale<float>(float*, float)` and `n::scale<float>`.
+std::string_view bare_name(std::string_view function) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  if (const auto at = function.rfind(kAnonymous); at != function.npos) function.remove_prefix(at + kAnonymous.size());
+  const std::string_view name = function.substr(0, function.find_first_of("(<"));
+  return name.substr(name.find_last_of(": ") + 1);
+}
+
+// An inlined function that only its own file can see has no mangled name. Of the frame just outside of the stub, the
+// bare name tells enough: an overload of the kernel that launches it comes one frame later.
+bool is_inlined_host_side_of(const NativeFrame& frame, std::string_view kernel) {
+  return frame.inlined && frame.mangled.empty() && !kernel.empty() &&
+         bare_name(frame.function) == bare_name(demangle(kernel));
 }
 
 // An entry point of CUDA, or what is inside a statically linked runtime. NVIDIA ships no line information with either,
@@ -78,12 +89,15 @@ bool is_user_native(const NativeFrame& frame) {
 
 void mark_native(std::vector<NativeFrame>& native, std::string_view launched) {
   const std::size_t inside = frames_inside_cuda(native);
-  std::string stubbed;
+  std::string kernel(launched);
+  bool below_is_stub = false;
   for (std::size_t i = 0; i < native.size(); ++i) {
     NativeFrame& frame = native[i];
-    if (const auto kernel = kernel_of_stub(frame); !kernel.empty()) stubbed = kernel;
-    frame.user =
-        i >= inside && is_user_native(frame) && !is_host_side_of(frame, launched) && !is_host_side_of(frame, stubbed);
+    if (const auto stubbed = kernel_of_stub(frame); !stubbed.empty()) kernel = stubbed;
+    const bool host_side = is_host_side_of(frame, kernel) || is_host_side_of(frame, launched) ||
+                           (below_is_stub && is_inlined_host_side_of(frame, kernel));
+    frame.user = i >= inside && is_user_native(frame) && !host_side;
+    below_is_stub = is_device_stub(frame);
   }
 }
 

@@ -1,0 +1,53 @@
+// A build of the fixture library, loaded: addresses of its marked lines, as the recorder would write them down.
+#pragma once
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+namespace fixture {
+
+class Library {
+ public:
+  explicit Library(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    REQUIRE_MESSAGE(handle_ != nullptr, path);
+  }
+  ~Library() { dlclose(handle_); }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  // Calls `function`, which asks for the address that its probe returns to, and takes the load bias off.
+  std::uint64_t return_address(const char* function) const {
+    using Function = const void* (*)();
+    const auto call = reinterpret_cast<Function>(dlsym(handle_, function));
+    REQUIRE_MESSAGE(bool(call), function);
+    const void* address = call();
+    Dl_info info{};
+    REQUIRE(dladdr(address, &info) != 0);
+    return reinterpret_cast<std::uint64_t>(address) - reinterpret_cast<std::uint64_t>(info.dli_fbase);
+  }
+
+ private:
+  void* handle_;
+};
+
+inline constexpr const char* kPlain = "_ZN7fixture19from_plain_functionEv";
+inline constexpr const char* kInlined = "_ZN7fixture22from_inlined_functionsEv";
+inline constexpr const char* kLocal = "_ZN7fixture16from_local_classEv";
+inline constexpr const char* kC = "fixture_c_function";
+
+// The number of the line that ends in "mark: NAME".
+inline int marked_line(const std::string& name) {
+  std::ifstream source(FIXTURE_SOURCE);
+  std::string text;
+  for (int line = 1; std::getline(source, text); ++line) {
+    if (text.ends_with("// mark: " + name)) return line;
+  }
+  FAIL("no such mark: " << name);
+  return 0;
+}
+
+}  // namespace fixture

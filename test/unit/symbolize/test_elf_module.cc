@@ -1,0 +1,126 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "fixture_library.h"
+#include "symbolize/elf_module.h"
+
+using cudadiag::symbolize::ElfModule;
+using cudadiag::symbolize::NativeFrame;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<NativeFrame> frames_of(const std::string& path, const char* function) {
+  const fixture::Library library(path);
+  ElfModule module(path, "");
+  return module.frames(library.return_address(function) - 1);
+}
+
+void check_frame(const NativeFrame& frame, const std::string& function, const std::string& mark, bool inlined) {
+  INFO(function);
+  CHECK(frame.function == function);
+  CHECK(frame.file == FIXTURE_SOURCE);
+  CHECK(frame.line == fixture::marked_line(mark));
+  CHECK(frame.inlined == inlined);
+}
+
+const std::string kWithLines[] = {FIXTURE_DWARF5, FIXTURE_DWARF4, FIXTURE_SPLIT, FIXTURE_LINKED};
+
+}  // namespace
+
+TEST_CASE("a plain function: its line and both its names") {
+  for (const auto& path : kWithLines) {
+    INFO(path);
+    const auto frames = frames_of(path, fixture::kPlain);
+    REQUIRE(frames.size() == 1);
+    check_frame(frames[0], "fixture::from_plain_function()", "plain", false);
+    CHECK(frames[0].mangled == fixture::kPlain);
+    CHECK(frames[0].module == path);
+  }
+}
+
+TEST_CASE("inlined functions are frames of their own, innermost first") {
+  for (const auto& path : kWithLines) {
+    INFO(path);
+    const auto frames = frames_of(path, fixture::kInlined);
+    REQUIRE(frames.size() == 3);
+    CHECK(frames[0].function == "fixture::(anonymous namespace)::Inner::call");
+    CHECK(frames[0].line == fixture::marked_line("inner"));
+    CHECK(frames[0].inlined);
+    CHECK(frames[1].function == "fixture::(anonymous namespace)::middle");
+    CHECK(frames[1].line == fixture::marked_line("middle"));
+    CHECK(frames[1].inlined);
+    check_frame(frames[2], "fixture::from_inlined_functions()", "outer", false);
+  }
+}
+
+TEST_CASE("a function of a local class, described inside another function") {
+  for (const auto& path : kWithLines) {
+    INFO(path);
+    const auto frames = frames_of(path, fixture::kLocal);
+    REQUIRE(frames.size() == 1);
+    CHECK(frames[0].function.find("Local::call") != std::string::npos);
+    CHECK(frames[0].line == fixture::marked_line("local"));
+  }
+}
+
+TEST_CASE("a C function has one name") {
+  for (const auto& path : kWithLines) {
+    const auto frames = frames_of(path, fixture::kC);
+    REQUIRE(frames.size() == 1);
+    check_frame(frames[0], "fixture_c_function", "c", false);
+  }
+}
+
+TEST_CASE("a stripped library still names what it exports") {
+  const auto frames = frames_of(FIXTURE_STRIPPED, fixture::kPlain);
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].function == "fixture::from_plain_function()");
+  CHECK(frames[0].mangled == fixture::kPlain);
+  CHECK(frames[0].file == "");
+  CHECK(frames[0].line == 0);
+  CHECK_FALSE(ElfModule(FIXTURE_STRIPPED, "").has_lines());
+}
+
+TEST_CASE("an address that nothing covers is a frame that knows its module alone") {
+  for (std::uint64_t address : {std::uint64_t{0}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
+    const auto frames = ElfModule(FIXTURE_DWARF5, "").frames(address);
+    REQUIRE(frames.size() == 1);
+    CHECK(frames[0].module == FIXTURE_DWARF5);
+    CHECK(frames[0].function == "");
+    CHECK(frames[0].line == 0);
+  }
+}
+
+TEST_CASE("another build than the recorded one gives no names") {
+  ElfModule module(FIXTURE_DWARF5, "00112233445566778899aabbccddeeff00112233");
+  CHECK(module.condition() == ElfModule::Condition::changed);
+  const fixture::Library library(FIXTURE_DWARF5);
+  const auto frames = module.frames(library.return_address(fixture::kPlain) - 1);
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].function == "");
+}
+
+TEST_CASE("what is no ELF file is missing") {
+  CHECK(ElfModule("/nonexistent/lib.so", "").condition() == ElfModule::Condition::missing);
+  CHECK(ElfModule("/dev/null", "").condition() == ElfModule::Condition::missing);
+  CHECK(ElfModule("/", "").condition() == ElfModule::Condition::missing);
+  ElfModule text(FIXTURE_SOURCE, "");
+  CHECK(text.condition() == ElfModule::Condition::missing);
+  CHECK(text.frames(16).size() == 1);
+}
+
+TEST_CASE("truncated files give what is left, and end") {
+  std::ifstream whole(FIXTURE_DWARF5, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
+  const fixture::Library library(FIXTURE_DWARF5);
+  const auto address = library.return_address(fixture::kInlined) - 1;
+  const fs::path cut = fs::temp_directory_path() / "cudadiag_test_truncated.so";
+  for (std::size_t part = 0; part <= 32; ++part) {
+    std::ofstream(cut, std::ios::binary) << bytes.substr(0, bytes.size() * part / 33);
+    CHECK(ElfModule(cut, "").frames(address).size() >= 1);
+  }
+  fs::remove(cut);
+}

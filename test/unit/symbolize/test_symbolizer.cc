@@ -1,0 +1,91 @@
+#include <doctest/doctest.h>
+
+#include "fixture_library.h"
+#include "symbolize/symbolizer.h"
+
+using namespace cudadiag;
+using symbolize::Symbolizer;
+
+namespace {
+
+// A script that calls into the fixture library through ctypes: its frames, the library's, then the interpreter's.
+struct Recorded {
+  session::Session session;
+  session::Site site;
+
+  Recorded(const std::string& path, const std::string& build_id, std::uint64_t address) {
+    session::Process process;
+    session::ProcessRecord& record = process.record;
+    record.properties["cwd"] = "/home/user/project";
+    record.functions = {"_Z4fillPii"};
+    record.modules = {{path, build_id}, {"/usr/bin/python3.12", ""}};
+    record.codes = {{"./train.py", "Model.forward", 40, 12, std::string("\xe8\x02", 2)},
+                    {"/usr/lib/python3.12/runpy.py", "run", 1, 12, std::string("\xe8\x00", 2)}};
+    record.python_stacks = {{{{1, 0}, {2, 0}, {9, 0}}}};
+    record.native_stacks = {{{{0, 0xffff}, {1, address}, {2, 0x1000}, {1, address}}}};
+    session.processes.push_back(process);
+    site.python = 1;
+    site.native = 1;
+    site.function = 1;
+  }
+  const session::Process& process() const { return session.processes[0]; }
+};
+
+std::uint64_t address_in(const std::string& path) { return fixture::Library(path).return_address(fixture::kInlined); }
+
+}  // namespace
+
+TEST_CASE("a stack through Python and native code") {
+  const Recorded recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
+  Symbolizer symbolizer(recorded.session);
+  const auto stack = symbolizer.stack(recorded.process(), recorded.site);
+
+  REQUIRE(stack.python.size() == 2);  // the code that the record lacks is left out
+  CHECK(stack.python[0].file == "/home/user/project/train.py");
+  CHECK(stack.python[0].line == 41);
+  CHECK(stack.python[0].function == "Model.forward");
+  CHECK(stack.python[0].user);
+  CHECK_FALSE(stack.python[1].user);
+
+  REQUIRE(stack.native.size() == 4);  // unknown module, two inlined and the function; ends before the interpreter
+  CHECK(stack.native[0].module == "");
+  CHECK(stack.native[1].line == fixture::marked_line("inner"));
+  CHECK(stack.native[3].function == "fixture::from_inlined_functions()");
+
+  const auto line = symbolizer.true_line(stack, "_Z4fillPii");
+  CHECK(line.user);
+  CHECK(line.location.file == FIXTURE_SOURCE);
+  CHECK(line.location.line == fixture::marked_line("inner"));
+  CHECK(line.location.language == "c++");
+  CHECK(line.caller.line == 41);
+  CHECK(symbolizer.notes().empty());
+}
+
+TEST_CASE("a library that was built anew gives no lines and one note") {
+  const Recorded recorded(FIXTURE_DWARF5, "abcd", address_in(FIXTURE_DWARF5));
+  Symbolizer symbolizer(recorded.session);
+  const auto stack = symbolizer.stack(recorded.process(), recorded.site);
+  symbolizer.stack(recorded.process(), recorded.site);
+  const auto line = symbolizer.true_line(stack, "");
+  CHECK(line.location.language == "python");
+  CHECK(line.location.line == 41);
+  REQUIRE(symbolizer.notes().size() == 1);
+  CHECK(symbolizer.notes()[0].find("built anew") != std::string::npos);
+}
+
+TEST_CASE("a user's library without line information is named in a note") {
+  const Recorded recorded(FIXTURE_STRIPPED, "", address_in(FIXTURE_STRIPPED));
+  Symbolizer symbolizer(recorded.session);
+  symbolizer.stack(recorded.process(), recorded.site);
+  REQUIRE(symbolizer.notes().size() == 1);
+  CHECK(symbolizer.notes()[0].find("build it with -g") != std::string::npos);
+}
+
+TEST_CASE("a site without stacks is an empty stack and no line") {
+  const Recorded recorded(FIXTURE_DWARF5, "", 0);
+  Symbolizer symbolizer(recorded.session);
+  const auto stack = symbolizer.stack(recorded.process(), session::Site{});
+  CHECK(stack.python.empty());
+  CHECK(stack.native.empty());
+  CHECK_FALSE(symbolizer.true_line(stack, "").location.known());
+}
