@@ -1,0 +1,15 @@
+// The real ABI that the simulated libraries honour: NVIDIA's own headers, with every version of every entry point.
+#pragma once
+
+#ifndef __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_VERSION_INTERNAL  // no renaming macros, and the old versions are declared too
+#endif
+// cupti.h itself would declare the oldest structs a second time: its parts do.
+#include <cuda.h>
+//
+#include <cupti_result.h>
+//
+#include <cupti_callbacks.h>
+#include <cupti_driver_cbid.h>
+#include <cupti_version.h>
+#include <generated_cuda_meta.h>

@@ -1,0 +1,150 @@
+// The driver itself and its devices.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "api.h"
+#include "names.h"
+
+using sim::Gpu;
+
+namespace {
+
+CUresult take_plan(Gpu& gpu) {
+  const char* text = std::getenv("CUDADIAG_SIM_PLAN");
+  if (const std::string wrong = gpu.plan.parse(text ? text : ""); !wrong.empty()) {
+    std::fprintf(stderr, "simulated CUDA driver: CUDADIAG_SIM_PLAN: %s\n", wrong.c_str());
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (int i = 0; i < gpu.plan.devices(); ++i) gpu.primary.push_back(std::make_unique<CUctx_st>());
+  return gpu.plan.devices() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
+void load_injection() {
+  const char* path = std::getenv("CUDA_INJECTION64_PATH");
+  if (!path || !*path) return;
+  void* library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  if (!library) {
+    std::fprintf(stderr, "simulated CUDA driver: injection: %s\n", dlerror());
+    return;
+  }
+  if (auto initialize = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"))) initialize();
+}
+
+CUresult initialize() {
+  static std::recursive_mutex mutex;  // the injected library may call cuInit again
+  static bool begun = false;
+  static CUresult result = CUDA_SUCCESS;
+  std::lock_guard lock(mutex);
+  if (std::exchange(begun, true)) return result;
+  result = take_plan(Gpu::instance());
+  if (result != CUDA_SUCCESS) return result;
+  sim::set_driver_ready(true);
+  load_injection();
+  return result;
+}
+
+bool known(CUdevice device) { return device >= 0 && device < Gpu::instance().plan.devices(); }
+
+}  // namespace
+
+SIM_API(cuInit, nothing, (unsigned int Flags), (Flags)) { return Flags == 0 ? initialize() : CUDA_ERROR_INVALID_VALUE; }
+
+SIM_API(cuDriverGetVersion, nothing, (int* driverVersion), (driverVersion)) {
+  *driverVersion = CUDA_VERSION;
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuDeviceGet, driver, (CUdevice * device, int ordinal), (device, ordinal)) {
+  if (!known(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuDeviceGetCount, driver, (int* count), (count)) {
+  *count = Gpu::instance().plan.devices();
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuDeviceGetName, driver, (char* name, int len, CUdevice dev), (name, len, dev)) {
+  if (!known(dev) || len <= 0) return CUDA_ERROR_INVALID_VALUE;
+  std::snprintf(name, static_cast<std::size_t>(len), "Simulated GPU (no hardware)");
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuDeviceTotalMem_v2, driver, (std::size_t * bytes, CUdevice dev), (bytes, dev)) {
+  if (!known(dev)) return CUDA_ERROR_INVALID_DEVICE;
+  *bytes = sim::Memory::kTotal;
+  return CUDA_SUCCESS;
+}
+
+static CUresult device_uuid(CUuuid* uuid, CUdevice dev) {
+  if (!known(dev)) return CUDA_ERROR_INVALID_DEVICE;
+  std::memcpy(uuid->bytes, "simulated gpu 0", sizeof uuid->bytes);
+  uuid->bytes[14] = static_cast<char>('0' + dev);
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuDeviceGetUuid, driver, (CUuuid * uuid, CUdevice dev), (uuid, dev)) { return device_uuid(uuid, dev); }
+SIM_API(cuDeviceGetUuid_v2, driver, (CUuuid * uuid, CUdevice dev), (uuid, dev)) { return device_uuid(uuid, dev); }
+
+SIM_API(cuDeviceGetAttribute, driver, (int* pi, CUdevice_attribute attrib, CUdevice dev), (pi, attrib, dev)) {
+  if (!known(dev)) return CUDA_ERROR_INVALID_DEVICE;
+  switch (attrib) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      *pi = 9;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      *pi = 1024;
+      break;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+      *pi = 32;
+      break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
+    case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
+      *pi = 1;
+      break;
+    default:
+      *pi = 0;
+  }
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGetErrorName, nothing, (CUresult error, const char** pStr), (error, pStr)) {
+  *pStr = sim::name_in(sim::kDriverErrors, error);
+  return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+SIM_API(cuGetErrorString, nothing, (CUresult error, const char** pStr), (error, pStr)) {
+  *pStr = sim::error_text(error);
+  return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// Looks the name up among our own exports: the newest version first, the per-thread variant if that was asked for.
+SIM_API(cuGetProcAddress_v2, nothing,
+        (const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags, CUdriverProcAddressQueryResult* symbolStatus),
+        (symbol, pfn, cudaVersion, flags, symbolStatus)) {
+  static_cast<void>(cudaVersion);
+  Dl_info self{};
+  dladdr(reinterpret_cast<void*>(&cuInit), &self);
+  void* library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  const bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+  *pfn = nullptr;
+  for (const char* version : {"_v4", "_v3", "_v2", ""}) {
+    const std::string name = std::string(symbol) + version;
+    for (const char* suffix : {"_ptsz", "_ptds"}) {
+      if (per_thread && !*pfn) *pfn = dlsym(library, (name + suffix).c_str());
+    }
+    if (!*pfn) *pfn = dlsym(library, name.c_str());
+    if (*pfn) break;
+  }
+  dlclose(library);
+  if (symbolStatus) *symbolStatus = *pfn ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}

@@ -1,0 +1,100 @@
+// Kernel launches and host functions.
+#include <cstring>
+
+#include "api.h"
+#include "launch.h"
+
+using sim::Gpu;
+using sim::Launch;
+using sim::Op;
+
+namespace {
+
+CUresult launch_on(CUstream handle, bool per_thread, const Launch& launch) {
+  if (const CUresult refused = sim::check(launch); refused != CUDA_SUCCESS) return refused;
+  Gpu::Lock lock(Gpu::instance().mutex);
+  CUstream_st* stream = sim::stream_of(handle, per_thread);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  return sim::issue(lock, *stream, sim::kernel_op(launch));
+}
+
+CUresult launch_grid(CUfunction f, int width, int height, CUstream stream) {
+  if (width < 0 || height < 0) return CUDA_ERROR_INVALID_VALUE;
+  Launch launch{.function = f};
+  launch.grid_x = static_cast<std::uint64_t>(width);
+  launch.grid_y = static_cast<std::uint64_t>(height);
+  return launch_on(stream, false, launch);
+}
+
+}  // namespace
+
+CUresult sim::check(const Launch& launch) {
+  if (!launch.function) return CUDA_ERROR_INVALID_HANDLE;
+  const std::uint64_t blocks = launch.grid_x * launch.grid_y * launch.grid_z;
+  const std::uint64_t threads = launch.block_x * launch.block_y * launch.block_z;
+  const bool fits = launch.grid_x <= 0x7fffffff && launch.grid_y <= 65535 && launch.grid_z <= 65535 &&
+                    launch.block_x <= 1024 && launch.block_y <= 1024 && launch.block_z <= 64 && threads <= 1024;
+  if (blocks == 0 || threads == 0 || !fits || launch.shared_bytes > 227 * 1024) return CUDA_ERROR_INVALID_VALUE;
+  return CUDA_SUCCESS;
+}
+
+// Kernels do nothing, but for one: sim_store_u32(uint32_t* place, uint32_t value).
+sim::Op sim::kernel_op(const Launch& launch) {
+  Op op{.kind = Op::Kind::kernel, .function = launch.function};
+  if (launch.parameters && launch.function->name == "sim_store_u32") {
+    std::memcpy(&op.destination, launch.parameters[0], sizeof op.destination);
+    std::memcpy(&op.value, launch.parameters[1], sizeof op.value);
+    op.bytes = sizeof op.value;
+    op.device_destination = true;
+  }
+  return op;
+}
+
+SIM_API_STREAM(cuLaunchKernel, _ptsz, context,
+               (CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes,
+                CUstream hStream, void** kernelParams, void** extra),
+               (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams,
+                extra)) {
+  static_cast<void>(extra);
+  return launch_on(hStream, per_thread,
+                   {f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, kernelParams});
+}
+
+SIM_API_STREAM(cuLaunchKernelEx, _ptsz, context,
+               (const CUlaunchConfig* config, CUfunction f, void** kernelParams, void** extra),
+               (config, f, kernelParams, extra)) {
+  static_cast<void>(extra);
+  return launch_on(config->hStream, per_thread,
+                   {f, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX, config->blockDimY,
+                    config->blockDimZ, config->sharedMemBytes, kernelParams});
+}
+
+SIM_API_STREAM(cuLaunchCooperativeKernel, _ptsz, context,
+               (CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes,
+                CUstream hStream, void** kernelParams),
+               (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
+                kernelParams)) {
+  return launch_on(hStream, per_thread,
+                   {f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, kernelParams});
+}
+
+SIM_API(cuLaunch, context, (CUfunction f), (f)) { return launch_grid(f, 1, 1, nullptr); }
+
+SIM_API(cuLaunchGrid, context, (CUfunction f, int grid_width, int grid_height), (f, grid_width, grid_height)) {
+  return launch_grid(f, grid_width, grid_height, nullptr);
+}
+
+SIM_API(cuLaunchGridAsync, context, (CUfunction f, int grid_width, int grid_height, CUstream hStream),
+        (f, grid_width, grid_height, hStream)) {
+  return launch_grid(f, grid_width, grid_height, hStream);
+}
+
+SIM_API_STREAM(cuLaunchHostFunc, _ptsz, context, (CUstream hStream, CUhostFn fn, void* userData),
+               (hStream, fn, userData)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  CUstream_st* stream = sim::stream_of(hStream, per_thread);
+  if (!stream || !fn) return CUDA_ERROR_INVALID_VALUE;
+  return sim::issue(lock, *stream, {.kind = Op::Kind::host_function, .host_function = fn, .data = userData});
+}

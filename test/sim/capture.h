@@ -1,0 +1,26 @@
+// Stream capture: operations that become graph nodes, and the calls that a capture going on forbids.
+#pragma once
+
+#include "gpu.h"
+
+namespace sim {
+
+// The calling thread's mode, which cuThreadExchangeStreamCaptureMode swaps.
+CUstreamCaptureMode& thread_capture_mode();
+
+// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED where a capture forbids a potentially unsafe call on this thread; the capture
+// is invalid from then on.
+CUresult unsafe_during_capture();
+
+// Runs the operation on the stream, or makes it a node of the graph that the stream captures. Mutex held.
+CUresult issue(Gpu::Lock& lock, CUstream_st& stream, Op op);
+
+CUgraphNode add_node(CUgraph_st& graph, Op op, std::vector<CUgraphNode> dependencies);
+CUgraphNodeType node_type(const Op& op);
+
+CUresult begin_capture(CUstream_st& stream, CUstreamCaptureMode mode);
+CUresult end_capture(CUstream_st& stream, CUgraph* graph);
+// What a synchronising call on a capturing stream does.
+CUresult refuse_capturing(CUstream_st& stream);
+
+}  // namespace sim

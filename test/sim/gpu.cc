@@ -1,0 +1,348 @@
+#include "gpu.h"
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace sim {
+namespace {
+
+constexpr std::size_t kQueueLimit = 16384;  // entries that a stream takes before the launching thread has to wait
+constexpr auto kNap = std::chrono::microseconds(200);
+
+bool value_matches(const Op& op) {
+  const std::uint32_t now = __atomic_load_n(reinterpret_cast<std::uint32_t*>(op.destination), __ATOMIC_ACQUIRE);
+  switch (op.flags & 3u) {
+    case CU_STREAM_WAIT_VALUE_GEQ:
+      return static_cast<std::int32_t>(now - op.value) >= 0;
+    case CU_STREAM_WAIT_VALUE_EQ:
+      return now == op.value;
+    case CU_STREAM_WAIT_VALUE_AND:
+      return (now & op.value) != 0;
+    default:
+      return ~(now | op.value) != 0;
+  }
+}
+
+}  // namespace
+
+Work Op::work() const {
+  switch (kind) {
+    case Kind::kernel:
+      return Work::kernel;
+    case Kind::copy:
+      return Work::copy;
+    case Kind::set8:
+    case Kind::set32:
+      return Work::memset;
+    case Kind::prefetch:
+      return Work::prefetch;
+    default:
+      return Work::none;
+  }
+}
+
+Gpu& Gpu::instance() {
+  static Gpu& gpu = *new Gpu;
+  return gpu;
+}
+
+void Gpu::start_context(CUctx_st& context, CUdevice device) {
+  context.device = device;
+  context.uid = next_context_uid_++;
+  context.error = CUDA_SUCCESS;
+  context.legacy = create_stream(context, CU_STREAM_DEFAULT, 0);
+  context.alive = true;
+}
+
+void Gpu::end_context(Lock& lock, CUctx_st& context) {
+  wait(lock, context, everything_in(context));
+  context.alive = false;
+  for (auto& stream : context.streams) {
+    stream->destroyed = true;
+    retired.push_back(stream);
+  }
+  context.streams.clear();
+  context.per_thread.clear();
+  context.legacy.reset();
+  memory.forget_context(context.uid);
+}
+
+std::shared_ptr<CUstream_st> Gpu::create_stream(CUctx_st& context, unsigned int flags, int priority) {
+  if (operations_.empty()) operations_.emplace_back(0);  // every context's legacy stream counts as stream 0
+  auto stream = std::make_shared<CUstream_st>();
+  stream->context = &context;
+  stream->context_uid = context.uid;
+  stream->id = next_stream_id_++;
+  stream->flags = flags;
+  stream->priority = priority;
+  if (context.legacy) {
+    stream->index = static_cast<std::uint32_t>(operations_.size());
+    operations_.emplace_back(0);
+  }
+  stream->operations = &operations_[stream->index];
+  context.streams.push_back(stream);
+  return stream;
+}
+
+CUresult Gpu::submit(Lock& lock, CUstream_st& stream, Op op) {
+  CUctx_st& context = *stream.context;
+  if (stream.incoming.size() >= kQueueLimit) {
+    ask(context);
+    ++waiters_;
+    done_.wait(lock, [&] { return context.error != CUDA_SUCCESS || stream.incoming.size() < kQueueLimit; });
+    --waiters_;
+  }
+  if (const CUresult error = context.error; error != CUDA_SUCCESS) return error;
+  op.sequence = ++sequence_;
+  if (plan.has_rules() && op.work() != Work::none) {
+    op.rule = plan.match(op.work(), op.function ? &op.function->name : nullptr, stream.index);
+  }
+  put_barriers(stream);
+  enqueue(stream, std::move(op));
+  return CUDA_SUCCESS;
+}
+
+// The legacy stream waits for the blocking ones and they for it, by an entry in front of the operation.
+void Gpu::put_barriers(CUstream_st& stream) {
+  CUctx_st& context = *stream.context;
+  CUstream_st& legacy = *context.legacy;
+  if (!stream.synchronises_with_legacy()) return;
+  Op barrier{.kind = Op::Kind::wait_streams};
+  if (&stream != &legacy) {
+    context.last_blocking = sequence_;
+    if (stream.legacy_seen == legacy.issued || legacy.finished == legacy.issued) return;
+    stream.legacy_seen = legacy.issued;
+    barrier.after.push_back({context.legacy, legacy.issued});
+  } else if (context.last_blocking != legacy.last_barrier) {
+    legacy.last_barrier = context.last_blocking;
+    for (const auto& other : context.streams) {
+      if (other.get() == &legacy || !other->synchronises_with_legacy() || other->finished == other->issued) continue;
+      barrier.after.push_back({other, other->issued});
+    }
+  }
+  if (!barrier.after.empty()) enqueue(stream, std::move(barrier));
+}
+
+void Gpu::enqueue(CUstream_st& stream, Op op) {
+  stream.incoming.push_back(std::move(op));
+  ++stream.issued;
+  if (!stream.active) {
+    stream.active = true;
+    active_.push_back(stream.shared_from_this());
+  }
+  start_worker();
+  if (asleep_) wake_.notify_one();
+}
+
+void Gpu::ask(CUctx_st& context) {
+  context.asked = sequence_;
+  start_worker();
+  urgent_ = true;
+  wake_.notify_one();
+}
+
+CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies) {
+  const auto met = [&] {
+    for (const Dependency& dependency : dependencies) {
+      if (!dependency.met()) return false;
+    }
+    return true;
+  };
+  if (const CUresult error = context.error; error != CUDA_SUCCESS) return error;
+  // With a plan, whatever can happen has happened before the call returns: who notices a fault is no matter of luck.
+  const std::uint64_t quiet = plan.has_rules() ? pass_ + 1 : 0;
+  if (quiet == 0 && met()) return CUDA_SUCCESS;
+  if (quiet > wanted_quiet_) wanted_quiet_ = quiet;
+  ask(context);
+  ++waiters_;
+  done_.wait(lock, [&] { return context.error != CUDA_SUCCESS || (last_quiet_ >= quiet && met()); });
+  --waiters_;
+  return context.error;
+}
+
+CUresult Gpu::query(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies) {
+  ask(context);
+  if (const CUresult error = wait(lock, context, {}); error != CUDA_SUCCESS) return error;
+  for (const Dependency& dependency : dependencies) {
+    if (!dependency.met()) return CUDA_ERROR_NOT_READY;
+  }
+  return CUDA_SUCCESS;
+}
+
+std::vector<Dependency> Gpu::everything_in(CUctx_st& context) {
+  std::vector<Dependency> all;
+  for (const auto& stream : context.streams) {
+    if (stream->finished != stream->issued) all.push_back({stream, stream->issued});
+  }
+  return all;
+}
+
+void Gpu::notify() {
+  Lock lock(mutex);
+  notified_ = true;
+  urgent_ = true;
+  wake_.notify_one();
+}
+
+void Gpu::start_worker() {
+  if (worker_started_) return;
+  worker_started_ = true;
+  std::thread([this] { run(); }).detach();
+}
+
+void Gpu::run() {
+  Lock lock(mutex);
+  for (;;) {
+    ++pass_;
+    bool moved = false;
+    polling_ = false;
+    urgent_ = false;
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      const auto stream = active_[i];  // a copy: launching threads append to the list meanwhile
+      moved |= run_stream(lock, *stream);
+    }
+    std::erase_if(active_, [](const auto& stream) {
+      stream->active = stream->next < stream->running.size() || !stream->incoming.empty();
+      return !stream->active;
+    });
+    if (!moved) last_quiet_ = pass_;
+    if (waiters_ > 0) done_.notify_all();
+    if (!moved && last_quiet_ >= wanted_quiet_) rest(lock);
+  }
+}
+
+// First a nap, in which launches need not pay for waking the worker; then sleep until there is something to do.
+void Gpu::rest(Lock& lock) {
+  const std::uint64_t before = sequence_;
+  if (wake_.wait_for(lock, kNap, [&] { return urgent_; })) return;
+  if (sequence_ != before) return;
+  asleep_ = true;
+  const auto roused = [&] { return urgent_ || sequence_ != before; };
+  if (polling_) {
+    wake_.wait_for(lock, kNap, roused);
+  } else {
+    wake_.wait(lock, roused);
+  }
+  asleep_ = false;
+}
+
+bool Gpu::run_stream(Lock& lock, CUstream_st& stream) {
+  if (stream.context->error != CUDA_SUCCESS || stream.context->uid != stream.context_uid) {
+    drop(stream);  // destroyed with work left, so that `fail` did not find it
+    return false;
+  }
+  if (stream.next == stream.running.size()) {
+    stream.running.clear();
+    stream.next = 0;
+    stream.running.swap(stream.incoming);
+  }
+  lock.unlock();
+  bool moved = false;
+  while (stream.next < stream.running.size() && step(stream, stream.running[stream.next])) {
+    moved = true;
+    if (plan.orders_streams()) break;  // one at a time, so that no stream runs past what a rule waits for
+  }
+  lock.lock();
+  return moved;
+}
+
+bool Gpu::step(CUstream_st& stream, Op& op) {
+  CUresult code = CUDA_ERROR_ILLEGAL_ADDRESS;
+  switch (judge(stream, op, code)) {
+    case Verdict::stay:
+      return false;
+    case Verdict::fault:
+      fail(*stream.context, code);
+      return true;
+    case Verdict::go:
+      break;
+  }
+  execute(op);
+  if (op.work() != Work::none) stream.operations->fetch_add(1, std::memory_order_release);
+  ++stream.next;
+  stream.finished.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+Gpu::Verdict Gpu::judge(CUstream_st& stream, const Op& op, CUresult& code) {
+  if (op.kind == Op::Kind::wait_streams) {
+    for (const Dependency& dependency : op.after) {
+      if (!dependency.met()) return Verdict::stay;
+    }
+  }
+  if (op.kind == Op::Kind::wait32 && !value_matches(op)) {
+    polling_ = true;
+    return Verdict::stay;
+  }
+  const bool asked = stream.context->asked >= op.sequence;
+  if (Rule* rule = op.rule) {
+    if (rule->effect == Rule::Effect::hang) return Verdict::stay;
+    if (rule->effect == Rule::Effect::hold && !(rule->after ? reached(*rule->after) : notified_)) return Verdict::stay;
+    if (rule->effect == Rule::Effect::fault) {
+      if ((rule->after && !reached(*rule->after)) || !(asked || rule->at_once)) return Verdict::stay;
+      rule->fired = true;
+      code = rule->code;
+      return Verdict::fault;
+    }
+  }
+  if (plan.orders_streams() && op.work() != Work::none && plan.gates(stream.index, *stream.operations)) {
+    return Verdict::stay;
+  }
+  if (!reaches_bad_memory(op)) return Verdict::go;
+  return asked ? Verdict::fault : Verdict::stay;
+}
+
+bool Gpu::reached(const Progress& progress) {
+  Lock lock(mutex);
+  return progress.stream < operations_.size() && operations_[progress.stream] >= progress.count;
+}
+
+bool Gpu::reaches_bad_memory(const Op& op) const {
+  return (op.device_destination && !memory.holds(op.destination, op.bytes)) ||
+         (op.device_source && !memory.holds(op.source, op.bytes));
+}
+
+void Gpu::execute(const Op& op) {
+  void* destination = reinterpret_cast<void*>(op.destination);
+  switch (op.kind) {
+    case Op::Kind::copy:
+      std::memmove(destination, op.staged ? op.staged.get() : reinterpret_cast<const void*>(op.source), op.bytes);
+      break;
+    case Op::Kind::set8:
+      std::memset(destination, static_cast<int>(op.value), op.bytes);
+      break;
+    case Op::Kind::set32:
+      for (std::uint64_t i = 0; i < op.bytes / 4; ++i) static_cast<std::uint32_t*>(destination)[i] = op.value;
+      break;
+    case Op::Kind::write32:
+      __atomic_store_n(static_cast<std::uint32_t*>(destination), op.value, __ATOMIC_RELEASE);
+      break;
+    case Op::Kind::kernel:
+      if (op.destination) *static_cast<std::uint32_t*>(destination) = op.value;  // sim_store_u32
+      break;
+    case Op::Kind::host_function:
+      op.host_function(op.data);
+      break;
+    case Op::Kind::prefetch:
+    case Op::Kind::wait32:
+    case Op::Kind::wait_streams:
+      break;
+  }
+}
+
+// The operation never completes, and nothing else in the context does: healthy streams are cut off where they are.
+void Gpu::fail(CUctx_st& context, CUresult code) {
+  Lock lock(mutex);
+  context.error = code;
+  for (const auto& stream : context.streams) drop(*stream);
+  done_.notify_all();
+}
+
+void Gpu::drop(CUstream_st& stream) {
+  stream.incoming.clear();
+  stream.running.clear();
+  stream.next = 0;
+}
+
+}  // namespace sim

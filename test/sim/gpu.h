@@ -1,0 +1,80 @@
+// The simulated GPU: one worker thread takes operations from all streams in turn. It owns what the process has of
+// devices, contexts and plan. Faults happen here.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "memory.h"
+#include "objects.h"
+#include "plan.h"
+
+namespace sim {
+
+class Gpu {
+ public:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // Never destroyed: a kernel that hangs must not keep the process from exiting.
+  static Gpu& instance();
+
+  std::mutex mutex;
+  Plan plan;
+  Memory memory;  // has a lock of its own
+  std::vector<std::unique_ptr<CUctx_st>> primary;     // one per device
+  std::vector<std::shared_ptr<Capture>> captures;     // going on
+  std::atomic<int> capturing{0};                      // how many, for a cheap look without the mutex
+  std::vector<std::shared_ptr<CUstream_st>> retired;  // of dead contexts: stale handles stay readable
+
+  // All of these want the mutex held.
+  void start_context(CUctx_st& context, CUdevice device);
+  void end_context(Lock& lock, CUctx_st& context);
+  std::shared_ptr<CUstream_st> create_stream(CUctx_st& context, unsigned int flags, int priority);
+  // The stream's own capture is not looked at: see capture.h for that.
+  CUresult submit(Lock& lock, CUstream_st& stream, Op op);
+  // Returns once all are met, or the context has failed; tells planned faults that the program asks.
+  CUresult wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
+  // The same, without waiting for the operations: CUDA_ERROR_NOT_READY if they are not finished.
+  CUresult query(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);
+  std::vector<Dependency> everything_in(CUctx_st& context);
+  void notify();
+
+ private:
+  enum class Verdict { go, stay, fault };
+
+  void start_worker();
+  void run();
+  void rest(Lock& lock);
+  bool run_stream(Lock& lock, CUstream_st& stream);
+  bool step(CUstream_st& stream, Op& op);
+  Verdict judge(CUstream_st& stream, const Op& op, CUresult& code);
+  bool reaches_bad_memory(const Op& op) const;
+  bool reached(const Progress& progress);
+  void execute(const Op& op);
+  void fail(CUctx_st& context, CUresult code);
+  static void drop(CUstream_st& stream);
+  void enqueue(CUstream_st& stream, Op op);
+  void put_barriers(CUstream_st& stream);
+  void ask(CUctx_st& context);
+
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::deque<std::atomic<std::uint64_t>> operations_;  // finished ones of each stream, by index
+  std::vector<std::shared_ptr<CUstream_st>> active_;   // with something left to do
+  std::uint64_t sequence_ = 0;
+  std::uint64_t next_stream_id_ = 1;
+  std::uint32_t next_context_uid_ = 1;
+  std::uint64_t pass_ = 0;          // the worker's rounds over all streams
+  std::uint64_t last_quiet_ = 0;    // the newest round in which nothing could move
+  std::uint64_t wanted_quiet_ = 0;  // somebody waits for such a round
+  int waiters_ = 0;
+  bool worker_started_ = false;
+  bool asleep_ = false;
+  bool urgent_ = false;
+  bool polling_ = false;  // a stream waits for a value in memory, whose change nobody announces
+  bool notified_ = false;
+};
+
+}  // namespace sim

@@ -1,0 +1,40 @@
+// The seam between the simulated libcuda and the simulated libcupti and libcudart: which callbacks are wanted, and
+// what the others need to know of the calling thread. libcuda owns all of it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "abi.h"
+
+namespace sim {
+
+struct Hooks {
+  static constexpr std::uint32_t kIds = 1024;
+  std::atomic<CUpti_CallbackFunc> callback{nullptr};
+  std::atomic<void*> user_data{nullptr};
+  std::atomic<bool> driver[kIds]{};
+  std::atomic<bool> runtime[kIds]{};
+  std::atomic<bool> resource[kIds]{};
+};
+
+enum class CuptiPolicy : int { normal, held, too_new };
+
+}  // namespace sim
+
+extern "C" {
+sim::Hooks* sim_hooks();
+sim::CuptiPolicy sim_cupti_policy();
+void sim_current_context(CUcontext* context, std::uint32_t* uid);
+std::uint32_t sim_next_correlation();
+// The correlation id of the runtime call that this thread is inside, 0 for none.
+std::uint32_t* sim_runtime_correlation();
+// The ids that CUPTI hands out; a null stream is the legacy one, or the thread's own.
+std::uint32_t sim_stream_id(CUcontext context, CUstream stream, bool per_thread);
+std::uint64_t sim_graph_node_id(CUgraphNode node);
+std::uint32_t sim_graph_id(CUgraph graph);
+std::uint32_t sim_context_id(CUcontext context);
+std::uint32_t sim_context_device(CUcontext context);
+// For tests: lets go whatever a `hold … until=notify` rule holds.
+void sim_notify();
+}

@@ -1,0 +1,20 @@
+// What a kernel launch asks for, and the operation it becomes.
+#pragma once
+
+#include "objects.h"
+
+namespace sim {
+
+struct Launch {
+  CUfunction function = nullptr;
+  std::uint64_t grid_x = 1, grid_y = 1, grid_z = 1;
+  std::uint64_t block_x = 1, block_y = 1, block_z = 1;
+  std::uint64_t shared_bytes = 0;
+  void** parameters = nullptr;
+};
+
+// What the driver refuses at the call itself.
+CUresult check(const Launch& launch);
+Op kernel_op(const Launch& launch);
+
+}  // namespace sim

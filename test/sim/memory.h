@@ -1,0 +1,43 @@
+// Device memory, which is host memory here: who allocated or registered which range, under which context.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "abi.h"
+
+namespace sim {
+
+class Memory {
+ public:
+  enum class Kind { device, pinned, registered };
+  static constexpr std::size_t kTotal = std::size_t{8} << 30;
+
+  CUresult allocate(std::uint32_t context_uid, std::size_t bytes, Kind kind, std::uint64_t& address);
+  CUresult release(std::uint64_t address, Kind kind);
+  CUresult enlist(std::uint32_t context_uid, std::uint64_t address, std::size_t bytes);
+  // Everything that was allocated or registered under a context dies with it.
+  void forget_context(std::uint32_t context_uid);
+
+  // Whether the whole range lies inside one live range. Every context may use another's memory, as with peer access.
+  bool holds(std::uint64_t address, std::uint64_t bytes) const;
+  std::size_t free_bytes() const;
+
+ private:
+  struct Range {
+    std::size_t bytes;
+    Kind kind;
+    std::uint32_t context_uid;
+  };
+  using Ranges = std::map<std::uint64_t, Range>;
+
+  Ranges::const_iterator find(std::uint64_t address) const;
+  void unmap(Ranges::iterator range);
+
+  mutable std::mutex mutex_;
+  Ranges ranges_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace sim

@@ -1,0 +1,134 @@
+// What the driver's opaque handles point to. Gpu::mutex guards every member that says nothing else.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "abi.h"
+#include "plan.h"
+
+namespace sim {
+
+// Holds until `stream` has finished its first `count` entries.
+struct Dependency {
+  std::shared_ptr<CUstream_st> stream;
+  std::uint64_t count = 0;
+  bool met() const;
+};
+
+// One entry of a stream's queue.
+struct Op {
+  enum class Kind : std::uint8_t { kernel, copy, set8, set32, prefetch, host_function, write32, wait32, wait_streams };
+  Kind kind = Kind::kernel;
+  bool device_source = false;       // source is device memory, to be checked when the operation runs
+  bool device_destination = false;  // likewise
+  unsigned int flags = 0;
+  std::uint32_t value = 0;
+  std::uint64_t destination = 0;
+  std::uint64_t source = 0;
+  std::uint64_t bytes = 0;
+  CUfunction function = nullptr;
+  CUhostFn host_function = nullptr;
+  void* data = nullptr;
+  Rule* rule = nullptr;
+  std::uint64_t sequence = 0;  // issue order in the process
+  std::shared_ptr<char[]> staged;  // what was copied out of pageable memory at the call
+  std::vector<Dependency> after;
+
+  Work work() const;
+};
+
+struct Capture {
+  CUgraph graph = nullptr;
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  std::thread::id thread;
+  CUstream origin = nullptr;
+  std::vector<CUstream> members;
+  std::uint64_t id = 0;
+  bool invalid = false;
+};
+
+}  // namespace sim
+
+struct CUctx_st {
+  CUdevice device = 0;
+  std::atomic<std::uint32_t> uid{0};  // changes when a primary context is made anew at the same address
+  std::atomic<CUresult> error{CUDA_SUCCESS};
+  std::atomic<bool> alive{false};
+  std::atomic<std::uint64_t> asked{0};  // sequence of the newest operation that the program has asked about
+  unsigned int retained = 0;
+  std::uint64_t last_blocking = 0;  // sequence of the newest operation on a stream that synchronises with the legacy one
+  std::shared_ptr<CUstream_st> legacy;
+  std::vector<std::shared_ptr<CUstream_st>> streams;  // with the legacy and the per-thread ones
+  std::unordered_map<std::thread::id, std::shared_ptr<CUstream_st>> per_thread;
+};
+
+struct CUstream_st : std::enable_shared_from_this<CUstream_st> {
+  CUcontext context = nullptr;
+  std::uint32_t context_uid = 0;
+  std::uint32_t index = 0;  // order of creation in the process, as plans count; 0 is the legacy stream
+  std::uint64_t id = 0;
+  unsigned int flags = 0;
+  int priority = 0;
+  bool destroyed = false;
+  bool active = false;  // in the worker's list
+
+  std::vector<sim::Op> incoming;
+  std::vector<sim::Op> running;  // the worker's own
+  std::size_t next = 0;          // the worker's own
+  std::uint64_t issued = 0;
+  std::uint64_t legacy_seen = 0;      // how far behind the legacy stream this one has been queued
+  std::uint64_t last_barrier = 0;     // of the legacy stream: newest blocking operation it already waits for
+  std::atomic<std::uint64_t> finished{0};
+  std::atomic<std::uint64_t>* operations = nullptr;  // finished ones, as plans count
+
+  std::shared_ptr<sim::Capture> capture;
+  std::vector<CUgraphNode> tail;  // what the next captured node depends on
+
+  bool synchronises_with_legacy() const { return !(flags & CU_STREAM_NON_BLOCKING); }
+};
+
+struct CUevent_st {
+  sim::Dependency recorded;  // no stream: never recorded, which counts as complete
+  std::shared_ptr<sim::Capture> capture;
+  std::vector<CUgraphNode> tail;
+  CUcontext context = nullptr;
+  bool timed = true;
+};
+
+struct CUfunc_st {
+  std::string name;
+  CUmodule module = nullptr;
+};
+
+struct CUmod_st {
+  std::uint32_t id = 0;
+  std::string image;
+  std::unordered_map<std::string, std::unique_ptr<CUfunc_st>> functions;
+};
+
+struct CUgraphNode_st {
+  std::uint64_t id = 0;
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+  sim::Op op;
+  std::vector<CUgraphNode> dependencies;
+};
+
+struct CUgraph_st {
+  std::uint32_t id = 0;
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
+};
+
+struct CUgraphExec_st {
+  std::uint32_t id = 0;
+  std::vector<sim::Op> ops;
+};
+
+inline bool sim::Dependency::met() const {
+  return !stream || stream->finished.load(std::memory_order_acquire) >= count || stream->destroyed;
+}

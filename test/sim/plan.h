@@ -1,0 +1,71 @@
+// What a test plans to go wrong: CUDADIAG_SIM_PLAN, parsed once in cuInit. README.md has the grammar.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "abi.h"
+#include "hooks.h"
+
+namespace sim {
+
+// "Stream STREAM has finished COUNT operations."
+struct Progress {
+  std::uint32_t stream = 0;
+  std::uint64_t count = 0;
+};
+
+enum class Work : std::uint8_t { none, kernel, copy, memset, prefetch };
+
+struct Rule {
+  enum class Effect : std::uint8_t { fault, fail, hold, hang, missing };
+  Effect effect = Effect::fault;
+
+  // What it applies to: every condition given must hold.
+  std::optional<Work> work;
+  std::optional<std::string> kernel;
+  std::optional<std::uint32_t> stream;
+  std::string api;
+
+  std::uint64_t nth = 1;  // 0: every one
+  std::uint64_t seen = 0;
+  CUresult code = CUDA_ERROR_ILLEGAL_ADDRESS;
+  std::optional<Progress> after;  // fault: not before this; hold: until this, or until sim_notify()
+  bool at_once = false;           // fault: does not wait until the program asks
+  bool fired = false;
+};
+
+class Plan {
+ public:
+  // Returns what is wrong with the text, empty if nothing is.
+  std::string parse(std::string_view text);
+
+  // The rule that the next operation of this kind meets; counts it.
+  Rule* match(Work work, const std::string* kernel, std::uint32_t stream);
+  // The code with which this call of `api` must fail, if it must; counts it.
+  std::optional<CUresult> failure_of(std::string_view api);
+  bool lacks_kernel(std::string_view name) const;
+  // Whether `stream`, having finished `count` operations, must stand still until a planned fault has happened.
+  bool gates(std::uint32_t stream, std::uint64_t count) const;
+
+  bool has_rules() const { return !rules_.empty(); }
+  bool orders_streams() const { return orders_streams_; }
+  bool fails_calls() const { return fails_calls_; }
+  int devices() const { return devices_; }
+  CuptiPolicy cupti() const { return cupti_; }
+
+ private:
+  std::string parse_rule(const std::vector<std::string>& words);
+  std::string parse_option(Rule& rule, const std::string& word);
+
+  std::vector<Rule> rules_;
+  bool orders_streams_ = false;
+  bool fails_calls_ = false;
+  int devices_ = 1;
+  CuptiPolicy cupti_ = CuptiPolicy::normal;
+};
+
+}  // namespace sim
