@@ -128,11 +128,11 @@ std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
   if (condition() == Condition::readable) frames = file().dwarf_lines().frames(address);
   if (frames.empty()) frames.emplace_back();
   for (NativeFrame& frame : frames) frame.module = path_;
-  // C functions and whatever has no line information go by the symbol table.
+  // C functions, those of one file alone and whatever has no line information go by the symbol table.
   NativeFrame& physical = frames.back();
   if (physical.mangled.empty() && condition() == Condition::readable) {
     physical.mangled = file().symbol_table().name_at(address);
-    if (physical.function.empty()) physical.function = demangle(physical.mangled);
+    if (physical.function.empty() || physical.mangled.starts_with("_Z")) physical.function = demangle(physical.mangled);
   }
   return frames;
 }

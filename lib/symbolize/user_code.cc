@@ -35,7 +35,7 @@ std::string_view kernel_of_stub(const NativeFrame& frame) {
 // Compared as people read them: a `static` kernel is `_Z4fillPi` on the device and `_ZL4fillPi` on the host.
 bool is_host_side_of(const NativeFrame& frame, std::string_view kernel) {
   if (kernel.empty() || frame.mangled.empty()) return false;
-  return frame.mangled == kernel || (kernel.starts_with("_Z") && frame.function == demangle(kernel));
+  return frame.mangled == kernel || (kernel.starts_with("_Z") && demangle(frame.mangled) == demangle(kernel));
 }
 
 // `scale` for `void n::scale<float>(float*, float)` and `n::scale<float>`.

@@ -61,7 +61,7 @@ TEST_CASE("a function of a local class, described inside another function") {
     INFO(path);
     const auto frames = frames_of(path, fixture::kLocal);
     REQUIRE(frames.size() == 1);
-    CHECK(frames[0].function.find("Local::call") != std::string::npos);
+    CHECK(frames[0].function.find("::Local::call()") != std::string::npos);
     CHECK(frames[0].line == fixture::marked_line("local"));
   }
 }
