@@ -341,11 +341,12 @@ void AreaReader::read_error(const std::byte* slot) {
   error.operation = wire::load(record, e::kOperation);
 }
 
+// Counts lie at their site's id, so the first place stays empty.
 void AreaReader::read_site_counts() {
-  const std::size_t counted = regions_.count(Region::sites, wire::area::kSiteSize, record_.sites.size());
-  for (std::size_t i = 0; i < counted; ++i) {
-    record_.sites[i].operations =
-        wire::load_acquire(at<wire::area::kSiteSize>(Region::sites, i), wire::Field<std::uint64_t, 0>{});
+  const std::size_t places = regions_.count(Region::sites, wire::area::kSiteSize, record_.sites.size() + 1);
+  for (std::size_t id = 1; id < places; ++id) {
+    record_.sites[id - 1].operations =
+        wire::load_acquire(at<wire::area::kSiteSize>(Region::sites, id), wire::Field<std::uint64_t, 0>{});
   }
 }
 

@@ -1,0 +1,161 @@
+#include "session/area_reader.h"
+
+#include <doctest/doctest.h>
+
+#include "unit/session/area_builder.h"
+
+using namespace cudadiag;
+using test::AreaBuilder;
+
+namespace {
+
+session::ProcessRecord read(AreaBuilder& area) {
+  const auto contents = session::read_area(area.bytes());
+  REQUIRE(contents.error == "");
+  return contents.record;
+}
+
+std::vector<std::uint64_t> serials(const session::ProcessRecord& record) {
+  std::vector<std::uint64_t> found;
+  for (const auto& operation : record.operations) found.push_back(operation.serial);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("what is no area is refused with a reason") {
+  AreaBuilder area;
+  CHECK(session::read_area(area.bytes().first(8191)).error == "it is too short to be a recording");
+  wire::store(area.data(), wire::area::kVersion, 9u);
+  CHECK(session::read_area(area.bytes()).error == "it was written in format version 9; this cudadiag reads version 1");
+  wire::store(area.data(), wire::area::kMagic, 1);
+  CHECK(session::read_area(area.bytes()).error == "it is not a cudadiag recording");
+}
+
+TEST_CASE("a ring that came round gives its records by time") {
+  AreaBuilder area;
+  area.live_thread(0, 11, 6);
+  area.live_thread(1, 12, 1);
+  area.live_stream(0);
+  for (std::uint64_t serial = 3; serial <= 6; ++serial) area.kernel(0, serial, 0, 10 * serial);
+  area.kernel(1, 1, 0, 45);
+  const auto record = read(area);
+  CHECK(serials(record) == std::vector<std::uint64_t>{3, 4, 1, 5, 6});
+  CHECK(record.operations_issued == 7);
+  CHECK(record.damaged == 0);
+}
+
+TEST_CASE("a record that is being written is left out, one in the wrong place is damage") {
+  AreaBuilder area;
+  area.live_thread(0, 11, 3);
+  area.live_stream(0);
+  area.kernel(0, 1, 0, 10);
+  wire::store(area.kernel(0, 2, 0, 20), wire::operation::kSerial, 0);
+  wire::store(area.kernel(0, 3, 0, 30), wire::operation::kSerial, 4);
+  const auto record = read(area);
+  CHECK(serials(record) == std::vector<std::uint64_t>{1});
+  CHECK(record.damaged == 1);
+}
+
+TEST_CASE("held records join those of the rings without duplicates") {
+  AreaBuilder area;
+  area.live_thread(0, 11, 6);
+  area.live_stream(1);
+  for (std::uint64_t serial = 3; serial <= 6; ++serial) {
+    wire::store(area.kernel(0, serial, 1, 10 * serial), wire::operation::kResult, 700);
+  }
+  AreaBuilder::write_kernel(area.held(1, 0), 0, 1, 1, 5);
+  AreaBuilder::write_kernel(area.held(1, 1), 0, 3, 1, 30);
+  const auto record = read(area);
+  CHECK(serials(record) == std::vector<std::uint64_t>{1, 3, 4, 5, 6});
+  CHECK(record.operations[1].result == 700);
+}
+
+TEST_CASE("a stream shows its marker, or the frozen one after a freeze") {
+  AreaBuilder area;
+  area.live_stream(0);
+  wire::store(area.stream(0), wire::stream::kHostCompleted, 1);
+  wire::store(area.marker(0), wire::marker::kCompleted, 7);
+  wire::store(area.frozen(0), wire::frozen::kMarker, 2);
+  wire::store(area.frozen(0), wire::frozen::kHostCompleted, 3);
+  CHECK(read(area).streams[0].completed() == 7);
+  area.state(wire::area::State::frozen);
+  const auto record = read(area);
+  CHECK(record.streams[0].marker == 2);
+  CHECK(record.streams[0].completed() == 3);
+}
+
+TEST_CASE("interned things refer to each other by their ids") {
+  AreaBuilder area;
+  using wire::intern::Tag;
+  const auto file = area.string("train.py");
+  const auto name = area.string("forward");
+  area.entry(Tag::code, 3, {file, name, 40, 11}, "abc");
+  area.entry(Tag::python, 1 | wire::intern::kTruncated, {1, 24});
+  area.entry(Tag::function, 0, {area.string("_Z4fillPii"), 0});
+  area.entry(Tag::module, 2, {0x1000, 0, 0x2000, 0, 0x3000, 0, area.string("/lib/a.so"), 0}, "\xab\x01");
+  area.entry(Tag::native, 1, {1, 0, 0x42, 0});
+  area.entry(Tag::site, 0, {1, 1, 1, 1u | (1u << 16)});
+  area.entry(Tag::note, 0, {area.string("cupti-held"), area.string("held by another tool")});
+  area.entry(Tag::property, 0, {area.string("cwd"), area.string("/home")});
+  wire::store(area.site_count(1), wire::Field<std::uint64_t, 0>{}, 17);
+
+  const auto record = read(area);
+  CHECK(record.damaged == 0);
+  REQUIRE(record.codes.size() == 1);
+  CHECK(record.codes[0].file == "train.py");
+  CHECK(record.codes[0].qualified_name == "forward");
+  CHECK(record.codes[0].line_table == "abc");
+  REQUIRE(record.python_stacks.size() == 1);
+  CHECK(record.python_stacks[0].truncated);
+  CHECK(record.python_stacks[0].frames[0].offset == 24);
+  CHECK(record.functions == std::vector<std::string>{"_Z4fillPii"});
+  REQUIRE(record.modules.size() == 1);
+  CHECK(record.modules[0].build_id == "ab01");
+  CHECK(record.modules[0].end == 0x3000);
+  CHECK(record.native_stacks[0].frames[0].address == 0x42);
+  REQUIRE(record.sites.size() == 1);
+  CHECK(record.sites[0].kind == wire::operation::Kind::kernel);
+  CHECK(record.sites[0].thread == 1);
+  CHECK(record.sites[0].operations == 17);
+  CHECK(record.notes[0].text == "held by another tool");
+  CHECK(record.properties.at("cwd") == "/home");
+}
+
+TEST_CASE("ids that refer to nothing become none and are counted") {
+  AreaBuilder area;
+  area.entry(wire::intern::Tag::site, 0, {5, 6, 7, 1});
+  const auto record = read(area);
+  REQUIRE(record.sites.size() == 1);
+  CHECK(record.sites[0].python == 0);
+  CHECK(record.sites[0].function == 0);
+  CHECK(record.damaged == 3);
+}
+
+TEST_CASE("errors come by serial and the freeze finds its own") {
+  AreaBuilder area;
+  for (const std::uint32_t slot : {0u, 2u}) {
+    wire::store(area.error(slot), wire::error::kDomain, 1);
+    wire::store(area.error(slot), wire::error::kCode, 700 + slot);
+    wire::store(area.error(slot), wire::error::kSerial, 9 - slot);
+  }
+  wire::store(area.error(0), wire::error::kCallName, area.string("cuMemcpyDtoH_v2"));
+  area.state(wire::area::State::frozen);
+  wire::store(area.data(), wire::area::kFrozenError, 1);
+  const auto record = read(area);
+  REQUIRE(record.errors.size() == 2);
+  CHECK(record.errors[0].serial == 7);
+  CHECK(record.errors[0].code == 702);
+  CHECK(record.frozen_error == 2);
+  CHECK(record.errors[record.frozen_error - 1].call == "cuMemcpyDtoH_v2");
+}
+
+TEST_CASE("seconds follow the clock's two readings") {
+  AreaBuilder area;
+  wire::store(area.data(), wire::area::kClockTicks, 1000);
+  wire::store(area.data(), wire::area::kClockNanoseconds, 5'000'000'000);
+  CHECK(read(area).seconds(3000) == 0);
+  wire::store(area.data(), wire::area::kClockTicksLast, 5000);
+  wire::store(area.data(), wire::area::kClockNanosecondsLast, 7'000'000'000);
+  CHECK(read(area).seconds(3000) == doctest::Approx(1.0));
+}

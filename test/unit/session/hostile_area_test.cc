@@ -1,0 +1,92 @@
+// Whatever bytes an area holds, the reader answers: no crash, no hang, no id that leads outside its table.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "session/area_reader.h"
+#include "unit/session/area_builder.h"
+
+using namespace cudadiag;
+using test::AreaBuilder;
+
+namespace {
+
+AreaBuilder busy_area() {
+  AreaBuilder area({.intern_bytes = 1024});
+  area.live_thread(0, 11, 4);
+  area.live_stream(0);
+  area.live_stream(1);
+  for (std::uint64_t serial = 1; serial <= 4; ++serial) {
+    wire::store(area.kernel(0, serial, 0, serial), wire::operation::kSite, 1);
+  }
+  AreaBuilder::write_kernel(area.held(1, 0), 0, 9, 1, 9);
+  const auto name = area.string("name");
+  area.entry(wire::intern::Tag::code, 4, {name, name, 1, 12}, "\x01\x02\x03\x04");
+  area.entry(wire::intern::Tag::python, 2, {1, 2, 1, 4});
+  area.entry(wire::intern::Tag::function, 0, {name, 0});
+  area.entry(wire::intern::Tag::site, 0, {1, 0, 1, 1});
+  wire::store(area.error(0), wire::error::kDomain, 1);
+  wire::store(area.error(0), wire::error::kSerial, 1);
+  return area;
+}
+
+void check_references(const session::ProcessRecord& record) {
+  for (const auto& operation : record.operations) {
+    REQUIRE(operation.thread < record.threads.size());
+    REQUIRE(operation.site <= record.sites.size());
+    REQUIRE((operation.stream == wire::operation::kNoStream || operation.stream < record.streams.size()));
+  }
+  for (const auto& site : record.sites) {
+    REQUIRE(site.python <= record.python_stacks.size());
+    REQUIRE(site.native <= record.native_stacks.size());
+    REQUIRE(site.function <= record.functions.size());
+  }
+  for (const auto& stack : record.python_stacks) {
+    for (const auto& frame : stack.frames) REQUIRE(frame.code <= record.codes.size());
+  }
+  for (const auto& error : record.errors) REQUIRE(error.site <= record.sites.size());
+  REQUIRE(record.frozen_error <= record.errors.size());
+}
+
+}  // namespace
+
+TEST_CASE("every truncation of an area is read") {
+  AreaBuilder area = busy_area();
+  const auto whole = area.bytes();
+  REQUIRE(session::read_area(whole).record.operations.size() == 5);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    // A copy of exactly that size, so that a read beyond the end is seen by the address sanitizer.
+    const std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    const auto contents = session::read_area(cut);
+    REQUIRE(contents.error.empty() == (size >= wire::area::kHeaderSize));
+    if (contents.error.empty()) REQUIRE(contents.record.damaged > 0);
+    check_references(contents.record);
+  }
+}
+
+TEST_CASE("flipped bits are read") {
+  std::mt19937 random(20261121);
+  for (int round = 0; round < 3000; ++round) {
+    AreaBuilder area = busy_area();
+    const auto bytes = area.bytes();
+    for (int flips = 0; flips < 16; ++flips) {
+      // The header's padding says nothing: aim at what is read.
+      const std::size_t at = flips % 2 == 0
+                                 ? wire::area::kHeaderSize + random() % (bytes.size() - wire::area::kHeaderSize)
+                                 : (random() % 2 == 0 ? random() % 160 + 12 : 1024 + random() % 160);
+      bytes[at] ^= std::byte{static_cast<unsigned char>(1u << random() % 8)};
+    }
+    check_references(session::read_area(bytes).record);
+  }
+}
+
+TEST_CASE("one long string named again and again cannot eat the memory") {
+  AreaBuilder area({.intern_bytes = 1u << 20});
+  const auto name = area.string(std::string(60'000, 'x'));
+  for (int i = 0; i < 20'000; ++i) area.entry(wire::intern::Tag::function, 0, {name, 0});
+  const auto record = session::read_area(area.bytes()).record;
+  CHECK(record.functions.size() == 20'000);
+  CHECK(record.functions.front().size() == 60'000);
+  CHECK(record.functions.back().empty());
+  CHECK(record.damaged > 0);
+}

@@ -1,0 +1,208 @@
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "session/manifest.h"
+#include "session/session_reader.h"
+#include "session/session_writer.h"
+#include "session/sparse_copy.h"
+#include "unit/session/area_builder.h"
+
+using namespace cudadiag;
+namespace fs = std::filesystem;
+
+namespace {
+
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = (fs::temp_directory_path() / "cudadiag-test-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~ScratchFolder() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+session::SessionWriter new_session(const fs::path& root, std::int64_t time = 0, bool asked_for = true) {
+  auto created = session::SessionWriter::create({{root, asked_for, ""}}, 4711, time);
+  REQUIRE(std::holds_alternative<session::SessionWriter>(created));
+  return std::move(std::get<session::SessionWriter>(created));
+}
+
+// A file that holds one area, as the launcher's memory does.
+session::FileDescriptor area_file(const fs::path& folder) {
+  test::AreaBuilder area;
+  const std::string properties[][2] = {{"argv", std::string("python\0train.py\0", 16)}, {"rank", "3"}};
+  for (const auto& [key, value] : properties) {
+    const std::uint32_t key_id = area.string(key);
+    area.entry(wire::intern::Tag::property, 0, {key_id, area.string(value), 0, 0});
+  }
+  const fs::path path = folder / "area";
+  session::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT, 0600));
+  REQUIRE(::pwrite(file.get(), area.data(), area.bytes().size(), 0) == static_cast<ssize_t>(area.bytes().size()));
+  return file;
+}
+
+mode_t mode_of(const fs::path& path) {
+  struct stat status {};
+  REQUIRE(::lstat(path.c_str(), &status) == 0);
+  return status.st_mode & 0777;
+}
+
+}  // namespace
+
+TEST_CASE("a session is written, private, and read back") {
+  const ScratchFolder scratch;
+  auto writer = new_session(scratch.path());
+  CHECK(writer.folder().filename() == "19700101-000000-4711.incomplete");
+  const auto file = area_file(scratch.path());
+  const auto size = fs::file_size(scratch.path() / "area");
+  CHECK_FALSE(writer.store_area(0, 4711, file.get(), 0, size));
+  session::Manifest manifest;
+  manifest.command = {"python", "train.py"};
+  manifest.ends[4711] = {1, std::nullopt};
+  CHECK_FALSE(writer.store_manifest(manifest));
+  CHECK_FALSE(writer.finish());
+  CHECK(writer.folder().filename() == "19700101-000000-4711");
+  CHECK(mode_of(writer.folder()) == 0700);
+  CHECK(mode_of(writer.folder() / "manifest.json") == 0600);
+  CHECK(mode_of(writer.folder() / "record/4711.area") == 0600);
+  CHECK(fs::read_symlink(scratch.path() / "latest") == "19700101-000000-4711");
+
+  const auto found = session::find_session({{scratch.path(), true, ""}}, "latest");
+  REQUIRE(std::holds_alternative<fs::path>(found));
+  const auto opened = session::open_session(std::get<fs::path>(found));
+  REQUIRE(std::holds_alternative<session::Session>(opened));
+  const auto& session = std::get<session::Session>(opened);
+  CHECK(session.manifest.notes.empty());
+  REQUIRE(session.processes.size() == 1);
+  CHECK(session.processes[0].argv == std::vector<std::string>{"python", "train.py"});
+  CHECK(session.processes[0].rank == 3);
+  CHECK(session.processes[0].end->code == 1);
+}
+
+TEST_CASE("two areas of one pid are kept apart, storing again replaces") {
+  const ScratchFolder scratch;
+  auto writer = new_session(scratch.path());
+  const auto file = area_file(scratch.path());
+  for (const std::size_t index : {0u, 1u, 0u}) CHECK_FALSE(writer.store_area(index, 9, file.get(), 0, 8192));
+  CHECK(fs::exists(writer.record_folder() / "9.area"));
+  CHECK(fs::exists(writer.record_folder() / "9-2.area"));
+  CHECK(writer.foreign_areas().empty());
+  std::ofstream(writer.record_folder() / "77.area") << "x";
+  CHECK(writer.foreign_areas() == std::vector<fs::path>{writer.record_folder() / "77.area"});
+}
+
+TEST_CASE("a folder of bare areas and an incomplete session are read with a note") {
+  const ScratchFolder scratch;
+  auto writer = new_session(scratch.path());
+  const auto file = area_file(scratch.path());
+  CHECK_FALSE(writer.store_area(0, 4711, file.get(), 0, fs::file_size(scratch.path() / "area")));
+  std::ofstream(writer.record_folder() / "5.area") << "no area";
+  const auto opened = session::open_session(writer.folder());
+  REQUIRE(std::holds_alternative<session::Session>(opened));
+  const auto& session = std::get<session::Session>(opened);
+  CHECK(session.processes.size() == 1);
+  REQUIRE(session.manifest.notes.size() == 3);
+  CHECK(session.manifest.notes[0] == "no launcher finished this session: exit statuses are not known");
+  CHECK(session.manifest.notes[1] == "the session is incomplete: its run goes on, or was killed");
+  CHECK(session.manifest.notes[2].ends_with("5.area was left out: it is too short to be a recording"));
+}
+
+TEST_CASE("what is no session is refused") {
+  const ScratchFolder scratch;
+  CHECK(std::holds_alternative<session::Failure>(session::open_session(scratch.path())));
+  std::ofstream(scratch.path() / "manifest.json") << "{\"schema\": \"cudadiag.session/9\"}";
+  const auto opened = session::open_session(scratch.path());
+  REQUIRE(std::holds_alternative<session::Failure>(opened));
+  CHECK(std::get<session::Failure>(opened).hint == "open it with the cudadiag that wrote it");
+}
+
+TEST_CASE("retention lets the oldest go and nothing that is not ours") {
+  const ScratchFolder scratch;
+  fs::create_directory(scratch.path() / "19690101-000000-1");  // named like one, but empty
+  fs::create_directory(scratch.path() / "notes");
+  auto busy = new_session(scratch.path(), 0);
+  for (int day = 1; day <= 4; ++day) {
+    auto writer = new_session(scratch.path(), day * 86400L, false);
+    CHECK_FALSE(writer.store_manifest({}));
+    CHECK_FALSE(writer.finish({.sessions = 2}));
+  }
+  CHECK(fs::exists(scratch.path() / "notes"));
+  CHECK(fs::exists(scratch.path() / "19690101-000000-1"));
+  CHECK(fs::exists(busy.folder()));
+  CHECK_FALSE(fs::exists(scratch.path() / "19700102-000000-4711"));
+  CHECK_FALSE(fs::exists(scratch.path() / "19700103-000000-4711"));
+  CHECK(fs::exists(scratch.path() / "19700104-000000-4711"));
+  CHECK(fs::exists(scratch.path() / "19700105-000000-4711"));
+}
+
+TEST_CASE("a folder that cannot be made fails with a hint, the next root is taken with a warning") {
+  const ScratchFolder scratch;
+  std::ofstream(scratch.path() / "file") << "x";
+  const session::Root impossible{scratch.path() / "file/root", false, ""};
+  const auto failed = session::SessionWriter::create({impossible}, 1, 0);
+  REQUIRE(std::holds_alternative<session::Failure>(failed));
+  CHECK(std::get<session::Failure>(failed).hint == "name a folder that you can write with -o DIR");
+  const auto second = session::SessionWriter::create({impossible, {scratch.path() / "b", false, ""}}, 1, 0);
+  REQUIRE(std::holds_alternative<session::SessionWriter>(second));
+  CHECK(std::get<session::SessionWriter>(second).root().warning.find("cannot create") == 0);
+}
+
+TEST_CASE("session names") {
+  CHECK(session::is_session_name("20261121-101500-4711"));
+  CHECK(session::is_session_name("20261121-101500-4711-2.incomplete"));
+  CHECK_FALSE(session::is_session_name("20261121-101500"));
+  CHECK_FALSE(session::is_session_name("20261121-101500-4711.old"));
+  CHECK_FALSE(session::is_session_name("latest"));
+}
+
+TEST_CASE("the manifest survives its file, bytes that are no text included") {
+  session::Manifest manifest;
+  manifest.command = {"a b", "\xff", ""};
+  manifest.working_directory = "/w";
+  manifest.host = "h";
+  manifest.started = "2026-11-21T10:15:00Z";
+  manifest.passes = {{"record", 1.5, {std::nullopt, 11}, 0.25}};
+  manifest.ends[7] = {0, std::nullopt};
+  manifest.notes = {"n"};
+  const auto parsed = session::parse_manifest(session::write_manifest(manifest));
+  REQUIRE(std::holds_alternative<session::Manifest>(parsed));
+  const auto& back = std::get<session::Manifest>(parsed);
+  CHECK(back.command == std::vector<std::string>{"a b", "\xef\xbf\xbd", ""});
+  CHECK(back.started == manifest.started);
+  CHECK(back.passes[0].end.signal == 11);
+  CHECK(back.passes[0].failed_after == 0.25);
+  CHECK(back.ends.at(7).code == 0);
+  CHECK(back.notes == manifest.notes);
+  const std::string text = session::write_manifest(manifest);
+  for (std::size_t size = 0; size + 2 < text.size(); ++size) {
+    CHECK(std::holds_alternative<session::Failure>(session::parse_manifest(text.substr(0, size))));
+  }
+}
+
+TEST_CASE("copies leave zeros out and keep the size") {
+  const ScratchFolder scratch;
+  const fs::path from = scratch.path() / "from";
+  const fs::path to = scratch.path() / "to";
+  const session::FileDescriptor source(::open(from.c_str(), O_RDWR | O_CREAT, 0600));
+  const session::FileDescriptor target(::open(to.c_str(), O_RDWR | O_CREAT, 0600));
+  REQUIRE(::ftruncate(source.get(), 1 << 20) == 0);
+  REQUIRE(::pwrite(source.get(), "data", 4, 500'000) == 4);
+  REQUIRE(session::copy_sparse(source.get(), 4096, 1 << 20, target.get()));
+  CHECK(fs::file_size(to) == (1 << 20) - 4096);
+  char text[5] = {};
+  CHECK(::pread(target.get(), text, 4, 500'000 - 4096) == 4);
+  CHECK(std::string(text) == "data");
+  struct stat status {};
+  ::fstat(target.get(), &status);
+  CHECK(status.st_blocks * 512 <= 8192);
+}
