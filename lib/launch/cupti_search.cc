@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 // CUPTI's library in the wheels, newest generation first; relative to site-packages.
 constexpr const char* kWheels[] = {"nvidia/cu13/lib/libcupti.so.13", "nvidia/cuda_cupti/lib/libcupti.so.13",
                                    "nvidia/cuda_cupti/lib/libcupti.so.12"};
+constexpr const char* kLibraries[] = {"libcupti.so.13", "libcupti.so.12"};
 constexpr const char* kToolkits[] = {"extras/CUPTI/lib64/libcupti.so.13", "lib64/libcupti.so.13",
                                      "extras/CUPTI/lib64/libcupti.so.12", "lib64/libcupti.so.12"};
 
@@ -35,6 +36,19 @@ class Candidates {
  private:
   std::vector<fs::path> found_;
 };
+
+// The elements of a variable that is a list of paths.
+std::vector<std::string> listed(const char* variable) {
+  std::vector<std::string> elements;
+  const char* value = std::getenv(variable);
+  std::string_view rest = value == nullptr ? "" : value;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) elements.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return elements;
+}
 
 std::vector<fs::path> children(const fs::path& folder, std::string_view prefix) {
   std::vector<fs::path> found;
@@ -60,14 +74,8 @@ void add_python_prefix(const fs::path& prefix, Candidates& candidates) {
 
 std::vector<fs::path> find_cupti(const std::vector<std::string>& command) {
   Candidates candidates;
-  if (const char* named = std::getenv(wire::environment::kCupti)) {
-    std::string_view rest = named;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(':'), rest.size());
-      candidates.add(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
+  for (const std::string& named : listed(wire::environment::kCupti)) candidates.add(named);
+  for (const std::string& folder : listed("LD_LIBRARY_PATH")) candidates.add_under(folder, kLibraries);
   if (const char* environment = std::getenv("VIRTUAL_ENV")) add_python_prefix(environment, candidates);
   if (!command.empty()) {
     const CommandPath found = find_command(command.front());

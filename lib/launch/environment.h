@@ -20,8 +20,9 @@ struct RecordOptions {
 // libcudadiag_record.so: $CUDADIAG_RECORDER, else lib/ or lib64/ beside this program's folder.
 session::Result<std::filesystem::path> find_recorder();
 
-// Copies of libcupti that a target may use where it has none loaded, best first: $CUDADIAG_CUPTI, the wheels of the
-// Python environment that `command` runs in, $CUDA_HOME, /usr/local/cuda*. Nothing is run to find them.
+// Copies of libcupti that a target may use where it has none loaded, best first: $CUDADIAG_CUPTI,
+// $LD_LIBRARY_PATH, the wheels of the Python environment that `command` runs in, $CUDA_HOME, /usr/local/cuda*. Nothing
+// is run to find them.
 std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
 
 struct Variable {
