@@ -75,7 +75,7 @@ const Dwfl_Callbacks kCallbacks = {nullptr, find_debug_file, nullptr, nullptr};
 
 struct ElfModule::File {
   struct End {
-    void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+    void operator()(Dwfl* opened) const { dwfl_end(opened); }
   };
   Condition condition = Condition::missing;
   std::unique_ptr<Dwfl, End> dwfl;

@@ -63,7 +63,9 @@ TEST_CASE("every instruction has the line that its interpreter gives it") {
     const auto recorded = read_tables(std::string(TEST_DATA "/python/tables-") + version + ".txt");
     INFO("CPython ", version);
     REQUIRE(recorded.size() >= 10);
-    for (const auto& [code, lines] : recorded) {
+    for (const Recorded& entry : recorded) {
+      const Code& code = entry.code;
+      const std::vector<int>& lines = entry.lines;
       INFO(code.qualified_name);
       REQUIRE(!lines.empty());
       for (std::size_t i = 0; i < lines.size(); ++i) {
