@@ -47,13 +47,17 @@ class FindingText {
   std::string path(const std::string& file) const { return relative_path(file, directory_); }
   std::string place(const Location& location) const { return report::place(location, directory_); }
 
+  // Error and line are never cut; what does not fit is taken from the function's name.
   void title() {
     const std::string text = "cudadiag: " + headline(finding_, directory_);
     const std::string tag = fmt::format("[{}]", word(finding_.grade));
     Page edge = page_;
-    edge.columns = std::min(page_.columns, kRightEdge);
+    Finding nameless = finding_;
+    if (!nameless.location.file.empty()) nameless.location.function.clear();
+    const std::size_t needed = width("cudadiag: " + headline(nameless, directory_)) + width("...  ") + width(tag);
+    edge.columns = std::max(std::min(page_.columns, kRightEdge), needed);
     const std::string line = verbose_ ? text + "  " + tag : edge.justify(text, tag);
-    page_.sections.push_back({"", {line}, 1, 0, Ink::headline, verbose_});
+    page_.sections.push_back({"", {line}, 1, 0, Ink::headline, true});
   }
 
   // "call 1,847 of this line", where the one call is known.
@@ -74,9 +78,14 @@ class FindingText {
   void excerpt() {
     Page edge = page_;
     edge.columns = std::min(page_.columns, kRightEdge);
+    std::size_t digits = 3;
+    for (const symbolize::SourceLine& line : finding_.excerpt) {
+      digits = std::max(digits, std::to_string(line.number).size());
+    }
     for (const symbolize::SourceLine& line : finding_.excerpt) {
       const bool marked = line.number == finding_.location.line;
-      const std::string text = fmt::format("  {} {:>4} | {}", marked ? '>' : ' ', line.number, printable(line.text));
+      const std::string text =
+          fmt::format("  {} {:>{}} | {}", marked ? '>' : ' ', line.number, digits, printable(line.text));
       const std::string call = marked ? which_call() : "";
       page_.sections.push_back(
           {"", {call.empty() ? text : edge.justify(text, call)}, 1, 0, marked ? Ink::marked : Ink::plain, verbose_});
@@ -99,7 +108,7 @@ class FindingText {
                                   printable(candidates[i].because)));
     }
     // One line with several launches is already said by the lines above.
-    if (candidates.size() > 1) add("Maybe", std::move(lines), 2, 2);
+    if (candidates.size() > 1) add("Maybe", std::move(lines), kCandidatesNamed + 1, 0);
   }
 
   std::string of(const Launch& launch) const {

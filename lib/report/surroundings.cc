@@ -9,24 +9,6 @@
 namespace cudadiag::report {
 namespace {
 
-using session::ProcessRecord;
-
-struct Counter {
-  std::uint64_t ProcessRecord::*count;
-  const char* code;
-  const char* sentence;  // {} is the count
-};
-
-constexpr Counter kCounters[] = {
-    {&ProcessRecord::dropped_operations, "operations-dropped", "{} operations were issued but not recorded"},
-    {&ProcessRecord::dropped_sites, "sites-dropped", "{} operations found no room for their call site"},
-    {&ProcessRecord::dropped_interns, "names-dropped", "{} names, stacks or modules found no room"},
-    {&ProcessRecord::dropped_streams, "streams-dropped", "{} streams were not followed"},
-    {&ProcessRecord::dropped_held, "unfinished-dropped", "{} unfinished operations found no room"},
-    {&ProcessRecord::failed_markers, "markers-refused", "the driver refused {} completion markers"},
-    {&ProcessRecord::damaged, "area-damaged", "{} pieces of the recording made no sense and were left out"},
-};
-
 void add(std::vector<analyse::Note>& notes, const std::string& code, const std::string& text) {
   const bool known =
       std::any_of(notes.begin(), notes.end(), [&](const analyse::Note& note) { return note.text == text; });
@@ -86,15 +68,6 @@ void add_notes(Report& report, const session::Session& session, const analyse::A
                const std::vector<std::string>& symbolizer_notes) {
   for (const analyse::Note& note : analysis.notes) add(report.notes, note.code, note.text);
   for (const std::string& note : session.manifest.notes) add(report.notes, "launcher", note);
-  for (const session::Process& process : session.processes) {
-    for (const session::Note& note : process.record.notes) add(report.notes, note.code, note.text);
-    for (const Counter& counter : kCounters) {
-      const std::uint64_t count = process.record.*counter.count;
-      if (count == 0) continue;
-      const std::string sentence = fmt::format(fmt::runtime(counter.sentence), count);
-      add(report.notes, counter.code, fmt::format("process {}: {}", process.pid, sentence));
-    }
-  }
   for (const std::string& note : symbolizer_notes) add(report.notes, "symbols", note);
 }
 

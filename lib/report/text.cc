@@ -42,7 +42,7 @@ Section passes(const Report& report) {
 
 // What failed besides: other processes, and less important findings of the same one.
 Section others(const Report& report) {
-  Section section{"", {}, 1, 5, Ink::plain, false};
+  Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, false};
   for (std::size_t i = 1; i < report.findings.size(); ++i) {
     if (i > kOthersNamed && report.findings.size() - i > 1) {
       section.lines.push_back(fmt::format("also: {} more", report.findings.size() - i));

@@ -1,0 +1,207 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "report/report.h"
+
+using namespace cudadiag;
+using report::Report;
+
+namespace {
+
+constexpr const char* kProgram = TEST_DATA "/report/program.py";
+
+// One instruction run whose line is `line` (PEP 657: no columns, eight code units, no step).
+session::Code code_at(std::uint32_t line, const char* function) {
+  return {kProgram, function, line, 11, std::string("\xef\0", 2)};
+}
+
+// A process whose site 1 is program.py:3 and launches a kernel, and whose site 2 is program.py:7.
+session::Process process() {
+  session::Process process;
+  process.pid = 4711;
+  process.parent_pid = 4700;
+  process.argv = {"python", "program.py"};
+  process.end = session::ProcessEnd{1, {}};
+  session::ProcessRecord& record = process.record;
+  record.pid = 4711;
+  record.codes = {code_at(3, "launch"), code_at(7, "read")};
+  record.python_stacks = {{{{1, 0}}, false}, {{{2, 0}}, false}};
+  record.functions = {"_Z5scalePf"};
+  record.sites.resize(2);
+  record.sites[0].python = 1;
+  record.sites[0].function = 1;
+  record.sites[1].python = 2;
+  record.threads.resize(1);
+  record.threads[0].tid = 4712;
+  record.contexts.resize(1);
+  record.contexts[0].device = 2;
+  record.streams.resize(1);
+  record.streams[0].handle = 0x5000;
+  session::Operation operation;
+  operation.kind = wire::operation::Kind::kernel;
+  operation.site = 1;
+  operation.stream = 0;
+  operation.grid = {8, 1, 1};
+  operation.block = {32, 1, 1};
+  for (std::uint32_t i = 1; i <= 3; ++i) {
+    operation.ordinal = operation.site_ordinal = 10 + i;
+    record.operations.push_back(operation);
+  }
+  session::Error error;
+  error.code = 700;
+  error.tid = 4712;
+  error.call = "cuMemcpyDtoH_v2";
+  error.outer = "cudaMemcpy";
+  error.site = 2;
+  record.errors = {error};
+  record.properties = {{"driver", "580.1"}, {"torch", "2.11"}, {"device.0.name", "H200"}, {"device.1.name", "H200"}};
+  return process;
+}
+
+session::Session session_of(std::vector<session::Process> processes) {
+  session::Session session;
+  session.folder = "/tmp/session";
+  session.manifest.working_directory = TEST_DATA;
+  session.manifest.host = "node7";
+  session.manifest.passes = {{"record", 2.5, {}, {}}};
+  session.manifest.notes = {"an injection was replaced", "an injection was replaced"};
+  session.processes = std::move(processes);
+  return session;
+}
+
+analyse::Failure failure_of(const session::Process& process, std::size_t candidates) {
+  analyse::Failure failure;
+  failure.code = 700;
+  failure.process = &process;
+  failure.reported = &process.record.errors[0];
+  failure.grade = candidates == 1 ? analyse::Grade::bracketed : analyse::Grade::inferred;
+  failure.because = "markers";
+  for (std::size_t i = 0; i < candidates; ++i) {
+    failure.candidates.push_back({&process.record.operations[i], "next in line", 100 + i});
+  }
+  return failure;
+}
+
+Report report_of(const session::Session& session, std::vector<analyse::Failure> failures) {
+  analyse::Analysis analysis;
+  analysis.verdict = analyse::Verdict::cuda_failure;
+  analysis.failures = std::move(failures);
+  analysis.notes = {{"python-off", "Python stacks are off"}, {"python-off", "Python stacks are off"}};
+  symbolize::Symbolizer symbolizer(session);
+  return report::build(session, analysis, symbolizer);
+}
+
+}  // namespace
+
+TEST_CASE("one candidate: its line leads, the reporting call is named") {
+  const session::Session session = session_of({process()});
+  const Report report = report_of(session, {failure_of(session.processes[0], 1)});
+  REQUIRE(report.findings.size() == 1);
+  const report::Finding& finding = report.findings[0];
+  CHECK(finding.name == "CUDA_ERROR_ILLEGAL_ADDRESS");
+  CHECK(finding.location.file == kProgram);
+  CHECK(finding.location.line == 3);
+  CHECK(finding.location.function == "launch");
+  CHECK(finding.location.source == "scale(x)");
+  CHECK(finding.excerpt.size() == 3);
+  CHECK(finding.candidates.empty());
+  REQUIRE(finding.launch);
+  CHECK(finding.launch->kernel == "scale(float*)");
+  CHECK(finding.launch->grid == session::Dim3{8, 1, 1});
+  CHECK(finding.launch->stream == 0x5000);
+  CHECK(finding.launch->device == 2u);
+  CHECK(finding.launch->thread == 4712);
+  CHECK(finding.launch->process_ordinal == 100u);
+  CHECK(finding.launch->stream_ordinal == 11u);
+  CHECK(finding.launch->site_ordinal == 11u);
+  REQUIRE(finding.reported_at);
+  CHECK(finding.reported_at->line == 7);
+  CHECK(finding.reported_at->source == "return x.item()");
+  CHECK(finding.reported_api == "cudaMemcpy");
+  CHECK(finding.host == "node7");
+}
+
+TEST_CASE("candidates of one line are folded, and the line is said to be known") {
+  const session::Session session = session_of({process()});
+  const Report report = report_of(session, {failure_of(session.processes[0], 3)});
+  const report::Finding& finding = report.findings.at(0);
+  REQUIRE(finding.candidates.size() == 1);
+  CHECK(finding.candidates[0].launches == 3);
+  CHECK(finding.candidates[0].because == "next in line (3 launches of this line)");
+  CHECK(finding.because == "markers; the line is known, which of its 3 launches failed is not");
+}
+
+TEST_CASE("candidates of several lines are all listed, the likeliest first") {
+  session::Session session = session_of({process()});
+  session.processes[0].record.operations[2].site = 2;
+  const Report report = report_of(session, {failure_of(session.processes[0], 3)});
+  const report::Finding& finding = report.findings.at(0);
+  REQUIRE(finding.candidates.size() == 2);
+  CHECK(finding.candidates[0].location.line == 3);
+  CHECK(finding.candidates[0].launches == 2);
+  CHECK(finding.candidates[1].location.line == 7);
+  CHECK(finding.because == "markers");
+}
+
+TEST_CASE("a failed call is its own location, with its dimensions in full") {
+  session::Session session = session_of({process()});
+  session::Error& error = session.processes[0].record.errors[0];
+  error.site = 1;
+  error.flags = wire::error::kLaunch;
+  error.grid = {1, 100000, 1};
+  error.context = 0;
+  analyse::Failure failure = failure_of(session.processes[0], 0);
+  failure.kind = analyse::Kind::sync_error;
+  const Report report = report_of(session, {failure});
+  const report::Finding& finding = report.findings.at(0);
+  CHECK(finding.location.line == 3);
+  REQUIRE(finding.launch);
+  CHECK(finding.launch->operation == "kernel");
+  CHECK(finding.launch->grid == session::Dim3{1, 100000, 1});
+  CHECK(finding.launch->device == 2u);
+  CHECK_FALSE(finding.launch->process_ordinal);
+}
+
+TEST_CASE("an asynchronous failure without candidates blames no line") {
+  const session::Session session = session_of({process()});
+  const Report report = report_of(session, {failure_of(session.processes[0], 0)});
+  CHECK(report.findings.at(0).location.line == 0);
+  CHECK(report.findings.at(0).reported_at->line == 7);
+}
+
+TEST_CASE("found at exit: no call reported it") {
+  session::Session session = session_of({process()});
+  session.processes[0].record.errors[0].flags = wire::error::kAtExit;
+  const Report report = report_of(session, {failure_of(session.processes[0], 1)});
+  CHECK(report.findings.at(0).found_at_exit);
+  CHECK_FALSE(report.findings.at(0).reported_at);
+}
+
+TEST_CASE("the first process leads, the others follow in time") {
+  session::Session session = session_of({process(), process()});
+  session.processes[1].pid = 5000;
+  const analyse::Failure one = failure_of(session.processes[0], 1), two = failure_of(session.processes[1], 1);
+  const Report report = report_of(session, {two, one, two});
+  REQUIRE(report.findings.size() == 3);
+  CHECK(report.findings[0].pid == 5000);
+  CHECK(report.findings[1].pid == 5000);
+  CHECK(report.findings[2].pid == 4711);
+}
+
+TEST_CASE("surroundings: environment, passes, processes, notes once each") {
+  const session::Session session = session_of({process()});
+  const Report report = report_of(session, {failure_of(session.processes[0], 1)});
+  CHECK(report.driver == "580.1");
+  CHECK(report.torch == "2.11");
+  CHECK(report.gpus == std::vector<std::string>{"H200", "H200"});
+  REQUIRE(report.passes.size() == 1);
+  CHECK(report.passes[0].outcome == "bracketed");
+  REQUIRE(report.processes.size() == 1);
+  CHECK(report.processes[0].code == 1);
+  const auto count = [&](const char* code) {
+    return std::count_if(report.notes.begin(), report.notes.end(), [&](const auto& note) { return note.code == code; });
+  };
+  CHECK(count("python-off") == 1);
+  CHECK(count("launcher") == 1);
+}

@@ -1,0 +1,81 @@
+#include "report/json.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "unit/report/sample_reports.h"
+
+using namespace cudadiag::report;
+using nlohmann::json;
+
+namespace {
+
+bool valid(const json& document) {
+  const json text = json::parse(read_file(REPORT_SCHEMA));
+  valijson::Schema schema;
+  valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
+  parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(text), schema);
+  valijson::Validator validator;
+  return validator.validate(schema, valijson::adapters::NlohmannJsonAdapter(document), nullptr);
+}
+
+// Every object of the schema closed and complete: a member that is written cannot be forgotten here.
+void check_strict(const json& node) {
+  if (node.is_object() && node.contains("properties")) {
+    CHECK(node["additionalProperties"] == false);
+    CHECK(node["required"].size() == node["properties"].size());
+    for (const auto& [name, unused] : node["properties"].items()) {
+      CHECK(std::find(node["required"].begin(), node["required"].end(), name) != node["required"].end());
+    }
+  }
+  if (node.is_structured()) {
+    for (const json& child : node) check_strict(child);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the JSON of every shape follows the schema") {
+  for (const Report& report : {python_report(), native_report(), refused_report(), crowded_report(), clean_report()}) {
+    CHECK(valid(json::parse(write_json(report))));
+  }
+}
+
+TEST_CASE("the schema refuses what is missing, added or of another type") {
+  const json good = json::parse(write_json(python_report()));
+  json missing = good;
+  missing["findings"][0].erase("cause");
+  CHECK_FALSE(valid(missing));
+  json added = good;
+  added["findings"][0]["location"]["column"] = 3;
+  CHECK_FALSE(valid(added));
+  json mistyped = good;
+  mistyped["findings"][0]["launch"]["stream"] = 0;
+  CHECK_FALSE(valid(mistyped));
+  json unknown = good;
+  unknown["verdict"] = "maybe";
+  CHECK_FALSE(valid(unknown));
+}
+
+TEST_CASE("the schema is strict throughout") { check_strict(json::parse(read_file(REPORT_SCHEMA))); }
+
+TEST_CASE("a report of one failure, word for word") {
+  const std::string expected = read_file(TEST_DATA "/report/python.json");
+  const std::string written = write_json(python_report());
+  CHECK(written.size() == expected.size());
+  CHECK(written == expected);
+}
+
+TEST_CASE("strings from the target stay text") {
+  Report report = python_report();
+  report.findings[0].location.function = "f\x1b[2J\xff\xc2\x9b";
+  const std::string written = write_json(report);
+  CHECK(std::all_of(written.begin(), written.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
+  CHECK(json::parse(written)["findings"][0]["location"]["function"] == "f\x1b[2J\xef\xbf\xbd\xc2\x9b");
+}

@@ -1,0 +1,134 @@
+#include "unit/report/sample_reports.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace cudadiag::report {
+namespace {
+
+Location in_python(const char* file, int line, const char* function, const char* source) {
+  return {file, function, "python", source, "", line};
+}
+
+Finding illegal_access() {
+  Finding finding;
+  finding.kind = analyse::Kind::async_error;
+  finding.code = 700;
+  finding.name = "CUDA_ERROR_ILLEGAL_ADDRESS";
+  finding.runtime_name = "cudaErrorIllegalAddress";
+  finding.title = "illegal memory access";
+  finding.text = "A kernel read or wrote memory that is not its own.";
+  finding.because = "markers leave one operation";
+  finding.grade = analyse::Grade::bracketed;
+  finding.fix = {"check the pointers"};
+  finding.pid = 4711;
+  finding.host = "node7";
+  return finding;
+}
+
+}  // namespace
+
+Report python_report() {
+  Finding finding = illegal_access();
+  finding.location = in_python("/home/u/train.py", 41, "forward", "y = self.emb(idx)");
+  finding.excerpt = {{40, "def forward(self, idx):"}, {41, "  y = self.emb(idx)"}, {42, "  return self.head(y)"}};
+  finding.reported_at = in_python("/home/u/train.py", 88, "step", "loss.item()");
+  finding.reported_api = "cudaMemcpyAsync";
+  Launch launch;
+  launch.operation = "kernel";
+  launch.kernel = "void gather<16, long>(long*, int)";
+  launch.mangled = "_Z6gatherILi16ElEvPli";
+  launch.grid = {4096, 1, 1};
+  launch.block = {192, 1, 1};
+  launch.device = 0;
+  launch.process_ordinal = 90210;
+  launch.stream_ordinal = 90210;
+  launch.site_ordinal = 1847;
+  launch.thread = 4711;
+  finding.launch = launch;
+  finding.stack.python = {{"/home/u/train.py", 41, "forward", true},
+                          {"/usr/lib/python3/torch/nn/module.py", 1500, "_call_impl", false},
+                          {"/home/u/train.py", 88, "step", true},
+                          {"/home/u/train.py", 112, "main", true}};
+  Report report;
+  report.verdict = analyse::Verdict::cuda_failure;
+  report.findings = {finding};
+  report.processes = {{4711, 4700, {"python", "train.py"}, {}, 1, {}}};
+  report.passes = {{"record", "bracketed", 62, 90300, 0}};
+  report.driver = "580.159.04";
+  report.cuda = "13.0";
+  report.gpus = {"NVIDIA H200"};
+  report.session = "/home/u/.local/state/cudadiag/20261121-101500-4711";
+  report.working_directory = "/home/u";
+  return report;
+}
+
+Report native_report() {
+  Finding finding = illegal_access();
+  finding.location = {"/home/u/smooth.cu", "smooth(float*)", "c++", "smooth_kernel<<<8, 32>>>(x);", "", 12};
+  finding.caller = in_python("/home/u/solver.py", 27, "smooth_step", "lib.smooth(x)");
+  finding.related = {{"caller", *finding.caller}};
+  finding.via = "ctypes, libsmooth.so";
+  finding.grade = analyse::Grade::inferred;
+  finding.because = "two streams were cut off";
+  finding.found_at_exit = true;
+  Launch copy;
+  copy.operation = "copy";
+  copy.stream = 0x1f00;
+  finding.launch = copy;
+  Candidate first{finding.location, copy, "next after the last finished (3 launches of this line)", 3};
+  Candidate second{in_python("/home/u/solver.py", 30, "norm", "n = norm(x)"), copy, "next on the other stream", 1};
+  finding.candidates = {first, second};
+  Report report;
+  report.verdict = analyse::Verdict::cuda_failure;
+  report.findings = {finding};
+  report.session = "/tmp/it's here";
+  report.working_directory = "/home/u";
+  return report;
+}
+
+Report refused_report() {
+  Finding finding = illegal_access();
+  finding.kind = analyse::Kind::unchecked_error;
+  finding.code = 9;
+  finding.name.clear();
+  finding.title = "invalid configuration";
+  finding.grade = analyse::Grade::suspected;
+  finding.location = {"", "scale", "c++", "", "/opt/app/libscale.so", 0};
+  finding.reported_api = "cudaLaunchKernel";
+  finding.reported_at = finding.location;
+  Report report;
+  report.verdict = analyse::Verdict::cuda_failure;
+  report.findings = {finding, finding, finding};
+  report.findings[1].pid = 4712;
+  report.findings[2].pid = 4713;
+  return report;
+}
+
+Report crowded_report() {
+  Report report = python_report();
+  Finding& finding = report.findings[0];
+  std::string words;
+  for (int i = 0; i < 60; ++i) words += fmt::format("reason{} ", i);
+  finding.text = finding.because = words;
+  finding.fix = {words, words, words};
+  finding.grade = analyse::Grade::inferred;
+  finding.caller = finding.location;
+  for (int i = 0; i < 40; ++i) finding.candidates.push_back({finding.location, *finding.launch, words, 1});
+  for (int i = 0; i < 60; ++i) finding.stack.python.push_back({"/home/u/deep.py", i + 1, words, true});
+  report.findings.assign(10, Finding(finding));
+  return report;
+}
+
+Report clean_report() { return {}; }
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace cudadiag::report

@@ -1,0 +1,18 @@
+// Hand-built reports, one for each shape that the outputs must carry.
+#pragma once
+
+#include <string>
+
+#include "report/report.h"
+
+namespace cudadiag::report {
+
+Report python_report();   // one bracketed asynchronous failure in Python
+Report native_report();   // a kernel behind ctypes, several candidates, found at exit
+Report refused_report();  // a refused launch without a line, three processes
+Report crowded_report();  // everything at its longest
+Report clean_report();
+
+std::string read_file(const std::string& path);
+
+}  // namespace cudadiag::report

@@ -1,0 +1,88 @@
+#include "report/text.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "unit/report/sample_reports.h"
+
+using namespace cudadiag::report;
+
+namespace {
+
+void check_golden(const std::string& written, const std::string& name) {
+  const std::string expected = read_file(TEST_DATA "/report/" + name);
+  CHECK(written.size() == expected.size());
+  CHECK(written == expected);
+}
+
+const TextOptions kVerbose{Verbosity::verbose, false, 100, false};
+
+}  // namespace
+
+TEST_CASE("an asynchronous failure in Python") { check_golden(write_text(python_report(), {}), "python.txt"); }
+TEST_CASE("the whole picture of it") { check_golden(write_text(python_report(), kVerbose), "python_verbose.txt"); }
+TEST_CASE("native code behind ctypes, several candidates") {
+  check_golden(write_text(native_report(), {}), "native.txt");
+}
+TEST_CASE("a refused launch in several processes") { check_golden(write_text(refused_report(), {}), "refused.txt"); }
+
+TEST_CASE("quiet is one line") {
+  CHECK(write_text(python_report(), {Verbosity::quiet, false, 100, false}) ==
+        "cudadiag: illegal memory access (700) in train.py:41, forward [bracketed]\n");
+}
+
+TEST_CASE("a clean session says nothing unless asked") {
+  CHECK(write_text(clean_report(), {}) == "");
+  CHECK(write_text(clean_report(), {Verbosity::normal, false, 100, true}) ==
+        "cudadiag: no CUDA failure in this session\n");
+  CHECK(write_text(clean_report(), kVerbose) == "cudadiag: no CUDA failure in this session\n");
+}
+
+TEST_CASE("a failure takes at most 22 lines of the terminal's width, and ends with the command to paste") {
+  for (const int columns : {40, 60, 80, 100, 200}) {
+    for (const Report& report : {python_report(), native_report(), refused_report(), crowded_report()}) {
+      const std::string text = write_text(report, {Verbosity::normal, false, columns, false});
+      CHECK(std::count(text.begin(), text.end(), '\n') <= 22);
+      for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at);
+        const std::string line = text.substr(at, end - at);
+        if (at > 0 && !line.starts_with("Next")) CHECK(line.size() <= static_cast<std::size_t>(columns));
+        at = end + 1;
+      }
+      if (!report.session.empty()) CHECK(text.ends_with(" -v\n"));
+    }
+  }
+}
+
+TEST_CASE("a narrow terminal still names error and line") {
+  const std::string text = write_text(python_report(), {Verbosity::normal, false, 40, false});
+  CHECK(text.starts_with("cudadiag: illegal memory access (700) in train.py:41...  [bracketed]\n"));
+}
+
+TEST_CASE("no member of a report can reach the terminal raw") {
+  const std::string attack = "a\x1b[2J\xff\n\xc2\x9b";
+  Report report = native_report();
+  Finding& finding = report.findings[0];
+  for (std::string* text : {&finding.title, &finding.text, &finding.because, &finding.via, &finding.host,
+                            &finding.location.file, &finding.location.function, &finding.caller->function,
+                            &finding.candidates[1].because, &finding.candidates[1].location.file}) {
+    *text = attack;
+  }
+  finding.launch->kernel = attack;
+  finding.launch->operation = "kernel";
+  finding.fix = {attack};
+  finding.excerpt = {{12, attack}};
+  finding.stack.python = {{attack, 1, attack, true}};
+  finding.stack.native = {{attack, attack, attack, attack, 1, false, true}};
+  report.notes = {{attack, attack}};
+  report.processes = {{1, 0, {attack}, {}, {}, {}}};
+  report.passes = {{attack, attack, 1, 0, 0}};
+  report.gpus = {attack};
+  report.driver = report.session = attack;
+  for (const Verbosity verbosity : {Verbosity::quiet, Verbosity::normal, Verbosity::verbose}) {
+    const std::string text = write_text(report, {verbosity, false, 100, false});
+    CHECK(std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
+    CHECK(text.find("\n\xc2") == std::string::npos);
+  }
+}
