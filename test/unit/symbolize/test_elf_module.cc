@@ -46,10 +46,10 @@ TEST_CASE("inlined functions are frames of their own, innermost first") {
     INFO(path);
     const auto frames = frames_of(path, fixture::kInlined);
     REQUIRE(frames.size() == 3);
-    CHECK(frames[0].function == "fixture::(anonymous namespace)::Inner::call");
+    CHECK(frames[0].function.starts_with("fixture::(anonymous namespace)::Inner::call"));  // "()" after it: by compiler
     CHECK(frames[0].line == fixture::marked_line("inner"));
     CHECK(frames[0].inlined);
-    CHECK(frames[1].function == "fixture::(anonymous namespace)::middle");
+    CHECK(frames[1].function.starts_with("fixture::(anonymous namespace)::middle"));
     CHECK(frames[1].line == fixture::marked_line("middle"));
     CHECK(frames[1].inlined);
     check_frame(frames[2], "fixture::from_inlined_functions()", "outer", false);

@@ -143,6 +143,14 @@ TEST_CASE("a C++ function of the user's may be named like CUDA's") {
   CHECK(line.location.function == "cudaCheck(int)");
 }
 
+TEST_CASE("without line information the internals of a static runtime are still not the user's") {
+  const auto line =
+      true_line(stack_of(inside_static(), {native(kExe, "solve(int)", "_Z5solvei"), native(kExe, "main", "main")}));
+  CHECK(line.user);
+  CHECK(line.location.function == "solve(int)");
+  CHECK(line.location.module == kExe);
+}
+
 TEST_CASE("headers of toolkits and frameworks in the user's module are not the user's") {
   for (const char* header :
        {"/usr/local/cuda/include/thrust/for_each.h", "/usr/include/c++/12/vector",
