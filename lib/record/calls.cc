@@ -239,6 +239,9 @@ bool runtime_call_is_silent(std::uint32_t id) {
   switch (id) {
     case CUPTI_RUNTIME_TRACE_CBID_cudaDriverGetVersion_v3020:
     case CUPTI_RUNTIME_TRACE_CBID_cudaRuntimeGetVersion_v3020:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaGetErrorName_v6050:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaGetErrorString_v3020:
+    case CUPTI_RUNTIME_TRACE_CBID_cudaCreateChannelDesc_v3020:
     case CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020:
     case CUPTI_RUNTIME_TRACE_CBID_cudaGetDeviceCount_v3020:
     case CUPTI_RUNTIME_TRACE_CBID_cudaDeviceGetAttribute_v5000:

@@ -89,7 +89,8 @@ void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_Ca
     }
     return;
   }
-  const auto result = static_cast<std::uint32_t>(*static_cast<const CUresult*>(data.functionReturnValue));
+  const auto* returned = static_cast<const CUresult*>(data.functionReturnValue);
+  const std::uint32_t result = returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
   if (thread != nullptr) leave(*thread, rule, data, result);
   if (!is_answer(result)) fail(thread, wire::error::Domain::driver, id, data, result, frame);
   if (thread != nullptr) thread->open = {};
@@ -283,7 +284,9 @@ void Recorder::runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_C
     thread->runtime_error = 0;
     return;
   }
-  const auto result = static_cast<std::uint32_t>(*static_cast<const cudaError_t*>(data.functionReturnValue));
+  // Calls that return no status (cudaGetErrorName) have no value here.
+  const auto* returned = static_cast<const cudaError_t*>(data.functionReturnValue);
+  const std::uint32_t result = returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
   const bool asks =
       id == CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020 || id == CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020;
   if (asks) {
