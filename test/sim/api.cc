@@ -162,6 +162,11 @@ void sim_current_context(CUcontext* context, std::uint32_t* uid) {
   *uid = *context ? (*context)->uid.load() : 0;
 }
 
+CUresult sim_context_error() {
+  const CUcontext context = sim::current_context();
+  return context ? context->error.load() : CUDA_SUCCESS;
+}
+
 std::uint32_t sim_next_correlation() { return ++sim::last_correlation; }
 std::uint32_t* sim_runtime_correlation() { return &sim::runtime_correlation; }
 

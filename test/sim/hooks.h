@@ -26,6 +26,7 @@ extern "C" {
 sim::Hooks* sim_hooks();
 sim::CuptiPolicy sim_cupti_policy();
 void sim_current_context(CUcontext* context, std::uint32_t* uid);
+CUresult sim_context_error();  // the current context's sticky error
 std::uint32_t sim_next_correlation();
 // The correlation id of the runtime call that this thread is inside, 0 for none.
 std::uint32_t* sim_runtime_correlation();

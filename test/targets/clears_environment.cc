@@ -1,0 +1,16 @@
+// Starts over with an empty environment, in which nothing asks for an injection any more.
+#include <unistd.h>
+
+#include "driver.h"
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    clearenv();
+    execl("/proc/self/exe", argv[0], "again", nullptr);
+    return 2;
+  }
+  Driver driver;
+  CHECK(LAUNCH(driver.kernel("fill"), nullptr));
+  CHECK(cuCtxSynchronize());
+  std::puts("done");
+}

@@ -1,0 +1,15 @@
+// Starts another program, named in the first argument, as its child, and hands on its status.
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  const pid_t child = fork();
+  if (child == 0) {
+    execv(argv[1], argv + 1);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

@@ -1,0 +1,9 @@
+// A kernel never ends, and the program does not wait for it.
+// Plan: hang kernel=spin
+#include "driver.h"
+
+int main() {
+  Driver driver;
+  CHECK(LAUNCH(driver.kernel("spin"), driver.stream()));
+  std::puts("done");
+}

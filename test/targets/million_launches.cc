@@ -1,0 +1,15 @@
+// As many launches as the first argument says, a million by default; with the plan, the last is the bad one.
+// Plan: fault kernel=fill nth=1000000 code=700
+#include "driver.h"
+
+int main(int argc, char** argv) {
+  Driver driver;
+  CUfunction fill = driver.kernel("fill");
+  CUstream stream = driver.stream();
+  const int launches = argc > 1 ? std::atoi(argv[1]) : 1000000;
+  for (int i = 0; i < launches; ++i) {
+    LAUNCH(fill, stream);  // TRUE LINE
+  }
+  CHECK(cuStreamSynchronize(stream));  // REPORTED LINE
+  std::puts("done");
+}
