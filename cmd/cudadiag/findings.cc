@@ -5,11 +5,13 @@
 
 namespace cudadiag::command {
 
-report::Report examine(const session::Session& session, const std::set<std::uint32_t>& told) {
+report::Report examine(const session::Session& session, const std::function<bool(const session::Process&)>& wanted) {
   analyse::Analysis analysis = analyse::analyse(session);
-  std::erase_if(analysis.failures, [&](const analyse::Failure& failure) {
-    return failure.process != nullptr && told.contains(failure.process->pid);
-  });
+  if (wanted) {
+    std::erase_if(analysis.failures, [&](const analyse::Failure& failure) {
+      return failure.process != nullptr && !wanted(*failure.process);
+    });
+  }
   symbolize::Symbolizer symbolizer(session);
   return report::build(session, analysis, symbolizer);
 }

@@ -31,12 +31,23 @@ std::string iso_time(std::time_t time) {
   return text.data();
 }
 
+// What to do when the recorder could not begin; null for notes that do not stop it.
+const char* remedy_for(const std::string& code) {
+  if (code == "cupti-held") return "another profiler holds CUPTI: switch it off for this run";
+  if (code == "cupti-not-found")
+    return "install it (pip install nvidia-cuda-cupti) or set CUDADIAG_CUPTI to a libcupti.so";
+  if (code == "cupti-refused") return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
+  if (code == "driver-not-found") return "see that libcuda.so.1 can be found by its name";
+  return nullptr;
+}
+
 bool failed(const session::ProcessEnd& end) { return end.signal || end.code.value_or(0) != 0; }
 
 }  // namespace
 
-Recording::Recording(const RunOptions& options) : options_(options), started_(std::chrono::steady_clock::now()) {
-  const std::time_t now = std::time(nullptr);
+Recording::Recording(const RunOptions& options)
+    : options_(options), started_(std::chrono::steady_clock::now()), started_at_(std::chrono::system_clock::now()) {
+  const std::time_t now = std::chrono::system_clock::to_time_t(started_at_);
   std::error_code ignored;
   manifest_.command = options.command;
   manifest_.working_directory = std::filesystem::current_path(ignored).string();
@@ -82,7 +93,7 @@ session::Session Recording::read() const {
   session::Session session;
   session.manifest = manifest_;
   if (writer_) {
-    session.folder = writer_->folder();
+    session.folder = writer_->final_folder();
     session::read_areas(writer_->foreign_areas(), session);
   }
   for (std::size_t area = 0; arena_ && area < arena_->claimed(); ++area) {
@@ -116,24 +127,44 @@ bool Recording::store() {
   return !failure;
 }
 
-void Recording::tell(const session::Session& session) {
-  const report::Report report = examine(session, told_);
-  if (report.verdict == analyse::Verdict::cuda_failure || !report.findings.empty()) findings_ = true;
+void Recording::note_first_freeze(const session::Session& session) {
+  const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
+  std::optional<double>& failed_after = manifest_.passes.front().failed_after;
+  for (const session::Process& process : session.processes) {
+    const session::ProcessRecord& record = process.record;
+    if (record.state != wire::area::State::frozen) continue;
+    const double at = static_cast<double>(record.start_realtime) * 1e-9 + record.seconds(record.frozen_ticks) - start;
+    if (!failed_after || at < *failed_after) failed_after = at;
+  }
+}
+
+void Recording::tell(const report::Report& report) {
+  if (report.findings.empty() && findings_) return;
   write_error_text(report::write_text(report, text_options(options_.verbosity, STDERR_FILENO)));
   for (const report::Finding& finding : report.findings) told_.insert(finding.pid);
+  if (!report.findings.empty()) findings_ = true;
 }
 
 void Recording::report_freeze() {
+  const session::Session session = read();
+  // A process that goes on may yet handle what has failed in it: only a frozen picture is final.
+  const report::Report report = examine(session, [&](const session::Process& process) {
+    return process.record.state == wire::area::State::frozen && !told_.contains(process.pid);
+  });
+  if (report.findings.empty()) return;
+  note_first_freeze(session);
   store();
-  tell(read());
+  tell(report);
 }
 
 void Recording::explain_silence(const session::Session& session, const session::ProcessEnd& end) const {
   if (variables_.empty()) return;
   for (const session::Process& process : session.processes) {
-    if (process.record.state != wire::area::State::disabled || process.record.notes.empty()) continue;
-    say("nothing was recorded: " + process.record.notes.back().text);
-    return;
+    if (process.record.operations_issued > 0) continue;
+    for (const session::Note& note : process.record.notes) {
+      const char* remedy = remedy_for(note.code);
+      if (remedy != nullptr) return say("nothing was recorded: " + note.text + "; " + remedy);
+    }
   }
   if (!failed(end) || options_.verbosity == report::Verbosity::quiet) return;
   if (session.processes.empty()) {
@@ -149,7 +180,8 @@ bool Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   pass.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
   pass.end = end;
   manifest_.ends = ends;
-  session::Session session = read();
+  const session::Session session = read();
+  note_first_freeze(session);
   const report::Report whole = examine(session);
   const bool clean = whole.findings.empty() && whole.verdict == analyse::Verdict::no_cuda_failure;
   if (writer_ && clean && !findings_ && !options_.output) {
@@ -160,13 +192,13 @@ bool Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     store();
     if (const auto failure = writer_->finish()) say(*failure);
     if (!writer_->root().warning.empty()) say(writer_->root().warning);
-    session.folder = writer_->folder();
   }
-  tell(session);
+  tell(told_.empty() ? whole
+                     : examine(session, [&](const session::Process& process) { return !told_.contains(process.pid); }));
   if (!findings_) explain_silence(session, end);
   if (!options_.json.empty()) {
     std::ofstream file(options_.json, std::ios::binary | std::ios::trunc);
-    file << report::write_json(examine(session));
+    file << report::write_json(whole);
     if (!file.flush()) say("cannot write the report to " + options_.json + "; check its folder and permissions");
   }
   return findings_;

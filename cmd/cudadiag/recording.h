@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "launch/arena.h"
+#include "report/report.h"
 #include "session/session_writer.h"
 
 namespace cudadiag::command {
@@ -23,7 +24,7 @@ class Recording {
   launch::Arena* arena() { return arena_ ? &*arena_ : nullptr; }
   std::vector<std::string> environment() const;
 
-  // The picture froze somewhere: reports it while the target goes on.
+  // The picture froze somewhere: reports it while the target goes on, each process once.
   void report_freeze();
   // The target has ended. True if there are findings.
   bool finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends);
@@ -34,11 +35,14 @@ class Recording {
   session::Session read() const;
   // Areas and manifest, as they are now; false if something could not be written, which is said once.
   bool store();
-  void tell(const session::Session& session);
+  void note_first_freeze(const session::Session& session);
+  // Prints what has not been told of before.
+  void tell(const report::Report& report);
   void explain_silence(const session::Session& session, const session::ProcessEnd& end) const;
 
   const RunOptions& options_;
   std::chrono::steady_clock::time_point started_;
+  std::chrono::system_clock::time_point started_at_;
   session::Manifest manifest_;
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;

@@ -45,18 +45,17 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
   std::optional<launch::Watcher> watcher;
   if (recording.arena() != nullptr) watcher.emplace(*recording.arena(), relay);
   std::optional<Clock::time_point> report_at;
-  bool reported = false;
   while (!target.reap()) {
     int patience = 1000;
-    if (watcher && watcher->frozen() && !reported) {
-      if (!report_at) report_at = Clock::now() + kCourtesy;
+    if (watcher && watcher->take_freeze() && !report_at) report_at = Clock::now() + kCourtesy;
+    if (report_at) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*report_at - Clock::now()).count();
       if (left <= 0) {
+        report_at.reset();
         guarded([&] { recording.report_freeze(); });
-        reported = true;
         continue;
       }
-      patience = static_cast<int>(left);
+      patience = std::min(patience, static_cast<int>(left));
     }
     relay.wait(patience);
     for (const int signal : relay.take_signals()) target.forward(signal);

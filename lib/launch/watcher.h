@@ -16,8 +16,8 @@ class Watcher {
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
-  // Whether any process has frozen since the start.
-  bool frozen() const { return frozen_.load(std::memory_order_acquire); }
+  // Whether a process has frozen since the last time this was asked.
+  bool take_freeze() { return frozen_.exchange(false, std::memory_order_acq_rel); }
 
  private:
   Arena& arena_;

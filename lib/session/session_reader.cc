@@ -53,9 +53,15 @@ Result<Manifest> read_manifest(const fs::path& file) {
 Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& wanted) {
   std::error_code error;
   if (!wanted.empty() && wanted != kLatest) {
-    if (fs::is_directory(wanted, error)) return fs::path(wanted);
+    std::vector<fs::path> places = {wanted};
     for (const Root& root : roots) {
-      if (is_session_name(wanted) && fs::is_directory(root.folder / wanted, error)) return root.folder / wanted;
+      if (is_session_name(wanted)) places.push_back(root.folder / wanted);
+    }
+    for (const fs::path& place : places) {
+      if (fs::is_directory(place, error)) return place;
+      // Named by a report that came while the run still went on.
+      const fs::path incomplete = place.string() + kIncomplete;
+      if (fs::is_directory(incomplete, error)) return incomplete;
     }
     return Failure{"there is no session " + wanted, "cudadiag list shows what there is"};
   }

@@ -121,6 +121,11 @@ Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std:
   return first;
 }
 
+fs::path SessionWriter::final_folder() const {
+  const std::string name = folder_.string();
+  return name.ends_with(kIncomplete) ? name.substr(0, name.size() - std::strlen(kIncomplete)) : name;
+}
+
 std::string SessionWriter::area_name(std::size_t index, std::uint32_t pid) {
   const auto known = area_names_.find(index);
   if (known != area_names_.end()) return known->second;
@@ -156,8 +161,7 @@ std::optional<Failure> SessionWriter::store_manifest(const Manifest& manifest) {
 }
 
 std::optional<Failure> SessionWriter::finish(const Retention& retention) {
-  const std::string name = folder_.filename().string();
-  const fs::path target = folder_.parent_path() / name.substr(0, name.size() - std::strlen(kIncomplete));
+  const fs::path target = final_folder();
   if (::rename(folder_.c_str(), target.c_str()) != 0) return failed("rename the session", folder_, errno);
   folder_ = target;
   point_latest_at(root_.folder, folder_);

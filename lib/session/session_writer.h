@@ -21,6 +21,8 @@ class SessionWriter {
   static Result<SessionWriter> create(const std::vector<Root>& roots, std::uint32_t pid, std::int64_t unix_seconds);
 
   const std::filesystem::path& folder() const { return folder_; }
+  // What the folder is called once it is finished.
+  std::filesystem::path final_folder() const;
   std::filesystem::path record_folder() const { return folder_ / kRecordFolder; }
   const Root& root() const { return root_; }
 

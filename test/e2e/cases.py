@@ -1,0 +1,249 @@
+"""The cases, a function each; the first line of its text is what it claims."""
+
+import json
+import os
+import pty
+import signal
+import stat
+import sys
+
+from harness import FAULT, expect, expect_in, expect_success, expect_true_line, program
+
+
+def clean_run_says_nothing(machine):
+    plain = machine.plain(*program("ten_launches.py"))
+    recorded = machine.run(*program("ten_launches.py"))
+    expect(recorded.stdout, plain.stdout, "stdout")
+    expect(recorded.stderr, plain.stderr, "stderr")
+    expect(recorded.returncode, 0, "status")
+    expect(machine.sessions(), [], "sessions")
+
+
+def handled_error_is_no_finding(machine):
+    result = machine.run(*program("handled.py"))
+    expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result")
+
+
+def third_of_ten_launches_is_named(machine):
+    machine.plan(FAULT)
+    result = machine.run(*program("ten_launches.py"))
+    expect(result.stdout, "result 700\n", "stdout")
+    expect(result.returncode, 3, "status")
+    expect_in("illegal memory access (700)", result.stderr, "report")
+    report = machine.report()
+    expect_true_line(report, "ten_launches.py")
+    finding = report["findings"][0]
+    expect(finding["evidence"]["grade"], "bracketed", "grade")
+    expect(finding["launch"]["stream_ordinal"], 3, "ordinal")
+    expect(finding["reported_at"]["api"], "cuStreamSynchronize", "reported at")
+    expect(report["processes"][0]["exit"], {"code": 3, "signal": None}, "exit")
+
+
+def report_is_short(machine):
+    machine.plan(FAULT)
+    report = machine.run(*program("ten_launches.py")).stderr.removeprefix("on stderr\n")
+    assert 1 < report.count("\n") <= 22, report
+    quiet = machine.run(*program("ten_launches.py"), options=["-q"]).stderr.removeprefix("on stderr\n")
+    expect(quiet.count("\n"), 1, "lines of " + quiet)
+
+
+def two_streams_give_two_candidates(machine):
+    machine.plan("fault kernel=faulty nth=3 code=700 after=stream:1:2")
+    machine.run(*program("two_streams.py"))
+    report = machine.report()
+    expect_true_line(report, "two_streams.py")
+    finding = report["findings"][0]
+    expect(finding["evidence"]["grade"], "inferred", "grade")
+    lines = [candidate["location"]["line"] for candidate in finding["candidates"]]
+    expect(sorted(lines), [finding["location"]["line"] - 1, finding["location"]["line"]], "lines of the candidates")
+
+
+def failing_child_is_found(machine):
+    machine.plan(FAULT)
+    expect(machine.run(*program("child.py")).returncode, 3, "status")
+    report = machine.report()
+    expect_true_line(report, "ten_launches.py")
+    expect(len(report["processes"]), 2, "processes")
+
+
+def report_comes_while_the_program_goes_on(machine):
+    machine.plan(FAULT)
+    target = machine.start(*machine.command("run", "--", *program("ten_launches.py", "wait")))
+    for line in target.stderr:
+        if "[bracketed]" in line:
+            break
+    else:
+        raise AssertionError("the report came too late or not at all")
+    expect(target.poll(), None, "status while the program waits")
+    rest = target.communicate()[1]
+    expect(target.returncode, 3, "status")
+    assert "[bracketed]" not in rest, "the report came twice: " + rest
+
+
+def error_exitcode_is_for_findings_only(machine):
+    options = ["--error-exitcode", "42"]
+    expect(machine.run("sh", "-c", "exit 5", options=options).returncode, 5, "status without a finding")
+    machine.plan(FAULT)
+    expect(machine.run(*program("ten_launches.py"), options=options).returncode, 42, "status with one")
+
+
+def json_goes_to_a_file(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"), options=["--json", "report.json"])
+    expect_true_line(json.loads((machine.folder / "report.json").read_text()), "ten_launches.py")
+
+
+def statuses_are_handed_on(machine):
+    expect(machine.run("sh", "-c", "exit 9").returncode, 9, "exit 9")
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV):
+        expect(machine.run("sh", "-c", f"kill -{int(number)} $$").returncode, -number, str(number))
+
+
+def commands_that_cannot_run(machine):
+    missing = machine.run("no-such-command")
+    expect((missing.returncode, missing.stderr.count("\n")), (127, 1), "missing command")
+    (machine.folder / "plain").write_text("")
+    expect(machine.run("./plain").returncode, 126, "plain file")
+    expect(machine.sessions(), [], "sessions")
+
+
+def arguments_arrive_as_typed(machine):
+    words = ["-o", "a b", "--", "", "*", "--version"]
+    shown = machine.run("sh", "-c", 'printf "%s|" "$0" "$@"', "zero", *words)
+    expect(shown.stdout, "".join(word + "|" for word in ["zero", *words]), "arguments")
+    expect(machine.run("sh", "-c", "tr '\\0' '|' </proc/$$/cmdline | head -c 3").stdout, "sh|", "argv[0]")
+    script = machine.folder / "bare"
+    script.write_text("echo bare $1\n")
+    script.chmod(0o700)
+    expect(machine.run("./bare", "x").stdout, "bare x\n", "script without #! line")
+
+
+def signals_to_the_launcher_reach_the_program(machine):
+    for name in ("INT", "QUIT", "TERM", "HUP", "USR1", "USR2"):
+        script = f"trap 'echo got; exit 4' {name}; echo ready; while :; do read -r line; done"
+        target = machine.start(*machine.command("run", "--", "sh", "-c", script))
+        expect(target.stdout.readline(), "ready\n", "start")
+        target.send_signal(getattr(signal, "SIG" + name))
+        out = target.communicate("\n" * 100)[0]
+        expect((out, target.returncode), ("got\n", 4), name)
+
+
+def ignored_signals_stay_ignored(machine):
+    result = machine.plain("sh", "-c", 'trap "" HUP; exec "$@"', "sh",
+                           *machine.command("run", "--", "sh", "-c", "kill -HUP $$; echo alive"))
+    expect(result.stdout, "alive\n", "stdout")
+
+
+def _on_terminal(machine, command, typed=b""):
+    """What the terminal shows, and the wait status."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(machine.folder)
+        os.execvpe(command[0], command, machine.environment)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+        if typed and b"ready" in shown:
+            os.write(terminal, typed)
+            typed = b""
+    return shown.decode(), os.waitpid(pid, 0)[1]
+
+
+def terminal_stays_a_terminal(machine):
+    check = "import sys; print(*[s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)])"
+    shown, status = _on_terminal(machine, machine.command("run", "--", sys.executable, "-c", check))
+    expect((shown.strip(), status), ("True True True", 0), "isatty")
+
+
+def interrupt_key_arrives_once(machine):
+    script = ("import signal, sys; count = 0\n"
+              "def on(*_):\n global count; count += 1\n"
+              "signal.signal(signal.SIGINT, on); print('ready', flush=True); sys.stdin.readline()\n"
+              "print('interrupts', count)")
+    shown, status = _on_terminal(machine, machine.command("run", "--", sys.executable, "-c", script), b"\x03\n")
+    expect_in("interrupts 1", shown, "terminal")
+    expect(status, 0, "status")
+
+
+def colour_only_where_it_is_wanted(machine):
+    machine.plan(FAULT)
+    command = machine.command("run", "--", *program("ten_launches.py"))
+    expect_in("\x1b[", _on_terminal(machine, command)[0], "terminal")
+    machine.environment["NO_COLOR"] = "1"
+    assert "\x1b[" not in _on_terminal(machine, command)[0]
+    del machine.environment["NO_COLOR"]
+    assert "\x1b[" not in machine.run(*program("ten_launches.py")).stderr
+
+
+def unwritable_folder_costs_the_session_only(machine):
+    machine.plan(FAULT)
+    result = machine.run(*program("ten_launches.py"), options=["-o", "/proc/none"])
+    expect(result.returncode, 3, "status")
+    expect_in("no session will be kept", result.stderr, "message")
+    expect_in("[bracketed]", result.stderr, "report")
+
+
+def cupti_in_other_hands_is_said(machine):
+    machine.plan("cupti=held")
+    result = machine.run(*program("ten_launches.py"))
+    expect(result.returncode, 0, "status")
+    expect_in("cudadiag: nothing was recorded: ", result.stderr, "message")
+
+
+def no_cuda_is_said_after_a_failure_only(machine):
+    expect(machine.run("true").stderr, "", "stderr of true")
+    expect_in("never initialised CUDA", machine.run("false").stderr, "stderr of false")
+
+
+def killed_program_leaves_its_status(machine):
+    machine.plan(FAULT)
+    result = machine.run(*program("ten_launches.py", "kill"))
+    expect(result.returncode, -signal.SIGKILL, "status")
+    expect_true_line(machine.report(), "ten_launches.py")
+
+
+def foreign_injection_is_named(machine):
+    machine.environment["CUDA_INJECTION64_PATH"] = "/opt/tool.so"
+    result = machine.run("true")
+    expect_in("CUDA_INJECTION64_PATH=/opt/tool.so is replaced", result.stderr, "warning")
+
+
+def file_size_limit_does_not_stop_the_program(machine):
+    machine.plan(FAULT)
+    result = machine.plain("sh", "-c", 'ulimit -f 4; exec "$@"', "sh",
+                           *machine.command("run", "--", *program("ten_launches.py")))
+    expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
+
+
+def recording_without_the_launcher(machine):
+    exports = expect_success(machine.cudadiag("env")).stdout
+    machine.plan(FAULT)
+    machine.plain("sh", "-c", exports + '"$@"', "sh", *map(str, program("ten_launches.py")))
+    expect_true_line(machine.report(), "ten_launches.py")
+
+
+def sessions_are_private_listed_and_dumped(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    (name,) = machine.sessions()
+    folder = machine.state / "cudadiag" / name
+    expect(stat.S_IMODE(folder.stat().st_mode), 0o700, "mode")
+    expect_in("exit 3", expect_success(machine.cudadiag("list")).stdout, "list")
+    dump = expect_success(machine.cudadiag("dump", name)).stdout
+    kernels = [line for line in dump.splitlines() if line.startswith("operation ") and " kind=1 " in line]
+    expect(len(kernels), 10, "kernels in the dump")
+    missing = machine.cudadiag("report", "nowhere")
+    expect((missing.returncode, missing.stderr.count("\n")), (125, 1), "missing session")
+
+
+def doctor_proves_the_planted_fault(machine):
+    machine.plan("fault kernel=planted nth=3 code=700")
+    out = machine.cudadiag("doctor", "--gpu").stdout
+    for what in ("recorder", "driver", "CUPTI", "memory", "captures", "markers", "first failure"):
+        assert any(line.split()[:2] == ["OK", what.split()[0]] for line in out.splitlines()), what + " in " + out

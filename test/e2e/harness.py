@@ -1,0 +1,90 @@
+"""Runs the built launcher and recorder on small programs against the simulated driver."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+FAULT = "fault kernel=smooth nth=3 code=700"
+
+
+class Machine:
+    """A scratch folder and an environment of its own, in which sessions, home and drivers are ours."""
+
+    def __init__(self, build):
+        self.build = pathlib.Path(build).resolve()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-"))
+        self.state = self.folder / "state"
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.folder),
+            "XDG_STATE_HOME": str(self.state),
+            "TMPDIR": str(self.folder),
+            "LD_LIBRARY_PATH": str(self.build / "sim"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+
+    def close(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def plan(self, text):
+        self.environment["CUDADIAG_SIM_PLAN"] = text
+
+    def command(self, *words):
+        return [str(self.build / "bin/cudadiag"), *map(str, words)]
+
+    def cudadiag(self, *words, **options):
+        return self.plain(*self.command(*words), **options)
+
+    def plain(self, *command, **options):
+        return subprocess.run(command, env=self.environment, cwd=self.folder, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, **options)
+
+    def start(self, *command, **options):
+        return subprocess.Popen(command, env=self.environment, cwd=self.folder, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+
+    def run(self, *command, options=(), **others):
+        return self.cudadiag("run", *options, "--", *command, **others)
+
+    def report(self, *words):
+        return json.loads(expect_success(self.cudadiag("report", "--json", *words)).stdout)
+
+    def sessions(self):
+        root = self.state / "cudadiag"
+        return sorted(p.name for p in root.iterdir() if p.name != "latest") if root.exists() else []
+
+
+def program(name, *arguments):
+    return [sys.executable, HERE / "programs" / name, *arguments]
+
+
+def true_line(name):
+    path = HERE / "programs" / name
+    lines = path.read_text().splitlines()
+    return str(path), 1 + next(i for i, line in enumerate(lines) if line.endswith("# TRUE LINE"))
+
+
+def expect(found, wanted, what):
+    if found != wanted:
+        raise AssertionError(f"{what}: expected {wanted!r}, found {found!r}")
+
+
+def expect_in(part, text, what):
+    if part not in text:
+        raise AssertionError(f"{what}: expected {part!r} in {text!r}")
+
+
+def expect_success(result):
+    expect(result.returncode, 0, f"status of {result.args}, which says {result.stderr}")
+    return result
+
+
+def expect_true_line(report, name):
+    expect(report["verdict"], "cuda_failure", "verdict")
+    location = report["findings"][0]["location"]
+    expect((location["file"], location["line"]), true_line(name), "true line")

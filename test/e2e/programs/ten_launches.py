@@ -1,0 +1,22 @@
+"""Ten launches on one stream; the third may be planned to fail. The error shows at the synchronise."""
+
+import sys
+
+import cuda
+
+cuda.start()
+launch, parameters = cuda.kernel("smooth")
+stream = cuda.stream()
+for step in range(10):
+    code = launch(stream, parameters, None)  # TRUE LINE
+code = cuda.driver.cuStreamSynchronize(stream)
+print("result", code, flush=True)
+print("on stderr", file=sys.stderr, flush=True)
+if "wait" in sys.argv:
+    sys.stdin.read()
+if "kill" in sys.argv:
+    import os
+    import signal
+
+    os.kill(os.getpid(), signal.SIGKILL)
+sys.exit(3 if code else 0)
