@@ -50,6 +50,18 @@ Result<Manifest> read_manifest(const fs::path& file) {
 
 }  // namespace
 
+namespace {
+
+// A folder given by name: a session, or what `-o` named, which holds sessions; then the newest of them.
+fs::path session_at(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / kManifest, error) || fs::exists(folder / kRecordFolder, error)) return folder;
+  const auto sessions = sessions_in(folder);
+  return sessions.empty() ? folder : sessions.front();
+}
+
+}  // namespace
+
 Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& wanted) {
   std::error_code error;
   if (!wanted.empty() && wanted != kLatest) {
@@ -58,7 +70,7 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
       if (is_session_name(wanted)) places.push_back(root.folder / wanted);
     }
     for (const fs::path& place : places) {
-      if (fs::is_directory(place, error)) return place;
+      if (fs::is_directory(place, error)) return session_at(place);
       // Named by a report that came while the run still went on.
       const fs::path incomplete = place.string() + kIncomplete;
       if (fs::is_directory(incomplete, error)) return incomplete;
