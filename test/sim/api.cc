@@ -183,5 +183,4 @@ std::uint32_t sim_graph_id(CUgraph graph) { return graph->id; }
 std::uint32_t sim_context_id(CUcontext context) { return context->uid; }
 std::uint32_t sim_context_device(CUcontext context) { return static_cast<std::uint32_t>(context->device); }
 void sim_notify() { sim::Gpu::instance().notify(); }
-
 }

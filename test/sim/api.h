@@ -87,30 +87,30 @@ CUresult traced(const Call& call, const Params* params, Body body) {
 #define SIM_CALL(name, need) \
   sim::Call { CUPTI_DRIVER_TRACE_CBID_##name, #name, sim::Need::need }
 
-#define SIM_EXPORT(name, need, parameters, arguments, body)                  \
-  extern "C" CUresult CUDAAPI name parameters {                              \
-    const name##_params params{SIM_UNPACK arguments};                        \
-    static constexpr sim::Call call = SIM_CALL(name, need);                  \
-    return sim::traced(call, &params, [&]() -> CUresult { return body; });   \
+#define SIM_EXPORT(name, need, parameters, arguments, body)                \
+  extern "C" CUresult CUDAAPI name parameters {                            \
+    const name##_params params{SIM_UNPACK arguments};                      \
+    static constexpr sim::Call call = SIM_CALL(name, need);                \
+    return sim::traced(call, &params, [&]() -> CUresult { return body; }); \
   }
 
-#define SIM_API(name, need, parameters, arguments)                           \
-  static CUresult name##_body parameters;                                    \
-  SIM_EXPORT(name, need, parameters, arguments, name##_body arguments)       \
+#define SIM_API(name, need, parameters, arguments)                     \
+  static CUresult name##_body parameters;                              \
+  SIM_EXPORT(name, need, parameters, arguments, name##_body arguments) \
   static CUresult name##_body parameters
 
 // An entry point without parameters, for which NVIDIA has no struct.
-#define SIM_API_VOID(name, need)                                                             \
-  static CUresult name##_body();                                                             \
-  extern "C" CUresult CUDAAPI name() {                                                       \
-    static constexpr sim::Call call = SIM_CALL(name, need);                                  \
+#define SIM_API_VOID(name, need)                                                               \
+  static CUresult name##_body();                                                               \
+  extern "C" CUresult CUDAAPI name() {                                                         \
+    static constexpr sim::Call call = SIM_CALL(name, need);                                    \
     return sim::traced(call, static_cast<const char*>(nullptr), [] { return name##_body(); }); \
-  }                                                                                          \
+  }                                                                                            \
   static CUresult name##_body()
 
 // One that has a variant (_ptsz or _ptds) for which stream 0 is the thread's own: the body's last parameter tells.
-#define SIM_API_STREAM(name, suffix, need, parameters, arguments)                                                  \
-  static CUresult name##_body(SIM_UNPACK parameters, bool per_thread);                                             \
-  SIM_EXPORT(name, need, parameters, arguments, name##_body(SIM_UNPACK arguments, false))                          \
-  SIM_EXPORT(name##suffix, need, parameters, arguments, name##_body(SIM_UNPACK arguments, true))                   \
+#define SIM_API_STREAM(name, suffix, need, parameters, arguments)                                \
+  static CUresult name##_body(SIM_UNPACK parameters, bool per_thread);                           \
+  SIM_EXPORT(name, need, parameters, arguments, name##_body(SIM_UNPACK arguments, false))        \
+  SIM_EXPORT(name##suffix, need, parameters, arguments, name##_body(SIM_UNPACK arguments, true)) \
   static CUresult name##_body(SIM_UNPACK parameters, [[maybe_unused]] bool per_thread)

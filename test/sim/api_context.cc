@@ -1,6 +1,5 @@
 // Contexts and modules.
 #include <algorithm>
-
 #include <cstring>
 
 #include "api.h"
@@ -43,7 +42,11 @@ void destroy_context(CUctx_st& context) {
 
 std::size_t image_size(const void* image) {
   const auto* bytes = static_cast<const unsigned char*>(image);
-  if (std::memcmp(bytes, "\x7f" "ELF", 4) != 0) return std::strlen(static_cast<const char*>(image)) + 1;
+  if (std::memcmp(bytes,
+                  "\x7f"
+                  "ELF",
+                  4) != 0)
+    return std::strlen(static_cast<const char*>(image)) + 1;
   std::uint64_t sections = 0;
   std::uint16_t size = 0;
   std::uint16_t count = 0;
@@ -105,7 +108,8 @@ SIM_API(cuCtxCreate_v2, driver, (CUcontext * pctx, unsigned int flags, CUdevice 
   return create_context(pctx, dev);
 }
 
-SIM_API(cuCtxCreate_v4, driver, (CUcontext * pctx, CUctxCreateParams* ctxCreateParams, unsigned int flags, CUdevice dev),
+SIM_API(cuCtxCreate_v4, driver,
+        (CUcontext * pctx, CUctxCreateParams* ctxCreateParams, unsigned int flags, CUdevice dev),
         (pctx, ctxCreateParams, flags, dev)) {
   static_cast<void>(ctxCreateParams);
   static_cast<void>(flags);

@@ -128,7 +128,8 @@ SIM_API(cuGetErrorString, nothing, (CUresult error, const char** pStr), (error, 
 
 // Looks the name up among our own exports: the newest version first, the per-thread variant if that was asked for.
 SIM_API(cuGetProcAddress_v2, nothing,
-        (const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags, CUdriverProcAddressQueryResult* symbolStatus),
+        (const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
+         CUdriverProcAddressQueryResult* symbolStatus),
         (symbol, pfn, cudaVersion, flags, symbolStatus)) {
   static_cast<void>(cudaVersion);
   Dl_info self{};

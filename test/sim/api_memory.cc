@@ -194,8 +194,7 @@ SIM_API_STREAM(cuMemsetD8Async, _ptsz, context,
 }
 
 SIM_API_STREAM(cuMemsetD32Async, _ptsz, context,
-               (CUdeviceptr dstDevice, unsigned int ui, std::size_t N, CUstream hStream),
-               (dstDevice, ui, N, hStream)) {
+               (CUdeviceptr dstDevice, unsigned int ui, std::size_t N, CUstream hStream), (dstDevice, ui, N, hStream)) {
   return set(Op::Kind::set32, dstDevice, ui, N * 4, hStream, per_thread, false);
 }
 

@@ -173,12 +173,14 @@ SIM_API(cuThreadExchangeStreamCaptureMode, driver, (CUstreamCaptureMode * mode),
 }
 
 SIM_API_STREAM(cuStreamWriteValue32_v2, _ptsz, context,
-               (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags), (stream, addr, value, flags)) {
+               (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags),
+               (stream, addr, value, flags)) {
   return memory_op(Op::Kind::write32, stream, addr, value, flags, per_thread);
 }
 
 SIM_API_STREAM(cuStreamWaitValue32_v2, _ptsz, context,
-               (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags), (stream, addr, value, flags)) {
+               (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags),
+               (stream, addr, value, flags)) {
   return memory_op(Op::Kind::wait32, stream, addr, value, flags, per_thread);
 }
 

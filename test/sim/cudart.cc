@@ -126,16 +126,16 @@ cudaError_t launch(const void* stub, dim3 grid, dim3 block, void** arguments, st
 }  // namespace
 
 #define UNPACK(...) __VA_ARGS__
-#define RUNTIME(name, version, stub, parameters, arguments, body)                            \
-  extern "C" cudaError_t CUDARTAPI name parameters {                                         \
-    const name##_##version##_params params{UNPACK arguments};                                \
-    static constexpr Call call{CUPTI_RUNTIME_TRACE_CBID_##name##_##version, #name};          \
-    return traced(call, &params, stub, [&]() -> cudaError_t { return body; });               \
+#define RUNTIME(name, version, stub, parameters, arguments, body)                   \
+  extern "C" cudaError_t CUDARTAPI name parameters {                                \
+    const name##_##version##_params params{UNPACK arguments};                       \
+    static constexpr Call call{CUPTI_RUNTIME_TRACE_CBID_##name##_##version, #name}; \
+    return traced(call, &params, stub, [&]() -> cudaError_t { return body; });      \
   }
-#define RUNTIME_VOID(name, body)                                                             \
-  extern "C" cudaError_t CUDARTAPI name() {                                                  \
-    static constexpr Call call{CUPTI_RUNTIME_TRACE_CBID_##name##_v3020, #name};              \
-    return traced(call, nullptr, nullptr, []() -> cudaError_t { return body; });             \
+#define RUNTIME_VOID(name, body)                                                 \
+  extern "C" cudaError_t CUDARTAPI name() {                                      \
+    static constexpr Call call{CUPTI_RUNTIME_TRACE_CBID_##name##_v3020, #name};  \
+    return traced(call, nullptr, nullptr, []() -> cudaError_t { return body; }); \
   }
 #define DRIVER(expression) bound([&] { return expression; })
 
@@ -258,9 +258,7 @@ const char* CUDARTAPI cudaGetErrorString(cudaError_t error) {
 }
 
 // What nvcc's host code calls before main.
-void** CUDARTAPI __cudaRegisterFatBinary(void* binary) {
-  return new void*(binary);
-}
+void** CUDARTAPI __cudaRegisterFatBinary(void* binary) { return new void*(binary); }
 
 void CUDARTAPI __cudaRegisterFatBinaryEnd(void**) {}
 
@@ -271,5 +269,4 @@ void CUDARTAPI __cudaRegisterFunction(void**, const char* stub, char*, const cha
   std::lock_guard lock(kernels_mutex);
   kernel_names()[stub] = name;
 }
-
 }

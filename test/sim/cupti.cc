@@ -171,5 +171,4 @@ CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t* id) {
   *id = sim_context_device(context);
   return CUPTI_SUCCESS;
 }
-
 }

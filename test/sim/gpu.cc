@@ -3,12 +3,14 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 namespace sim {
 namespace {
 
 constexpr std::size_t kQueueLimit = 16384;  // entries that a stream takes before the launching thread has to wait
 constexpr auto kNap = std::chrono::microseconds(200);
+constexpr int kPatience = 1000;  // rounds that a fault waits for the other streams to get as far as they can
 
 bool value_matches(const Op& op) {
   const std::uint32_t now = __atomic_load_n(reinterpret_cast<std::uint32_t*>(op.destination), __ATOMIC_ACQUIRE);
@@ -196,6 +198,7 @@ void Gpu::run() {
   for (;;) {
     ++pass_;
     bool moved = false;
+    fault_due_ = false;
     polling_ = false;
     urgent_ = false;
     for (std::size_t i = 0; i < active_.size(); ++i) {
@@ -206,9 +209,11 @@ void Gpu::run() {
       stream->active = stream->next < stream->running.size() || !stream->incoming.empty();
       return !stream->active;
     });
-    if (!moved) last_quiet_ = pass_;
+    due_rounds_ = fault_due_ ? due_rounds_ + 1 : 0;
+    faults_may_fire_ = fault_due_ && (!moved || due_rounds_ > kPatience);
+    if (!moved && !fault_due_) last_quiet_ = pass_;
     if (waiters_ > 0) done_.notify_all();
-    if (!moved && last_quiet_ >= wanted_quiet_) rest(lock);
+    if (last_quiet_ == pass_ && last_quiet_ >= wanted_quiet_) rest(lock);
   }
 }
 
@@ -280,17 +285,23 @@ Gpu::Verdict Gpu::judge(CUstream_st& stream, const Op& op, CUresult& code) {
     if (rule->effect == Rule::Effect::hang) return Verdict::stay;
     if (rule->effect == Rule::Effect::hold && !(rule->after ? reached(*rule->after) : notified_)) return Verdict::stay;
     if (rule->effect == Rule::Effect::fault) {
-      if ((rule->after && !reached(*rule->after)) || !(asked || rule->at_once)) return Verdict::stay;
-      rule->fired = true;
+      if (rule->after && !reached(*rule->after)) return Verdict::stay;
       code = rule->code;
-      return Verdict::fault;
+      rule->fired = rule->at_once || may_fault(asked);
+      return rule->fired ? Verdict::fault : Verdict::stay;
     }
   }
   if (plan.orders_streams() && op.work() != Work::none && plan.gates(stream.index, *stream.operations)) {
     return Verdict::stay;
   }
   if (!reaches_bad_memory(op)) return Verdict::go;
-  return asked ? Verdict::fault : Verdict::stay;
+  return may_fault(asked) ? Verdict::fault : Verdict::stay;
+}
+
+// A fault waits until the program asks and no other stream can get on: how far each has come is no matter of luck.
+bool Gpu::may_fault(bool asked) {
+  fault_due_ |= asked;
+  return asked && std::exchange(faults_may_fire_, false);
 }
 
 bool Gpu::reached(const Progress& progress) {

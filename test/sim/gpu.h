@@ -22,7 +22,7 @@ class Gpu {
 
   std::mutex mutex;
   Plan plan;
-  Memory memory;  // has a lock of its own
+  Memory memory;                                      // has a lock of its own
   std::vector<std::unique_ptr<CUctx_st>> primary;     // one per device
   std::vector<std::shared_ptr<Capture>> captures;     // going on
   std::atomic<int> capturing{0};                      // how many, for a cheap look without the mutex
@@ -51,6 +51,7 @@ class Gpu {
   bool step(CUstream_st& stream, Op& op);
   Verdict judge(CUstream_st& stream, const Op& op, CUresult& code);
   bool reaches_bad_memory(const Op& op) const;
+  bool may_fault(bool asked);
   bool reached(const Progress& progress);
   void execute(const Op& op);
   void fail(CUctx_st& context, CUresult code);
@@ -73,6 +74,9 @@ class Gpu {
   bool worker_started_ = false;
   bool asleep_ = false;
   bool urgent_ = false;
+  bool fault_due_ = false;        // this round met an operation that will fault
+  bool faults_may_fire_ = false;  // one of them may, in this round
+  int due_rounds_ = 0;
   bool polling_ = false;  // a stream waits for a value in memory, whose change nobody announces
   bool notified_ = false;
 };

@@ -36,7 +36,7 @@ struct Op {
   CUhostFn host_function = nullptr;
   void* data = nullptr;
   Rule* rule = nullptr;
-  std::uint64_t sequence = 0;  // issue order in the process
+  std::uint64_t sequence = 0;      // issue order in the process
   std::shared_ptr<char[]> staged;  // what was copied out of pageable memory at the call
   std::vector<Dependency> after;
 
@@ -62,7 +62,8 @@ struct CUctx_st {
   std::atomic<bool> alive{false};
   std::atomic<std::uint64_t> asked{0};  // sequence of the newest operation that the program has asked about
   unsigned int retained = 0;
-  std::uint64_t last_blocking = 0;  // sequence of the newest operation on a stream that synchronises with the legacy one
+  std::uint64_t last_blocking =
+      0;  // sequence of the newest operation on a stream that synchronises with the legacy one
   std::shared_ptr<CUstream_st> legacy;
   std::vector<std::shared_ptr<CUstream_st>> streams;  // with the legacy and the per-thread ones
   std::unordered_map<std::thread::id, std::shared_ptr<CUstream_st>> per_thread;
@@ -75,15 +76,15 @@ struct CUstream_st : std::enable_shared_from_this<CUstream_st> {
   std::uint64_t id = 0;
   unsigned int flags = 0;
   int priority = 0;
-  bool destroyed = false;
+  std::atomic<bool> destroyed{false};
   bool active = false;  // in the worker's list
 
   std::vector<sim::Op> incoming;
   std::vector<sim::Op> running;  // the worker's own
   std::size_t next = 0;          // the worker's own
   std::uint64_t issued = 0;
-  std::uint64_t legacy_seen = 0;      // how far behind the legacy stream this one has been queued
-  std::uint64_t last_barrier = 0;     // of the legacy stream: newest blocking operation it already waits for
+  std::uint64_t legacy_seen = 0;   // how far behind the legacy stream this one has been queued
+  std::uint64_t last_barrier = 0;  // of the legacy stream: newest blocking operation it already waits for
   std::atomic<std::uint64_t> finished{0};
   std::atomic<std::uint64_t>* operations = nullptr;  // finished ones, as plans count
 

@@ -1,7 +1,7 @@
 // A copy runs past the end of its allocation, on the device and later.
-#include "driver.h"
-
 #include <vector>
+
+#include "driver.h"
 
 int main() {
   Driver driver;
@@ -10,6 +10,6 @@ int main() {
   std::vector<char> host(8192);
   CHECK(cuMemcpyHtoDAsync(memory, host.data(), 4096, stream));
   CHECK(cuMemcpyHtoDAsync(memory, host.data(), 8192, stream));  // TRUE LINE
-  CHECK(cuStreamSynchronize(stream));  // REPORTED LINE
+  CHECK(cuStreamSynchronize(stream));                           // REPORTED LINE
   std::puts("done");
 }

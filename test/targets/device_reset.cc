@@ -11,7 +11,7 @@ int main() {
   Driver after;
   scale = after.kernel("scale");
   LAUNCH(scale, nullptr);
-  LAUNCH(scale, nullptr);  // TRUE LINE
+  LAUNCH(scale, nullptr);     // TRUE LINE
   CHECK(cuCtxSynchronize());  // REPORTED LINE
   std::puts("done");
 }

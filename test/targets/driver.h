@@ -9,12 +9,12 @@
 #define LAUNCH(kernel, stream) cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr)
 
 // The program dies of the first error that it looks at, as most do.
-#define CHECK(call)                                            \
-  do {                                                         \
+#define CHECK(call)                                             \
+  do {                                                          \
     if (const CUresult result = call; result != CUDA_SUCCESS) { \
-      std::printf("%s: error %d\n", #call, result);            \
-      std::exit(1);                                            \
-    }                                                          \
+      std::printf("%s: error %d\n", #call, result);             \
+      std::exit(1);                                             \
+    }                                                           \
   } while (false)
 
 struct Driver {

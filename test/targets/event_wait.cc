@@ -15,7 +15,7 @@ int main() {
   LAUNCH(scale, producer);  // TRUE LINE
   CHECK(cuEventRecord(ready, producer));
   CHECK(cuStreamWaitEvent(consumer, ready, 0));
-  LAUNCH(use, consumer);  // PRUNED
+  LAUNCH(use, consumer);                 // PRUNED
   CHECK(cuStreamSynchronize(consumer));  // REPORTED LINE
   std::puts("done");
 }

@@ -10,7 +10,7 @@
 static int compute(const char* name) {
   Driver driver;
   CUfunction kernel = driver.kernel(name);
-  LAUNCH(kernel, nullptr);  // TRUE LINE
+  LAUNCH(kernel, nullptr);    // TRUE LINE
   CHECK(cuCtxSynchronize());  // REPORTED LINE
   return 0;
 }

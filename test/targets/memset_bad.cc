@@ -7,6 +7,6 @@ int main() {
   CUdeviceptr memory = driver.allocate(4096);
   CHECK(cuMemsetD8Async(memory, 0, 4096, stream));
   CHECK(cuMemsetD8Async(memory, 0, 1 << 20, stream));  // TRUE LINE
-  CHECK(cuStreamSynchronize(stream));  // REPORTED LINE
+  CHECK(cuStreamSynchronize(stream));                  // REPORTED LINE
   std::puts("done");
 }

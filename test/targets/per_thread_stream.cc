@@ -17,7 +17,7 @@ int main() {
   std::thread(healthy, std::cref(driver)).join();
   CUfunction scale = driver.kernel("scale");
   LAUNCH(scale, nullptr);
-  LAUNCH(scale, nullptr);  // TRUE LINE
+  LAUNCH(scale, nullptr);               // TRUE LINE
   CHECK(cuStreamSynchronize(nullptr));  // REPORTED LINE
   std::puts("done");
 }

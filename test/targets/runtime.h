@@ -9,12 +9,12 @@
 extern "C" void** __cudaRegisterFatBinary(void*);
 extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*, int, void*, void*, void*, void*, int*);
 
-#define KERNEL(name)                                                                                          \
-  static void name() { std::printf("%s has no host body\n", #name); }                                         \
-  static const bool name##_registered = [] {                                                                  \
+#define KERNEL(name)                                                                                                   \
+  static void name() { std::printf("%s has no host body\n", #name); }                                                  \
+  static const bool name##_registered = [] {                                                                           \
     __cudaRegisterFunction(__cudaRegisterFatBinary(nullptr), reinterpret_cast<const char*>(&name), nullptr, #name, -1, \
-                           nullptr, nullptr, nullptr, nullptr, nullptr);                                      \
-    return true;                                                                                              \
+                           nullptr, nullptr, nullptr, nullptr, nullptr);                                               \
+    return true;                                                                                                       \
   }()
 
 #define LAUNCH(kernel, grid, block) \

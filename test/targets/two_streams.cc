@@ -10,9 +10,9 @@ int main() {
   CUstream healthy = driver.stream();
   LAUNCH(scale, bad);
   LAUNCH(scale, bad);
-  LAUNCH(scale, bad);  // TRUE LINE
+  LAUNCH(scale, bad);                                 // TRUE LINE
   for (int i = 0; i < 5; ++i) LAUNCH(fill, healthy);  // OTHER CANDIDATE
-  CHECK(cuStreamSynchronize(healthy));  // REPORTED LINE
+  CHECK(cuStreamSynchronize(healthy));                // REPORTED LINE
   CHECK(cuStreamSynchronize(bad));
   std::puts("done");
 }
