@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""run.py BUILD CASE: one end-to-end case; the simulated driver stands in for a GPU."""
+"""run.py BUILD CASE: one end-to-end case, a function of cases.py or target:NAME; the simulated driver stands in for a
+GPU."""
 
 import pathlib
 import sys
@@ -8,13 +9,51 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 
 import cases
-from harness import Machine
+import targets
+from harness import Machine, expect, expect_in
+
+
+def check_target(machine, name):
+    machine.plan(targets.plan(name))
+    command = targets.command(machine.build, name)
+    plain = machine.plain(*command)
+    recorded = machine.run(*command)
+    expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
+    if name in targets.CLEAN:
+        ours = [line for line in recorded.stderr.splitlines() if line.startswith("cudadiag: ")]
+        failed = ["no CUDA failure was recorded"] if plain.returncode else []
+        expect([line.removeprefix("cudadiag: ").partition(";")[0] for line in ours], failed, "what we say")
+        expect(machine.sessions(), [], "sessions")
+    else:
+        check_finding(machine.report(), name, targets.FAILING[name])
+
+
+def place(location):
+    return location["file"], location["line"]
+
+
+def check_finding(report, name, wanted):
+    expect(report["verdict"], "cuda_failure", "verdict")
+    finding = report["findings"][0]
+    true_line = targets.marked_line(name, "TRUE LINE", wanted.source)
+    if wanted.leads:
+        expect(place(finding["location"]), true_line, "true line")
+    else:
+        expect_in(true_line, [place(candidate["location"]) for candidate in finding["candidates"]], "candidates")
+    expect(finding["evidence"]["grade"], wanted.grade, "grade: " + finding["evidence"]["because"])
+    expect(len(finding["candidates"]) > 1, wanted.candidates, "several candidates")
+    reported = targets.marked_line(name, "REPORTED LINE")
+    if reported is not None:
+        expect(place(finding["reported_at"]), reported, "reported line")
 
 
 def main(build, name):
     machine = Machine(build)
     try:
-        getattr(cases, name)(machine)
+        if name.startswith("target:"):
+            check_target(machine, name.removeprefix("target:"))
+        else:
+            getattr(cases, name)(machine)
     finally:
         machine.close()
 

@@ -1,0 +1,75 @@
+"""What is expected of each program in test/targets; the lines and the plan stand in the program itself."""
+
+import dataclasses
+import pathlib
+import sys
+
+TARGETS = pathlib.Path(__file__).resolve().parent.parent / "targets"
+MARKS = ("// ", "# ")
+
+
+@dataclasses.dataclass(frozen=True)
+class Failing:
+    """A program with a finding."""
+
+    grade: str = "bracketed"
+    kind: str = "async_error"
+    source: str = ""  # where the true line stands, if not in the program's own source
+    candidates: bool = False  # several lines are listed
+    leads: bool = True  # the true line is the first of them
+
+
+FAILING = {
+    "third_of_ten": Failing(),
+    "two_streams": Failing("inferred", candidates=True),
+    "two_threads": Failing(),
+    "event_wait": Failing(),
+    "caught_and_goes_on": Failing(),
+    "invalid_argument": Failing("proven", "sync_error"),
+    "alloc_fails_fatal": Failing("proven", "out_of_memory"),
+    "device_reset": Failing(),
+    "forked_child": Failing(),
+    "dlopened_kernel": Failing(source="plugin.cc"),
+    "async_copy_bad": Failing(),
+    "memset_bad": Failing(),
+    "per_thread_stream": Failing(),
+    "graph_replay": Failing(),
+    "many_streams": Failing("inferred"),
+    "many_threads": Failing("inferred"),
+    "exit_without_sync": Failing(),
+    "million_launches": Failing("inferred"),  # one line, but several launches since its last marker
+    "unchecked_launch": Failing("suspected", "unchecked_error"),
+    "py_third_of_ten": Failing(),
+    "py_caught": Failing(),
+    "py_module": Failing(source="python/solver.py"),
+    "py_threads": Failing("inferred", candidates=True, leads=False),
+}
+
+CLEAN = ("healthy", "alloc_fails_handled", "capture_beside_launches", "host_segfault", "no_cuda", "py_exception",
+         "hanging_kernel")
+
+
+def source(name):
+    folder = TARGETS / "python" if name.startswith("py_") else TARGETS
+    return folder / (name + (".py" if name.startswith("py_") else ".cc"))
+
+
+def command(build, name):
+    return [sys.executable, source(name)] if name.startswith("py_") else [build / "targets" / name]
+
+
+def plan(name):
+    for line in source(name).read_text().splitlines():
+        for mark in MARKS:
+            if line.startswith(mark + "Plan: "):
+                return line.removeprefix(mark + "Plan: ")
+    return ""
+
+
+def marked_line(name, words, where=""):
+    """Path and number of the line that ends in the mark; None if there is none."""
+    path = TARGETS / where if where else source(name)
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if any(line.endswith(mark + words) for mark in MARKS):
+            return str(path), number
+    return None
