@@ -1,0 +1,222 @@
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "launch/arena.h"
+#include "launch/command_path.h"
+#include "launch/environment.h"
+#include "launch/process.h"
+#include "wire/area.h"
+#include "wire/arena.h"
+
+using namespace cudadiag;
+namespace fs = std::filesystem;
+
+namespace {
+
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = (fs::temp_directory_path() / "cudadiag-test-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~ScratchFolder() { fs::remove_all(path_); }
+  fs::path file(const char* name, const char* content = "") const {
+    fs::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name) << content;
+    return path_ / name;
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Sets a variable for the life of a test.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    value == nullptr ? ::unsetenv(name) : ::setenv(name, value, 1);
+  }
+  ~Setting() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+launch::Arena new_arena() {
+  auto arena = launch::Arena::create();
+  REQUIRE(std::holds_alternative<launch::Arena>(arena));
+  return std::move(std::get<launch::Arena>(arena));
+}
+
+// A recorder's view of the arena: opened by its path, as another process does.
+class RecorderSide {
+ public:
+  explicit RecorderSide(const std::string& path) : file_(::open(path.c_str(), O_RDWR | O_CLOEXEC)) {
+    REQUIRE(file_.valid());
+    header_ = static_cast<std::byte*>(
+        ::mmap(nullptr, wire::arena::kHeaderSize, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0));
+    REQUIRE(header_ != MAP_FAILED);
+  }
+  ~RecorderSide() { ::munmap(header_, wire::arena::kHeaderSize); }
+  std::byte* header() { return header_; }
+  int file() const { return file_.get(); }
+
+ private:
+  session::FileDescriptor file_;
+  std::byte* header_ = nullptr;
+};
+
+bool sets(const std::vector<std::string>& environment, const std::string& entry) {
+  return std::find(environment.begin(), environment.end(), entry) != environment.end();
+}
+
+}  // namespace
+
+TEST_CASE("an arena is claimed through its path") {
+  const auto arena = new_arena();
+  RecorderSide recorder(arena.path());
+  CHECK(wire::load(recorder.header(), wire::arena::kMagic) == wire::arena::kMagicValue);
+  CHECK(wire::load(recorder.header(), wire::arena::kAreas) == wire::arena::kAreaCount);
+  CHECK(wire::load(recorder.header(), wire::arena::kAreaBytes) == wire::area::kAreaSize);
+  CHECK(arena.claimed() == 0);
+  wire::atomic(recorder.header(), wire::arena::kClaimed).fetch_add(3);
+  CHECK(arena.claimed() == 3);
+  wire::atomic(recorder.header(), wire::arena::kClaimed).fetch_add(wire::arena::kAreaCount);
+  CHECK(arena.claimed() == wire::arena::kAreaCount);
+  CHECK(arena.turned_away() == 3);
+}
+
+TEST_CASE("an arena takes no memory for what nobody wrote and cannot be shrunk") {
+  const auto arena = new_arena();
+  const RecorderSide recorder(arena.path());
+  struct stat status {};
+  REQUIRE(::fstat(arena.file(), &status) == 0);
+  CHECK(status.st_size ==
+        static_cast<off_t>(wire::arena::kHeaderSize + wire::arena::kAreaCount * wire::area::kAreaSize));
+  CHECK(status.st_blocks * 512 <= 2 * 4096);
+  CHECK(::ftruncate(recorder.file(), 0) != 0);
+  CHECK((::fcntl(arena.file(), F_GETFD) & FD_CLOEXEC) != 0);
+}
+
+TEST_CASE("a live area shows what its process writes") {
+  const auto arena = new_arena();
+  const RecorderSide recorder(arena.path());
+  const launch::LiveArea area(arena, 2);
+  REQUIRE(area.bytes().size() == wire::area::kAreaSize);
+  const std::uint64_t magic = wire::area::kMagicValue;
+  REQUIRE(::pwrite(recorder.file(), &magic, sizeof magic, static_cast<off_t>(arena.begin(2))) == sizeof magic);
+  CHECK(wire::load(area.bytes().data(), wire::area::kMagic) == magic);
+}
+
+TEST_CASE("whoever waits for an event is woken") {
+  auto arena = new_arena();
+  const std::uint32_t seen = arena.events();
+  CHECK(arena.wait_for_event(seen, 0) == seen);
+  std::thread recorder([&] { arena.wake(); });
+  std::uint32_t now = seen;
+  while (now == seen) now = arena.wait_for_event(seen, 60'000);
+  recorder.join();
+  CHECK(now == seen + 1);
+}
+
+TEST_CASE("commands are found as a shell finds them") {
+  const ScratchFolder scratch;
+  scratch.file("first/tool");
+  const auto tool = scratch.file("second/tool");
+  fs::permissions(tool, fs::perms::owner_all);
+  const Setting path("PATH", (scratch.path() / "first").string().append(":").append(scratch.path() / "second").c_str());
+  CHECK(launch::find_command("tool").path == tool);
+  CHECK(launch::find_command("other").error == ENOENT);
+  CHECK(launch::find_command(scratch.path() / "first/tool").error == EACCES);
+  CHECK(launch::find_command(scratch.path()).error == EACCES);
+  fs::permissions(tool, fs::perms::owner_read);
+  CHECK(launch::find_command("tool").error == EACCES);
+}
+
+TEST_CASE("a python of a virtual environment brings its wheel's CUPTI, named ones come first") {
+  const ScratchFolder scratch;
+  const auto python = scratch.file("venv/bin/python");
+  fs::permissions(python, fs::perms::owner_all);
+  const auto wheel = scratch.file("venv/lib/python3.12/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12");
+  const auto newer = scratch.file("venv/lib/python3.12/site-packages/nvidia/cu13/lib/libcupti.so.13");
+  const auto named = scratch.file("mine.so");
+  const Setting variable("CUDADIAG_CUPTI", (named.string() + "::/nowhere.so").c_str());
+  const Setting libraries("LD_LIBRARY_PATH", nullptr);
+  const Setting environment("VIRTUAL_ENV", nullptr);
+  const auto found = launch::find_cupti({python.string(), "train.py"});
+  REQUIRE(found.size() >= 3);
+  CHECK(found[0] == named);
+  CHECK(found[1] == newer);
+  CHECK(found[2] == wheel);
+}
+
+TEST_CASE("the target's environment says what the recorder needs and keeps the rest") {
+  const Setting outer("CUDADIAG_ARENA", "/proc/1/fd/9");
+  const Setting other("CUDA_INJECTION64_PATH", "/opt/tool.so");
+  const Setting kept("CUDADIAG_TEST_KEPT", "a=b");
+  const auto variables = launch::recording_variables("/lib/record.so", "", "/s/record", {"/a.so", "/b.so"},
+                                                     {launch::Markers::dense, true, false});
+  const auto environment = launch::environment_with(variables);
+  CHECK(sets(environment, "CUDA_INJECTION64_PATH=/lib/record.so"));
+  CHECK(sets(environment, "CUDADIAG_SESSION=/s/record"));
+  CHECK(sets(environment, "CUDADIAG_CUPTI=/a.so:/b.so"));
+  CHECK(sets(environment, "CUDADIAG_RECORD=markers=dense,python=on,native=off"));
+  CHECK(sets(environment, "CUDADIAG_PASS=record"));
+  CHECK(sets(environment, "CUDADIAG_TEST_KEPT=a=b"));
+  CHECK_FALSE(sets(environment, "CUDA_INJECTION64_PATH=/opt/tool.so"));
+  CHECK_FALSE(sets(environment, "CUDADIAG_ARENA=/proc/1/fd/9"));
+  CHECK(launch::replaced_injection("/lib/record.so").find("/opt/tool.so") != std::string::npos);
+  CHECK(launch::replaced_injection("/opt/tool.so").empty());
+}
+
+TEST_CASE("the recorder is where its variable says, or the failure says so") {
+  const ScratchFolder scratch;
+  const auto file = scratch.file("record.so");
+  {
+    const Setting variable("CUDADIAG_RECORDER", file.c_str());
+    CHECK(std::get<fs::path>(launch::find_recorder()) == file);
+  }
+  const Setting variable("CUDADIAG_RECORDER", "/nowhere/record.so");
+  CHECK(std::get<session::Failure>(launch::find_recorder()).what.find("/nowhere/record.so") != std::string::npos);
+}
+
+TEST_CASE("a target ends as it ends") {
+  launch::SignalRelay relay;
+  const auto end_of = [&](const std::string& script) {
+    auto spawned = launch::Target::spawn({"sh", "-c", script}, {"PATH=/usr/bin:/bin"});
+    REQUIRE(std::holds_alternative<launch::Target>(spawned));
+    auto& target = std::get<launch::Target>(spawned);
+    while (!target.reap()) relay.wait(1000);
+    CHECK(target.ends().contains(static_cast<std::uint32_t>(target.pid())));
+    return target.end();
+  };
+  CHECK(end_of("exit 7").code == 7);
+  CHECK(end_of("kill -KILL $$").signal == 9);
+}
+
+TEST_CASE("what cannot be started fails with the shell's statuses") {
+  const ScratchFolder scratch;
+  const auto script = scratch.file("script", "#!/nowhere/interpreter\n");
+  fs::permissions(script, fs::perms::owner_all);
+  const auto status_of = [](const std::string& command) {
+    const auto spawned = launch::Target::spawn({command}, {});
+    REQUIRE(std::holds_alternative<launch::SpawnFailure>(spawned));
+    return std::get<launch::SpawnFailure>(spawned).exit_status;
+  };
+  CHECK(status_of("no-such-command-anywhere") == 127);
+  CHECK(status_of(script) == 127);
+  CHECK(status_of(scratch.file("plain")) == 126);
+}
