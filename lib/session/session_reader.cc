@@ -48,10 +48,6 @@ Result<Manifest> read_manifest(const fs::path& file) {
   return parse_manifest(text);
 }
 
-}  // namespace
-
-namespace {
-
 // A folder given by name: a session, or what `-o` named, which holds sessions; then the newest of them.
 fs::path session_at(const fs::path& folder) {
   std::error_code error;
