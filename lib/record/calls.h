@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <string_view>
 
 #include "record/streams.h"
 #include "wire/operation.h"
@@ -13,7 +14,6 @@ namespace cudadiag::record {
 
 enum class Role : std::uint8_t {
   watched,  // only its return code matters
-  silent,   // not even that: getters that cannot report a failure of the GPU, called all the time
   operation,
   stream_wait,   // success proves that the stream has finished
   context_wait,  // success proves that all streams of the context have
@@ -41,7 +41,9 @@ struct CallRule {
 
 // Ids of drivers to come lie beyond the table: they are watched.
 const CallRule& driver_call(std::uint32_t id);
-bool runtime_call_is_silent(std::uint32_t id);
+// By a call's name: it only asks. PyTorch makes thirty such calls for every launch, and each callback costs 0.2 µs;
+// so they have none, and an error that one of them is the first to return is reported by the next call.
+bool is_getter(std::string_view name);
 
 // The launch dimensions of a runtime call, for those that the runtime refuses before any driver call. False: not a
 // launch.

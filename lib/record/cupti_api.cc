@@ -94,6 +94,13 @@ void CuptiApi::enable(CUpti_CallbackDomain domain, std::uint32_t id, bool on) {
   enable_callback_(on ? 1 : 0, subscriber_, domain, id);
 }
 
+std::string_view CuptiApi::call_name(CUpti_CallbackDomain domain, std::uint32_t id) const {
+  const char* name = nullptr;
+  const auto get = resolve<decltype(&cuptiGetCallbackName)>(library_, "cuptiGetCallbackName");
+  if (get == nullptr || get(domain, id, &name) != CUPTI_SUCCESS || name == nullptr) return {};
+  return name;
+}
+
 std::uint32_t CuptiApi::version() const {
   std::uint32_t version = 0;
   const auto get = resolve<decltype(&cuptiGetVersion)>(library_, "cuptiGetVersion");

@@ -17,6 +17,8 @@ class CuptiApi {
   Outcome subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
 
   void enable(CUpti_CallbackDomain domain, std::uint32_t id, bool on = true);
+  // "cuLaunchKernel"; empty: CUPTI knows no such call.
+  std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const;
   std::uint32_t version() const;
   // 0: not known.
   std::uint32_t context_uid(CUcontext context) const;

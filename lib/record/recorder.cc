@@ -54,11 +54,13 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
 }
 
 void Recorder::enable_callbacks() {
-  for (std::uint32_t id = 1; id < CUPTI_DRIVER_TRACE_CBID_SIZE; ++id) {
-    if (record::driver_call(id).role != Role::silent) cupti_.enable(CUPTI_CB_DOMAIN_DRIVER_API, id);
-  }
-  for (std::uint32_t id = 1; id < CUPTI_RUNTIME_TRACE_CBID_SIZE; ++id) {
-    if (!runtime_call_is_silent(id)) cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, id);
+  // A CUPTI newer than the headers knows calls beyond their last one.
+  constexpr std::uint32_t kMostCalls = 2048;
+  for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API}) {
+    for (std::uint32_t id = 1; id < kMostCalls; ++id) {
+      const std::string_view name = cupti_.call_name(domain, id);
+      if (!name.empty() && !is_getter(name)) cupti_.enable(domain, id);
+    }
   }
   for (const std::uint32_t id :
        {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
@@ -337,7 +339,7 @@ std::uint32_t Recorder::function_id(CUfunction function, const char* symbol) {
 
 std::uint32_t Recorder::site(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
                              std::uintptr_t frame, std::uint32_t* ordinal) {
-  if (options_.python && !has_python_.load(std::memory_order_acquire) && python_attempts_.fetch_add(1) < 1) {
+  if (options_.python && !python_sought_.load(std::memory_order_relaxed) && !python_sought_.exchange(true)) {
     const bool found = python_.start(interner_);
     if (found && options_.native) native_.stop_at(python_.interpreter(), python_.interpreter() + 1);
     has_python_.store(found, std::memory_order_release);

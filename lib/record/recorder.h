@@ -80,7 +80,7 @@ class Recorder {
   PythonStacks python_;
   NativeStacks native_;
   std::atomic<bool> has_python_ = false;
-  std::atomic<std::uint32_t> python_attempts_ = 0;
+  std::atomic<bool> python_sought_ = false;  // by the first operation: the interpreter is there before CUDA is
   std::atomic<bool> watching_last_error_ = false;
   std::atomic<std::uint64_t> function_generation_ = 0;
   std::atomic<std::uint32_t> newest_context_ = 0;  // uid seen last: most processes have one

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "record/clock.h"
 #include "record/hash.h"
 #include "wire/operation.h"
 
@@ -183,6 +184,7 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
   wire::store(made, stream::kContext, context_place);
   wire::store(made, stream::kHandle, handle);
   wire::store(made, stream::kStreamId, id);
+  wire::store(made, stream::kCreated, ticks());
   wire::store(made, stream::kThreadTid, tid);
   const bool legacy = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY);
   wire::store(made, stream::kFlags, (legacy ? stream::kLegacy : 0u) | (tid != 0 ? stream::kPerThread : 0u));

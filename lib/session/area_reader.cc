@@ -188,6 +188,7 @@ void AreaReader::read_streams() {
     stream.context = wire::load(entry.data(), s::kContext);
     stream.handle = wire::load(entry.data(), s::kHandle);
     stream.stream_id = wire::load(entry.data(), s::kStreamId);
+    stream.created = wire::load(entry.data(), s::kCreated);
     stream.flags = wire::load(entry.data(), s::kFlags);
     stream.thread_tid = wire::load(entry.data(), s::kThreadTid);
     stream.issued = wire::load(entry.data(), s::kIssued);
@@ -275,6 +276,11 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
   operation.result = wire::load(record, o::kResult);
   operation.site_ordinal = wire::load(record, o::kSiteOrdinal);
   operation.ticks = wire::load(record, o::kTicks);
+  // The entry of its stream has been given to another stream since.
+  if (operation.stream != o::kNoStream && operation.ticks < record_.streams[operation.stream].created) {
+    operation.stream = o::kNoStream;
+    operation.ordinal = 0;
+  }
   if (kind == o::Kind::kernel) {
     operation.grid = {wire::load(record, o::kGridX), wire::load(record, o::kGridY), wire::load(record, o::kGridZ)};
     operation.block = {wire::load(record, o::kBlockX), wire::load(record, o::kBlockY), wire::load(record, o::kBlockZ)};

@@ -95,6 +95,7 @@ struct Stream {
   wire::stream::State state = wire::stream::State::free;
   std::uint32_t context = 0;
   std::uint64_t handle = 0, stream_id = 0;
+  std::uint64_t created = 0;  // ticks
   std::uint32_t flags = 0;  // wire::stream::Flag
   std::uint32_t thread_tid = 0;
   std::uint32_t issued = 0;

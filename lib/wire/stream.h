@@ -40,6 +40,7 @@ inline constexpr Field<std::uint32_t, 32> kIssued;         // ordinal of the new
 inline constexpr Field<std::uint32_t, 36> kHostCompleted;  // the host waited: everything up to here is finished
 inline constexpr Field<std::uint32_t, 40> kMarkerIssued;   // ordinal in the newest marker queued
 inline constexpr Field<std::uint32_t, 44> kInFlight;       // threads inside a call on this stream right now
+inline constexpr Field<std::uint64_t, 48> kCreated;        // ticks: operations from before belong to an earlier life
 
 }  // namespace cudadiag::wire::stream
 

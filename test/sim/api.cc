@@ -20,8 +20,8 @@ struct Announcement {
 };
 
 std::vector<Announcement>& announcements() {
-  thread_local std::vector<Announcement> pending;
-  return pending;
+  thread_local auto* pending = new std::vector<Announcement>;  // used until the thread's very end: never destroyed
+  return *pending;
 }
 
 bool wanted(CUpti_CallbackIdResource id) { return sim_hooks()->resource[id].load(std::memory_order_relaxed); }
@@ -36,8 +36,8 @@ void announce_graph(CUpti_CallbackIdResource id, CUpti_GraphData data) {
 }  // namespace
 
 std::vector<CUcontext>& context_stack() {
-  thread_local std::vector<CUcontext> stack;
-  return stack;
+  thread_local auto* stack = new std::vector<CUcontext>;  // exit handlers still make calls: never destroyed
+  return *stack;
 }
 
 CUcontext current_context() {
