@@ -1,6 +1,8 @@
 #include "symbolize/dwarf_lines.h"
 
 #include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,13 +10,12 @@
 #include <memory>
 
 #include "symbolize/demangle.h"
+#include "symbolize/dwarf_scopes.h"
 
 namespace cudadiag::symbolize {
 namespace {
 
 using Path = std::vector<Dwarf_Die>;  // functions around an address, outermost first
-
-constexpr int kDeepestScope = 64;  // deeper nesting than compilers produce
 
 const char* text_attribute(Dwarf_Die& die, unsigned name) {
   Dwarf_Attribute attribute;
@@ -29,12 +30,6 @@ int number_attribute(Dwarf_Die& die, unsigned name) {
 }
 
 bool is_function(int tag) { return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine; }
-
-// Scopes without code of their own in which functions with code can be described.
-bool is_container(int tag) {
-  return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
-         tag == DW_TAG_union_type;
-}
 
 // Functions of local classes are described inside the function around them, whose range they are outside of: looking
 // `everywhere` finds those, at the price of visiting the whole unit.
@@ -138,8 +133,12 @@ NativeFrame frame_of(Dwarf_Die& function, const Position& position) {
 
 DwarfLines::DwarfLines(Dwfl_Module* module) : module_(module), dwarf_(dwfl_module_getdwarf(module, &bias_)) {}
 
+Elf* DwarfLines::debug_file() const { return dwarf_ ? dwarf_getelf(dwarf_) : nullptr; }
+
 std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
-  auto unit = unit_at(address);
+  Dwarf_Die found;
+  const auto offset = unit_at(address);
+  Dwarf_Die* unit = offset ? dwarf_offdie(dwarf_, *offset, &found) : nullptr;
   if (!unit) return {};
   address -= bias_;
   Dwarf_Die scopes = *unit, split;
@@ -163,10 +162,10 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
   return frames;
 }
 
-std::optional<Dwarf_Die> DwarfLines::unit_at(std::uint64_t address) {
+std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {
   if (!dwarf_) return std::nullopt;
   Dwarf_Addr bias = 0;
-  if (const Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias)) return *unit;
+  if (Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias)) return dwarf_dieoffset(unit);
   if (!units_) index_units();
   const std::uint64_t wanted = address - bias_;
   const auto after = std::upper_bound(units_->begin(), units_->end(), wanted,
@@ -184,7 +183,7 @@ void DwarfLines::index_units() {
     Dwarf_Addr base = 0, begin = 0, end = 0;
     std::ptrdiff_t next = 0;
     while ((next = dwarf_ranges(&unit, next, &base, &begin, &end)) > 0) {
-      if (begin < end) units_->push_back({begin, end, unit});
+      if (begin < end) units_->push_back({begin, end, dwarf_dieoffset(&unit)});
     }
   }
   std::sort(units_->begin(), units_->end(), [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });

@@ -2,14 +2,15 @@
 // debug file, split (.dwo) or not. Internal to the room: elfutils' types stay below elf_module.h.
 #pragma once
 
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
-
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "symbolize/source_frame.h"
+
+struct Dwarf;
+struct Dwfl_Module;
+struct Elf;
 
 namespace cudadiag::symbolize {
 
@@ -18,7 +19,7 @@ class DwarfLines {
   explicit DwarfLines(Dwfl_Module* module);
 
   bool available() const { return dwarf_ != nullptr; }
-  Elf* debug_file() const { return dwarf_ ? dwarf_getelf(dwarf_) : nullptr; }
+  Elf* debug_file() const;  // null if there is no DWARF
 
   // Innermost first, the function that exists in the machine code last; empty if nothing describes the address.
   // `address` is relative to the load bias.
@@ -27,14 +28,14 @@ class DwarfLines {
  private:
   struct UnitRange {
     std::uint64_t begin, end;
-    Dwarf_Die unit;
+    std::uint64_t unit;  // offset of its entry in .debug_info
   };
-  std::optional<Dwarf_Die> unit_at(std::uint64_t address);
+  std::optional<std::uint64_t> unit_at(std::uint64_t address);
   void index_units();
 
   Dwfl_Module* module_;
   Dwarf* dwarf_ = nullptr;
-  Dwarf_Addr bias_ = 0;                          // what the debug file's addresses are off by (prelink)
+  std::uint64_t bias_ = 0;                       // what the debug file's addresses are off by (prelink)
   std::optional<std::vector<UnitRange>> units_;  // by address; made when .debug_aranges does not help
 };
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "symbolize/call_sites.h"
 #include "symbolize/demangle.h"
 #include "symbolize/dwarf_lines.h"
 #include "symbolize/symbol_table.h"
@@ -83,6 +84,7 @@ struct ElfModule::File {
   Elf* elf = nullptr;
   std::optional<DwarfLines> lines;     // made when first asked for
   std::optional<SymbolTable> symbols;  // likewise
+  std::optional<CallSites> calls;      // likewise
 
   void open(const std::string& path, const std::string& build_id) {
     std::error_code error;
@@ -135,6 +137,12 @@ std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
     if (physical.function.empty() || physical.mangled.starts_with("_Z")) physical.function = demangle(physical.mangled);
   }
   return frames;
+}
+
+const CallSites& ElfModule::call_sites() {
+  File& opened = file();
+  if (!opened.calls) opened.calls.emplace(opened.condition == Condition::readable ? opened.module : nullptr);
+  return *opened.calls;
 }
 
 }  // namespace cudadiag::symbolize

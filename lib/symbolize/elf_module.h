@@ -11,6 +11,8 @@
 
 namespace cudadiag::symbolize {
 
+class CallSites;
+
 class ElfModule {
  public:
   enum class Condition {
@@ -31,6 +33,9 @@ class ElfModule {
   // The function at `address` (relative to the load bias), preceded by those that the compiler inlined into it there,
   // innermost first. Never empty: without symbols it is one frame that knows its module alone. `user` is not set.
   std::vector<NativeFrame> frames(std::uint64_t address);
+
+  // Who calls whom; empty without line information.
+  const CallSites& call_sites();
 
  private:
   struct File;

@@ -20,7 +20,8 @@ struct NativeFrame {
   std::string mangled;   // linkage name, for comparison with a kernel's name
   std::string file;      // empty: no line information
   int line = 0;
-  bool inlined = false;  // this frame exists in the line information only
+  bool inlined = false;    // this frame exists in the line information only
+  bool tail_call = false;  // not on the stack: it ended in a jump, and the only way from the outer frame leads by it
   bool user = false;
 };
 
@@ -43,7 +44,8 @@ struct Location {
 struct TrueLine {
   Location location;
   Location caller;
-  bool user = false;  // false: no frame is the user's, `location` is the innermost that is known at all
+  bool user = false;       // false: no frame is the user's, `location` is the innermost that is known at all
+  bool tail_call = false;  // `location` is of a frame that was not on the stack (NativeFrame::tail_call)
 };
 
 }  // namespace cudadiag::symbolize

@@ -1,6 +1,7 @@
 #include "symbolize/symbol_table.h"
 
 #include <gelf.h>
+#include <libelf.h>
 
 #include <algorithm>
 

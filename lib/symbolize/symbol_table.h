@@ -1,11 +1,11 @@
 // The functions of an ELF file by address. Internal to the room: libelf's types stay below elf_module.h.
 #pragma once
 
-#include <libelf.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+struct Elf;
 
 namespace cudadiag::symbolize {
 

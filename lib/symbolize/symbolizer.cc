@@ -8,6 +8,7 @@
 
 #include "symbolize/elf_module.h"
 #include "symbolize/python_line_table.h"
+#include "symbolize/tail_calls.h"
 #include "symbolize/user_code.h"
 
 namespace cudadiag::symbolize {
@@ -22,7 +23,10 @@ struct Symbolizer::State {
 
   ElfModule& module(const session::Module& recorded);
   const std::vector<NativeFrame>& frames_at(ElfModule& module, std::uint64_t address);
-  std::vector<NativeFrame> native_frames(const session::ProcessRecord& record, std::uint32_t stack);
+  std::vector<PhysicalFrame> physical_frames(const session::ProcessRecord& record, std::uint32_t stack);
+  std::vector<ElfModule*> user_modules(const session::ProcessRecord& record);
+  std::vector<NativeFrame> native_frames(const session::ProcessRecord& record, std::uint32_t stack,
+                                         std::string_view kernel);
   SourceStack resolve(const session::ProcessRecord& record, const session::Site& site);
   void note(std::string text);
   void note_missing_lines(const SourceStack& stack);
@@ -67,28 +71,57 @@ const std::vector<NativeFrame>& Symbolizer::State::frames_at(ElfModule& module, 
   return entry->second;
 }
 
-std::vector<NativeFrame> Symbolizer::State::native_frames(const session::ProcessRecord& record, std::uint32_t stack) {
-  std::vector<NativeFrame> native;
+std::vector<PhysicalFrame> Symbolizer::State::physical_frames(const session::ProcessRecord& record,
+                                                              std::uint32_t stack) {
+  std::vector<PhysicalFrame> physical;
   const auto* raw = session::by_id(record.native_stacks, stack);
-  if (!raw) return native;
+  if (!raw) return physical;
   for (const session::RawNativeFrame& frame : raw->frames) {
     const session::Module* recorded = session::by_id(record.modules, frame.module);
     if (!recorded) {
-      native.emplace_back();
+      physical.push_back({nullptr, frame.address, {NativeFrame{}}});
       continue;
     }
     if (is_interpreter(recorded->path)) break;
     // A return address may already belong to the next line, or to the next function after a call that never returns.
-    const auto& expanded = frames_at(module(*recorded), frame.address - 1);
-    native.insert(native.end(), expanded.begin(), expanded.end());
+    ElfModule& elf = module(*recorded);
+    physical.push_back({&elf, frame.address, frames_at(elf, frame.address - 1)});
+  }
+  return physical;
+}
+
+std::vector<ElfModule*> Symbolizer::State::user_modules(const session::ProcessRecord& record) {
+  std::vector<ElfModule*> users;
+  for (const session::Module& recorded : record.modules) {
+    if (is_user_module(recorded.path)) users.push_back(&module(recorded));
+  }
+  return users;
+}
+
+std::vector<NativeFrame> Symbolizer::State::native_frames(const session::ProcessRecord& record, std::uint32_t stack,
+                                                          std::string_view kernel) {
+  const auto physical = physical_frames(record, stack);
+  std::vector<NativeFrame> native;
+  std::vector<std::size_t> owner;  // of each frame the physical one
+  for (std::size_t i = 0; i < physical.size(); ++i) {
+    native.insert(native.end(), physical[i].frames.begin(), physical[i].frames.end());
+    owner.resize(native.size(), i);
+  }
+  const std::size_t inside = frames_inside_launch(native, kernel);
+  if (inside == 0 || inside == native.size() || owner[inside - 1] == owner[inside]) return native;
+  auto at = native.begin() + static_cast<std::ptrdiff_t>(inside);
+  for (const PhysicalFrame& lost :
+       lost_to_tail_calls(physical[owner[inside - 1]], physical[owner[inside]], kernel, [&] { return user_modules(record); })) {
+    at = native.insert(at, lost.frames.begin(), lost.frames.end()) + static_cast<std::ptrdiff_t>(lost.frames.size());
   }
   return native;
 }
 
 SourceStack Symbolizer::State::resolve(const session::ProcessRecord& record, const session::Site& site) {
-  SourceStack stack{python_frames(record, site.python), native_frames(record, site.native)};
-  const std::string* kernel = session::by_id(record.functions, site.function);
-  mark_user_frames(stack, kernel ? *kernel : std::string_view{});
+  const std::string* known = session::by_id(record.functions, site.function);
+  const std::string_view kernel = known ? std::string_view(*known) : std::string_view{};
+  SourceStack stack{python_frames(record, site.python), native_frames(record, site.native, kernel)};
+  mark_user_frames(stack, kernel);
   note_missing_lines(stack);
   return stack;
 }

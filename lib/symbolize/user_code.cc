@@ -129,6 +129,16 @@ Location innermost_known(const SourceStack& stack, std::string_view kernel) {
 
 }  // namespace
 
+bool is_launch_code(const NativeFrame& frame, std::string_view kernel) {
+  return is_device_stub(frame) || is_host_side_of(frame, kernel);
+}
+
+std::size_t frames_inside_launch(const std::vector<NativeFrame>& native, std::string_view kernel) {
+  std::size_t inside = frames_inside_cuda(native);
+  while (inside < native.size() && is_launch_code(native[inside], kernel)) ++inside;
+  return inside;
+}
+
 void mark_user_frames(SourceStack& stack, std::string_view kernel) {
   for (PythonFrame& frame : stack.python) frame.user = is_user_python(frame.file);
   mark_native(stack.native, kernel);
@@ -141,10 +151,11 @@ TrueLine find_true_line(const SourceStack& stack, std::string_view kernel) {
       first_where(stack.native, [&](const auto& frame) { return is_users(frame) && frame.line > 0; });
   const auto* without_line = first_where(stack.native, is_users);
   const auto* python = first_where(stack.python, [](const PythonFrame& frame) { return frame.user; });
-  if (with_line) return {location_of(*with_line), python ? location_of(*python) : Location{}, true};
-  if (python) return {location_of(*python), {}, true};
-  if (without_line) return {location_of(*without_line), {}, true};
-  return {innermost_known(stack, kernel), {}, false};
+  if (with_line)
+    return {location_of(*with_line), python ? location_of(*python) : Location{}, true, with_line->tail_call};
+  if (python) return {location_of(*python), {}, true, false};
+  if (without_line) return {location_of(*without_line), {}, true, without_line->tail_call};
+  return {innermost_known(stack, kernel), {}, false, false};
 }
 
 }  // namespace cudadiag::symbolize

@@ -1,7 +1,9 @@
 // The one place that says which code is the user's own, and so which line of a stack is the true one.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
+#include <vector>
 
 #include "symbolize/source_frame.h"
 
@@ -16,6 +18,12 @@ bool is_user_module(std::string_view path);
 
 // Whether the interpreter itself lies here: native frames from it on outwards say nothing that Python's do not.
 bool is_interpreter(std::string_view module);
+
+// What nvcc generates on the host for the launch of `kernel`: its stub, and the function of the kernel's own name.
+bool is_launch_code(const NativeFrame& frame, std::string_view kernel);
+
+// How many of the innermost frames are the recorder's, CUDA's and nvcc's for the launch of `kernel`.
+std::size_t frames_inside_launch(const std::vector<NativeFrame>& native, std::string_view kernel);
 
 // Sets `user` in every frame. `kernel` is the mangled name of the launched kernel, empty if none: nvcc gives the host
 // function that launches a kernel that kernel's own name and the line of its definition, which nobody calls a launch.

@@ -19,12 +19,16 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
+  template <typename F>
+  F entry(const char* name) const {
+    const auto found = reinterpret_cast<F>(dlsym(handle_, name));
+    REQUIRE_MESSAGE(bool(found), name);
+    return found;
+  }
+
   // Calls `function`, which asks for the address that its probe returns to, and takes the load bias off.
   std::uint64_t return_address(const char* function) const {
-    using Function = const void* (*)();
-    const auto call = reinterpret_cast<Function>(dlsym(handle_, function));
-    REQUIRE_MESSAGE(bool(call), function);
-    const void* address = call();
+    const void* address = entry<const void* (*)()>(function)();
     Dl_info info{};
     REQUIRE(dladdr(address, &info) != 0);
     return reinterpret_cast<std::uint64_t>(address) - reinterpret_cast<std::uint64_t>(info.dli_fbase);
@@ -40,8 +44,8 @@ inline constexpr const char* kLocal = "_ZN7fixture16from_local_classEv";
 inline constexpr const char* kC = "fixture_c_function";
 
 // The number of the line that ends in "mark: NAME".
-inline int marked_line(const std::string& name) {
-  std::ifstream source(FIXTURE_SOURCE);
+inline int marked_line(const std::string& name, const char* file = FIXTURE_SOURCE) {
+  std::ifstream source(file);
   std::string text;
   for (int line = 1; std::getline(source, text); ++line) {
     if (text.ends_with("// mark: " + name)) return line;

@@ -1,0 +1,265 @@
+#include "symbolize/call_sites.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "symbolize/dwarf_scopes.h"
+
+namespace cudadiag::symbolize {
+namespace {
+
+constexpr std::size_t kMostEntries = 20'000'000;  // some seconds of reading
+constexpr std::size_t kLongestChain = 16;
+constexpr std::size_t kMostSteps = 100'000;
+
+std::uint64_t address_attribute(Dwarf_Die& die, unsigned name) {
+  Dwarf_Attribute attribute;
+  Dwarf_Addr address = 0;
+  return dwarf_formaddr(dwarf_attr(&die, name, &attribute), &address) == 0 ? address : 0;
+}
+
+bool flag_attribute(Dwarf_Die& die, unsigned name) {
+  Dwarf_Attribute attribute;
+  bool flag = false;
+  return dwarf_formflag(dwarf_attr(&die, name, &attribute), &flag) == 0 && flag;
+}
+
+// The entry itself and those that it is an instance or the definition of.
+template <typename Visit>
+void for_each_description(Dwarf_Die die, Visit visit) {
+  for (int step = 0; step < kDeepestScope; ++step) {
+    visit(die);
+    Dwarf_Attribute attribute;
+    Dwarf_Die next;
+    if (!dwarf_attr(&die, DW_AT_abstract_origin, &attribute) && !dwarf_attr(&die, DW_AT_specification, &attribute))
+      return;
+    if (!dwarf_formref_die(&attribute, &next)) return;
+    die = next;
+  }
+}
+
+std::string linkage_name(Dwarf_Die& function) {
+  Dwarf_Attribute attribute;
+  for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
+    if (const char* text = dwarf_formstring(dwarf_attr_integrate(&function, name, &attribute))) return text;
+  }
+  if (!dwarf_hasattr_integrate(&function, DW_AT_external)) return {};
+  const char* text = dwarf_formstring(dwarf_attr_integrate(&function, DW_AT_name, &attribute));
+  return text ? text : "";
+}
+
+}  // namespace
+
+class CallSites::Reader {
+ public:
+  Reader(CallSites& sites, Dwarf_Addr bias) : sites_(sites), bias_(bias) {}
+
+  // All or nothing: of half of the calls, chains look unique that are not.
+  bool read(Dwarf* dwarf) {
+    Dwarf_CU* cu = nullptr;
+    Dwarf_Die unit, split;
+    while (entries_ <= kMostEntries && dwarf_get_units(dwarf, cu, &cu, nullptr, nullptr, &unit, &split) == 0) {
+      read_scope(split.addr ? split : unit, kNotKnown, 0);
+    }
+    if (entries_ > kMostEntries) return false;
+    for (const Described& call : described_) resolve(call);
+    return true;
+  }
+
+ private:
+  struct Described {
+    std::uint64_t return_address, tail_call;  // one of them is 0
+    Function caller;
+    Dwarf_Die origin;  // addr is null: through a pointer
+  };
+
+  void read_scope(Dwarf_Die& scope, Function caller, int depth);
+  void read_function(Dwarf_Die& die, int depth);
+  void read_call(Dwarf_Die& die, Function caller, bool gnu);
+  void resolve(const Described& call);
+  std::vector<Function> functions_of(Dwarf_Die origin);
+  Function named(const std::string& name);
+
+  CallSites& sites_;
+  Dwarf_Addr bias_;
+  std::size_t entries_ = 0;
+  std::vector<Described> described_;
+  std::unordered_multimap<const void*, Function> instances_;  // by any description that the code goes back to
+};
+
+void CallSites::Reader::read_scope(Dwarf_Die& scope, Function caller, int depth) {
+  Dwarf_Die child;
+  if (depth > kDeepestScope || dwarf_child(&scope, &child) != 0) return;
+  do {
+    if (++entries_ > kMostEntries) return;
+    const int tag = dwarf_tag(&child);
+    if (tag == DW_TAG_subprogram) {
+      read_function(child, depth + 1);
+    } else if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) {
+      read_scope(child, caller, depth + 1);
+    } else if (is_container(tag)) {
+      read_scope(child, kNotKnown, depth + 1);
+    } else if ((tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site) && caller != kNotKnown) {
+      read_call(child, caller, tag == DW_TAG_GNU_call_site);
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+// A function begins where its first range does; the cold part follows. What the linker dropped begins at 0.
+void CallSites::Reader::read_function(Dwarf_Die& die, int depth) {
+  Function function = kNotKnown;
+  Dwarf_Addr base = 0, begin = 0, end = 0;
+  std::ptrdiff_t next = 0;
+  while ((next = dwarf_ranges(&die, next, &base, &begin, &end)) > 0) {
+    if (begin == 0 || begin >= end) continue;
+    if (function == kNotKnown) {
+      function = static_cast<Function>(sites_.functions_.size());
+      sites_.functions_.push_back({linkage_name(die), begin + bias_});
+    }
+    sites_.ranges_.push_back({begin + bias_, end + bias_, function});
+  }
+  if (function != kNotKnown) {
+    const std::string& name = sites_.functions_[function].name;
+    if (!name.empty()) sites_.by_name_.try_emplace(name, function);
+    for_each_description(die, [&](const Dwarf_Die& description) { instances_.emplace(description.addr, function); });
+  }
+  read_scope(die, function, depth);
+}
+
+void CallSites::Reader::read_call(Dwarf_Die& die, Function caller, bool gnu) {
+  const std::uint64_t after = address_attribute(die, gnu ? DW_AT_low_pc : DW_AT_call_return_pc);
+  const std::uint64_t at = gnu ? 0 : address_attribute(die, DW_AT_call_pc);
+  const bool tail = flag_attribute(die, gnu ? DW_AT_GNU_tail_call : DW_AT_call_tail_call);
+  Described call{0, 0, caller, {}};
+  if (after == 0 && at == 0) return;
+  (tail ? call.tail_call : call.return_address) = bias_ + (!tail ? after : at != 0 ? at : after - 1);
+  Dwarf_Attribute attribute;
+  if (!dwarf_formref_die(dwarf_attr(&die, gnu ? DW_AT_abstract_origin : DW_AT_call_origin, &attribute), &call.origin)) {
+    call.origin = {};
+  }
+  described_.push_back(call);
+}
+
+void CallSites::Reader::resolve(const Described& call) {
+  const auto callees = call.origin.addr ? functions_of(call.origin) : std::vector<Function>{};
+  if (call.tail_call == 0) {
+    sites_.calls_.push_back({call.return_address, callees.size() == 1 ? callees[0] : kNotKnown});
+    return;
+  }
+  for (const Function callee : callees) sites_.tail_calls_.push_back({call.tail_call, call.caller, callee});
+}
+
+// Several if the compiler made clones of the function.
+std::vector<CallSites::Function> CallSites::Reader::functions_of(Dwarf_Die origin) {
+  std::vector<Function> functions;
+  for_each_description(origin, [&](const Dwarf_Die& description) {
+    const auto [first, last] = instances_.equal_range(description.addr);
+    if (functions.empty()) std::transform(first, last, std::back_inserter(functions), [](auto& i) { return i.second; });
+  });
+  if (!functions.empty()) return functions;
+  const std::string name = linkage_name(origin);
+  if (name.empty()) return {};
+  return {named(name)};
+}
+
+CallSites::Function CallSites::Reader::named(const std::string& name) {
+  const auto [entry, is_new] = sites_.by_name_.try_emplace(name, static_cast<Function>(sites_.functions_.size()));
+  if (is_new) sites_.functions_.push_back({name, 0});
+  return entry->second;
+}
+
+CallSites::CallSites(Dwfl_Module* module) {
+  Dwarf_Addr bias = 0;
+  Dwarf* dwarf = module ? dwfl_module_getdwarf(module, &bias) : nullptr;
+  if (!dwarf) return;
+  if (!Reader(*this, bias).read(dwarf)) {
+    by_name_.clear();
+    ranges_.clear();
+  }
+  std::sort(ranges_.begin(), ranges_.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
+  std::sort(calls_.begin(), calls_.end(), [](auto& a, auto& b) { return a.return_address < b.return_address; });
+  std::sort(tail_calls_.begin(), tail_calls_.end(), [](auto& a, auto& b) { return a.callee < b.callee; });
+}
+
+CallSites::Function CallSites::function_at(std::uint64_t address) const {
+  const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                                      [](std::uint64_t value, const Range& range) { return value < range.begin; });
+  return after == ranges_.begin() || std::prev(after)->end <= address ? kNotKnown : std::prev(after)->function;
+}
+
+CallSites::Function CallSites::function_named(std::string_view name) const {
+  const auto found = by_name_.find(std::string(name));
+  return found == by_name_.end() ? kNotKnown : found->second;
+}
+
+bool CallSites::defines(Function function) const { return functions_.at(function).entry != 0; }
+
+const std::string& CallSites::name(Function function) const { return functions_.at(function).name; }
+
+std::optional<CallSites::Function> CallSites::called_at(std::uint64_t return_address) const {
+  const auto call = std::lower_bound(calls_.begin(), calls_.end(), return_address,
+                                     [](const Call& a, std::uint64_t value) { return a.return_address < value; });
+  if (call == calls_.end() || call->return_address != return_address) return std::nullopt;
+  return call->callee;
+}
+
+// Walks backwards from the innermost function and keeps what all chains begin with.
+class CallSites::ChainSearch {
+ public:
+  ChainSearch(const CallSites& sites, Function from, const MayBegin& may_begin)
+      : sites_(sites), from_(from), may_begin_(may_begin) {}
+
+  std::vector<std::uint64_t> result(Function to) {
+    visit(to);
+    return complete_ && shared_ ? *shared_ : std::vector<std::uint64_t>{};
+  }
+
+ private:
+  bool begins(Function function) const {
+    return from_ == kNotKnown ? may_begin_(sites_.functions_[function].entry) : function == from_;
+  }
+
+  void visit(Function callee) {
+    if (++steps_ > kMostSteps || callers_.size() > kLongestChain) complete_ = false;
+    if (!complete_ || (shared_ && shared_->empty())) return;
+    if (!chain_.empty() && begins(callee)) share_chain();
+    const auto before = [](const TailCall& call, Function value) { return call.callee < value; };
+    auto call = std::lower_bound(sites_.tail_calls_.begin(), sites_.tail_calls_.end(), callee, before);
+    for (; call != sites_.tail_calls_.end() && call->callee == callee; ++call) {
+      if (std::find(callers_.begin(), callers_.end(), call->caller) != callers_.end()) continue;
+      chain_.push_back(call->address);
+      callers_.push_back(call->caller);
+      visit(call->caller);
+      callers_.pop_back();
+      chain_.pop_back();
+    }
+  }
+
+  void share_chain() {
+    if (!shared_) {
+      shared_ = chain_;
+      return;
+    }
+    const auto [end, ignored] = std::mismatch(shared_->begin(), shared_->end(), chain_.begin(), chain_.end());
+    shared_->erase(end, shared_->end());
+  }
+
+  const CallSites& sites_;
+  Function from_;
+  const MayBegin& may_begin_;
+  std::vector<std::uint64_t> chain_;
+  std::vector<Function> callers_;
+  std::optional<std::vector<std::uint64_t>> shared_;
+  std::size_t steps_ = 0;
+  bool complete_ = true;
+};
+
+std::vector<std::uint64_t> CallSites::tail_calls(Function from, Function to, const MayBegin& may_begin) const {
+  return to == kNotKnown ? std::vector<std::uint64_t>{} : ChainSearch(*this, from, may_begin).result(to);
+}
+
+}  // namespace cudadiag::symbolize

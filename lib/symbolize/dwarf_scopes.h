@@ -1,0 +1,11 @@
+// What the readers of DWARF's tree of entries have in common. Internal to the room.
+#pragma once
+
+namespace cudadiag::symbolize {
+
+inline constexpr int kDeepestScope = 64;  // deeper nesting than compilers produce
+
+// Whether entries of this tag have no code of their own, but can hold functions that do.
+bool is_container(int tag);
+
+}  // namespace cudadiag::symbolize

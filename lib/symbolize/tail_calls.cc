@@ -1,0 +1,78 @@
+#include "symbolize/tail_calls.h"
+
+#include <optional>
+
+#include "symbolize/call_sites.h"
+#include "symbolize/user_code.h"
+
+namespace cudadiag::symbolize {
+namespace {
+
+// Where chains of tail calls are looked for, and from which function on; kNotKnown if a pointer was called.
+struct Start {
+  ElfModule* module = nullptr;
+  CallSites::Function function = CallSites::kNotKnown;
+};
+
+// The module that defines `name`. Of several others none is taken: the dynamic linker's choice was not recorded.
+Start definition_of(const std::string& name, const std::vector<ElfModule*>& first,
+                    const Modules& others) {
+  const auto in = [&](ElfModule* module) -> Start {
+    const CallSites& sites = module->call_sites();
+    const auto function = sites.function_named(name);
+    return function != CallSites::kNotKnown && sites.defines(function) ? Start{module, function} : Start{};
+  };
+  for (ElfModule* module : first) {
+    if (const Start start = in(module); start.module) return start;
+  }
+  Start only;
+  for (ElfModule* module : others()) {
+    const Start start = in(module);
+    if (start.module && only.module && only.module != start.module) return {};
+    if (start.module) only = start;
+  }
+  return only;
+}
+
+// Without a description of the call, a caller in the same module may have called anything in it. One in another module
+// came in by a function that the user wrote: stubs and a static runtime are not exported.
+std::optional<Start> start_of_chain(const PhysicalFrame& inner, const PhysicalFrame& outer,
+                                    const Modules& others) {
+  const CallSites& sites = outer.module->call_sites();
+  const auto called = sites.called_at(outer.address);
+  if (!called && outer.module == inner.module) return std::nullopt;
+  if (!called || *called == CallSites::kNotKnown) return Start{inner.module, CallSites::kNotKnown};
+  if (sites.defines(*called)) return Start{outer.module, *called};
+  const std::string& name = sites.name(*called);
+  if (name == inner.frames.back().mangled) return std::nullopt;
+  const Start start = definition_of(name, {inner.module}, others);
+  return start.module ? std::optional(start) : std::nullopt;
+}
+
+CallSites::Function function_of(const PhysicalFrame& inner, ElfModule& seen_from) {
+  const CallSites& sites = seen_from.call_sites();
+  const auto function = &seen_from == inner.module ? sites.function_at(inner.address - 1) : CallSites::kNotKnown;
+  return function != CallSites::kNotKnown ? function : sites.function_named(inner.frames.back().mangled);
+}
+
+}  // namespace
+
+std::vector<PhysicalFrame> lost_to_tail_calls(const PhysicalFrame& inner, const PhysicalFrame& outer,
+                                              std::string_view kernel, const Modules& others) {
+  if (!inner.module || !outer.module) return {};
+  const auto start = start_of_chain(inner, outer, others);
+  if (!start) return {};
+  const auto to = function_of(inner, *start->module);
+  if (to == CallSites::kNotKnown || to == start->function) return {};
+  const auto is_users = [&](std::uint64_t entry) {
+    return !is_launch_code(start->module->frames(entry).back(), kernel);
+  };
+  std::vector<PhysicalFrame> lost;
+  for (const std::uint64_t jump : start->module->call_sites().tail_calls(start->function, to, is_users)) {
+    lost.push_back({start->module, jump + 1, start->module->frames(jump)});
+    for (NativeFrame& frame : lost.back().frames) frame.tail_call = true;
+  }
+  return lost;
+}
+
+}  // namespace cudadiag::symbolize

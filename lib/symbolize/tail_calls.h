@@ -1,0 +1,31 @@
+// Frames that are not on the stack because their functions ended in a tail call: `void step() { kernel<<<1, 32>>>(p);
+// }` jumps to nvcc's stub of the kernel and leaves it to return to whoever called step(). DWARF's call sites tell.
+// Internal to the room.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "symbolize/elf_module.h"
+
+namespace cudadiag::symbolize {
+
+// A frame of the stack with what the compiler inlined into it there.
+struct PhysicalFrame {
+  ElfModule* module = nullptr;  // null: not known
+  std::uint64_t address = 0;    // where control returns to, relative to the load bias
+  std::vector<NativeFrame> frames;
+};
+
+// Opened only when asked for.
+using Modules = std::function<std::vector<ElfModule*>()>;
+
+// What tail calls took from between two frames, innermost first; empty where nothing is missing, where it is not
+// certain, and where compilers left no word of it. `inner` is the outermost frame of CUDA or of nvcc's host side of
+// `kernel` and `outer` the one that seems to have called it. `others` are asked for functions that both lack.
+std::vector<PhysicalFrame> lost_to_tail_calls(const PhysicalFrame& inner, const PhysicalFrame& outer,
+                                              std::string_view kernel, const Modules& others);
+
+}  // namespace cudadiag::symbolize

@@ -1,0 +1,130 @@
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "fixture_library.h"
+#include "symbolize/symbolizer.h"
+
+using namespace cudadiag;
+using symbolize::NativeFrame;
+using symbolize::TrueLine;
+
+namespace {
+
+int mark(const char* name) { return fixture::marked_line(name, FIXTURE_LAUNCHES_SOURCE); }
+
+// As the recorder writes a stack down. The test itself stands for a foreign-function library, which calls pointers.
+void add_frame(session::ProcessRecord& record, const void* address) {
+  Dl_info info{};
+  REQUIRE(dladdr(address, &info) != 0);
+  std::string path = info.dli_fname;
+  if (path.find("fixture") == std::string::npos && path.find("libcudart") == std::string::npos) path = "/lib/libffi.so";
+  std::uint32_t module = 0;
+  while (module < record.modules.size() && record.modules[module].path != path) ++module;
+  if (module == record.modules.size()) record.modules.push_back({path, ""});
+  const auto offset = reinterpret_cast<std::uint64_t>(address) - reinterpret_cast<std::uint64_t>(info.dli_fbase);
+  record.native_stacks[0].frames.push_back({module + 1, offset});
+}
+
+// Calls `function` of a library; the stack is the one that the runtime below it saw.
+struct Launched {
+  symbolize::SourceStack stack;
+  TrueLine line;
+
+  Launched(const char* path, const char* function, const char* kernel, const std::vector<std::string>& also_seen = {}) {
+    const fixture::Library library(path);
+    library.entry<void (*)(int)>(function)(1);
+    int depth = 0;
+    void* const* addresses = library.entry<void* const* (*)(int*)>("fixture_stack")(&depth);
+    session::Session session;
+    session.processes.emplace_back();
+    session::ProcessRecord& record = session.processes[0].record;
+    record.functions = {kernel};
+    record.native_stacks.emplace_back();
+    for (int i = 0; i < depth; ++i) add_frame(record, addresses[i]);
+    for (const std::string& module : also_seen) record.modules.push_back({module, ""});
+    symbolize::Symbolizer symbolizer(session);
+    session::Site site;
+    site.native = 1;
+    site.function = *kernel ? 1 : 0;
+    stack = symbolizer.stack(session.processes[0], site);
+    line = symbolizer.true_line(stack, kernel);
+  }
+};
+
+void check_found(const Launched& launched, const std::string& function, const char* marked) {
+  CHECK(launched.line.user);
+  CHECK(launched.line.tail_call);
+  CHECK(launched.line.location.function == function);
+  CHECK(launched.line.location.file == FIXTURE_LAUNCHES_SOURCE);
+  CHECK(launched.line.location.line == mark(marked));
+}
+
+// The kernel's own host function, which nobody calls a launch, does not count.
+int restored(const symbolize::SourceStack& stack) {
+  int count = 0;
+  for (const NativeFrame& frame : stack.native) count += frame.tail_call && frame.user;
+  return count;
+}
+
+void check_left_alone(const Launched& launched) {
+  CHECK(restored(launched.stack) == 0);
+  CHECK_FALSE(launched.line.tail_call);
+}
+
+const char* const kStatic[] = {FIXTURE_LAUNCHES5, FIXTURE_LAUNCHES4};
+
+}  // namespace
+
+TEST_CASE("a launch that ends its function is found, though the function is not on the stack") {
+  for (const char* path : kStatic) {
+    INFO(path);
+    const Launched launched(path, "launch_once", "_Z4oncev");
+    check_found(launched, "launch_once", "once");
+    CHECK(restored(launched.stack) == 1);
+  }
+}
+
+TEST_CASE("two such functions on the way to one launch") {
+  for (const char* path : kStatic) {
+    INFO(path);
+    const Launched launched(path, "launch_deep", "_Z4deepv");
+    check_found(launched, "launch_deep_inside", "inside");
+  }
+}
+
+TEST_CASE("two functions launch the same kernel last: which one is known where the caller names it") {
+  for (const char* path : kStatic) {
+    INFO(path);
+    check_left_alone(Launched(path, "launch_twice", "_Z5twicev"));
+    check_found(Launched(path, "call_second_launch", "_Z5twicev"), "launch_twice_too", "twice too");
+  }
+  check_found(Launched(FIXTURE_CALLER5, "call_first_launch", "_Z5twicev"), "launch_twice", "twice");
+}
+
+TEST_CASE("two launches of one kernel in one function are not told apart") {
+  check_left_alone(Launched(FIXTURE_LAUNCHES5, "launch_branched", "_Z8branchedv"));
+}
+
+TEST_CASE("a function that is on the stack is not taken for another") {
+  const Launched launched(FIXTURE_LAUNCHES5, "launch_and_return", "_Z4oncev");
+  check_left_alone(launched);
+  CHECK(launched.line.location.line == mark("ordinary"));
+}
+
+TEST_CASE("a call into the runtime that ends its function") {
+  SUBCASE("a static runtime is called from its own module alone") {
+    check_found(Launched(FIXTURE_LAUNCHES5, "finish", ""), "finish", "finish");
+  }
+  SUBCASE("a shared one by anybody: found where the caller names the function") {
+    check_left_alone(Launched(FIXTURE_LAUNCHES_SHARED, "finish", ""));
+    check_found(Launched(FIXTURE_CALLER_SHARED, "call_finish", "", {FIXTURE_LAUNCHES_SHARED}), "finish", "finish");
+    check_left_alone(Launched(FIXTURE_CALLER_SHARED, "call_finish", ""));
+  }
+}
+
+TEST_CASE("without line information nothing is made up") {
+  check_left_alone(Launched(FIXTURE_LAUNCHES_BARE, "launch_once", "_Z4oncev"));
+}
