@@ -9,7 +9,7 @@ namespace cudadiag::record {
 
 namespace {
 
-constexpr std::uint16_t kHopeless = 256;  // misses at one key after which it is not unwound any more
+constexpr std::uint32_t kHopeless = 4096;  // misses in a row after which a set's calls are not unwound any more
 
 bool find_stack(std::uintptr_t inside, StackShapes& shapes) {
   if (inside >= shapes.low && inside < shapes.high) return true;
@@ -24,10 +24,25 @@ bool find_stack(std::uintptr_t inside, StackShapes& shapes) {
   return false;
 }
 
-std::uint64_t hash_slots(const StackShape& shape, std::uintptr_t stack_pointer) {
+std::uint64_t word_at(std::uintptr_t stack_pointer, std::uint32_t offset) {
+  return *reinterpret_cast<const std::uint64_t*>(stack_pointer + offset);
+}
+
+// Whether the stack that was seen here last stands here again: no chain of dependent steps, as a hash would be.
+bool same_as_last(const StackShape& shape, std::uintptr_t stack_pointer) {
+  std::uint64_t differences = 0;
+  for (std::size_t i = 0; i < shape.frames; ++i) {
+    differences |= word_at(stack_pointer, shape.offsets[i]) ^ shape.words[i];
+  }
+  return differences == 0;
+}
+
+// As hash_frames for the stack that would have its return addresses at these places.
+std::uint64_t hash_slots(StackShape& shape, std::uintptr_t stack_pointer) {
   std::uint64_t hash = mix(kHashSeed, shape.frames);
   for (std::size_t i = 0; i < shape.frames; ++i) {
-    hash = mix(hash, *reinterpret_cast<const std::uint64_t*>(stack_pointer + shape.offsets[i]));
+    shape.words[i] = word_at(stack_pointer, shape.offsets[i]);
+    hash = mix(hash, shape.words[i]);
   }
   return hash;
 }
@@ -56,26 +71,24 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
   StackShapes& shapes = thread.shapes;
   if (!find_stack(stack_pointer, shapes)) return 0;
   const std::uint64_t key = mix(mix(kHashSeed, stack_pointer), salt) | 1;
-  auto& set = shapes.sets[key / 2 % StackShapes::kSets];
-  StackShape* oldest = &set[0];
-  for (StackShape& shape : set) {
+  StackShapes::Set& set = shapes.sets[key / 2 % StackShapes::kSets];
+  StackShape* victim = nullptr;
+  for (StackShape& shape : set.shapes) {
     if (shape.key != key) {
-      if (shape.key == 0 || shape.misses >= oldest->misses) oldest = &shape;
+      if (victim == nullptr || shape.key == 0) victim = &shape;
       continue;
     }
     if (shape.frames > 0 && stack_pointer + shape.offsets[shape.frames - 1] + 8 > shapes.high) continue;
-    if (const std::uint32_t id = interner_->find_native_stack(hash_slots(shape, stack_pointer))) {
-      shape.misses = 0;
-      return id;
-    }
-    if (shape.misses > kHopeless) return 0;
-    oldest = &shape;
+    if (shape.stack != 0 && same_as_last(shape, stack_pointer)) return shape.stack;
+    shape.stack = interner_->find_native_stack(hash_slots(shape, stack_pointer));
+    if (shape.stack == 0) continue;
+    set.misses = 0;
+    return shape.stack;
   }
-  const std::uint16_t misses = oldest->key == key ? static_cast<std::uint16_t>(oldest->misses + 1) : 0;
-  const std::uint32_t id = unwind(stack_pointer, oldest);
-  oldest->key = key;
-  oldest->misses = misses;
-  return id;
+  if (++set.misses > kHopeless) return 0;
+  if (victim == nullptr) victim = &set.shapes[set.misses % StackShapes::kWays];
+  victim->key = key;
+  return unwind(stack_pointer, victim);
 }
 
 std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape* learn) {
@@ -86,8 +99,10 @@ std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape* lea
   learn->frames = static_cast<std::uint16_t>(frames.size());
   for (std::size_t i = 0; i < frames.size(); ++i) {
     learn->offsets[i] = static_cast<std::uint32_t>(frames[i].slot - stack_pointer);
+    learn->words[i] = frames[i].return_address;
   }
-  return frames.empty() ? 0 : intern(frames, hash_frames(frames), truncated);
+  learn->stack = frames.empty() ? 0 : intern(frames, hash_frames(frames), truncated);
+  return learn->stack;
 }
 
 // A library that is closed and another one at its place differ in their build-ids, or end elsewhere.

@@ -137,8 +137,9 @@ bool PythonStacks::walk(const std::byte* frame, Walk& walk) const {
     walk.instructions[walk.frames] = instruction;
     ++walk.frames;
     // A code object's memory may come back as another one: its line table then lies elsewhere.
-    walk.hash = mix(mix(walk.hash, reinterpret_cast<std::uintptr_t>(code)), instruction);
-    walk.hash = mix(walk.hash, read<std::uintptr_t>(code, layout.code_line_table));
+    const auto table = read<std::uintptr_t>(code, layout.code_line_table);
+    walk.hash =
+        mix(walk.hash, reinterpret_cast<std::uintptr_t>(code) ^ instruction << 20 ^ table * 0x9e3779b97f4a7c15u);
   }
   return true;
 }

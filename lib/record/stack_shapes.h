@@ -18,14 +18,19 @@ struct StackShape {
   static constexpr std::size_t kFrames = 48;
   std::uint64_t key;  // 0: free
   std::uint16_t frames;
-  std::uint16_t misses;                        // unwindings at this key in a row that taught nothing lasting
+  std::uint32_t stack;                         // intern id of the stack that was found here last
   std::array<std::uint32_t, kFrames> offsets;  // from the stack pointer, in bytes, rising
+  std::array<std::uint64_t, kFrames> words;    // and its return addresses
 };
 
 struct StackShapes {
-  static constexpr std::size_t kSets = 512;
+  static constexpr std::size_t kSets = 256;
   static constexpr std::size_t kWays = 4;
-  std::array<std::array<StackShape, kWays>, kSets> sets;
+  struct Set {
+    std::array<StackShape, kWays> shapes;
+    std::uint32_t misses;  // unwindings in a row, without a stack that was known
+  };
+  std::array<Set, kSets> sets;
   // The thread's stack as mapped; zero until the first call.
   std::uintptr_t low, high;
 };
