@@ -114,6 +114,12 @@ TEST_CASE("a function that is on the stack is not taken for another") {
   CHECK(launched.line.location.line == mark("ordinary"));
 }
 
+TEST_CASE("a caller in the same module that is compiled without a description of its calls may be the one") {
+  const Launched launched(FIXTURE_LAUNCHES5, "launch_unoptimised", "_Z4oncev");
+  check_left_alone(launched);
+  CHECK(launched.line.location.line == fixture::marked_line("unoptimised", FIXTURE_UNOPTIMISED_SOURCE));
+}
+
 TEST_CASE("a call into the runtime that ends its function") {
   SUBCASE("a static runtime is called from its own module alone") {
     check_found(Launched(FIXTURE_LAUNCHES5, "finish", ""), "finish", "finish");
