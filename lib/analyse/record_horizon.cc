@@ -49,11 +49,8 @@ IssueOrder::IssueOrder(const ProcessRecord& record) : complete_since_(complete_s
     countable_ = true;
     return;
   }
-  if (record.dropped_sites > 0 || record.dropped_interns > 0) return;
   std::uint64_t issued = 0;
-  for (const auto& site : record.sites) {
-    if (wire::operation::has_ordinal(site.kind)) issued += site.operations;
-  }
+  for (const auto& thread : record.threads) issued += thread.operations;
   countable_ = issued >= ticks_.size();
   lost_ = countable_ ? issued - ticks_.size() : 0;
 }

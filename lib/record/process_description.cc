@@ -21,10 +21,19 @@ std::string_view read_file(const char* path, std::span<char> buffer) {
   return {buffer.data(), size < 0 ? 0 : static_cast<std::size_t>(size)};
 }
 
+// "580.159.04" from "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Thu …".
+std::string_view driver_version(std::string_view text) {
+  const std::size_t at = text.find("Kernel Module");
+  const std::size_t begin = at == text.npos ? at : text.find_first_of("0123456789", at);
+  return begin == text.npos ? std::string_view{}
+                            : text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin);
+}
+
 }  // namespace
 
 void Recorder::describe_process() {
   char text[8192];
+  interner_.property("driver", driver_version(read_file("/proc/driver/nvidia/version", text)));
   interner_.property("argv", read_file("/proc/self/cmdline", text));
   const ssize_t length = readlink("/proc/self/exe", text, sizeof text);
   if (length > 0) interner_.property("exe", {text, static_cast<std::size_t>(length)});

@@ -214,6 +214,7 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
   }
   if (rule.proves_finished) open.flags |= operation::kBlocking;
   wire::store(record, operation::kFlags, open.flags);
+  if (operation::has_ordinal(rule.kind)) wire::store(thread.entry, wire::thread::kOperations, ++thread.operations);
   publish(thread, record);
   open.record = record;
 }

@@ -49,7 +49,8 @@ struct ThreadState {
   std::uint32_t tid;
   std::byte* entry;  // wire/thread.h
   std::byte* ring;
-  std::uint64_t serial;  // of the newest record
+  std::uint64_t serial;      // of the newest record
+  std::uint64_t operations;  // records of kinds that have an ordinal
 
   OpenOperation open;
   const char* runtime_call;     // the runtime call around the current driver call; null: none

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/versions.h"
 #include "report/words.h"
 
 namespace cudadiag::report {
@@ -23,9 +24,12 @@ void add_environment(Report& report, const session::Session& session) {
       {"torch", &report.torch},   {"triton", &report.triton}, {"cudnn", &report.cudnn}, {"nccl", &report.nccl}};
   for (const session::Process& process : session.processes) {
     const auto& properties = process.record.properties;
+    const auto packages = package_versions(process.record);
     for (const auto& [key, member] : members) {
-      const auto found = properties.find(key);
-      if (member->empty() && found != properties.end()) *member = found->second;
+      for (const auto* source : {&properties, &packages}) {
+        const auto found = source->find(key);
+        if (member->empty() && found != source->end()) *member = found->second;
+      }
     }
     // Every process numbers its devices for itself; the one that sees most stands for all.
     std::vector<std::string> gpus;

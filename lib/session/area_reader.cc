@@ -136,6 +136,7 @@ void AreaReader::read_threads() {
     thread.state = static_cast<t::State>(state);
     thread.tid = wire::load(entry.data(), t::kTid);
     thread.published = wire::load(entry.data(), t::kPublished);
+    thread.operations = wire::load(entry.data(), t::kOperations);
     const std::uint32_t domain = wire::load(entry.data(), t::kCallDomain);
     if (domain <= static_cast<std::uint32_t>(wire::error::Domain::runtime)) {
       thread.call_domain = static_cast<wire::error::Domain>(domain);

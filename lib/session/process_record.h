@@ -78,6 +78,7 @@ struct Thread {
   std::uint32_t tid = 0;
   std::string name;
   std::uint64_t published = 0;
+  std::uint64_t operations = 0;  // of kinds that have an ordinal, in the whole run
   wire::error::Domain call_domain = wire::error::Domain::none;
   std::uint32_t call_id = 0;
   std::uint64_t call_ticks = 0;

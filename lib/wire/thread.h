@@ -19,5 +19,6 @@ inline constexpr Field<std::uint32_t, 20> kCallId;      // CUPTI callback id
 inline constexpr Field<std::uint64_t, 24> kCallTicks;
 inline constexpr std::size_t kNameOffset = 32;  // 16 bytes, as in /proc/PID/task/TID/comm
 inline constexpr std::size_t kNameSize = 16;
+inline constexpr Field<std::uint64_t, 48> kOperations;  // records of kinds that have an ordinal, ever published
 
 }  // namespace cudadiag::wire::thread

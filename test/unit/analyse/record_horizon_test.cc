@@ -47,17 +47,14 @@ TEST_CASE("the process ordinal counts all threads' stream operations, not the ho
   CHECK(IssueOrder(record).ordinal(record.operations[2]) == 2);
 }
 
-TEST_CASE("behind a horizon the sites' counts give the process ordinal, or nothing does") {
+TEST_CASE("behind a horizon the threads' counts give the process ordinal, or nothing does") {
   PictureBuilder picture;
   picture.issue_many(picture.stream(0), 5);
   auto& record = picture.process.record;
   record.operations.erase(record.operations.begin(), record.operations.begin() + 2);
   CHECK(!IssueOrder(record).ordinal(record.operations[0]));
-  session::Site site;
-  site.kind = op::Kind::kernel;
-  site.operations = 5;
-  record.sites.push_back(site);
+  record.threads[0].operations = 5;
   CHECK(IssueOrder(record).ordinal(record.operations[0]) == 3);
-  record.dropped_sites = 1;
+  record.dropped_operations = 1;
   CHECK(!IssueOrder(record).ordinal(record.operations[0]));
 }
