@@ -1,11 +1,12 @@
 """What each target must lead to. The lines themselves are marked in the sources:
 
     TRUE LINE   issued the failing operation (several: any of them will do)
-    BLAMED      where the program noticed it
+    BLAMED      where the program notices it at the latest: earlier lines after the true one will do
     CANDIDATE   must be listed too
     CALLER      the Python line behind a native one
 
-A word after the mark restricts it to the case that gives it as `mark`.
+A word after the mark restricts it to the case that gives it as `mark`. A line may have several, with commas between.
+Where a program ends with a traceback, that says where it noticed, not BLAMED.
 """
 
 from dataclasses import dataclass
@@ -74,6 +75,8 @@ CASES = [
            **fails((1, 9), (UNCHECKED,), "suspected")),
     native("refused_block", "refused block", mark="block", **REFUSED),
     native("refused_shared", "refused shared", mark="shared", **REFUSED),
+    native("refused_device", "refused device", mark="device", **fails(101, (SYNC,), "inferred")),
+    native("refused_and_thrown", "refused thrown", mark="thrown", **REFUSED),
     # Driver and hardware decide whether a freed address is refused at once, faults later or passes.
     native("bad_copy", "refused copy", mark="copy", hardware_decides=True,
            **fails((), (ASYNC, SYNC, UNCHECKED), "suspected")),
@@ -84,6 +87,7 @@ CASES = [
     native("streams_ordered", "two_streams ordered", mark="ordered", **FAR_LOAD),
     native("two_threads", **fails(700, grade="inferred", first=False)),
     Case("plugin", ("plugin_host", "@libplugin.so"), ("cuda/plugin.cu", "cuda/plugin_host.cu"), **FAR_STORE),
+    Case("static_library", ("solver_host",), ("cuda/solver_library.cu", "cuda/solver_host.cu"), **FAR_STORE),
     native("forked_child", "children fork", **FAR_STORE),
     native("executed_child", "children exec", **FAR_STORE),
     native("device_reset", **FAR_STORE),
@@ -108,6 +112,7 @@ CASES = [
     python("backward", any_line=True, **fails((), grade="suspected")),
     python("ctypes_library", "ctypes_library @libsmooth.so", needs=(), sources=("cuda/smooth.cu",),
            **fails(700, kernel="smooth_kernel")),
+    python("compiled", needs=("torch", "triton"), **fails((700, 710))),
     python("triton_load", needs=("torch", "triton"), **fails(700, kernel="read_far")),
     python("cupy_raw_kernel", needs=("cupy",), **fails(700, kernel="stray_store")),
     python("numba_kernel", needs=("numba",), **fails(700, kernel="stray_store")),

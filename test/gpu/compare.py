@@ -5,7 +5,9 @@ from collections import namedtuple
 from pathlib import Path
 
 GRADES = ["suspected", "inferred", "bracketed", "proven"]
-MARK = re.compile(r"(?://|#) (TRUE LINE|BLAMED|CANDIDATE|CALLER)(?: (\w+))?$")
+_ONE_MARK = r"(TRUE LINE|BLAMED|CANDIDATE|CALLER)(?: (\w+))?"
+MARKS = re.compile(rf"(?://|#) ({_ONE_MARK}(?:, {_ONE_MARK})*)$")
+TRACEBACK = "Traceback (most recent call last):"
 
 Line = namedtuple("Line", "file number")
 
@@ -15,10 +17,29 @@ def marked_lines(case, folder):
     marks = {}
     for source in case.sources:
         for number, text in enumerate((Path(folder) / source).read_text().splitlines(), 1):
-            found = MARK.search(text)
-            if found and found[2] in (None, case.mark):
-                marks.setdefault(found[1], []).append(Line(Path(source).name, number))
+            found = MARKS.search(text)
+            for mark, word in re.findall(_ONE_MARK, found[1]) if found else []:
+                if word in ("", case.mark):
+                    marks.setdefault(mark, []).append(Line(Path(source).name, number))
     return marks
+
+
+def line_of_traceback(stderr, folder):
+    """The innermost line of `folder`'s scripts in the last traceback, None without one: the run's own word for where
+    it noticed. An asynchronous error may be returned by any later call, at another one each time."""
+    if TRACEBACK not in stderr:
+        return None
+    frames = re.findall(r'^\s*File "([^"]+)", line (\d+)', stderr.rsplit(TRACEBACK, 1)[1], re.MULTILINE)
+    own = [Line(Path(file).name, int(number)) for file, number in frames if Path(file).parent == Path(folder)]
+    return own[-1] if own else None
+
+
+def may_notice_at(line, marks):
+    """Whether `line` is BLAMED or between a true line and a BLAMED one."""
+    blamed = marks["BLAMED"]
+    return line in blamed or any(
+        line and true.file == last.file == line.file and true.number < line.number < last.number
+        for true in marks["TRUE LINE"] for last in blamed)
 
 
 def line_of(location):
@@ -32,8 +53,8 @@ def name_of(line):
     return f"{line.file}:{line.number}" if line else "nowhere"
 
 
-def differences(case, report, marks):
-    """Sentences; an empty list when the report is what the case expects."""
+def differences(case, report, marks, traceback=None):
+    """Sentences; an empty list when the report is what the case expects. `traceback`: the run's own innermost line."""
     if report.get("schema") != "cudadiag.report/1":
         return [f"schema {report.get('schema')!r}"]
     findings = report["findings"]
@@ -44,10 +65,10 @@ def differences(case, report, marks):
         return wrong + [f"reports {f['kind']} at {name_of(line_of(f['location']))}" for f in findings]
     if not findings:
         return wrong + ["no finding"]
-    return wrong + _differences_of_finding(case, findings[0], marks)
+    return wrong + _differences_of_finding(case, findings[0], marks, traceback)
 
 
-def _differences_of_finding(case, finding, marks):
+def _differences_of_finding(case, finding, marks, traceback):
     wrong = []
     code = (finding.get("error") or {}).get("code")
     if finding["kind"] not in case.kinds:
@@ -58,14 +79,14 @@ def _differences_of_finding(case, finding, marks):
     if GRADES.index(grade) < GRADES.index(case.grade):
         wrong.append(f"only {grade}, not {case.grade}")
     if not case.any_line:
-        wrong += _wrong_lines(case, finding, marks)
+        wrong += _wrong_lines(case, finding, marks, traceback)
     kernel = (finding.get("launch") or {}).get("kernel") or ""
     if case.kernel not in kernel:
         wrong.append(f"kernel {kernel!r}, not {case.kernel}")
     return wrong
 
 
-def _wrong_lines(case, finding, marks):
+def _wrong_lines(case, finding, marks, traceback):
     wrong = []
     leading = line_of(finding["location"])
     listed = [leading] + [line_of(c["location"]) for c in finding["candidates"]]
@@ -75,10 +96,12 @@ def _wrong_lines(case, finding, marks):
     for line in marks.get("CANDIDATE", []):
         if line not in listed:
             wrong.append(f"does not list {name_of(line)}")
-    blamed = marks.get("BLAMED", [])
     noticed = line_of(finding["reported_at"])
-    if finding["kind"] in ("async_error", "graph_node") and blamed and noticed not in blamed:
-        wrong.append(f"noticed at {name_of(noticed)}, not {' or '.join(map(name_of, blamed))}")
+    if finding["kind"] in ("async_error", "graph_node") and "BLAMED" in marks:
+        if traceback and noticed != traceback:
+            wrong.append(f"noticed at {name_of(noticed)}, the traceback says {name_of(traceback)}")
+        if not traceback and not may_notice_at(noticed, marks):
+            wrong.append(f"noticed at {name_of(noticed)}, not {' or '.join(map(name_of, marks['BLAMED']))}")
     callers = [line_of(r) for r in finding["related"] if r["role"] == "caller"]
     for line in marks.get("CALLER", []):
         if line not in callers:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cases import CASES  # noqa: E402
-from compare import Line, differences, marked_lines  # noqa: E402
+from compare import Line, differences, line_of_traceback, marked_lines  # noqa: E402
 
 FOLDER = Path(__file__).parent
 CASE = {case.name: case for case in CASES}
@@ -46,6 +46,12 @@ class Marks(unittest.TestCase):
         self.assertIn("CANDIDATE", marked_lines(CASE["streams_apart"], FOLDER))
         self.assertNotIn("CANDIDATE", marked_lines(CASE["streams_ordered"], FOLDER))
 
+    def test_a_line_may_have_two(self):
+        marks = marked_lines(CASE["ctypes_library"], FOLDER)
+        self.assertEqual(len(marks["TRUE LINE"]), 1)
+        self.assertEqual(len(marks["BLAMED"]), 2)
+        self.assertIn(marks["TRUE LINE"][0], marks["BLAMED"])
+
 
 class Failing(unittest.TestCase):
     case = CASE["third_of_ten"]
@@ -72,6 +78,22 @@ class Failing(unittest.TestCase):
         self.finding["reported_at"] = None
         self.check("names a.cu:15, not a.cu:13", "noticed at nowhere, not a.cu:15")
 
+    def test_it_may_be_noticed_between_the_true_line_and_the_blamed_one_of_the_same_file(self):
+        self.finding["reported_at"] = at("a.cu", 14)
+        self.check()
+        self.finding["reported_at"] = at("a.cu", 16)
+        self.check("noticed at a.cu:16, not a.cu:15")
+        self.finding["reported_at"] = at("a.cu", 13)
+        self.check("noticed at a.cu:13, not a.cu:15")
+        self.finding["reported_at"] = at("b.cu", 14)
+        self.check("noticed at b.cu:14, not a.cu:15")
+
+    def test_a_traceback_says_where_it_was_noticed(self):
+        def found(traceback):
+            return differences(self.case, self.report, self.marks, traceback)
+        self.assertEqual(found(Line("a.cu", 15)), [])
+        self.assertEqual(found(Line("a.cu", 14)), ["noticed at a.cu:15, the traceback says a.cu:14"])
+
     def test_the_same_line_of_another_file_is_wrong(self):
         self.finding["location"] = at("b.cu", 13)
         self.check("names b.cu:13, not a.cu:13")
@@ -87,6 +109,33 @@ class Failing(unittest.TestCase):
     def test_another_contract(self):
         self.report["schema"] = "cudadiag.report/2"
         self.check("schema 'cudadiag.report/2'")
+
+
+class Traceback(unittest.TestCase):
+    text = """step 1
+Traceback (most recent call last):
+  File "/t/python/first.py", line 1, in <module>
+RuntimeError: handled
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/t/python/loss.py", line 30, in <module>
+    step()
+  File "/t/python/loss.py", line 21, in step
+    print(loss.item())
+          ^^^^^^^^^^^
+  File "/usr/lib/python3.12/site-packages/torch/_tensor.py", line 9, in item
+RuntimeError: CUDA error
+cudadiag: loss.py:12
+"""
+
+    def test_the_innermost_line_of_the_users_in_the_last_one(self):
+        self.assertEqual(line_of_traceback(self.text, "/t/python"), Line("loss.py", 21))
+
+    def test_none(self):
+        self.assertIsNone(line_of_traceback(self.text, "/elsewhere"))
+        self.assertIsNone(line_of_traceback("all went well", "/t/python"))
 
 
 class Several(unittest.TestCase):

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from cases import CASES
-from compare import differences, line_of, marked_lines, name_of
+from compare import differences, line_of, line_of_traceback, marked_lines, name_of
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 60
@@ -132,7 +132,8 @@ class Suite:
         if not report:
             return Result(case.name, "fail", [f"report says nothing: {shown.err.strip()[-300:]}"])
         marks = marked_lines(case, HERE)
-        why = unchanged(plain, watched) + differences(case, report, marks)
+        noticed = line_of_traceback(watched.err, HERE / "python")
+        why = unchanged(plain, watched) + differences(case, report, marks, noticed)
         if case.verdict == "no_cuda_failure":
             why += self.traces_of_a_clean_run(case, command, plain, watched, folder, env)
         else:

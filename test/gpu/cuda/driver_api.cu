@@ -1,6 +1,7 @@
 // No CUDA runtime at all: libcuda opened by hand and a kernel from PTX text.
 #include <cuda.h>
 #include <dlfcn.h>
+
 #include <cstdio>
 
 const char* const kText = R"(.version 6.4

@@ -1,6 +1,7 @@
-// Requests that CUDA refuses at once: ./refused KIND. Checked ones end with status 1, unchecked ones with a wrong
-// result.
+// Requests that CUDA refuses at once: ./refused KIND. Checked ones end with status 1 or an exception, unchecked ones
+// with a wrong result.
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 
 __global__ void fill(int* p) { p[threadIdx.x] = 1; }
@@ -25,6 +26,14 @@ int main(int, char** argv) {
   if (kind == "shared") {
     fill<<<1, 32, 1 << 20>>>(p);  // TRUE LINE shared
     return check("a megabyte of shared memory", cudaGetLastError());
+  }
+  if (kind == "device") {
+    cudaError_t e = cudaSetDevice(99);  // TRUE LINE device
+    return check("device 99", e);
+  }
+  if (kind == "thrown") {
+    fill<<<1, 2048>>>(p);  // TRUE LINE thrown
+    if (cudaError_t e = cudaGetLastError()) throw std::runtime_error(cudaGetErrorString(e));
   }
   if (kind == "copy") {
     cudaError_t e = cudaMemcpyAsync(p, freed, 4096, cudaMemcpyDeviceToDevice);  // TRUE LINE copy

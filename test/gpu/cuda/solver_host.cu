@@ -1,0 +1,13 @@
+// The kernel lies two calls deep in a library that is linked in.
+#include <cstdio>
+
+void solve(int* p);
+
+int main() {
+  int* p;
+  cudaMalloc(&p, 4096);
+  solve(p);
+  cudaError_t e = cudaDeviceSynchronize();  // BLAMED
+  printf("%s\n", cudaGetErrorName(e));
+  return e != cudaSuccess;
+}
