@@ -20,7 +20,7 @@ MAY_INCLUDE = {
 }
 
 THIRD_PARTY = re.compile(
-    r"(CLI|nlohmann|boost|doctest|elfutils|fmt|benchmark)/|(libelf|gelf|dwarf|libunwind|zlib|lzma|Python)\.h")
+    r"(CLI|nlohmann|boost|doctest|elfutils|fmt|benchmark)/|(libelf|gelf|dwarf|unwind|libunwind|zlib|lzma|Python)\.h")
 CUDA = re.compile(r"(cuda|cupti|driver_types|generated_cuda).*\.h$")
 STANDARD = re.compile(r"[a-z_0-9]+$")  # <vector>: no suffix, no folder
 LIBC = re.compile(
@@ -56,8 +56,8 @@ def complaints_about_own(room, name):
 def complaints_about_foreign(room, file, name):
     if room == "wire" and not STANDARD.match(name):
         yield f"includes <{name}>: wire knows the standard library alone"
-    elif room == "record" and not any(kind.match(name) for kind in (STANDARD, LIBC, CUDA)) and name != "libunwind.h":
-        yield f"includes <{name}>: the recorder knows the standard library, libc, CUDA headers and libunwind"
+    elif room == "record" and not any(kind.match(name) for kind in (STANDARD, LIBC, CUDA)) and name != "unwind.h":
+        yield f"includes <{name}>: the recorder knows the standard library, libc, CUDA headers and libgcc's unwinder"
     elif room not in ("record", "cmd") and file.suffix == ".h" and THIRD_PARTY.match(name):
         yield f"includes <{name}>: third-party headers stay out of lib headers"
 

@@ -23,6 +23,7 @@ class Includes(unittest.TestCase):
     def test_allowed(self):
         self.assertEqual(self.complaints("lib/report/text.h", '#include <string>\n#include "analyse/analysis.h"\n'), [])
         self.assertEqual(self.complaints("lib/record/a.cc", "#include <cupti.h>\n#include <sys/mman.h>\n"), [])
+        self.assertEqual(self.complaints("lib/record/a.cc", "#include <unwind.h>\n"), [])
         self.assertEqual(self.complaints("lib/report/json.cc", "#include <nlohmann/json.hpp>\n"), [])
 
     def test_rooms(self):
@@ -35,6 +36,7 @@ class Includes(unittest.TestCase):
     def test_foreign(self):
         self.assert_refused("lib/wire/a.h", "#include <unistd.h>\n", "standard library alone")
         self.assert_refused("lib/record/a.cc", "#include <fmt/format.h>\n", "the recorder knows")
+        self.assert_refused("lib/record/a.cc", "#include <libunwind.h>\n", "the recorder knows")
         self.assert_refused("lib/report/a.h", "#include <nlohmann/json.hpp>\n", "stay out of lib headers")
 
     def test_links(self):
