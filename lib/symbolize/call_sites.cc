@@ -12,7 +12,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-constexpr std::size_t kMostEntries = 20'000'000;  // some seconds of reading
+constexpr std::size_t kMostEntries = 10'000'000;  // three seconds of reading
 constexpr std::size_t kLongestChain = 16;
 constexpr std::size_t kMostSteps = 100'000;
 

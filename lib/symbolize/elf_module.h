@@ -27,6 +27,7 @@ class ElfModule {
   ElfModule(const ElfModule&) = delete;
   ElfModule& operator=(const ElfModule&) = delete;
 
+  const std::string& path() const { return path_; }
   Condition condition();
   bool has_lines();
 

@@ -109,6 +109,13 @@ bool is_cuda_module(std::string_view path) {
   return equals_any(stem, kCudaStems) || starts_with_any(stem, kCudaStemPrefixes);
 }
 
+bool is_foreign_function_interface(std::string_view path) {
+  constexpr std::string_view kStems[] = {"libffi", "_ctypes", "_cffi_backend"};
+  return equals_any(stem_of(path), kStems) || is_interpreter(path);
+}
+
+bool is_c_library(std::string_view path) { return stem_of(path) == "libc"; }
+
 bool is_library_source(std::string_view file) {
   if (file.empty()) return false;
   return starts_with_any(file, kSystemFolders) || starts_with_any(file, kLibrarySourceFolders) ||

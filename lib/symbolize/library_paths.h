@@ -13,6 +13,12 @@ bool is_python_library(std::string_view path);
 // Driver, runtime, CUPTI, cuBLAS and so on by their sonames, wherever they lie; and the recorder.
 bool is_cuda_module(std::string_view path);
 
+// Calls exported functions that it found by name, for a script: libffi and what it may be linked into.
+bool is_foreign_function_interface(std::string_view path);
+
+// Calls main().
+bool is_c_library(std::string_view path);
+
 // A header or source that came with the system, the toolkit, a compiler or a framework; false for an empty path.
 bool is_library_source(std::string_view file);
 

@@ -23,10 +23,11 @@ struct Symbolizer::State {
 
   ElfModule& module(const session::Module& recorded);
   const std::vector<NativeFrame>& frames_at(ElfModule& module, std::uint64_t address);
+  // Innermost first; ends with the first frame of the interpreter, which has no source frames.
   std::vector<PhysicalFrame> physical_frames(const session::ProcessRecord& record, std::uint32_t stack);
   std::vector<ElfModule*> user_modules(const session::ProcessRecord& record);
   std::vector<NativeFrame> native_frames(const session::ProcessRecord& record, std::uint32_t stack,
-                                         std::string_view kernel);
+                                         std::string_view launched);
   SourceStack resolve(const session::ProcessRecord& record, const session::Site& site);
   void note(std::string text);
   void note_missing_lines(const SourceStack& stack);
@@ -82,9 +83,12 @@ std::vector<PhysicalFrame> Symbolizer::State::physical_frames(const session::Pro
       physical.push_back({nullptr, frame.address, {NativeFrame{}}});
       continue;
     }
-    if (is_interpreter(recorded->path)) break;
-    // A return address may already belong to the next line, or to the next function after a call that never returns.
     ElfModule& elf = module(*recorded);
+    if (is_interpreter(recorded->path)) {
+      physical.push_back({&elf, frame.address, {}});
+      break;
+    }
+    // A return address may already belong to the next line, or to the next function after a call that never returns.
     physical.push_back({&elf, frame.address, frames_at(elf, frame.address - 1)});
   }
   return physical;
@@ -99,7 +103,7 @@ std::vector<ElfModule*> Symbolizer::State::user_modules(const session::ProcessRe
 }
 
 std::vector<NativeFrame> Symbolizer::State::native_frames(const session::ProcessRecord& record, std::uint32_t stack,
-                                                          std::string_view kernel) {
+                                                          std::string_view launched) {
   const auto physical = physical_frames(record, stack);
   std::vector<NativeFrame> native;
   std::vector<std::size_t> owner;  // of each frame the physical one
@@ -107,11 +111,13 @@ std::vector<NativeFrame> Symbolizer::State::native_frames(const session::Process
     native.insert(native.end(), physical[i].frames.begin(), physical[i].frames.end());
     owner.resize(native.size(), i);
   }
-  const std::size_t inside = frames_inside_launch(native, kernel);
-  if (inside == 0 || inside == native.size() || owner[inside - 1] == owner[inside]) return native;
+  const auto [inside, kernel] = launch_frames(native, launched);
+  if (inside == 0 || (inside < native.size() && owner[inside - 1] == owner[inside])) return native;
+  const std::size_t inner = owner[inside - 1], outer = inner + 1;
+  if (outer == physical.size()) return native;
   auto at = native.begin() + static_cast<std::ptrdiff_t>(inside);
   for (const PhysicalFrame& lost :
-       lost_to_tail_calls(physical[owner[inside - 1]], physical[owner[inside]], kernel, [&] { return user_modules(record); })) {
+       lost_to_tail_calls(physical[inner], physical[outer], kernel, [&] { return user_modules(record); })) {
     at = native.insert(at, lost.frames.begin(), lost.frames.end()) + static_cast<std::ptrdiff_t>(lost.frames.size());
   }
   return native;

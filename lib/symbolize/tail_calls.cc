@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "symbolize/call_sites.h"
+#include "symbolize/library_paths.h"
 #include "symbolize/user_code.h"
 
 namespace cudadiag::symbolize {
@@ -15,8 +16,7 @@ struct Start {
 };
 
 // The module that defines `name`. Of several others none is taken: the dynamic linker's choice was not recorded.
-Start definition_of(const std::string& name, const std::vector<ElfModule*>& first,
-                    const Modules& others) {
+Start definition_of(const std::string& name, const std::vector<ElfModule*>& first, const Modules& others) {
   const auto in = [&](ElfModule* module) -> Start {
     const CallSites& sites = module->call_sites();
     const auto function = sites.function_named(name);
@@ -34,16 +34,24 @@ Start definition_of(const std::string& name, const std::vector<ElfModule*>& firs
   return only;
 }
 
-// Without a description of the call, a caller in the same module may have called anything in it. One in another module
-// came in by a function that the user wrote: stubs and a static runtime are not exported.
-std::optional<Start> start_of_chain(const PhysicalFrame& inner, const PhysicalFrame& outer,
+// Whether a call to an unknown function must have gone to one that the user wrote. Nobody has the address of a stub.
+// That of cudaFree may have been handed to anybody, save to those who find exported functions by name: a static
+// runtime's are not.
+bool calls_users_function(const PhysicalFrame& inner, const PhysicalFrame& outer, bool described,
+                          std::string_view kernel) {
+  if (outer.module == inner.module && !described) return false;  // may be a plain call to `inner`
+  return is_launch_code(inner.frames.back(), kernel) || is_foreign_function_interface(outer.module->path());
+}
+
+std::optional<Start> start_of_chain(const PhysicalFrame& inner, const PhysicalFrame& outer, std::string_view kernel,
                                     const Modules& others) {
   const CallSites& sites = outer.module->call_sites();
   const auto called = sites.called_at(outer.address);
-  if (!called && outer.module == inner.module) return std::nullopt;
-  if (!called || *called == CallSites::kNotKnown) return Start{inner.module, CallSites::kNotKnown};
-  if (sites.defines(*called)) return Start{outer.module, *called};
-  const std::string& name = sites.name(*called);
+  const bool by_pointer = !called || *called == CallSites::kNotKnown;
+  if (by_pointer && calls_users_function(inner, outer, called.has_value(), kernel)) return Start{inner.module};
+  if (by_pointer && !is_c_library(outer.module->path())) return std::nullopt;
+  if (!by_pointer && sites.defines(*called)) return Start{outer.module, *called};
+  const std::string name = by_pointer ? "main" : sites.name(*called);
   if (name == inner.frames.back().mangled) return std::nullopt;
   const Start start = definition_of(name, {inner.module}, others);
   return start.module ? std::optional(start) : std::nullopt;
@@ -60,7 +68,7 @@ CallSites::Function function_of(const PhysicalFrame& inner, ElfModule& seen_from
 std::vector<PhysicalFrame> lost_to_tail_calls(const PhysicalFrame& inner, const PhysicalFrame& outer,
                                               std::string_view kernel, const Modules& others) {
   if (!inner.module || !outer.module) return {};
-  const auto start = start_of_chain(inner, outer, others);
+  const auto start = start_of_chain(inner, outer, kernel, others);
   if (!start) return {};
   const auto to = function_of(inner, *start->module);
   if (to == CallSites::kNotKnown || to == start->function) return {};

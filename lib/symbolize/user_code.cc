@@ -133,10 +133,12 @@ bool is_launch_code(const NativeFrame& frame, std::string_view kernel) {
   return is_device_stub(frame) || is_host_side_of(frame, kernel);
 }
 
-std::size_t frames_inside_launch(const std::vector<NativeFrame>& native, std::string_view kernel) {
-  std::size_t inside = frames_inside_cuda(native);
-  while (inside < native.size() && is_launch_code(native[inside], kernel)) ++inside;
-  return inside;
+LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_view launched) {
+  LaunchFrames launch{frames_inside_cuda(native), std::string(launched)};
+  for (; launch.count < native.size() && is_launch_code(native[launch.count], launch.kernel); ++launch.count) {
+    if (const auto stubbed = kernel_of_stub(native[launch.count]); !stubbed.empty()) launch.kernel = stubbed;
+  }
+  return launch;
 }
 
 void mark_user_frames(SourceStack& stack, std::string_view kernel) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,8 +23,13 @@ bool is_interpreter(std::string_view module);
 // What nvcc generates on the host for the launch of `kernel`: its stub, and the function of the kernel's own name.
 bool is_launch_code(const NativeFrame& frame, std::string_view kernel);
 
-// How many of the innermost frames are the recorder's, CUDA's and nvcc's for the launch of `kernel`.
-std::size_t frames_inside_launch(const std::vector<NativeFrame>& native, std::string_view kernel);
+// How many of the innermost frames are the recorder's, CUDA's and nvcc's for a launch, and of which kernel if nvcc's
+// name it; otherwise that is `launched`.
+struct LaunchFrames {
+  std::size_t count = 0;
+  std::string kernel;
+};
+LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_view launched);
 
 // Sets `user` in every frame. `kernel` is the mangled name of the launched kernel, empty if none: nvcc gives the host
 // function that launches a kernel that kernel's own name and the line of its definition, which nobody calls a launch.

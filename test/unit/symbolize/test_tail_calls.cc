@@ -15,12 +15,14 @@ namespace {
 
 int mark(const char* name) { return fixture::marked_line(name, FIXTURE_LAUNCHES_SOURCE); }
 
-// As the recorder writes a stack down. The test itself stands for a foreign-function library, which calls pointers.
-void add_frame(session::ProcessRecord& record, const void* address) {
+const char* const kForeignFunctions = "/lib/libffi.so.8";
+
+// As the recorder writes a stack down. The test itself, which calls through a pointer, stands for `caller`.
+void add_frame(session::ProcessRecord& record, const void* address, const char* caller) {
   Dl_info info{};
   REQUIRE(dladdr(address, &info) != 0);
   std::string path = info.dli_fname;
-  if (path.find("fixture") == std::string::npos && path.find("libcudart") == std::string::npos) path = "/lib/libffi.so";
+  if (path.find("fixture") == std::string::npos && path.find("libcudart") == std::string::npos) path = caller;
   std::uint32_t module = 0;
   while (module < record.modules.size() && record.modules[module].path != path) ++module;
   if (module == record.modules.size()) record.modules.push_back({path, ""});
@@ -33,7 +35,8 @@ struct Launched {
   symbolize::SourceStack stack;
   TrueLine line;
 
-  Launched(const char* path, const char* function, const char* kernel, const std::vector<std::string>& also_seen = {}) {
+  Launched(const char* path, const char* function, const char* kernel, const char* caller = kForeignFunctions,
+           const std::vector<std::string>& also_seen = {}) {
     const fixture::Library library(path);
     library.entry<void (*)(int)>(function)(1);
     int depth = 0;
@@ -43,7 +46,7 @@ struct Launched {
     session::ProcessRecord& record = session.processes[0].record;
     record.functions = {kernel};
     record.native_stacks.emplace_back();
-    for (int i = 0; i < depth; ++i) add_frame(record, addresses[i]);
+    for (int i = 0; i < depth; ++i) add_frame(record, addresses[i], caller);
     for (const std::string& module : also_seen) record.modules.push_back({module, ""});
     symbolize::Symbolizer symbolizer(session);
     session::Site site;
@@ -87,6 +90,17 @@ TEST_CASE("a launch that ends its function is found, though the function is not 
   }
 }
 
+TEST_CASE("the kernel's name is read from its stub where the record lacks it") {
+  check_found(Launched(FIXTURE_LAUNCHES5, "launch_once", ""), "launch_once", "once");
+}
+
+TEST_CASE("whoever called the launching function") {
+  for (const char* caller : {"/usr/bin/python3.12", "/opt/libtorch_python.so", "/home/u/main"}) {
+    INFO(caller);
+    check_found(Launched(FIXTURE_LAUNCHES5, "launch_once", "_Z4oncev", caller), "launch_once", "once");
+  }
+}
+
 TEST_CASE("two such functions on the way to one launch") {
   for (const char* path : kStatic) {
     INFO(path);
@@ -121,12 +135,21 @@ TEST_CASE("a caller in the same module that is compiled without a description of
 }
 
 TEST_CASE("a call into the runtime that ends its function") {
-  SUBCASE("a static runtime is called from its own module alone") {
+  SUBCASE("functions of a static runtime are not found by name: a script called the user's") {
     check_found(Launched(FIXTURE_LAUNCHES5, "finish", ""), "finish", "finish");
+  }
+  SUBCASE("main() is known to be what the C library called") {
+    check_found(Launched(FIXTURE_LAUNCHES5, "main", "", "/opt/libc.so.6"), "main", "main");
+    check_left_alone(Launched(FIXTURE_LAUNCHES5, "finish", "", "/opt/libc.so.6"));
+  }
+  SUBCASE("others may have been handed a pointer to them") {
+    check_left_alone(Launched(FIXTURE_LAUNCHES5, "finish", "", "/opt/libdeleter.so"));
+    check_left_alone(Launched(FIXTURE_LAUNCHES5, "call_pointer", ""));
   }
   SUBCASE("a shared one by anybody: found where the caller names the function") {
     check_left_alone(Launched(FIXTURE_LAUNCHES_SHARED, "finish", ""));
-    check_found(Launched(FIXTURE_CALLER_SHARED, "call_finish", "", {FIXTURE_LAUNCHES_SHARED}), "finish", "finish");
+    check_found(Launched(FIXTURE_CALLER_SHARED, "call_finish", "", kForeignFunctions, {FIXTURE_LAUNCHES_SHARED}),
+                "finish", "finish");
     check_left_alone(Launched(FIXTURE_CALLER_SHARED, "call_finish", ""));
   }
 }

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "symbolize/library_paths.h"
 #include "symbolize/user_code.h"
 
 using namespace cudadiag::symbolize;
@@ -90,6 +91,15 @@ TEST_CASE("the interpreter by its name") {
   }
   for (const char* path : {"/home/u/pythonify", "/home/u/mypython3", "/home/u/libpy.so"})
     CHECK_FALSE(is_interpreter(path));
+}
+
+TEST_CASE("who calls functions by their names") {
+  for (const char* path : {"/usr/lib/x86_64-linux-gnu/libffi.so.8.1.2", "/v/cffi.libs/libffi-9c61262e.so.8.1.0",
+                           "/p/lib-dynload/_ctypes.cpython-312-x86_64-linux-gnu.so", "/usr/bin/python3.12"}) {
+    INFO(path);
+    CHECK(is_foreign_function_interface(path));
+  }
+  CHECK_FALSE(is_foreign_function_interface("/home/u/libffigure.so"));
 }
 
 TEST_CASE("a launch in main(), not optimised, with either runtime") {
