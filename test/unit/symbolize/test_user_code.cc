@@ -202,6 +202,15 @@ TEST_CASE("between Python and native code") {
   }
 }
 
+TEST_CASE("code without a file is the user's only where no frame has one") {
+  SourceStack generated{{python("<string>", 5), python("/home/u/train.py", 10)}, {}};
+  mark_user_frames(generated, "");
+  CHECK(find_true_line(generated, "").location.line == 10);
+  SourceStack command{{python("<string>", 5), python("<string>", 1)}, {}};
+  mark_user_frames(command, "");
+  CHECK(find_true_line(command, "").location.line == 5);
+}
+
 TEST_CASE("no frame is the user's: the innermost one that is known outside CUDA") {
   const auto python_only =
       true_line({{python("<frozen runpy>", 0), python("/usr/lib/python3.12/runpy.py", 88)}, inside_shared()});
