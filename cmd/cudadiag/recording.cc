@@ -87,6 +87,10 @@ Recording::Recording(const RunOptions& options)
                                            launch::find_cupti(options.command), options.record);
 }
 
+double Recording::seconds_so_far() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+}
+
 std::vector<std::string> Recording::environment() const { return launch::environment_with(variables_); }
 
 session::Session Recording::read() const {
@@ -146,6 +150,7 @@ void Recording::tell(const report::Report& report) {
 }
 
 void Recording::report_freeze() {
+  manifest_.passes.front().seconds = seconds_so_far();
   const session::Session session = read();
   // A process that goes on may yet handle what has failed in it: only a frozen picture is final.
   const report::Report report = examine(session, [&](const session::Process& process) {
@@ -177,7 +182,7 @@ void Recording::explain_silence(const session::Session& session, const session::
 
 bool Recording::finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends) {
   session::Pass& pass = manifest_.passes.front();
-  pass.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  pass.seconds = seconds_so_far();
   pass.end = end;
   manifest_.ends = ends;
   const session::Session session = read();

@@ -32,6 +32,7 @@ class Recording {
   void abandon();
 
  private:
+  double seconds_so_far() const;
   session::Session read() const;
   // Areas and manifest, as they are now; false if something could not be written, which is said once.
   bool store();

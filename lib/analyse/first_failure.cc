@@ -59,6 +59,7 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
   drop_refused(found.suspects);
   drop_not_started(found.suspects, stream_starts(picture.histories, picture.windows, picture.events));
   drop_kinds_that_cannot_raise(found.suspects, code);
+  prefer_checking_kernels(found.suspects, picture.record, code);
   order_by_likelihood(found.suspects);
   std::vector<std::uint32_t> streams;
   for (const auto& suspect : found.suspects) streams.push_back(suspect.history->index);
@@ -131,7 +132,7 @@ void grade(Failure& failure, const ProcessRecord& record, const Search& found) {
     failure.because = because_one(found.suspects.front(), doubtful);
   }
   if (failure.reported != nullptr && failure.reported->flags & wire::error::kAtExit) {
-    failure.because += "; no call of the program asked for the error, it was found at process exit";
+    failure.because += "; no call that was watched returned the error, it was found at process exit";
   }
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "analyse/cuda_errors.h"
+#include "wire/kernel_names.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -89,10 +90,20 @@ void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t 
   drop_unless_all(suspects, [](const Suspect& suspect) { return !runs_kernels(suspect.operation->kind); });
 }
 
+void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code) {
+  constexpr std::uint32_t kAssert = 710;
+  if (code != kAssert) return;
+  for (Suspect& suspect : suspects) {
+    const auto* site = session::by_id(record.sites, suspect.operation->site);
+    const auto* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
+    suspect.checks_data = kernel != nullptr && wire::checks_its_data(*kernel);
+  }
+}
+
 void order_by_likelihood(std::vector<Suspect>& suspects) {
   const auto rank = [](const Suspect& suspect) {
     return std::tuple(suspect.call == Suspect::Call::not_returned, !runs_kernels(suspect.operation->kind),
-                      suspect.start_unsure, !suspect.first, suspect.operation->ticks);
+                      !suspect.checks_data, suspect.start_unsure, !suspect.first, suspect.operation->ticks);
   };
   std::stable_sort(suspects.begin(), suspects.end(),
                    [&](const Suspect& a, const Suspect& b) { return rank(a) < rank(b); });
@@ -111,6 +122,7 @@ std::string reason(const Suspect& suspect) {
   if (suspect.operation->flags & wire::operation::kContended) {
     return "issued at the same time as others on its stream, so its place there is uncertain";
   }
+  if (suspect.checks_data) return "its kernel is one that checks the program's data and asserts";
   const std::uint32_t completed = suspect.history->completed;
   if (suspect.before > 0) {
     return fmt::format("follows {} operation{} of its stream that may have finished", suspect.before,

@@ -21,6 +21,7 @@ struct Suspect {
   bool first = false;         // of its stream's window
   std::uint32_t before = 0;   // operations between it and the last finished one
   bool start_unsure = false;  // waits for another stream that may not have got there
+  bool checks_data = false;   // of an assert: its kernel's name is that of one that checks the program's data
 };
 
 // What can have been running on one stream. Refused calls are among them.
@@ -31,6 +32,8 @@ void drop_refused(std::vector<Suspect>& suspects);
 void drop_not_started(std::vector<Suspect>& suspects, const std::vector<StreamStart>& starts);
 void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t code);
 
+// Of an assert, kernels that check their data come first.
+void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
 void order_by_likelihood(std::vector<Suspect>& suspects);
 
 // "next after operation 2, the last of its stream known to have finished"

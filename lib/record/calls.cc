@@ -192,12 +192,15 @@ void read_dimensions(dim3 grid, dim3 block, std::size_t shared, Call& call) {
 
 const CallRule& driver_call(std::uint32_t id) { return id < kTable.size() ? kTable[id] : kWatched; }
 
-bool is_getter(std::string_view name) {
+bool only_asks(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  // Looking a kernel up may load its module, which can fail in ways that matter.
-  if (has("GetFunction") || has("GetFuncBySymbol") || has("GetKernel") || has("GetModule")) return false;
-  return has("Get") || has("Occupancy") || has("IsCapturing") || has("PeekAtLastError") || has("CallConfiguration") ||
-         has("ExchangeStreamCaptureMode") || has("CreateChannelDesc");
+  // Looking a kernel up may load its module, and asking for a stream's capture touches the context: these fail.
+  for (const std::string_view fallible : {"GetFunction", "GetFuncBySymbol", "GetKernel", "GetModule", "GetCaptureInfo",
+                                          "FuncGetAttributes", "MemGetInfo"}) {
+    if (has(fallible)) return false;
+  }
+  return has("Get") || has("PeekAtLastError") || has("CallConfiguration") || has("ExchangeStreamCaptureMode") ||
+         has("CreateChannelDesc");
 }
 
 bool decode_runtime_launch(std::uint32_t id, const void* parameters, Call& call) {

@@ -41,9 +41,9 @@ struct CallRule {
 
 // Ids of drivers to come lie beyond the table: they are watched.
 const CallRule& driver_call(std::uint32_t id);
-// By a call's name: it only asks. PyTorch makes thirty such calls for every launch, and each callback costs 0.2 µs;
-// so they have none, and an error that one of them is the first to return is reported by the next call.
-bool is_getter(std::string_view name);
+// By a call's name: it only asks, and no failure of the GPU comes back from it. PyTorch makes thirty such calls for
+// every launch, and a callback costs 0.2 µs: they get none.
+bool only_asks(std::string_view name);
 
 // The launch dimensions of a runtime call, for those that the runtime refuses before any driver call. False: not a
 // launch.

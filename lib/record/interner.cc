@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "record/hash.h"
+#include "wire/kernel_names.h"
 
 namespace cudadiag::record {
 
@@ -72,7 +73,9 @@ std::uint32_t Interner::function(std::string_view mangled) {
   const std::uint64_t key = hash_bytes(mangled.data(), mangled.size());
   if (const std::uint32_t id = functions_.find(key)) return id;
   const std::uint32_t payload[2] = {string(mangled), 0};
-  return add(functions_, key, Tag::function, 0, bytes_of(payload));
+  const std::uint32_t id = add(functions_, key, Tag::function, 0, bytes_of(payload));
+  if (id < checking_functions_.size()) checking_functions_[id] = wire::checks_its_data(mangled);
+  return id;
 }
 
 std::uint32_t Interner::code(std::uint64_t key, const CodeObject& code) {

@@ -2,6 +2,7 @@
 // Lookups take no lock; a new entry takes one that only the recorder holds, never across a call out of it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -45,6 +46,10 @@ class Interner {
   std::uint32_t string(std::string_view text);
   std::uint32_t module(std::uint64_t key, const ModuleImage& image);
   std::uint32_t function(std::string_view mangled);
+  // wire/kernel_names.h, decided once per function.
+  bool checks_its_data(std::uint32_t function) const {
+    return function < checking_functions_.size() && checking_functions_[function];
+  }
   std::uint32_t code(std::uint64_t key, const CodeObject& code);
   std::uint32_t python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated);
   std::uint32_t native_stack(std::uint64_t key, std::span<const NativeFrame> frames, bool truncated);
@@ -73,6 +78,7 @@ class Interner {
   IdTable<32768> strings_;
   IdTable<4096> modules_;
   IdTable<16384> functions_;
+  std::array<bool, 8192> checking_functions_;  // by id; zeroed pages, as the tables'
   IdTable<32768> codes_;
   IdTable<131072> python_stacks_;
   IdTable<131072> native_stacks_;

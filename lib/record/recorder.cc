@@ -59,7 +59,7 @@ void Recorder::enable_callbacks() {
   for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API}) {
     for (std::uint32_t id = 1; id < kMostCalls; ++id) {
       const std::string_view name = cupti_.call_name(domain, id);
-      if (!name.empty() && !is_getter(name)) cupti_.enable(domain, id);
+      if (!name.empty() && !only_asks(name)) cupti_.enable(domain, id);
     }
   }
   for (const std::uint32_t id :
@@ -170,7 +170,7 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
   if (operation::can_fault(rule.kind)) open.site = site(thread, id, rule.kind, function, frame, &site_ordinal);
 
   const bool young = site_ordinal > 0 && site_ordinal <= kDenseOperations;
-  const bool dense = options_.markers == MarkerMode::dense || young;
+  const bool dense = options_.markers == MarkerMode::dense || young || interner_.checks_its_data(function);
   if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) {
     if (dense && streams_.unmarked(open.stream) > 0 && streams_.mark(open.stream)) {
       open.flags |= operation::kMarkedBefore;

@@ -129,7 +129,7 @@ class FindingText {
     if (!async()) {
       if (!finding_.reported_api.empty()) add("Call", {api}, 1, 0);
     } else if (finding_.found_at_exit) {
-      add("Blamed", {"nothing: the program never asked; found when it ended"}, 1, 0);
+      add("Blamed", {"nothing: no call that was watched returned it; found when the program ended"}, 1, 0);
     } else if (!finding_.reported_at) {
       add("Blamed", {"not known: the record of the reporting call was lost"}, 1, 0);
     } else if (same_line(*finding_.reported_at, finding_.location)) {

@@ -143,6 +143,12 @@ LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_v
 
 void mark_user_frames(SourceStack& stack, std::string_view kernel) {
   for (PythonFrame& frame : stack.python) frame.user = is_user_python(frame.file);
+  // Code that a library made up at run time, as a Triton launcher is, has no file. Neither has what `python -c` runs:
+  // that is the user's where nothing else is.
+  const auto is_nameless = [](const PythonFrame& frame) { return frame.file == "<string>"; };
+  const bool has_files = std::any_of(stack.python.begin(), stack.python.end(),
+                                     [&](const PythonFrame& frame) { return frame.user && !is_nameless(frame); });
+  for (PythonFrame& frame : stack.python) frame.user = frame.user && !(has_files && is_nameless(frame));
   mark_native(stack.native, kernel);
 }
 

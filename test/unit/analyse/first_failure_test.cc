@@ -175,12 +175,28 @@ TEST_CASE("no markers, MPS and dropped operations cap the grade") {
   CHECK(first_failure(picture.process)->grade == Grade::inferred);
 }
 
+TEST_CASE("of an assert, a kernel that checks its data is suspected first, whatever was issued before it") {
+  PictureBuilder picture(710);
+  const auto s = picture.stream(0);
+  picture.issue_many(s, 3);
+  auto& record = picture.process.record;
+  record.functions = {"_Z4fillPf", "_ZN2at6native24nll_loss_forwardEv"};
+  record.sites = {{0, 0, 1, op::Kind::kernel, 0, 2}, {0, 0, 2, op::Kind::kernel, 0, 1}};
+  for (auto& operation : record.operations) operation.site = operation.ordinal == 3 ? 2 : 1;
+  CHECK(candidates(*first_failure(picture.process)) == Names{"0:3", "0:1", "0:2"});
+  SUBCASE("of another error the first in line leads") {
+    record.frozen_code = 700;
+    record.errors[0].code = 700;
+    CHECK(candidates(*first_failure(picture.process)) == Names{"0:1", "0:2", "0:3"});
+  }
+}
+
 TEST_CASE("an error that only the look at exit found is told apart") {
   PictureBuilder picture;
   picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
   picture.process.record.errors[0].flags |= wire::error::kAtExit;
   CHECK(first_failure(picture.process)
-            ->because.ends_with("; no call of the program asked for the error, it was found at process exit"));
+            ->because.ends_with("; no call that was watched returned the error, it was found at process exit"));
 }
 
 TEST_CASE("a lost reporting call leaves all contexts in question") {

@@ -1,0 +1,19 @@
+// Kernels that check the program's data, and raise a device-side assert where an index or a value is out of range:
+// by the words that such kernels of PyTorch and other frameworks bear in their (mangled) names. The recorder puts a
+// marker around each of their launches, and analysis suspects them first of an assert. A name proves nothing.
+#pragma once
+
+#include <string_view>
+
+namespace cudadiag::wire {
+
+inline bool checks_its_data(std::string_view kernel) {
+  for (const std::string_view word :
+       {"ndex", "gather", "catter", "mbedding", "nll_loss", "NLLLoss", "ssert", "ultinomial", "bincount",
+        "binary_cross_entropy", "one_hot", "ClassNLL", "MultiMargin"}) {
+    if (kernel.find(word) != kernel.npos) return true;
+  }
+  return false;
+}
+
+}  // namespace cudadiag::wire
