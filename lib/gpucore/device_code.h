@@ -1,0 +1,45 @@
+// The functions of the relocated cubins in a dump, by address on the GPU.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "gpucore/bytes.h"
+#include "gpucore/damage.h"
+#include "gpucore/elf_image.h"
+#include "gpucore/line_program.h"
+
+namespace cudadiag::gpucore {
+
+struct Function {
+  std::uint64_t address = 0, size = 0;
+  std::string_view name;  // mangled
+  bool kernel = false;    // can be launched
+  std::uint32_t image = 0;
+
+  bool contains(std::uint64_t pc) const { return pc >= address && pc - address < size; }
+};
+
+class DeviceCode {
+ public:
+  DeviceCode(const std::vector<Bytes>& images, Budget& budget);
+
+  // The innermost function around `pc`: kernels hold the device functions that only they call. Null where the code
+  // was not kept.
+  const Function* function_at(std::uint64_t pc) const;
+  const Function* kernel_at(std::uint64_t pc) const;
+
+  // For each address its line, and the calls that were inlined around it.
+  std::vector<LineChain> lines_at(std::span<const std::uint64_t> addresses) const;
+
+ private:
+  void read_symbols(std::uint32_t image, const Section& table);
+
+  std::vector<ElfImage> images_;
+  std::vector<Function> functions_;
+  Budget& budget_;
+};
+
+}  // namespace cudadiag::gpucore

@@ -1,0 +1,17 @@
+// What the exception codes of the hardware mean.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace cudadiag::gpucore {
+
+inline constexpr std::uint32_t kAssertion = 12;
+
+// "Warp Illegal Address" for 14; "exception 99" for what is not known here.
+std::string exception_name(std::uint32_t code);
+
+// What a trap instruction is called: it stops a warp without a code.
+inline constexpr const char* kTrapName = "Trap Instruction";
+
+}  // namespace cudadiag::gpucore

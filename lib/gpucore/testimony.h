@@ -1,0 +1,66 @@
+// What a GPU core dump says of the failure it was written for: plain data, with "not known" wherever the hardware
+// did not keep it. Function names are mangled.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpucore/dump.h"
+
+namespace cudadiag::gpucore {
+
+struct SourceLine {
+  std::string function;
+  std::string file;
+  std::uint32_t line = 0;
+};
+
+// An instruction in device code.
+struct CodePlace {
+  std::uint64_t pc = 0;
+  std::string function{};           // empty where the code around it was not kept
+  std::uint64_t offset = 0;         // in the function
+  std::vector<SourceLine> lines{};  // innermost first, through what was inlined to the function itself; often empty
+};
+
+// Who gave the PC: the warp or the SM name the instruction that failed; a thread only the one it stands at.
+enum class PcWitness { warp, sm, thread };
+
+struct Failure {
+  std::uint32_t exception = 0;  // 0: a trap instruction
+  std::string exception_name;
+  std::string message;  // the driver's own words, where it left any
+
+  // Of the first failing thread, in the order of blocks and threads; unknown once its warp has exited.
+  std::optional<std::uint32_t> warp, lane;
+  std::optional<Dim3> block, thread;
+  std::uint32_t device = 0, sm = 0;
+  std::optional<std::uint64_t> threads, blocks;  // how many failed
+  std::vector<std::uint32_t> registers;
+
+  std::optional<PcWitness> witness;  // of place
+  CodePlace place;
+  std::optional<SourceLine> trap;   // of the instruction before place, at which a trapped thread stands
+  std::optional<CodePlace> stands;  // where the thread has got to since, as debuggers show it
+  std::vector<CodePlace> callers;   // of stands, innermost first; a place is where the caller goes on
+
+  std::string kernel;  // empty where neither the grid nor the PC tells
+  std::optional<std::uint64_t> grid_id;
+  std::optional<Dim3> grid, block_dim;
+  std::optional<std::uint32_t> host_thread;  // that launched the kernel
+};
+
+struct Testimony {
+  std::vector<std::string> devices;       // "0: NVIDIA H200, sm_90"
+  std::string versions;                   // "driver 580.159, CUDA 13.0"; empty from old drivers
+  std::vector<std::uint32_t> failed_sms;  // that report an exception
+  std::optional<Failure> failure;         // none in a dump that was asked for
+  std::uint64_t damaged = 0;              // parts that were left out because they could not be right
+};
+
+// Nothing where `file` is no GPU core dump.
+std::optional<Testimony> examine(Bytes file);
+
+}  // namespace cudadiag::gpucore
