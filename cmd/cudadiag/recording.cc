@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "findings.h"
+#include "planted_fault.h"
 #include "report/json.h"
 #include "session/area_reader.h"
 #include "session/session_reader.h"
@@ -172,7 +173,15 @@ void Recording::explain_silence(const session::Session& session, const session::
     }
   }
   if (!failed(end) || options_.verbosity == report::Verbosity::quiet) return;
-  if (session.processes.empty()) {
+  const DriverReport driver = session.processes.empty() ? ask_driver() : DriverReport{};
+  if (session.processes.empty() && !driver.library_found) {
+    say("the target never initialised CUDA, and could not have: this machine has no NVIDIA driver (libcuda.so.1); "
+        "install it, or start the "
+        "container with --gpus all");
+  } else if (session.processes.empty() && !driver.problem.empty()) {
+    say("the target never initialised CUDA, and could not have: " + driver.problem +
+        "; see that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
+  } else if (session.processes.empty()) {
     say("the target never initialised CUDA, so there is nothing to report; if it should have, check the driver with "
         "cudadiag doctor, and whether the program clears its environment");
   } else {

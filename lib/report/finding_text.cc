@@ -136,6 +136,10 @@ class FindingText {
       add("Blamed", {fmt::format("the same line ({})", api)}, 1, 0);
     } else {
       const Location& at = *finding_.reported_at;
+      if (at.line == 0) {
+        add("Blamed", {fmt::format("library code, no line of yours ({}): innocent", api)}, 1, 0);
+        return;
+      }
       const bool quoted = !at.source.empty() && width(at.source) <= kBlamedSource && !at.file.empty();
       const std::string where =
           quoted ? fmt::format("{}:{} {}", path(at.file), at.line, printable(at.source)) : place(at);
