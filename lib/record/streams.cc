@@ -38,18 +38,26 @@ std::uint32_t Streams::context_index(std::uint32_t uid) {
   return kNone;
 }
 
+// A free place, else that of the context that has been gone longest. kNone: there is none, or the context is known;
+// one that is gone may still be current to a thread, and uids are not used again.
+std::uint32_t Streams::place_for_context(std::uint32_t uid) const {
+  std::uint32_t free = kNone, gone = kNone, gone_uid = 0xffffffff;
+  for (std::uint32_t i = 0; i < area::kContexts; ++i) {
+    const std::byte* place = contexts_ + i * area::kContextSize;
+    const auto state = static_cast<context::State>(wire::load(place, context::kState));
+    const std::uint32_t other = wire::load(place, context::kUid);
+    if (state != context::State::free && other == uid) return kNone;
+    if (state == context::State::free && free == kNone) free = i;
+    if (state == context::State::destroyed && other < gone_uid) gone = i, gone_uid = other;
+  }
+  return free != kNone ? free : gone;
+}
+
 void Streams::context_created(CUcontext handle, std::uint32_t uid) {
   std::uint32_t index = kNone;
   {
     const LockGuard lock(mutex_);
-    if (context_index(uid) != kNone) return;
-    // A free place, else that of a context that is gone.
-    for (const auto wanted : {context::State::free, context::State::destroyed}) {
-      for (std::uint32_t i = 0; i < area::kContexts && index == kNone; ++i) {
-        const std::byte* place = contexts_ + i * area::kContextSize;
-        if (wire::load(place, context::kState) == static_cast<std::uint32_t>(wanted)) index = i;
-      }
-    }
+    index = place_for_context(uid);
     if (index == kNone) return;
     std::byte* place = contexts_ + index * area::kContextSize;
     memset(place, 0, area::kContextSize);
@@ -326,6 +334,11 @@ void Streams::hold(const std::byte* record) {
   const std::uint32_t at = wire::load(record, wire::operation::kStream);
   const std::uint32_t ordinal = wire::load(record, wire::operation::kOrdinal);
   if (at >= area::kStreams || ordinal == 0 || finished(at, ordinal)) return;
+  // Of a stream that is gone, or of an earlier one at this entry.
+  if (wire::load(entry(at), stream::kState) != static_cast<std::uint32_t>(stream::State::live) ||
+      wire::load(record, wire::operation::kTicks) < wire::load(entry(at), stream::kCreated)) {
+    return;
+  }
   std::byte* places = area_->region(area::Region::held) + at * area::kHeldPerStream * area::kOperationSize;
   const LockGuard lock(held_mutex_);
   for (std::size_t i = 0; i < area::kHeldPerStream; ++i) {

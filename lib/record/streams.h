@@ -83,6 +83,7 @@ class Streams {
   std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }
   std::uint32_t find_slow(std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   std::uint32_t take_entry(std::uint32_t context);
+  std::uint32_t place_for_context(std::uint32_t uid) const;
   bool reusable(std::uint32_t stream) const;
   std::uint32_t new_page(std::uint32_t context);
   void register_page(std::uint32_t context, std::uint32_t page);
