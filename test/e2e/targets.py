@@ -28,6 +28,7 @@ FAILING = {
     "invalid_argument": Failing("proven", "sync_error"),
     "alloc_fails_fatal": Failing("proven", "out_of_memory"),
     "device_reset": Failing(),
+    "many_resets": Failing(),
     "forked_child": Failing(),
     "dlopened_kernel": Failing(source="plugin.cc"),
     "async_copy_bad": Failing(),
