@@ -29,6 +29,7 @@ struct ReportOptions {
 int run(const RunOptions& options);
 int report(const ReportOptions& options);
 int list(const std::optional<std::string>& output);
+int core(const std::string& file, bool json);
 int dump(const std::string& session, const std::optional<std::string>& output);
 int doctor(bool gpu);
 int environment(const std::optional<std::string>& output, const launch::RecordOptions& record);

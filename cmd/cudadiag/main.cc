@@ -71,6 +71,13 @@ int dispatch(int argc, char** argv) {
   add_output(dump_command, dump_output);
   dump_command->callback([&] { status = command::dump(dump_session, dump_output); });
 
+  std::string core_file;
+  bool core_json = false;
+  auto* core_command = app.add_subcommand("core", "say what a GPU core dump knows of the failure");
+  core_command->add_option("file", core_file, "the dump, gzip-compressed or not")->required();
+  core_command->add_flag("--json", core_json, "as JSON");
+  core_command->callback([&] { status = command::core(core_file, core_json); });
+
   std::optional<std::string> env_output;
   launch::RecordOptions env_record;
   auto* env_command = app.add_subcommand("env", "print the exports that record a program without cudadiag run");

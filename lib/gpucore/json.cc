@@ -1,0 +1,58 @@
+#include "gpucore/json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gpucore/demangle.h"
+
+namespace cudadiag::gpucore {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json name_or_null(const std::string& mangled) { return text_or_null(demangle(mangled)); }
+
+template <typename T>
+Json value_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json of(const SourceLine& line) {
+  return {{"function", name_or_null(line.function)}, {"file", text_or_null(line.file)}, {"line", line.line}};
+}
+
+Json inline_chain(const CodePlace& place) {
+  Json chain = Json::array();
+  if (place.lines.size() < 2) return chain;
+  for (const SourceLine& line : place.lines) chain.push_back(of(line));
+  return chain;
+}
+
+}  // namespace
+
+std::string write_json(const Testimony& testimony) {
+  const Failure failure = testimony.failure.value_or(Failure{});
+  const CodePlace& place = failure.place;
+  const SourceLine* line = place.lines.empty() ? nullptr : &place.lines.front();
+  const Json json = {
+      {"exception", text_or_null(failure.exception_name)},
+      {"function", name_or_null(line != nullptr ? line->function : place.function)},
+      {"file", line != nullptr ? text_or_null(line->file) : Json(nullptr)},
+      {"line", line != nullptr ? Json(line->line) : Json(nullptr)},
+      {"block", value_or_null(failure.block)},
+      {"thread", value_or_null(failure.thread)},
+      {"message", text_or_null(failure.message)},
+      {"kernel", name_or_null(failure.kernel)},
+      {"grid", value_or_null(failure.grid)},
+      {"block_dim", value_or_null(failure.block_dim)},
+      {"pc", failure.witness ? Json(fmt::format("{:#x}", place.pc)) : Json(nullptr)},
+      {"inline", inline_chain(place)},
+      {"grid_id", value_or_null(failure.grid_id)},
+      {"threads", value_or_null(failure.threads)},
+  };
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace cudadiag::gpucore

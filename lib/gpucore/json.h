@@ -1,0 +1,14 @@
+// A testimony as JSON: `device` of the report contract and what only a core dump knows.
+#pragma once
+
+#include <string>
+
+#include "gpucore/testimony.h"
+
+namespace cudadiag::gpucore {
+
+// One object. Every member is there; null is "not known", and all are null where the dump holds no failure.
+// `inline` is the whole chain from the innermost line on, empty where nothing was inlined.
+std::string write_json(const Testimony& testimony);
+
+}  // namespace cudadiag::gpucore

@@ -1,0 +1,9 @@
+// Feeds the reader of GPU core dumps with bytes that no driver wrote. Whatever they are, it answers or declines.
+#include "gpucore/testimony.h"
+
+using namespace cudadiag::gpucore;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  examine(Bytes(data, size));
+  return 0;
+}
