@@ -44,7 +44,9 @@ Options read_options() {
 
 void on_thread_end(void* state) {
   Recorder* recorder = g_recorder.load(std::memory_order_acquire);
-  if (recorder != nullptr && t_local.state == state) recorder->release_thread(*static_cast<ThreadState*>(state));
+  // In a forked child the entry is the parent's.
+  if (recorder != nullptr && *g_owned != 0 && t_local.state == state)
+    recorder->release_thread(*static_cast<ThreadState*>(state));
   t_local = {nullptr, true, false};
 }
 

@@ -1,4 +1,5 @@
-// A bad kernel in one stream, long ones in the other. "apart": both streams are cut off, either could be the culprit.
+// A bad kernel in one stream, long ones in the other. "apart": both streams are cut off, either could be the culprit;
+// on an H200 the kernel that the other stream was in still finished, and the one behind it did not.
 // "ordered": the second stream waits for the first, so nothing of it can have begun.
 #include <cstdio>
 #include <string>
@@ -19,12 +20,12 @@ int main(int, char** argv) {
   spin<<<1, 32, 0, bad>>>(p, 1000);
   spin<<<1, 32, 0, busy>>>(p, 1000);
   cudaDeviceSynchronize();
-  if (!ordered) spin<<<1, 32, 0, busy>>>(p + 64, 1000000000);  // CANDIDATE apart
+  if (!ordered) spin<<<1, 32, 0, busy>>>(p + 64, 1000000000);
   spin<<<1, 32, 0, bad>>>(p, 50000000);
   far_load<<<1, 32, 0, bad>>>(p);  // TRUE LINE
   cudaEventRecord(done, bad);
   if (ordered) cudaStreamWaitEvent(busy, done, 0);
-  for (int i = 0; i < 5; i++) spin<<<1, 32, 0, busy>>>(p + 64, 10000000);
+  for (int i = 0; i < 5; i++) spin<<<1, 32, 0, busy>>>(p + 64, 10000000);  // CANDIDATE apart
   cudaError_t e = cudaStreamSynchronize(busy);  // BLAMED
   printf("%s\n", cudaGetErrorName(e));
   return e != cudaSuccess;
