@@ -76,7 +76,7 @@ std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenF
     if (count <= 0) return total;
     total += static_cast<std::uint64_t>(count);
     if (total > limit) {
-      return Unreadable{name + " unpacks to more than " + std::to_string(limit >> 20) + " MB",
+      return Unreadable{name + " unpacks to more than " + std::to_string(limit) + " bytes",
                         "unpack it with gunzip and name the result"};
     }
     if (!write_all(to.number(), buffer.data(), static_cast<std::size_t>(count))) {
@@ -98,6 +98,10 @@ std::variant<Testimony, Unreadable> read_mapped(const OpenFile& file, std::uint6
   if (!mapping.valid()) return Unreadable{name + " cannot be mapped: " + why(), ""};
   auto testimony = examine(mapping.bytes());
   if (!testimony) return foreign;
+  if (testimony->damaged > 0 && testimony->devices.empty() && !testimony->failure) {
+    return Unreadable{name + " is cut short or damaged: none of its tables can be read",
+                      "the driver needs time and disk space to finish a dump"};
+  }
   return std::move(*testimony);
 }
 

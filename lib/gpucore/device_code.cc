@@ -68,12 +68,13 @@ const Function* DeviceCode::kernel_at(std::uint64_t pc) const {
 
 std::vector<LineChain> DeviceCode::lines_at(std::span<const std::uint64_t> addresses) const {
   std::vector<LineChain> chains(addresses.size());
+  std::vector<const Function*> functions;
+  for (const std::uint64_t address : addresses) functions.push_back(function_at(address));
   for (std::uint32_t image = 0; image < images_.size(); ++image) {
     std::vector<std::uint64_t> wanted;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < addresses.size(); ++i) {
-      const Function* function = function_at(addresses[i]);
-      if (function == nullptr || function->image != image) continue;
+      if (functions[i] == nullptr || functions[i]->image != image) continue;
       wanted.push_back(addresses[i]);
       places.push_back(i);
     }

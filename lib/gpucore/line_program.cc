@@ -58,12 +58,27 @@ bool read_header(Bytes bytes, Unit& unit) {
   return true;
 }
 
+// Where a unit's inlined functions have their names.
+struct UnitNames {
+  std::uint64_t first = 0;  // in .debug_str
+  std::uint64_t last = 0;   // the furthest name used, from first
+  bool known = true;        // whether first is
+};
+
+// A chain whose names are still offsets.
+struct FoundChain {
+  LineChain frames;
+  std::vector<std::uint64_t> names;  // of all frames but the last
+  std::size_t unit = 0;              // among those that inlined anything
+};
+
 class LineProgram {
  public:
-  LineProgram(const Unit& unit, Bytes strings, Budget& budget) : unit_(unit), strings_(strings), budget_(budget) {}
+  LineProgram(const Unit& unit, std::size_t ordinal, Budget& budget)
+      : unit_(unit), ordinal_(ordinal), budget_(budget) {}
 
-  // Runs the program and fills the chains of the addresses that it covers.
-  void run(std::span<const std::uint64_t> addresses, std::vector<LineChain>& chains) {
+  // Runs the program and fills the chains of the addresses that it covers. What it returns is the furthest name.
+  std::optional<std::uint64_t> run(std::span<const std::uint64_t> addresses, std::vector<FoundChain>& chains) {
     Cursor in(unit_.program);
     while (!in.done()) {
       const std::uint8_t opcode = in.u8();
@@ -75,6 +90,7 @@ class LineProgram {
         standard(opcode, in);
       }
     }
+    return last_name_;
   }
 
  private:
@@ -131,6 +147,7 @@ class LineProgram {
   void advance(std::uint64_t instructions) { row_.address += instructions * unit_.instruction_length; }
 
   void emit() {
+    if (row_.context != 0) last_name_ = std::max(last_name_.value_or(0), row_.function);
     if (rows_.size() < kMostRows) {
       rows_.push_back(row_);
     } else {
@@ -138,10 +155,10 @@ class LineProgram {
     }
   }
 
-  void finish_sequence(std::span<const std::uint64_t> addresses, std::vector<LineChain>& chains) {
+  void finish_sequence(std::span<const std::uint64_t> addresses, std::vector<FoundChain>& chains) {
     if (too_long_) budget_.damage();
     for (std::size_t i = 0; i < addresses.size() && !rows_.empty() && !too_long_; ++i) {
-      if (chains[i].empty() && addresses[i] < row_.address) chains[i] = chain_at(addresses[i]);
+      if (chains[i].frames.empty() && addresses[i] < row_.address) chains[i] = chain_at(addresses[i]);
     }
     rows_.clear();
     row_ = {};
@@ -149,14 +166,16 @@ class LineProgram {
   }
 
   // The last row at or before the address: compilers put the innermost of several inlined lines last.
-  LineChain chain_at(std::uint64_t address) const {
+  FoundChain chain_at(std::uint64_t address) const {
     const LineRow* found = nullptr;
     for (const LineRow& row : rows_) {
       if (row.address <= address && (found == nullptr || row.address >= found->address)) found = &row;
     }
-    LineChain chain;
-    while (found != nullptr && chain.size() < kDeepestInlining) {
-      chain.push_back(frame_of(*found));
+    FoundChain chain;
+    chain.unit = ordinal_;
+    while (found != nullptr && chain.frames.size() < kDeepestInlining) {
+      chain.frames.push_back(frame_of(*found));
+      if (found->context != 0) chain.names.push_back(found->function);
       // Calls come before what they inline: anything else would be a cycle.
       const auto here = static_cast<std::size_t>(found - rows_.data());
       found = found->context != 0 && found->context - 1 < here ? &rows_[found->context - 1] : nullptr;
@@ -171,23 +190,46 @@ class LineProgram {
       frame.file = file.name;
       if (file.folder >= 1 && file.folder <= unit_.folders.size()) frame.folder = unit_.folders[file.folder - 1];
     }
-    if (row.context != 0) frame.inlined = strings_.text(unit_.names + row.function);
     return frame;
   }
 
   const Unit& unit_;
-  Bytes strings_;
+  std::size_t ordinal_;
   Budget& budget_;
   LineRow row_;
   std::vector<LineRow> rows_;  // of this sequence
   bool too_long_ = false;
+  std::optional<std::uint64_t> last_name_;
 };
+
+// Finds where the names of linked units begin if the linker does not say: behind those of the unit before, provided
+// that this uses up all of .debug_str. Else only the first unit's are known.
+void place_names(std::vector<UnitNames>& units, Bytes strings) {
+  if (std::any_of(units.begin(), units.end(), [](const UnitNames& unit) { return unit.first != 0; })) return;
+  std::uint64_t next = 0;
+  for (UnitNames& unit : units) {
+    unit.first = next;
+    next += unit.last;
+    next += strings.text(next).size() + 1;
+  }
+  for (std::size_t i = 1; i < units.size(); ++i) units[i].known = next == strings.size();
+}
+
+LineChain named(FoundChain found, const std::vector<UnitNames>& units, Bytes strings) {
+  for (std::size_t i = 0; i < found.names.size(); ++i) {
+    const UnitNames& unit = units[found.unit];
+    found.frames[i].inlined = unit.known ? strings.text(unit.first + found.names[i]) : std::string_view();
+  }
+  return std::move(found.frames);
+}
 
 }  // namespace
 
 std::vector<LineChain> chains_at(std::span<const std::uint64_t> addresses, Bytes lines, Bytes strings, Budget& budget) {
   std::vector<LineChain> chains(addresses.size());
   if (!budget.take(lines.size())) return chains;
+  std::vector<FoundChain> found(addresses.size());
+  std::vector<UnitNames> names;
   for (std::uint64_t at = 0; lines.holds(at, 4);) {
     const std::uint64_t length = lines.u32(at);
     const Bytes bytes = lines.slice(at + 4, length);
@@ -197,8 +239,11 @@ std::vector<LineChain> chains_at(std::span<const std::uint64_t> addresses, Bytes
       budget.damage();
       continue;
     }
-    LineProgram(unit, strings, budget).run(addresses, chains);
+    const auto last = LineProgram(unit, names.size(), budget).run(addresses, found);
+    if (last) names.push_back({.first = unit.names, .last = *last});
   }
+  place_names(names, strings);
+  for (std::size_t i = 0; i < found.size(); ++i) chains[i] = named(std::move(found[i]), names, strings);
   return chains;
 }
 

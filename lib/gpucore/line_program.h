@@ -5,11 +5,13 @@
 //                                       offset in .debug_str; context the row of the call, counted from 1 in its
 //                                       sequence (0: back in the function itself)
 //   0x91  function uleb                 the name alone
-// Where four bytes lie between the file table and the program, they are added to every such offset: linked cubins have
-// one .debug_str for several units.
+// Where four bytes lie between the file table and the program, they are added to every such offset: a linked cubin has
+// one .debug_str for several units. nvlink 13.0 leaves them 0 all the same, though the names lie one unit's behind the
+// other's.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,7 +25,8 @@ namespace cudadiag::gpucore {
 struct LineFrame {
   std::string_view folder{}, file{};
   std::uint32_t line = 0;
-  std::string_view inlined{};  // mangled name of the inlined function that the line is in; empty in the function itself
+  // The mangled name of the inlined function that the line is in; empty if not known, none in the function itself.
+  std::optional<std::string_view> inlined{};
 };
 
 using LineChain = std::vector<LineFrame>;

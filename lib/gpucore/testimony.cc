@@ -172,7 +172,7 @@ class Examination {
     for (const LineFrame& frame : chain) {
       std::string file(frame.file);
       if (!frame.folder.empty() && !frame.file.starts_with('/')) file = std::string(frame.folder) + "/" + file;
-      const std::string_view name = frame.inlined.empty() ? std::string_view(function->name) : frame.inlined;
+      const std::string_view name = frame.inlined.value_or(function->name);
       place.lines.push_back({.function = std::string(name), .file = std::move(file), .line = frame.line});
     }
   }

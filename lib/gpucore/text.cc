@@ -14,6 +14,10 @@ std::string of(const SourceLine& line) {
   return fmt::format("{}:{}", line.file.empty() ? "an unnamed file" : line.file, line.line);
 }
 
+std::string name_of(const SourceLine& line) {
+  return line.function.empty() ? "a function of unknown name" : demangle(line.function);
+}
+
 std::string counted(std::uint64_t count, const char* one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
@@ -64,8 +68,7 @@ class Description {
     if (place.lines.empty()) return add("Line", "not known: the code has no line information (nvcc -lineinfo)");
     for (const SourceLine& line : place.lines) {
       const bool own = place.lines.size() == 1;
-      add(&line == &place.lines.front() ? "Line" : "inlined",
-          own ? of(line) : of(line) + " in " + demangle(line.function));
+      add(&line == &place.lines.front() ? "Line" : "inlined", own ? of(line) : of(line) + " in " + name_of(line));
     }
     if (failure.trap && failure.trap->line != place.lines.front().line) {
       add("Trap", of(*failure.trap) + ", the instruction before");
@@ -131,8 +134,14 @@ class Description {
 }  // namespace
 
 std::vector<std::string> describe(const Testimony& testimony) {
-  std::vector<std::string> lines = {"No exception: this dump was asked for, not caused by a failure"};
-  if (testimony.failure) lines = Description().of_failure(*testimony.failure);
+  std::vector<std::string> lines;
+  if (testimony.failure) {
+    lines = Description().of_failure(*testimony.failure);
+  } else if (testimony.damaged > 0) {
+    lines = {"No exception in what could be read"};
+  } else {
+    lines = {"No exception: this dump was asked for, not caused by a failure"};
+  }
   if (testimony.failed_sms.size() > 1) {
     lines.push_back(
         Description::labelled("SMs", fmt::format("{} report an exception", fmt::join(testimony.failed_sms, ", "))));
