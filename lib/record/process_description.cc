@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 
 #include "record/recorder.h"
@@ -21,12 +22,16 @@ std::string_view read_file(const char* path, std::span<char> buffer) {
   return {buffer.data(), size < 0 ? 0 : static_cast<std::size_t>(size)};
 }
 
-// "580.159.04" from "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Thu …".
+// "580.159.04" from "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …": the first
+// word that is a number with a dot in it.
 std::string_view driver_version(std::string_view text) {
-  const std::size_t at = text.find("Kernel Module");
-  const std::size_t begin = at == text.npos ? at : text.find_first_of("0123456789", at);
-  return begin == text.npos ? std::string_view{}
-                            : text.substr(begin, text.find_first_not_of("0123456789.", begin) - begin);
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (word.find('.') != word.npos && word.find_first_not_of("0123456789.") == word.npos) return word;
+    at = end;
+  }
+  return {};
 }
 
 }  // namespace

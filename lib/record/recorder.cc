@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <algorithm>
 
@@ -73,8 +72,9 @@ void Recorder::enable_callbacks() {
 
 void Recorder::see_context(const CUpti_CallbackData& data) {
   if (data.context == nullptr || data.contextUid == newest_context_.load(std::memory_order_relaxed)) return;
-  if (streams_.context_index(data.contextUid) == Streams::kNone) {
-    streams_.context_created(data.context, data.contextUid);
+  if (streams_.context_index(data.contextUid) == Streams::kNone &&
+      !streams_.context_created(data.context, data.contextUid)) {
+    return;
   }
   newest_context_.store(data.contextUid, std::memory_order_relaxed);
 }
@@ -371,38 +371,6 @@ std::uint32_t Recorder::count_at(std::uint32_t at) {
   const std::uint64_t operations = wire::load(count, wire::Field<std::uint64_t, 0>{}) + 1;
   wire::store(count, wire::Field<std::uint64_t, 0>{}, operations);
   return static_cast<std::uint32_t>(operations);
-}
-
-// ---- the end
-
-void Recorder::look_at_exit() {
-  constexpr std::uint64_t kPatience = 500'000'000;  // ns
-  const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + kPatience;
-  const bool can_look = driver_.ctx_push_current != nullptr && driver_.ctx_pop_current != nullptr &&
-                        driver_.stream_query != nullptr && !streams_.capture_going_on();
-  if (can_look && !failures_.frozen()) {
-    streams_.each_unfinished([&](CUcontext context, CUstream stream, std::uint32_t flags, std::uint32_t index) {
-      // Another thread's default stream cannot be named from here.
-      if ((flags & wire::stream::kPerThread) != 0 || failures_.frozen()) return;
-      if (driver_.ctx_push_current(context) != CUDA_SUCCESS) return;
-      CUresult result;
-      while ((result = driver_.stream_query(stream)) == CUDA_ERROR_NOT_READY &&
-             nanoseconds(CLOCK_MONOTONIC) < deadline) {
-        const timespec pause = {0, 200'000};
-        nanosleep(&pause, nullptr);
-      }
-      CUcontext popped = nullptr;
-      driver_.ctx_pop_current(&popped);
-      if (!is_sticky(static_cast<std::uint32_t>(result))) return;
-      const std::uint32_t at =
-          wire::load(area_.region(area::Region::streams) + index * area::kStreamSize, wire::stream::kContext);
-      failures_.add(nullptr, {wire::error::Domain::driver, 0, "cuStreamQuery", static_cast<std::uint32_t>(result), 0,
-                              index, at, nullptr, false, true});
-    });
-  }
-  if (failures_.frozen()) return;
-  area_.calibrate();
-  area_.set_state(area::State::finished);
 }
 
 }  // namespace cudadiag::record

@@ -53,30 +53,37 @@ std::uint32_t Streams::place_for_context(std::uint32_t uid) const {
   return free != kNone ? free : gone;
 }
 
-void Streams::context_created(CUcontext handle, std::uint32_t uid) {
+bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
   std::uint32_t index = kNone;
   {
     const LockGuard lock(mutex_);
     index = place_for_context(uid);
-    if (index == kNone) return;
+    if (index == kNone) return true;
     std::byte* place = contexts_ + index * area::kContextSize;
     memset(place, 0, area::kContextSize);
     wire::store(place, context::kUid, uid);
     wire::store(place, context::kHandle, reinterpret_cast<std::uint64_t>(handle));
     wire::store_release(place, context::kState, static_cast<std::uint32_t>(context::State::live));
   }
-  if (driver_->ctx_push_current == nullptr || driver_->ctx_push_current(handle) != CUDA_SUCCESS) return;
-  CUdevice device = 0;
-  if (driver_->ctx_get_device(&device) == CUDA_SUCCESS) {
-    wire::store(contexts_ + index * area::kContextSize, context::kDevice, static_cast<std::uint32_t>(device));
-    char key[32], name[256] = "";
-    snprintf(key, sizeof key, "device.%d.name", device);
-    if (driver_->device_get_name(name, sizeof name, device) == CUDA_SUCCESS) interner_->property(key, name);
-  }
   // Registering now, while the context is idle: later it might wait for a kernel that waits for us.
-  new_page(index);
-  CUcontext popped = nullptr;
-  driver_->ctx_pop_current(&popped);
+  const bool ready = new_page(index) != kNotReady;
+  if (ready) {
+    describe_device(index);
+  } else {
+    const LockGuard lock(mutex_);
+    wire::store_release(contexts_ + index * area::kContextSize, context::kState,
+                        static_cast<std::uint32_t>(context::State::free));
+  }
+  return ready;
+}
+
+void Streams::describe_device(std::uint32_t context_place) {
+  CUdevice device = 0;
+  if (driver_->ctx_get_device(&device) != CUDA_SUCCESS) return;
+  wire::store(contexts_ + context_place * area::kContextSize, context::kDevice, static_cast<std::uint32_t>(device));
+  char key[32], name[256] = "";
+  snprintf(key, sizeof key, "device.%d.name", device);
+  if (driver_->device_get_name(name, sizeof name, device) == CUDA_SUCCESS) interner_->property(key, name);
 }
 
 void Streams::context_destroyed(std::uint32_t uid) {
@@ -118,12 +125,13 @@ std::uint32_t Streams::new_page(std::uint32_t context_place) {
     memset(entry(page * kPerPage), 0, kPerPage * area::kStreamSize);
     highest_ = std::max<std::uint32_t>(highest_, (page + 1) * kPerPage);
   }
-  register_page(context_place, page);
-  return page;
+  if (register_page(context_place, page)) return page;
+  const LockGuard lock(mutex_);
+  pages_[page] = {};
+  return kNotReady;
 }
 
-void Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
-  std::byte* place = contexts_ + context_place * area::kContextSize;
+bool Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
   auto state = context::Markers::off;
   if (mode_ != MarkerMode::off && driver_->can_mark()) {
     const RelaxedCapture relaxed(*driver_);
@@ -131,6 +139,8 @@ void Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
     CUdeviceptr device = 0;
     CUresult result =
         driver_->mem_host_register(memory, area::kPage, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    // A primary context becomes current before it is made.
+    if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED) return false;
     if (result == CUDA_SUCCESS) result = driver_->mem_host_get_device_pointer(&device, memory, 0);
     state = result == CUDA_SUCCESS ? context::Markers::on : context::Markers::refused;
     pages_[page].device = result == CUDA_SUCCESS ? device : 0;
@@ -140,7 +150,9 @@ void Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
       interner_->note("markers-refused", text);
     }
   }
-  wire::store_release(place, context::kMarkers, static_cast<std::uint32_t>(state));
+  wire::store_release(contexts_ + context_place * area::kContextSize, context::kMarkers,
+                      static_cast<std::uint32_t>(state));
+  return true;
 }
 
 // ---- streams
@@ -180,7 +192,7 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
     driver_->stream_get_id(reinterpret_cast<CUstream>(handle), &id);
   }
   std::uint32_t taken = take_entry(context_place);
-  if (taken == kNone && new_page(context_place) != kNone) taken = take_entry(context_place);
+  if (taken == kNone && new_page(context_place) < kPages) taken = take_entry(context_place);
   if (taken == kNone) {
     area_->count(area::kDroppedStreams);
     return kNone;

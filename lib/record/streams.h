@@ -33,7 +33,8 @@ class Streams {
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode mode);
 
-  void context_created(CUcontext context, std::uint32_t uid);
+  // The context is current to the thread. False: it is not made yet, so ask again at the next call.
+  bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
   void stream_destroyed(std::uint32_t context_uid, CUstream stream);
 
@@ -78,6 +79,7 @@ class Streams {
   static constexpr std::size_t kPerPage = wire::area::kPage / wire::area::kMarkerSize;
   static constexpr std::size_t kPages = wire::area::kStreams / kPerPage;
   static constexpr std::size_t kBuckets = 4096;
+  static constexpr std::uint32_t kNotReady = 0xfffffffe;
 
   std::byte* entry(std::uint32_t stream) const { return streams_ + stream * wire::area::kStreamSize; }
   std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }
@@ -85,8 +87,10 @@ class Streams {
   std::uint32_t take_entry(std::uint32_t context);
   std::uint32_t place_for_context(std::uint32_t uid) const;
   bool reusable(std::uint32_t stream) const;
+  void describe_device(std::uint32_t context);
+  // The page; kNone: there is none left; kNotReady: the context is not made yet.
   std::uint32_t new_page(std::uint32_t context);
-  void register_page(std::uint32_t context, std::uint32_t page);
+  bool register_page(std::uint32_t context, std::uint32_t page);
 
   AreaMap* area_ = nullptr;
   Interner* interner_ = nullptr;
