@@ -97,7 +97,7 @@ struct Stream {
   std::uint32_t context = 0;
   std::uint64_t handle = 0, stream_id = 0;
   std::uint64_t created = 0;  // ticks
-  std::uint32_t flags = 0;  // wire::stream::Flag
+  std::uint32_t flags = 0;    // wire::stream::Flag
   std::uint32_t thread_tid = 0;
   std::uint32_t issued = 0;
   std::uint32_t marker_issued = 0;
