@@ -1,6 +1,7 @@
 #include "gpucore/device_code.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cudadiag::gpucore {
 namespace {

@@ -167,7 +167,7 @@ std::optional<Section> Dump::child(Kind kind, const Lane& parent) const {
 }
 
 std::vector<ReturnAddress> Dump::backtrace(const Lane& lane) const {
-  constexpr std::uint64_t kDeepest = 1024;
+  constexpr std::uint64_t kDeepest = 64;  // further down, recursion only repeats itself
   std::vector<ReturnAddress> frames;
   const auto section = child(Kind::backtrace, lane);
   if (!section || section->entry_size < smallest_row(Kind::backtrace)) return frames;

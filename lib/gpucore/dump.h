@@ -113,7 +113,7 @@ class Dump {
   std::vector<Bytes> code;  // relocated cubins
   std::optional<Metadata> metadata;
 
-  std::vector<ReturnAddress> backtrace(const Lane& lane) const;  // innermost caller first
+  std::vector<ReturnAddress> backtrace(const Lane& lane) const;  // innermost caller first, at most 64
   std::vector<std::uint32_t> registers(const Lane& lane) const;
 
   const Device& device(const Sm& sm) const { return devices[sm.device]; }

@@ -1,6 +1,8 @@
 #include "gpucore/line_program.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "gpucore/cursor.h"
 
@@ -68,7 +70,7 @@ struct UnitNames {
 // A chain whose names are still offsets.
 struct FoundChain {
   LineChain frames;
-  std::vector<std::uint64_t> names;  // of all frames but the last
+  std::vector<std::uint64_t> names;  // of the frames that were inlined: all but the last
   std::size_t unit = 0;              // among those that inlined anything
 };
 

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "gpucore/device_code.h"
 #include "gpucore/exceptions.h"
 
 namespace cudadiag::gpucore {
 namespace {
-
-constexpr std::size_t kMostCallers = 64;
 
 // x runs fastest, as thread and block numbers do.
 std::tuple<std::uint32_t, std::uint32_t, std::uint32_t> linear(const Dim3& d) { return {d[2], d[1], d[0]}; }
@@ -79,8 +78,7 @@ class Examination {
     find_thread(first, grid);
     find_pc(first);
     for (const ReturnAddress& frame : dump_.backtrace(first)) {
-      if (failure_.callers.size() < kMostCallers)
-        failure_.callers.push_back({.pc = frame.address, .offset = frame.offset});
+      failure_.callers.push_back({.pc = frame.address, .offset = frame.offset});
     }
   }
 

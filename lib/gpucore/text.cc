@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "gpucore/demangle.h"
 
 namespace cudadiag::gpucore {
@@ -83,7 +85,7 @@ class Description {
       text += "; its grid was not kept";
     }
     if (failure.grid_id) text += fmt::format("  grid id {}", *failure.grid_id);
-    if (failure.host_thread) text += fmt::format("  launched by thread {}", *failure.host_thread);
+    if (failure.host_thread) text += fmt::format("  launched by host thread {}", *failure.host_thread);
     add("Kernel", text);
   }
 

@@ -67,6 +67,7 @@ class LineProgram {
     return extended('\x90' + small(context) + small(static_cast<int>(name)));
   }
   LineProgram& end() { return extended("\x01"); }
+  std::size_t size() const { return bytes_.size(); }
   operator std::string() const { return bytes_; }
 
  private:
@@ -169,31 +170,17 @@ std::string sample_cubin() {
 // The kernel that is not loaded comes first, so that rows counted from the start of the table would be others.
 std::string sample_lines() {
   const auto name = [](const char* text) { return kInlinedNames.find(text) - kNamesBase; };
-  const std::string program = LineProgram()
-                                  .address(0)
-                                  .row(1, 4)
-                                  .advance(0x20)
-                                  .row(1, 1)
-                                  .end()
-                                  .address(kKernelAddress)
-                                  .row(1, 9)  // row 1: line 10 of the kernel
-                                  .advance(0x3f)
-                                  .row(1, 2)  // row 2: line 12, the call of deep()
-                                  .advance(0x20)
-                                  .advance(0x21)
-                                  .row(1, 8)  // row 3: line 20 of deep()
-                                  .advance(0x10)
-                                  .row(1, 1)  // row 4: line 21, where mid() was inlined
-                                  .inlined(4, name("_Z3midPi"))
-                                  .row(1, 9)  // row 5: line 30 of mid(), where leaf() was inlined
-                                  .inlined(5, name("_Z4leafPi"))
-                                  .row(2, -27)  // row 6: line 3 of leaf()
-                                  .inlined(0, 0)
-                                  .advance(0x10)
-                                  .row(1, 19)  // row 7: line 22 of deep()
-                                  .advance(0x30)
-                                  .advance(0x30)
-                                  .end();
+  LineProgram program;
+  program.address(0).row(1, 4).advance(0x20).row(1, 1).end();
+  program.address(kKernelAddress).row(1, 9);          // row 1: line 10 of the kernel
+  program.advance(0x3f).row(1, 2);                    // row 2: line 12, the call of deep()
+  program.advance(1).row(1, 1);                       // row 3: line 13, behind it
+  program.advance(0x20).advance(0x20).row(1, 7);      // row 4: line 20 of deep()
+  program.advance(0x10).row(1, 1);                    // row 5: line 21, where mid() was inlined
+  program.inlined(5, name("_Z3midPi")).row(1, 9);     // row 6: line 30 of mid(), where leaf() was inlined
+  program.inlined(6, name("_Z4leafPi")).row(2, -27);  // row 7: line 3 of leaf()
+  program.inlined(0, 0).advance(0x10).row(1, 19);     // row 8: line 22 of deep()
+  program.advance(0x30).advance(0x30).end();
   const std::string header = std::string("\x01\x01\xfb\x0e\x0a\x00\x01\x01\x01\x01\x00\x00\x00\x01", 14) +
                              std::string("/src\0\0", 6) + std::string("a.cu\0\x01\0\0", 8) +
                              std::string("b.cuh\0\x01\0\0\0", 10) +
@@ -202,7 +189,7 @@ std::string sample_lines() {
                          .u32(0, static_cast<std::uint32_t>(6 + header.size() + program.size()))
                          .u16(4, 2)
                          .u32(6, static_cast<std::uint32_t>(header.size()))) +
-         header + program;
+         header + std::string(program);
 }
 
 }  // namespace cudadiag::gpucore

@@ -1,6 +1,9 @@
 // Dumps built by hand: rows of other drivers, sections in another order, and files that no driver wrote.
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <random>
 
 #include "gpucore/testimony.h"
@@ -120,6 +123,20 @@ TEST_CASE("a PC comes from the warp, else from the SM, else from where the threa
   CHECK(testimony_of(dump).failure->kernel == "_Z6kernelPi");
 }
 
+TEST_CASE("a thread behind the call of the assertion handler failed at the call") {
+  ElfBuilder dump = sample_dump();
+  dump.part(S::sms).data = RowBuilder(96).u32(48, 1).u32(56, 12);
+  dump.part(S::warps).data = RowBuilder(64).u32(8, 3).u32(12, 3).u32(16, 3);
+  dump.part(S::lanes).data =
+      RowBuilder(112).u64(56, kKernelAddress + 0x40).u64(64, 0x40).u32(72, 1).u32(76, 1).u32(88, 12);
+  const Testimony testimony = testimony_of(dump);
+  const CodePlace& place = testimony.failure->place;
+  CHECK(place.pc == kKernelAddress + 0x40);
+  CHECK(place.offset == 0x40);
+  REQUIRE(place.lines.size() == 1);
+  CHECK(place.lines[0].line == 12);
+}
+
 TEST_CASE("the first thread is that of the lowest block, whichever SM it ran on") {
   ElfBuilder dump = sample_dump();
   dump.part(S::lanes).data = dump.part(S::lanes).data.substr(56, 56);
@@ -226,4 +243,16 @@ TEST_CASE("flipped anywhere, a dump is answered or declined") {
     for (int flips = 0; flips < 4; ++flips) other[random() % other.size()] = static_cast<char>(random());
     examined(other);
   }
+}
+
+TEST_CASE("what fuzzing starts from, and what it has found, is answered") {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(TEST_DATA "/../fuzz/corpus/gpucore")) {
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string file{std::istreambuf_iterator<char>(in), {}};
+    CAPTURE(entry.path().string());
+    CHECK(examined(file));
+    ++files;
+  }
+  CHECK(files >= 5);
 }

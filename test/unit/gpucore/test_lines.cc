@@ -138,9 +138,9 @@ TEST_CASE("a line table that is no line table costs its lines alone") {
 
 TEST_CASE("a call behind what it inlines ends the chain") {
   std::string lines = sample_lines();
-  const std::size_t call = lines.find(std::string("\x90\x05", 2));
+  const std::size_t call = lines.find(std::string("\x90\x06", 2));
   REQUIRE(call != std::string::npos);
-  for (const char context : {'\x06', '\x07', '\x7f'}) {
+  for (const char context : {'\x07', '\x08', '\x7f'}) {
     lines[call + 1] = context;
     Budget budget(1 << 20);
     const std::uint64_t addresses[] = {kErrorPc};

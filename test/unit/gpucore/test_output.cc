@@ -46,7 +46,7 @@ Message too far
 Line    /src/b.cuh:3 in leaf(int*)
 inlined /src/a.cu:30 in mid(int*)
 inlined /src/a.cu:21 in deep(int*)
-Kernel  kernel(int*)  grid 2,1,1  block 2,1,1  grid id 7  launched by thread 4711
+Kernel  kernel(int*)  grid 2,1,1  block 2,1,1  grid id 7  launched by host thread 4711
 Failed  1 thread of 1 block; first: block 1,0,0, thread 1,0,0 (SM 1, warp 3, lane 1)
 PC      0x7f0000001090, deep(int*)+0x10
 Stands  0x7f00000010a0, deep(int*)+0x20, /src/a.cu:22
