@@ -46,14 +46,16 @@ struct Search {
   std::size_t streams = 0;     // with suspects
 };
 
-// `context` kNoContext: all that are alive.
+// In all contexts that are alive: contexts with access to each other's memory are lost together, and the first call
+// that returns the error may be one of a context that did nothing wrong. `context` is the one that reported it.
 Search search(const Picture& picture, std::uint32_t context, std::uint32_t code) {
   Search found;
   for (std::size_t i = 0; i < picture.histories.size(); ++i) {
     const std::uint32_t own = picture.histories[i].stream->context;
-    if (context == kNoContext ? destroyed(picture.record, own) : own != context) continue;
+    if (destroyed(picture.record, own)) continue;
     found.missing += picture.windows[i].missing;
-    const auto suspects = suspects_of(picture.histories[i], picture.windows[i], code);
+    auto suspects = suspects_of(picture.histories[i], picture.windows[i], code);
+    for (Suspect& suspect : suspects) suspect.other_context = context != kNoContext && own != context;
     found.suspects.insert(found.suspects.end(), suspects.begin(), suspects.end());
   }
   drop_refused(found.suspects);
@@ -61,6 +63,8 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
   drop_kinds_that_cannot_raise(found.suspects, code);
   prefer_checking_kernels(found.suspects, picture.record, code);
   order_by_likelihood(found.suspects);
+  found.other_context = std::all_of(found.suspects.begin(), found.suspects.end(),
+                                    [](const Suspect& suspect) { return suspect.other_context; });
   std::vector<std::uint32_t> streams;
   for (const auto& suspect : found.suspects) streams.push_back(suspect.history->index);
   std::sort(streams.begin(), streams.end());
@@ -148,11 +152,7 @@ std::optional<Failure> first_failure(const session::Process& process) {
 
   const Picture picture(record);
   const std::uint32_t context = failing_context(record, failure.reported);
-  Search found = search(picture, context, failure.code);
-  if (found.suspects.empty() && found.missing == 0 && context != kNoContext) {
-    found = search(picture, kNoContext, failure.code);
-    found.other_context = true;
-  }
+  const Search found = search(picture, context, failure.code);
   grade(failure, record, found);
 
   const IssueOrder order(record);

@@ -18,10 +18,11 @@ struct Suspect {
   const session::Operation* operation = nullptr;
   const StreamHistory* history = nullptr;
   Call call = Call::queued;
-  bool first = false;         // of its stream's window
-  std::uint32_t before = 0;   // operations between it and the last finished one
-  bool start_unsure = false;  // waits for another stream that may not have got there
-  bool checks_data = false;   // of an assert: its kernel's name is that of one that checks the program's data
+  bool first = false;          // of its stream's window
+  std::uint32_t before = 0;    // operations between it and the last finished one
+  bool start_unsure = false;   // waits for another stream that may not have got there
+  bool other_context = false;  // than the one in which the error was returned
+  bool checks_data = false;    // of an assert: its kernel's name is that of one that checks the program's data
 };
 
 // What can have been running on one stream. Refused calls are among them.

@@ -121,17 +121,18 @@ TEST_CASE("the first of each stream comes before the later ones, the oldest firs
   CHECK(candidates(*first_failure(picture.process)) == Names{"0:1", "1:1", "0:2"});
 }
 
-TEST_CASE("streams of another context do not count unless nothing else is left") {
+TEST_CASE("another context's work may be at fault too, and comes after that of the one that reported the error") {
   PictureBuilder picture;
   picture.process.record.contexts.push_back(picture.process.record.contexts[0]);
-  const auto own = picture.stream(0), other = picture.stream(0, 1);
-  picture.issue(own, op::Kind::kernel, op::kMarked);
+  const auto other = picture.stream(0, 1), own = picture.stream(0);
   picture.issue(other, op::Kind::kernel, op::kMarked);
-  CHECK(candidates(*first_failure(picture.process)) == Names{"0:1"});
+  picture.issue(own, op::Kind::kernel, op::kMarked);
+  CHECK(candidates(*first_failure(picture.process)) == Names{"1:1", "0:1"});
+  CHECK(first_failure(picture.process)->grade == Grade::inferred);
 
   picture.process.record.streams[own].host_completed = 1;
   const auto failure = first_failure(picture.process);
-  CHECK(candidates(*failure) == Names{"1:1"});
+  CHECK(candidates(*failure) == Names{"0:1"});
   CHECK(failure->grade == Grade::inferred);
 
   picture.process.record.contexts[1].state = wire::context::State::destroyed;
