@@ -83,8 +83,9 @@ std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native) {
 }
 
 bool is_user_native(const NativeFrame& frame) {
+  // What the compiler puts before main() is in the user's executable too.
   return is_user_module(frame.module) && !is_library_source(frame.file) && !is_device_stub(frame) &&
-         !is_cuda_function(frame);
+         !is_cuda_function(frame) && frame.function != "_start";
 }
 
 void mark_native(std::vector<NativeFrame>& native, std::string_view launched) {
