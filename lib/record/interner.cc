@@ -54,7 +54,7 @@ std::uint32_t Interner::add(IdTable<N>& table, std::uint64_t key, Tag tag, std::
 }
 
 std::uint32_t Interner::string(std::string_view text) {
-  text = text.substr(0, 8192);
+  if (text.size() > 8192) text = {text.data(), 8192};
   const std::uint64_t key = hash_bytes(text.data(), text.size());
   if (const std::uint32_t id = strings_.find(key)) return id;
   return add(strings_, key, Tag::string, static_cast<std::uint16_t>(text.size()), bytes_of(text));

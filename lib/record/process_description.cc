@@ -27,7 +27,7 @@ std::string_view read_file(const char* path, std::span<char> buffer) {
 std::string_view driver_version(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
-    const std::string_view word = text.substr(at, end - at);
+    const std::string_view word(text.data() + at, end - at);
     if (word.find('.') != word.npos && word.find_first_not_of("0123456789.") == word.npos) return word;
     at = end;
   }
