@@ -43,7 +43,6 @@ class Failures {
   void looked_at(ThreadState& thread);
   void worked(ThreadState& thread);
 
-  bool any() const { return count_.load(std::memory_order_relaxed) > 0; }
   bool frozen() const { return frozen_.load(std::memory_order_acquire); }
 
  private:
