@@ -134,6 +134,7 @@ int run_planted_fault() {
   launch(kernel, 1, 1, 1, 1, 1, 1, 0, capturing, arguments, nullptr);
   for (unsigned i = 1; i < kBadLaunch; ++i) launch(kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
   if (cuda.get<decltype(cuStreamEndCapture)>("cuStreamEndCapture")(capturing, &graph) != CUDA_SUCCESS) return 4;
+  if (cuda.get<decltype(cuGraphDestroy)>("cuGraphDestroy")(graph) != CUDA_SUCCESS) return 4;
 
   for (unsigned i = kBadLaunch; i <= kLaunches; ++i) {
     bad = i == kBadLaunch ? 1 : 0;

@@ -17,12 +17,20 @@ int mark(const char* name) { return fixture::marked_line(name, FIXTURE_LAUNCHES_
 
 const char* const kForeignFunctions = "/lib/libffi.so.8";
 
-// As the recorder writes a stack down. The test itself, which calls through a pointer, stands for `caller`.
-void add_frame(session::ProcessRecord& record, const void* address, const char* caller) {
+bool is_fixture(const std::string& path) {
+  return path.find("fixture") != std::string::npos || path.find("libcudart") != std::string::npos;
+}
+
+Dl_info module_of(const void* address) {
   Dl_info info{};
   REQUIRE(dladdr(address, &info) != 0);
-  std::string path = info.dli_fname;
-  if (path.find("fixture") == std::string::npos && path.find("libcudart") == std::string::npos) path = caller;
+  return info;
+}
+
+// As the recorder writes a stack down. The test itself, which calls through a pointer, stands for `caller`.
+void add_frame(session::ProcessRecord& record, const void* address, const char* caller) {
+  const Dl_info info = module_of(address);
+  const std::string path = is_fixture(info.dli_fname) ? info.dli_fname : caller;
   std::uint32_t module = 0;
   while (module < record.modules.size() && record.modules[module].path != path) ++module;
   if (module == record.modules.size()) record.modules.push_back({path, ""});
@@ -46,7 +54,10 @@ struct Launched {
     session::ProcessRecord& record = session.processes[0].record;
     record.functions = {kernel};
     record.native_stacks.emplace_back();
-    for (int i = 0; i < depth; ++i) add_frame(record, addresses[i], caller);
+    // A sanitizer has the runtime call a backtrace() of its own, which lies in the test and would pass for a caller.
+    int runtime = 0;
+    while (runtime < depth && !is_fixture(module_of(addresses[runtime]).dli_fname)) ++runtime;
+    for (int i = runtime; i < depth; ++i) add_frame(record, addresses[i], caller);
     for (const std::string& module : also_seen) record.modules.push_back({module, ""});
     symbolize::Symbolizer symbolizer(session);
     session::Site site;
@@ -95,9 +106,9 @@ TEST_CASE("the kernel's name is read from its stub where the record lacks it") {
 }
 
 TEST_CASE("whoever called the launching function") {
-  for (const char* caller : {"/usr/bin/python3.12", "/opt/libtorch_python.so", "/home/u/main"}) {
+  for (const std::string caller : {"/usr/bin/python3.12", "/opt/libtorch_python.so", "/home/u/main"}) {
     INFO(caller);
-    check_found(Launched(FIXTURE_LAUNCHES5, "launch_once", "_Z4oncev", caller), "launch_once", "once");
+    check_found(Launched(FIXTURE_LAUNCHES5, "launch_once", "_Z4oncev", caller.c_str()), "launch_once", "once");
   }
 }
 
