@@ -16,6 +16,9 @@ constexpr std::size_t kRightEdge = 100;
 constexpr std::size_t kCandidatesNamed = 3;
 constexpr std::size_t kFramesNamed = 4;
 constexpr std::size_t kBlamedSource = 40;
+// CU_STREAM_LEGACY and CU_STREAM_PER_THREAD of cuda.h.
+constexpr std::uint64_t kLegacyStream = 0x1;
+constexpr std::uint64_t kPerThreadStream = 0x2;
 
 class FindingText {
  public:
@@ -155,6 +158,12 @@ class FindingText {
     return fmt::format("{},{},{}", d[0], d[1], d[2]);
   }
 
+  static std::string stream(std::uint64_t handle) {
+    if (handle == kLegacyStream) return "default stream";
+    if (handle == kPerThreadStream) return "per-thread default stream";
+    return fmt::format("stream {:#x}", handle);
+  }
+
   void launch() {
     if (!finding_.launch || finding_.launch->operation == "call") return;
     const Launch& launch = *finding_.launch;
@@ -163,7 +172,7 @@ class FindingText {
       facts = fmt::format("  grid {}  block {}", dimensions(launch.grid), dimensions(launch.block));
     }
     if (launch.shared_bytes != 0) facts += fmt::format("  shared {} B", launch.shared_bytes);
-    if (launch.stream != 0) facts += fmt::format("  stream {:#x}", launch.stream);
+    if (launch.stream != 0) facts += "  " + stream(launch.stream);
     if (launch.device.value_or(0) != 0) facts += fmt::format("  device {}", *launch.device);
     if (launch.operation != "kernel") {
       add("What", {launch.operation + facts}, 1, 0);

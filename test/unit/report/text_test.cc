@@ -27,6 +27,20 @@ TEST_CASE("native code behind ctypes, several candidates") {
 }
 TEST_CASE("a refused launch in several processes") { check_golden(write_text(refused_report(), {}), "refused.txt"); }
 
+TEST_CASE("default streams have no handle that a reader would know") {
+  Report report = native_report();
+  const auto line = [&](std::uint64_t stream) {
+    report.findings[0].launch->stream = stream;
+    const std::string text = write_text(report, {});
+    const std::size_t at = text.find("\nWhat") + 1;
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(line(0x1) == "What    copy  default stream");
+  CHECK(line(0x2) == "What    copy  per-thread default stream");
+  CHECK(line(0x10) == "What    copy  stream 0x10");
+  CHECK(line(0) == "What    copy");
+}
+
 TEST_CASE("quiet is one line") {
   CHECK(write_text(python_report(), {Verbosity::quiet, false, 100, false}) ==
         "cudadiag: illegal memory access (700) in train.py:41, forward [bracketed]\n");
