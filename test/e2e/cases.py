@@ -7,7 +7,7 @@ import signal
 import stat
 import sys
 
-from harness import FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
+from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
 
 
 def clean_run_says_nothing(machine):
@@ -63,6 +63,22 @@ def failing_child_is_found(machine):
     report = machine.report()
     expect_true_line(report, "ten_launches.py")
     expect(len(report["processes"]), 2, "processes")
+
+
+def failing_child_of_a_parent_without_cuda_is_found(machine):
+    machine.plan(FAULT)
+    result = machine.run(machine.build / "targets/exec_child", *program("ten_launches.py"))
+    expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
+    report = machine.report()
+    expect_true_line(report, "ten_launches.py")
+    expect(len(report["processes"]), 1, "processes that used CUDA")
+
+
+def program_that_replaces_itself_is_found(machine):
+    machine.plan(FAULT)
+    result = machine.run(*program("replaces_itself.py"))
+    expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
+    expect_true_line(machine.report(), "ten_launches.py")
 
 
 def report_comes_while_the_program_goes_on(machine):
@@ -195,6 +211,30 @@ def cupti_in_other_hands_is_said(machine):
     expect_in("cudadiag: nothing was recorded: ", result.stderr, "message")
 
 
+def missing_cupti_is_said_with_a_remedy(machine):
+    machine.plan(FAULT)
+    for library in ("libcupti.so.13", "libcupti.so.12"):
+        (machine.folder / library).touch()  # found before any that the machine has, and no library
+    search = f"LD_LIBRARY_PATH={machine.folder}:{machine.build / 'sim'}"
+    result = machine.run("env", "-u", "CUDADIAG_CUPTI", search, *program("ten_launches.py"))
+    expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
+    ours = [line for line in result.stderr.splitlines() if line.startswith("cudadiag: ")]
+    expect(ours, ["cudadiag: nothing was recorded: no libcupti was found; install it (pip install nvidia-cuda-cupti) "
+                  "or set CUDADIAG_CUPTI to a libcupti.so"], "what we say")
+
+
+def program_that_clears_its_environment_is_left_alone(machine):
+    clearing = machine.build / "targets/clears_environment"
+    result = machine.run(clearing)
+    expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result of one that is well")
+    machine.plan(FAULT)
+    kept = [f"{name}={machine.environment[name]}" for name in ("LD_LIBRARY_PATH", "CUDADIAG_SIM_PLAN")]
+    result = machine.run("env", "-i", *kept, *program("ten_launches.py"))
+    expect((result.stdout, result.returncode), ("result 700\n", 3), "result of one that fails")
+    expect_in("never initialised CUDA, so there is nothing to report", result.stderr, "message")
+    expect_in("whether the program clears its environment", result.stderr, "message")
+
+
 def no_cuda_is_said_after_a_failure_only(machine):
     expect(machine.run("true").stderr, "", "stderr of true")
     expect_in("never initialised CUDA", machine.run("false").stderr, "stderr of false")
@@ -205,6 +245,16 @@ def killed_program_leaves_its_status(machine):
     result = machine.run(*program("ten_launches.py", "kill"))
     expect(result.returncode, -signal.SIGKILL, "status")
     expect_true_line(machine.report(), "ten_launches.py")
+
+
+def killed_program_leaves_its_record(machine):
+    kept = ["-o", machine.folder / "kept"]
+    result = machine.run(machine.build / "targets/killed_by_itself", "1000", options=kept)
+    expect((result.stdout, result.returncode), ("launched 1000\n", -signal.SIGKILL), "result")
+    expect_in("signal 9", expect_success(machine.cudadiag("list", *kept)).stdout, "list")
+    dump = expect_success(machine.cudadiag("dump", *kept)).stdout
+    serials = [int(line.split(" serial=")[1].split()[0]) for line in dump.splitlines() if line.startswith("operation ")]
+    expect(serials, list(range(1, 1001)), "serials of the operations")
 
 
 def foreign_injection_is_named(machine):
@@ -239,6 +289,24 @@ def sessions_are_private_listed_and_dumped(machine):
     expect(len(kernels), 10, "kernels in the dump")
     missing = machine.cudadiag("report", "nowhere")
     expect((missing.returncode, missing.stderr.count("\n")), (125, 1), "missing session")
+
+
+def core_dump_is_read(machine):
+    dump = DATA / "gpucore/load.nvcudmp.gz"
+    text = expect_success(machine.cudadiag("core", dump))
+    expect(text.stderr, "", "stderr")
+    expect(text.stdout.splitlines()[:4],
+           ["Warp Illegal Address (14) in far_load(int*)",
+            "Line    /tmp/cases/cases.cu:16",
+            "Kernel  far_load(int*)  grid 2,1,1  block 32,1,1  grid id 3  launched by host thread 577",
+            "Failed  64 threads of 2 blocks; first: block 0,0,0, thread 0,0,0 (SM 124, warp 2, lane 0)"], "text")
+    found = json.loads(expect_success(machine.cudadiag("core", dump, "--json")).stdout)
+    expect({name: found[name] for name in ("exception", "function", "file", "line", "block", "thread", "kernel")},
+           {"exception": "Warp Illegal Address", "function": "far_load(int*)", "file": "/tmp/cases/cases.cu",
+            "line": 16, "block": [0, 0, 0], "thread": [0, 0, 0], "kernel": "far_load(int*)"}, "JSON")
+    source = machine.cudadiag("core", DATA / "gpucore/cases.cu")
+    expect((source.stdout, source.returncode, source.stderr.count("\n")), ("", 125, 1), "another file")
+    expect_in("is no GPU core dump", source.stderr, "message")
 
 
 def doctor_proves_the_planted_fault(machine):

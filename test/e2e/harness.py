@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+DATA = HERE.parent / "data"
 FAULT = "fault kernel=smooth nth=3 code=700"
 
 
