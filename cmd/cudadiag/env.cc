@@ -30,7 +30,7 @@ int environment(const std::optional<std::string>& output, const launch::RecordOp
   if (const auto* failure = std::get_if<session::Failure>(&writer)) return say(*failure), kOwnFailure;
   const auto& created = std::get<session::SessionWriter>(writer);
   for (const launch::Variable& variable : launch::recording_variables(
-           std::get<std::filesystem::path>(recorder), "", created.record_folder(), launch::find_cupti({}), record)) {
+           std::get<std::filesystem::path>(recorder), "", created.pass_folder(), launch::find_cupti({}), record)) {
     std::printf("export %s=%s\n", variable.name.c_str(), quoted(variable.value).c_str());
   }
   std::printf("# afterwards: cudadiag report %s\n", quoted(created.folder().string()).c_str());

@@ -54,7 +54,9 @@ Recording::Recording(const RunOptions& options)
   manifest_.working_directory = std::filesystem::current_path(ignored).string();
   manifest_.host = host_name();
   manifest_.started = iso_time(now);
-  manifest_.passes.push_back({"record", 0, {}, std::nullopt});
+  session::Pass record;
+  record.name = record.folder = session::kRecordFolder;
+  manifest_.passes.push_back(std::move(record));
 
   const auto recorder = launch::find_recorder();
   if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
@@ -84,7 +86,7 @@ Recording::Recording(const RunOptions& options)
     say(warning);
     manifest_.notes.push_back(std::move(warning));
   }
-  variables_ = launch::recording_variables(path, arena_ ? arena_->path() : "", writer_ ? writer_->record_folder() : "",
+  variables_ = launch::recording_variables(path, arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
                                            launch::find_cupti(options.command), options.record);
 }
 
@@ -99,7 +101,7 @@ session::Session Recording::read() const {
   session.manifest = manifest_;
   if (writer_) {
     session.folder = writer_->final_folder();
-    session::read_areas(writer_->foreign_areas(), session);
+    session::read_areas(writer_->foreign_areas(), session, session.processes);
   }
   for (std::size_t area = 0; arena_ && area < arena_->claimed(); ++area) {
     const launch::LiveArea live(*arena_, area);

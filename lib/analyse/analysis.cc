@@ -9,6 +9,7 @@
 #include "analyse/degraded.h"
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
+#include "analyse/reruns.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -78,6 +79,7 @@ Analysis analyse(const Session& session) {
   for (const std::string& note : session.manifest.notes) analysis.notes.push_back({"launcher", note});
   for (const Process& process : session.processes) look_at(session, process, analysis);
   put_in_order(analysis.failures);
+  join_reruns(session, analysis);
   if (!analysis.failures.empty()) {
     analysis.verdict = Verdict::cuda_failure;
     return analysis;

@@ -35,6 +35,20 @@ struct Failure {
   std::string because;  // one sentence
 };
 
+// What became of a rerun.
+struct Rerun {
+  enum class Outcome {
+    proven,        // the operation that failed was waited for
+    failed,        // it failed again, elsewhere than where it was waited for
+    other,         // it failed at an operation that the first run had not suspected
+    did_not_fail,  // it ended without a failure of this kind
+    cut_short,     // it was ended before it could say anything
+  };
+  Outcome outcome = Outcome::did_not_fail;
+  std::uint64_t waits = 0;         // operations that were waited for
+  std::optional<Failure> failure;  // its own first one; `process` is one of the rerun
+};
+
 struct Note {
   std::string code;  // "error-handled", "operations-dropped", "cupti-held": stable, for machines
   std::string text;
@@ -44,7 +58,8 @@ struct Analysis {
   Verdict verdict = Verdict::no_cuda_failure;
   // Earliest first; behind them the `suspected` ones, also by time: a guess never leads where something was measured.
   std::vector<Failure> failures;
-  std::vector<Note> notes;  // of the launcher and the recorders too
+  std::vector<Note> notes;    // of the launcher and the recorders too
+  std::vector<Rerun> reruns;  // of session.reruns, one each
 };
 
 Analysis analyse(const session::Session& session);

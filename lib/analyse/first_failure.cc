@@ -72,6 +72,20 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
   return found;
 }
 
+// In a rerun: the operation that had the devices to itself when the error appeared. It cannot have finished.
+const Suspect* waited_for(const Search& found) {
+  const auto alone = std::find_if(found.suspects.begin(), found.suspects.end(), [](const Suspect& suspect) {
+    return suspect.operation->flags & wire::operation::kAlone;
+  });
+  return alone == found.suspects.end() ? nullptr : &*alone;
+}
+
+// Another client's fault can reach this process.
+bool under_mps(const ProcessRecord& record) {
+  const auto mps = record.properties.find("mps");
+  return mps != record.properties.end() && mps->second == "1";
+}
+
 // Why a single candidate is not the only possible one; empty if it is.
 std::string doubt(const ProcessRecord& record, const Search& found) {
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
@@ -81,10 +95,7 @@ std::string doubt(const ProcessRecord& record, const Search& found) {
   if (context >= record.contexts.size() || record.contexts[context].markers != wire::context::Markers::on) {
     return "the context had no completion markers";
   }
-  const auto mps = record.properties.find("mps");
-  if (mps != record.properties.end() && mps->second == "1") {
-    return "under MPS the fault may be another process's";
-  }
+  if (under_mps(record)) return "under MPS the fault may be another process's";
   return {};
 }
 
@@ -152,8 +163,14 @@ std::optional<Failure> first_failure(const session::Process& process) {
 
   const Picture picture(record);
   const std::uint32_t context = failing_context(record, failure.reported);
-  const Search found = search(picture, context, failure.code);
-  grade(failure, record, found);
+  Search found = search(picture, context, failure.code);
+  if (const Suspect* alone = waited_for(found); alone != nullptr && !under_mps(record)) {
+    failure.grade = Grade::proven;
+    failure.because = "it was waited for while nothing else was running, and the error appeared";
+    found.suspects = {*alone};
+  } else {
+    grade(failure, record, found);
+  }
 
   const IssueOrder order(record);
   for (std::size_t i = 0; i < std::min(found.suspects.size(), kMaxCandidates); ++i) {

@@ -31,7 +31,7 @@ void Recorder::look_at_exit() {
       const std::uint32_t at =
           wire::load(area_.region(area::Region::streams) + index * area::kStreamSize, wire::stream::kContext);
       failures_.add(nullptr, {wire::error::Domain::driver, 0, "cuStreamQuery", static_cast<std::uint32_t>(result), 0,
-                              index, at, nullptr, false, true});
+                              index, at, nullptr, false, true, false});
     });
   }
   if (failures_.frozen()) return;

@@ -60,10 +60,11 @@ std::uint32_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   wire::store(to, error::kCode, failed.code);
   wire::store(to, error::kTid, static_cast<std::uint32_t>(syscall(SYS_gettid)));
   wire::store(to, error::kDomain, static_cast<std::uint8_t>(failed.domain));
-  wire::store(to, error::kFlags,
-              static_cast<std::uint8_t>((is_sticky(failed.code) ? error::kSticky : 0) |
-                                        (failed.at_exit ? error::kAtExit : 0) | (failed.launch ? error::kLaunch : 0) |
-                                        (streams_->capture_going_on() ? error::kInCapture : 0)));
+  wire::store(
+      to, error::kFlags,
+      static_cast<std::uint8_t>((is_sticky(failed.code) ? error::kSticky : 0) | (failed.at_exit ? error::kAtExit : 0) |
+                                (failed.own_wait ? error::kOwnWait : 0) | (failed.launch ? error::kLaunch : 0) |
+                                (streams_->capture_going_on() ? error::kInCapture : 0)));
   wire::store(to, error::kCallId, static_cast<std::uint16_t>(failed.id));
   wire::store(to, error::kCallName, name);
   wire::store(to, error::kOuterName, outer_name);

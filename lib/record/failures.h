@@ -24,6 +24,7 @@ struct FailedCall {
   const Call* call;       // its arguments; null: not decoded
   bool launch;
   bool at_exit;
+  bool own_wait;
 };
 
 // Codes after which the context is lost : cuda.h says of each that the process must be ended to go on.

@@ -33,6 +33,7 @@ thread_local ThreadLocal t_local;
 
 Options read_options() {
   Options options;
+  if (const char* window = getenv(wire::environment::kWindow)) options.window = window;
   const char* text = getenv(wire::environment::kRecord);
   if (text == nullptr) return options;
   if (strstr(text, "markers=off") != nullptr) options.markers = MarkerMode::off;

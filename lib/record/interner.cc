@@ -2,12 +2,15 @@
 
 #include <cstring>
 
-#include "record/hash.h"
+#include "wire/hash.h"
 #include "wire/kernel_names.h"
 
 namespace cudadiag::record {
 
+using wire::hash_bytes;
+
 namespace intern = wire::intern;
+namespace site_key = wire::site_key;
 using intern::Tag;
 
 namespace {
@@ -20,6 +23,9 @@ template <typename T>
 std::span<const std::byte> bytes_of(const T& value) {
   return {reinterpret_cast<const std::byte*>(&value), sizeof value};
 }
+
+// Longer names are cut: those of templates have no end.
+std::string_view cut(std::string_view text) { return {text.data(), text.size() < 8192 ? text.size() : 8192}; }
 
 }  // namespace
 
@@ -43,18 +49,19 @@ std::uint32_t Interner::append(Tag tag, std::uint16_t count, std::span<const std
   return ++next_id_[static_cast<std::size_t>(tag)];
 }
 
-template <std::size_t N>
+template <std::size_t N, typename Describe>
 std::uint32_t Interner::add(IdTable<N>& table, std::uint64_t key, Tag tag, std::uint16_t count,
-                            std::span<const std::byte> first, std::span<const std::byte> second) {
+                            std::span<const std::byte> first, std::span<const std::byte> second, Describe describe) {
   const LockGuard lock(mutex_);
   if (const std::uint32_t id = table.find(key)) return id;
   const std::uint32_t id = append(tag, count, first, second);
+  if (id != 0) describe(id);
   if (id != 0 && !table.insert(key, id)) area_->count(wire::area::kDroppedInterns);
   return id;
 }
 
 std::uint32_t Interner::string(std::string_view text) {
-  if (text.size() > 8192) text = {text.data(), 8192};
+  text = cut(text);
   const std::uint64_t key = hash_bytes(text.data(), text.size());
   if (const std::uint32_t id = strings_.find(key)) return id;
   return add(strings_, key, Tag::string, static_cast<std::uint16_t>(text.size()), bytes_of(text));
@@ -66,22 +73,27 @@ std::uint32_t Interner::module(std::uint64_t key, const ModuleImage& image) {
     std::uint32_t path, zero;
   } const payload = {image.bias, image.begin, image.end, string(image.path), 0};
   return add(modules_, key, Tag::module, static_cast<std::uint16_t>(image.build_id.size()), bytes_of(payload),
-             image.build_id);
+             image.build_id, [&](std::uint32_t id) {
+               if (keeps_keys_) module_keys_.set(id, site_key::of_module(image.path, image.build_id));
+             });
 }
 
 std::uint32_t Interner::function(std::string_view mangled) {
   const std::uint64_t key = hash_bytes(mangled.data(), mangled.size());
   if (const std::uint32_t id = functions_.find(key)) return id;
   const std::uint32_t payload[2] = {string(mangled), 0};
-  const std::uint32_t id = add(functions_, key, Tag::function, 0, bytes_of(payload));
-  if (id < checking_functions_.size()) checking_functions_[id] = wire::checks_its_data(mangled);
-  return id;
+  return add(functions_, key, Tag::function, 0, bytes_of(payload), {}, [&](std::uint32_t id) {
+    if (id < checking_functions_.size()) checking_functions_[id] = wire::checks_its_data(mangled);
+    if (keeps_keys_) function_keys_.set(id, site_key::of_function(cut(mangled)));
+  });
 }
 
 std::uint32_t Interner::code(std::uint64_t key, const CodeObject& code) {
   const std::uint32_t payload[4] = {string(code.file), string(code.qualified_name), code.first_line, code.python_minor};
   return add(codes_, key, Tag::code, static_cast<std::uint16_t>(code.line_table.size()), bytes_of(payload),
-             bytes_of(code.line_table));
+             bytes_of(code.line_table), [&](std::uint32_t id) {
+               if (keeps_keys_) code_keys_.set(id, site_key::of_code(code.file, code.qualified_name, code.first_line));
+             });
 }
 
 namespace {
@@ -93,11 +105,23 @@ std::uint16_t frame_count(std::size_t frames, bool truncated) {
 }  // namespace
 
 std::uint32_t Interner::python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated) {
-  return add(python_stacks_, key, Tag::python, frame_count(frames.size(), truncated), std::as_bytes(frames));
+  return add(python_stacks_, key, Tag::python, frame_count(frames.size(), truncated), std::as_bytes(frames), {},
+             [&](std::uint32_t id) {
+               if (!keeps_keys_) return;
+               site_key::Stack stack;
+               for (const PythonFrame& frame : frames) stack.add_python(code_keys_.of(frame.code), frame.offset);
+               python_keys_.set(id, stack.key());
+             });
 }
 
 std::uint32_t Interner::native_stack(std::uint64_t key, std::span<const NativeFrame> frames, bool truncated) {
-  return add(native_stacks_, key, Tag::native, frame_count(frames.size(), truncated), std::as_bytes(frames));
+  return add(native_stacks_, key, Tag::native, frame_count(frames.size(), truncated), std::as_bytes(frames), {},
+             [&](std::uint32_t id) {
+               if (!keeps_keys_) return;
+               site_key::Stack stack;
+               for (const NativeFrame& frame : frames) stack.add_native(module_keys_.of(frame.module), frame.address);
+               native_keys_.set(id, stack.key());
+             });
 }
 
 std::uint32_t Interner::site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,

@@ -13,6 +13,7 @@
 #include "record/lock.h"
 #include "wire/intern.h"
 #include "wire/operation.h"
+#include "wire/site_key.h"
 
 namespace cudadiag::record {
 
@@ -38,6 +39,19 @@ struct NativeFrame {
   std::uint64_t address;
 };
 
+// The identity of what is interned, as other runs have it too (wire/site_key.h), by id. Zeroed pages, as the tables'.
+template <std::size_t N>
+class KeyTable {
+ public:
+  void set(std::uint32_t id, wire::site_key::Key key) {
+    if (id < N) keys_[id] = key;
+  }
+  wire::site_key::Key of(std::uint32_t id) const { return id < N ? keys_[id] : 0; }
+
+ private:
+  std::array<wire::site_key::Key, N> keys_;
+};
+
 // Ids are 0 where the heap or a table is full; the area counts that.
 class Interner {
  public:
@@ -61,6 +75,14 @@ class Interner {
   std::uint32_t find_python_stack(std::uint64_t key) const { return python_stacks_.find(key); }
   std::uint32_t find_native_stack(std::uint64_t key) const { return native_stacks_.find(key); }
 
+  // From now on keys are kept. Called before anything is interned that is to have one.
+  void keep_keys() { keeps_keys_ = true; }
+  wire::site_key::Key function_key(std::uint32_t function) const { return function_keys_.of(function); }
+  wire::site_key::Key site_key(wire::operation::Kind kind, std::uint32_t python, std::uint32_t native,
+                               std::uint32_t function) const {
+    return wire::site_key::of_site(kind, python_keys_.of(python), native_keys_.of(native), function_keys_.of(function));
+  }
+
   void note(std::string_view code, std::string_view text);
   void property(std::string_view key, std::string_view value);
 
@@ -70,7 +92,13 @@ class Interner {
                        std::span<const std::byte> second = {});
   template <std::size_t N>
   std::uint32_t add(IdTable<N>& table, std::uint64_t key, wire::intern::Tag tag, std::uint16_t count,
-                    std::span<const std::byte> first, std::span<const std::byte> second = {});
+                    std::span<const std::byte> first, std::span<const std::byte> second = {}) {
+    return add(table, key, tag, count, first, second, [](std::uint32_t) {});
+  }
+  // `describe(id)` is called for a new entry before others can find it.
+  template <std::size_t N, typename Describe>
+  std::uint32_t add(IdTable<N>& table, std::uint64_t key, wire::intern::Tag tag, std::uint16_t count,
+                    std::span<const std::byte> first, std::span<const std::byte> second, Describe describe);
 
   AreaMap* area_ = nullptr;
   Mutex mutex_;
@@ -83,6 +111,11 @@ class Interner {
   IdTable<131072> python_stacks_;
   IdTable<131072> native_stacks_;
   IdTable<131072> sites_;
+  bool keeps_keys_ = false;
+  KeyTable<4096> module_keys_;
+  KeyTable<16384> function_keys_;
+  KeyTable<32768> code_keys_;
+  KeyTable<131072> python_keys_, native_keys_;
 };
 
 }  // namespace cudadiag::record

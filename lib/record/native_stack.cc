@@ -2,10 +2,14 @@
 
 #include <array>
 
-#include "record/hash.h"
 #include "record/memory_map.h"
+#include "wire/hash.h"
 
 namespace cudadiag::record {
+
+using wire::hash_bytes;
+using wire::kHashSeed;
+using wire::mix;
 
 namespace {
 

@@ -7,9 +7,13 @@
 
 #include <array>
 
-#include "record/hash.h"
+#include "wire/hash.h"
 
 namespace cudadiag::record {
+
+using wire::hash_bytes;
+using wire::kHashSeed;
+using wire::mix;
 
 namespace {
 

@@ -7,9 +7,12 @@
 #include <algorithm>
 
 #include "record/clock.h"
-#include "record/hash.h"
+#include "wire/hash.h"
 
 namespace cudadiag::record {
+
+using wire::kHashSeed;
+using wire::mix;
 
 namespace area = wire::area;
 namespace operation = wire::operation;
@@ -21,6 +24,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   interner_.attach(area_);
   threads_.attach(area_);
   failures_.attach(area_, interner_, streams_);
+  if (!options.window.empty()) interner_.keep_keys();
   describe_process();
   if (!driver_.load()) {
     interner_.note("driver-not-found", "the CUDA driver that loaded the recorder could not be found by name");
@@ -29,6 +33,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   }
   streams_.attach(area_, interner_, driver_, options_.markers);
   native_.start(interner_);
+  open_window();
   int version = 0;
   char text[512];
   if (driver_.driver_get_version(&version) == CUDA_SUCCESS) {
@@ -50,6 +55,16 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   interner_.property("cupti", text);
   enable_callbacks();
   return true;
+}
+
+void Recorder::open_window() {
+  alone_.attach(area_, interner_, driver_, streams_, failures_);
+  if (options_.window.empty()) return;
+  if (!window_.read(options_.window)) {
+    interner_.note("window-not-read", "what to wait for could not be read: nothing was waited for");
+  } else if (!window_.empty()) {
+    alone_.start(window_.patience());
+  }
 }
 
 void Recorder::enable_callbacks() {
@@ -95,7 +110,9 @@ void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_Ca
   const std::uint32_t result = returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
   if (thread != nullptr) leave(*thread, rule, data, result);
   if (!is_answer(result)) fail(thread, wire::error::Domain::driver, id, data, result, frame);
-  if (thread != nullptr) thread->open = {};
+  if (thread == nullptr) return;
+  thread->open = {};
+  alone_.leave(*thread);
 }
 
 void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
@@ -118,6 +135,7 @@ void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule
       streams_.begin_context_wait(thread, data.contextUid);
       break;
     case Role::capture_begin:
+      if (alone_.on()) alone_.pass(thread);
       // Counted before the call: nothing of ours may reach the driver once the capture is on.
       streams_.capture_began();
       break;
@@ -166,11 +184,15 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
   if (streams_.capture_going_on() && streams_.is_capturing(call.stream)) open.flags |= operation::kCaptured;
   open.stream = streams_.find(thread, call.stream, data.contextUid);
   const std::uint32_t function = rule.kind == Kind::kernel ? function_id(call.function, data.symbolName) : 0;
-  std::uint32_t site_ordinal = 0;
-  if (operation::can_fault(rule.kind)) open.site = site(thread, id, rule.kind, function, frame, &site_ordinal);
+  SiteCall site;
+  if (operation::can_fault(rule.kind)) site = site_call(thread, id, rule.kind, function, frame);
+  open.site = site.site;
+  if (alone_.on()) take_turn(thread, site.armed);
 
-  const bool young = site_ordinal > 0 && site_ordinal <= kDenseOperations;
-  const bool dense = options_.markers == MarkerMode::dense || young || interner_.checks_its_data(function);
+  const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
+  // Another thread's default stream cannot be asked how far it is: in a rerun its markers say.
+  const bool dense = options_.markers == MarkerMode::dense || young || interner_.checks_its_data(function) ||
+                     (alone_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
   if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) {
     if (dense && streams_.unmarked(open.stream) > 0 && streams_.mark(open.stream)) {
       open.flags |= operation::kMarkedBefore;
@@ -178,7 +200,17 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
     open.ordinal = streams_.enter(open.stream, open.flags);
     open.mark = dense || streams_.unmarked(open.stream) >= kSparseDistance;
   }
-  write_operation(thread, rule, call, site_ordinal);
+  write_operation(thread, rule, call, site.ordinal);
+}
+
+void Recorder::take_turn(ThreadState& thread, bool armed) {
+  OpenOperation& open = thread.open;
+  const bool can_wait = open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0;
+  if (armed && can_wait && alone_.begin(thread)) {
+    open.flags |= operation::kAlone;
+  } else {
+    alone_.pass(thread);
+  }
 }
 
 void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const Call& call,
@@ -230,6 +262,10 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
     if (ok && rule.proves_finished) streams_.completed(open.stream, open.ordinal);
     // After a refused call nothing more is asked of the driver.
     if (ok && open.mark && !rule.proves_finished && streams_.mark(open.stream)) open.flags |= operation::kMarked;
+    // Whether it failed or finished, the record says so before anything else can be issued.
+    if (ok && (open.flags & operation::kAlone) != 0 && !alone_.wait(thread)) {
+      open.flags &= static_cast<std::uint8_t>(~operation::kAlone);
+    }
   }
   wire::store_release(open.record, operation::kFlags, open.flags);
   if (ok && thread.recent_errors != thread.recent_worked) failures_.worked(thread);
@@ -265,10 +301,12 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
   }
   if (thread != nullptr && where == 0) {
     const std::uint32_t function = launch ? function_id(call.function, data.symbolName) : 0;
-    where = site(*thread, id, Kind::none, function, frame, nullptr);
+    const Place at = place(*thread, id, Kind::none, function, frame);
+    where = interner_.site(at.key, at.python, at.native, function, Kind::none, thread->index);
   }
-  const std::uint32_t record = failures_.add(thread, {domain, id, data.functionName, code, where, stream,
-                                                      streams_.context_index(data.contextUid), &call, launch, false});
+  const std::uint32_t record =
+      failures_.add(thread, {domain, id, data.functionName, code, where, stream,
+                             streams_.context_index(data.contextUid), &call, launch, false, false});
   if (thread != nullptr && domain == wire::error::Domain::driver) thread->runtime_error = record;
   // From the first failure on it matters who asks for the last error; before that these two are called too often.
   if (!failures_.frozen() && !watching_last_error_.exchange(true)) {
@@ -338,8 +376,8 @@ std::uint32_t Recorder::function_id(CUfunction function, const char* symbol) {
   return id;
 }
 
-std::uint32_t Recorder::site(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
-                             std::uintptr_t frame, std::uint32_t* ordinal) {
+Recorder::Place Recorder::place(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
+                                std::uintptr_t frame) {
   if (options_.python && !python_sought_.load(std::memory_order_relaxed) && !python_sought_.exchange(true)) {
     const bool found = python_.start(interner_);
     if (found && options_.native) native_.stop_at(python_.interpreter(), python_.interpreter() + 1);
@@ -348,21 +386,26 @@ std::uint32_t Recorder::site(ThreadState& thread, std::uint32_t id, Kind kind, s
   const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
   const std::uint64_t salt = std::uint64_t{id} << 32 | function;
   const std::uint32_t native = options_.native ? native_.current(thread, frame, salt) : 0;
-  std::uint64_t key = mix(mix(kHashSeed, std::uint64_t{python} << 32 | native), salt);
-  key = mix(key, std::uint64_t{thread.index} << 8 | static_cast<std::uint64_t>(kind)) | 1;
-  if (ordinal == nullptr) return interner_.site(key, python, native, function, kind, thread.index);
-  SiteCache::Entry* entry = &thread.sites.entries[key >> 1 & (SiteCache::kEntries - 1)];
-  if (entry->key != key) {
-    const std::uint32_t found = interner_.site(key, python, native, function, kind, thread.index);
+  const std::uint64_t stacks = mix(mix(kHashSeed, std::uint64_t{python} << 32 | native), salt);
+  return {python, native, mix(stacks, std::uint64_t{thread.index} << 8 | static_cast<std::uint64_t>(kind)) | 1};
+}
+
+Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
+                                       std::uintptr_t frame) {
+  const Place at = place(thread, id, kind, function, frame);
+  SiteCache::Entry* entry = &thread.sites.entries[at.key >> 1 & (SiteCache::kEntries - 1)];
+  if (entry->key != at.key) {
+    const std::uint32_t found = interner_.site(at.key, at.python, at.native, function, kind, thread.index);
     if (found == 0 || found >= area::kSites) {
       area_.count(area::kDroppedSites);
-      return 0;
+      return {};
     }
-    entry->key = key;
-    entry->site = found;
+    const auto key = interner_.site_key(kind, at.python, at.native, function);
+    *entry = {at.key, found,
+              window_.empty() ? Window::kNever : window_.armed_from(key, interner_.function_key(function))};
   }
-  *ordinal = count_at(entry->site);
-  return entry->site;
+  const std::uint32_t ordinal = count_at(entry->site);
+  return {entry->site, ordinal, entry->armed_from != Window::kNever && ordinal >= entry->armed_from};
 }
 
 std::uint32_t Recorder::count_at(std::uint32_t at) {

@@ -9,7 +9,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
+#include "record/alone.h"
 #include "record/area_map.h"
 #include "record/calls.h"
 #include "record/cupti_api.h"
@@ -20,6 +22,7 @@
 #include "record/python_stack.h"
 #include "record/streams.h"
 #include "record/threads.h"
+#include "record/window.h"
 
 namespace cudadiag::record {
 
@@ -27,6 +30,7 @@ struct Options {
   MarkerMode markers = MarkerMode::sparse;
   bool python = true;
   bool native = true;
+  std::string_view window;  // wire/window.h; empty: nothing is waited for
 };
 
 class Recorder {
@@ -51,11 +55,13 @@ class Recorder {
  private:
   void describe_process();
   void enable_callbacks();
+  void open_window();
 
   void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
              std::uintptr_t frame);
   void enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                        std::uintptr_t frame);
+  void take_turn(ThreadState& thread, bool armed);
   void write_operation(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
   void leave(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data, std::uint32_t result);
   void leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result);
@@ -65,8 +71,20 @@ class Recorder {
   void see_context(const CUpti_CallbackData& data);
 
   std::uint32_t function_id(CUfunction function, const char* symbol);
-  std::uint32_t site(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
-                     std::uintptr_t frame, std::uint32_t* ordinal);
+  // The stacks of a call and its identity among the sites; not counted.
+  struct Place {
+    std::uint32_t python, native;
+    std::uint64_t key;
+  };
+  Place place(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
+              std::uintptr_t frame);
+  // An operation's site, and which call of it this is; site 0: not known.
+  struct SiteCall {
+    std::uint32_t site = 0, ordinal = 0;
+    bool armed = false;  // in a rerun: to be waited for
+  };
+  SiteCall site_call(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
+                     std::uintptr_t frame);
   std::uint32_t count_at(std::uint32_t site);
 
   Options options_;
@@ -79,6 +97,8 @@ class Recorder {
   Failures failures_;
   PythonStacks python_;
   NativeStacks native_;
+  Window window_;
+  Alone alone_;
   std::atomic<bool> has_python_ = false;
   std::atomic<bool> python_sought_ = false;  // by the first operation: the interpreter is there before CUDA is
   std::atomic<bool> watching_last_error_ = false;

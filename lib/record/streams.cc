@@ -6,10 +6,12 @@
 #include <algorithm>
 
 #include "record/clock.h"
-#include "record/hash.h"
+#include "wire/hash.h"
 #include "wire/operation.h"
 
 namespace cudadiag::record {
+
+using wire::mix;
 
 namespace area = wire::area;
 namespace context = wire::context;
@@ -336,6 +338,16 @@ void Streams::finish_context_wait(ThreadState& thread, std::uint32_t context_uid
     if (wire::load(entry(i), stream::kContext) == context_place) completed(i, thread.waited_streams[i]);
   }
 }
+
+CUstream Streams::handle(std::uint32_t at) const {
+  return reinterpret_cast<CUstream>(wire::load(entry(at), stream::kHandle));
+}
+
+std::uint32_t Streams::context_of(std::uint32_t at) const {
+  return at < area::kStreams ? wire::load(entry(at), stream::kContext) : kNone;
+}
+
+std::uint32_t Streams::thread_of(std::uint32_t at) const { return wire::load(entry(at), stream::kThreadTid); }
 
 bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
   return wire::load_acquire(marker(at), wire::marker::kCompleted) >= ordinal ||

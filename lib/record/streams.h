@@ -59,6 +59,9 @@ class Streams {
   void begin_context_wait(ThreadState& thread, std::uint32_t context_uid) const;
   void finish_context_wait(ThreadState& thread, std::uint32_t context_uid);
 
+  CUstream handle(std::uint32_t stream) const;
+  std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone for no stream
+  std::uint32_t thread_of(std::uint32_t stream) const;   // tid, of a per-thread default stream
   bool finished(std::uint32_t stream, std::uint32_t ordinal) const;
   // Keeps a record that is about to leave its ring if its operation has not finished.
   void hold(const std::byte* record);

@@ -23,6 +23,7 @@ struct SiteCache {
   struct Entry {
     std::uint64_t key;
     std::uint32_t site;
+    std::uint32_t armed_from;  // Window::armed_from
   };
   std::array<Entry, kEntries> entries;
 };
@@ -44,6 +45,9 @@ struct OpenOperation {
   bool mark;  // a marker belongs behind it
 };
 
+// What the thread holds of the gate that Alone keeps.
+enum class Turn : std::uint8_t { none, passing, alone };
+
 struct ThreadState {
   std::uint16_t index;
   std::uint32_t tid;
@@ -53,6 +57,7 @@ struct ThreadState {
   std::uint64_t operations;  // records of kinds that have an ordinal
 
   OpenOperation open;
+  Turn turn;
   const char* runtime_call;     // the runtime call around the current driver call; null: none
   std::uint32_t runtime_error;  // 1 + error index recorded inside that runtime call; 0: none
   // Failed calls of this thread whose story is not over: indices of their records. The first `recent_worked` of

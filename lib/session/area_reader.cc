@@ -101,6 +101,7 @@ void AreaReader::read_header() {
   record_.dropped_held = wire::load_acquire(header, a::kDroppedHeld);
   record_.failed_markers = wire::load_acquire(header, a::kFailedMarkers);
   record_.error_count = wire::load_acquire(header, a::kErrorCount);
+  record_.waits = wire::load_acquire(header, a::kWaits);
   if (record_.state == a::State::frozen) {
     frozen_slot_ = wire::load(header, a::kFrozenError);
     record_.frozen_code = wire::load(header, a::kFrozenCode);

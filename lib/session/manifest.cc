@@ -48,6 +48,9 @@ ProcessEnd end_of(const Json& object) { return {int_of(object, "code"), int_of(o
 Pass pass_of(const Json& object) {
   Pass pass;
   pass.name = text_of(object, "name");
+  pass.folder = text_of(object, "folder");
+  pass.waits = text_of(object, "waits");
+  pass.cut_short = text_of(object, "cut_short");
   pass.seconds = double_of(object, "seconds").value_or(0);
   pass.failed_after = double_of(object, "failed_after");
   const auto end = object.find("end");
@@ -61,6 +64,9 @@ std::string write_manifest(const Manifest& manifest) {
   Json passes = Json::array();
   for (const Pass& pass : manifest.passes) {
     passes.push_back({{"name", pass.name},
+                      {"folder", pass.folder},
+                      {"waits", pass.waits},
+                      {"cut_short", pass.cut_short},
                       {"seconds", pass.seconds},
                       {"end", end_to_json(pass.end)},
                       {"failed_after", or_null(pass.failed_after)}});

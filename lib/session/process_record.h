@@ -158,6 +158,7 @@ struct ProcessRecord {
   std::uint64_t operations_issued = 0;  // whole run, from the threads' counts
   std::uint64_t dropped_operations = 0, dropped_sites = 0, dropped_interns = 0, dropped_streams = 0;
   std::uint64_t dropped_held = 0, failed_markers = 0, error_count = 0;
+  std::uint64_t waits = 0;    // operations that a rerun waited for
   std::uint64_t damaged = 0;  // pieces of the area that made no sense and were left out
 
   // Seconds since the first clock reading; 0 where the clock cannot be calibrated.

@@ -3,6 +3,8 @@
 //   20261121-101500-4711.incomplete/   renamed without the suffix once the manifest is in place
 //     manifest.json                    command, host, passes, processes' ends
 //     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
+//     confirm/PID.area                 the same of a rerun; confirm-2, … of further ones
+//     confirm/output.txt               what the rerun wrote to stdout and stderr
 //
 // Everything is 0700/0600. Errors are returned as Failure: what happened, to what, and what to do.
 #pragma once
@@ -41,11 +43,15 @@ struct Process {
   ProcessRecord record;
 };
 
+// One run of the command. The first is the record pass, all others are reruns.
 struct Pass {
-  std::string name;  // "record"
+  std::string name;    // "record" | "confirm"
+  std::string folder;  // in the session: "record", "confirm-2"
+  std::string waits;   // of a rerun: what it waited for, in words; empty: nothing
   double seconds = 0;
   ProcessEnd end;
   std::optional<double> failed_after;  // seconds from start to the first freeze
+  std::string cut_short;               // of a rerun: why it was ended before its time; empty if it was not
 };
 
 struct Manifest {
@@ -62,6 +68,8 @@ struct Session {
   std::filesystem::path folder;
   Manifest manifest;
   std::vector<Process> processes;  // record pass, by start time
+  // Of the reruns: element i belongs to manifest.passes[i + 1].
+  std::vector<std::vector<Process>> reruns;
 };
 
 }  // namespace cudadiag::session

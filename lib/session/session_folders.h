@@ -25,6 +25,7 @@ inline constexpr const char* kIncomplete = ".incomplete";
 inline constexpr const char* kLatest = "latest";
 inline constexpr const char* kManifest = "manifest.json";
 inline constexpr const char* kRecordFolder = "record";
+inline constexpr const char* kOutputFile = "output.txt";  // of a rerun, in its folder
 
 // "20261121-101500-4711" or the same with ".incomplete".
 bool is_session_name(const std::string& name);

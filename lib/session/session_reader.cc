@@ -29,11 +29,11 @@ std::vector<std::string> split_at_zeros(const std::string& text) {
   return parts;
 }
 
-std::vector<fs::path> area_files(const fs::path& folder) {
+std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
   std::vector<fs::path> files;
-  for (const fs::path& place : {folder / kRecordFolder, folder}) {
+  for (const fs::path& folder : folders) {
     std::error_code error;
-    for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error)) {
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
       if (it->path().extension() == ".area") files.push_back(it->path());
     }
   }
@@ -89,7 +89,7 @@ Result<Session> open_session(const fs::path& folder) {
   }
   Session session;
   session.folder = folder;
-  const auto files = area_files(folder);
+  const auto files = area_files({folder / kRecordFolder, folder});
   if (fs::exists(folder / kManifest, error)) {
     auto manifest = read_manifest(folder / kManifest);
     if (auto* failure = std::get_if<Failure>(&manifest)) {
@@ -104,7 +104,13 @@ Result<Session> open_session(const fs::path& folder) {
   if (folder.filename().string().ends_with(kIncomplete)) {
     session.manifest.notes.push_back("the session is incomplete: its run goes on, or was killed");
   }
-  read_areas(files, session);
+  read_areas(files, session, session.processes);
+  for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {
+    // A name that leads out of the session is nobody's.
+    const fs::path name = session.manifest.passes[pass].folder;
+    const bool inside = name.has_filename() && name == name.filename() && name != "..";
+    read_areas(inside ? area_files({folder / name}) : std::vector<fs::path>{}, session, session.reruns.emplace_back());
+  }
   return session;
 }
 
@@ -114,7 +120,7 @@ Manifest open_manifest(const fs::path& folder) {
   return found == nullptr ? Manifest{} : std::move(*found);
 }
 
-void read_areas(const std::vector<fs::path>& files, Session& session) {
+void read_areas(const std::vector<fs::path>& files, Session& session, std::vector<Process>& processes) {
   for (const fs::path& file : files) {
     auto image = AreaImage::load(file);
     if (const auto* failure = std::get_if<Failure>(&image)) {
@@ -126,9 +132,9 @@ void read_areas(const std::vector<fs::path>& files, Session& session) {
       session.manifest.notes.push_back(file.string() + " was left out: " + contents.error);
       continue;
     }
-    session.processes.push_back(describe_process(std::move(contents.record), session.manifest));
+    processes.push_back(describe_process(std::move(contents.record), session.manifest));
   }
-  sort_processes(session.processes);
+  sort_processes(processes);
 }
 
 Process describe_process(ProcessRecord record, const Manifest& manifest) {

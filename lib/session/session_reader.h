@@ -21,8 +21,8 @@ Result<Session> open_session(const std::filesystem::path& folder);
 // The manifest alone; empty if there is none that can be read.
 Manifest open_manifest(const std::filesystem::path& folder);
 
-// Adds the processes of these areas to `session`, and a note for each that cannot be used.
-void read_areas(const std::vector<std::filesystem::path>& files, Session& session);
+// Adds the processes of these areas to `processes`, and to `session` a note for each that cannot be used.
+void read_areas(const std::vector<std::filesystem::path>& files, Session& session, std::vector<Process>& processes);
 
 // A process as its own record describes it.
 Process describe_process(ProcessRecord record, const Manifest& manifest);

@@ -121,6 +121,30 @@ Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std:
   return first;
 }
 
+Result<SessionWriter> SessionWriter::reopen(const fs::path& folder) {
+  std::error_code error;
+  const fs::path absolute = fs::canonical(folder, error);
+  FileDescriptor lock(::open(absolute.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (error || !lock.valid()) return failed("open the session", folder, error ? error.value() : errno);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Failure{absolute.string() + " is being written by another cudadiag", "wait until it has ended"};
+  }
+  return SessionWriter({absolute.parent_path(), true, ""}, absolute, std::move(lock));
+}
+
+Result<std::string> SessionWriter::begin_pass(const std::string& name) {
+  for (int n = 1; n < 1000; ++n) {
+    const std::string folder = n == 1 ? name : name + "-" + std::to_string(n);
+    if (::mkdir((folder_ / folder).c_str(), 0700) == 0) {
+      pass_ = folder;
+      area_names_.clear();
+      return folder;
+    }
+    if (errno != EEXIST) break;
+  }
+  return failed("create the folder", folder_ / name, errno);
+}
+
 fs::path SessionWriter::final_folder() const {
   const std::string name = folder_.string();
   return name.ends_with(kIncomplete) ? name.substr(0, name.size() - std::strlen(kIncomplete)) : name;
@@ -140,14 +164,14 @@ std::string SessionWriter::area_name(std::size_t index, std::uint32_t pid) {
 
 std::optional<Failure> SessionWriter::store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
                                                  std::uint64_t end) {
-  const fs::path path = record_folder() / (area_name(index, pid) + ".area");
+  const fs::path path = pass_folder() / (area_name(index, pid) + ".area");
   return replace_file(path, [&](int target) { return copy_sparse(file, begin, end, target); });
 }
 
 std::vector<fs::path> SessionWriter::foreign_areas() const {
   std::vector<fs::path> files;
   std::error_code error;
-  for (fs::directory_iterator it(record_folder(), error), end; !error && it != end; it.increment(error)) {
+  for (fs::directory_iterator it(pass_folder(), error), end; !error && it != end; it.increment(error)) {
     const auto own = [&](const auto& entry) { return entry.second == it->path().stem().string(); };
     if (it->path().extension() == ".area" && std::none_of(area_names_.begin(), area_names_.end(), own)) {
       files.push_back(it->path());

@@ -20,10 +20,14 @@ class SessionWriter {
   // Creates the folder in the first root that takes it. `pid` and the time name it.
   static Result<SessionWriter> create(const std::vector<Root>& roots, std::uint32_t pid, std::int64_t unix_seconds);
 
+  // A finished session, to which reruns are to be added. Fails while somebody else writes it.
+  static Result<SessionWriter> reopen(const std::filesystem::path& folder);
+
   const std::filesystem::path& folder() const { return folder_; }
   // What the folder is called once it is finished.
   std::filesystem::path final_folder() const;
-  std::filesystem::path record_folder() const { return folder_ / kRecordFolder; }
+  // Of the pass that is being written: the record pass until another one begins.
+  std::filesystem::path pass_folder() const { return folder_ / pass_; }
   const Root& root() const { return root_; }
 
   // Copies [begin, end) of `file` as the area of process `pid`; `index` tells areas of one pid apart (a process that
@@ -33,6 +37,9 @@ class SessionWriter {
   // Areas in the folder that others wrote: processes that did not reach the launcher's memory.
   std::vector<std::filesystem::path> foreign_areas() const;
   std::optional<Failure> store_manifest(const Manifest& manifest);
+
+  // Makes a folder for a rerun, "NAME" or "NAME-2" and so on, to which areas go from now on. Its name.
+  Result<std::string> begin_pass(const std::string& name);
 
   // Takes the suffix off the name, points `latest` here and lets old sessions go.
   std::optional<Failure> finish(const Retention& retention = {});
@@ -47,6 +54,7 @@ class SessionWriter {
   Root root_;
   std::filesystem::path folder_;
   FileDescriptor lock_;
+  std::string pass_ = kRecordFolder;
   std::map<std::size_t, std::string> area_names_;
 };
 

@@ -117,6 +117,8 @@ inline constexpr Field<std::uint32_t, 128> kFrozenError;
 inline constexpr Field<std::uint32_t, 132> kFrozenCode;  // CUresult value of the sticky error
 inline constexpr Field<std::uint64_t, 136> kFrozenTicks;
 
+inline constexpr Field<std::uint64_t, 144> kWaits;  // operations that a rerun waited for
+
 // Region r: offset at kRegionTable + 16 r, size at kRegionTable + 16 r + 8.
 inline constexpr std::size_t kRegionTable = 1024;
 inline constexpr Field<std::uint64_t, 0> kRegionOffset;

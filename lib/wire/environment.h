@@ -10,8 +10,10 @@ inline constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
 inline constexpr const char* kArena = "CUDADIAG_ARENA";
 // Folder in which a recorder that reaches no arena writes its area as `PID.area`.
 inline constexpr const char* kSession = "CUDADIAG_SESSION";
-// Which pass this is: "record". The target may look at it too.
+// Which pass this is: "record" or "confirm". The target may look at it too.
 inline constexpr const char* kPass = "CUDADIAG_PASS";
+// In a rerun: what is waited for (window.h).
+inline constexpr const char* kWindow = "CUDADIAG_WINDOW";
 // Comma-separated: markers=sparse|dense|off, python=on|off, native=on|off.
 inline constexpr const char* kRecord = "CUDADIAG_RECORD";
 // Colon-separated paths of libcupti to try when the process has none loaded, best first.

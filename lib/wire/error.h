@@ -17,6 +17,7 @@ enum Flag : std::uint8_t {
   kAtExit = 4,       // found by the recorder's own look at process exit; no call of the program reported it
   kInCapture = 8,    // a capture was going on in the process
   kLaunch = 16,      // the failed call is a launch: dimensions below
+  kOwnWait = 64,     // found by the recorder while it waited for an operation, in a rerun
   kThenWorked = 32,  // the same thread issued an operation successfully afterwards
 };
 

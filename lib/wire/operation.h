@@ -52,6 +52,7 @@ enum Flag : std::uint8_t {
   kSaturated = 16,     // a dimension did not fit its field: `errors` has it in full if the call failed
   kMarked = 32,        // a marker was queued directly behind it
   kMarkedBefore = 64,  // a marker was queued directly before it: it covers all earlier operations of the stream
+  kAlone = 128,        // in a rerun: it was waited for, and nothing else was running or could be issued meanwhile
 };
 
 inline constexpr std::uint32_t kNoStream = 0xffffffff;

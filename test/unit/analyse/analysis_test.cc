@@ -72,7 +72,7 @@ TEST_CASE("a suspected call never leads where a sticky error was seen") {
 
 TEST_CASE("an unrelated crash is named as such") {
   session::Session session;
-  session.manifest.passes.push_back({"record", 1.0, {3, std::nullopt}, std::nullopt});
+  session.manifest.passes.emplace_back().end.code = 3;
   const Analysis analysis = cudadiag::analyse::analyse(session);
   CHECK(analysis.verdict == Verdict::no_cuda_failure);
   REQUIRE(note(analysis, "unrelated-end"));

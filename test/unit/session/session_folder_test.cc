@@ -94,11 +94,11 @@ TEST_CASE("two areas of one pid are kept apart, storing again replaces") {
   auto writer = new_session(scratch.path());
   const auto file = area_file(scratch.path());
   for (const std::size_t index : {0u, 1u, 0u}) CHECK_FALSE(writer.store_area(index, 9, file.get(), 0, 8192));
-  CHECK(fs::exists(writer.record_folder() / "9.area"));
-  CHECK(fs::exists(writer.record_folder() / "9-2.area"));
+  CHECK(fs::exists(writer.pass_folder() / "9.area"));
+  CHECK(fs::exists(writer.pass_folder() / "9-2.area"));
   CHECK(writer.foreign_areas().empty());
-  std::ofstream(writer.record_folder() / "77.area") << "x";
-  CHECK(writer.foreign_areas() == std::vector<fs::path>{writer.record_folder() / "77.area"});
+  std::ofstream(writer.pass_folder() / "77.area") << "x";
+  CHECK(writer.foreign_areas() == std::vector<fs::path>{writer.pass_folder() / "77.area"});
 }
 
 TEST_CASE("a folder of bare areas and an incomplete session are read with a note") {
@@ -106,7 +106,7 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   auto writer = new_session(scratch.path());
   const auto file = area_file(scratch.path());
   CHECK_FALSE(writer.store_area(0, 4711, file.get(), 0, fs::file_size(scratch.path() / "area")));
-  std::ofstream(writer.record_folder() / "5.area") << "no area";
+  std::ofstream(writer.pass_folder() / "5.area") << "no area";
   const auto opened = session::open_session(writer.folder());
   REQUIRE(std::holds_alternative<session::Session>(opened));
   const auto& session = std::get<session::Session>(opened);
@@ -171,7 +171,8 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   manifest.working_directory = "/w";
   manifest.host = "h";
   manifest.started = "2026-11-21T10:15:00Z";
-  manifest.passes = {{"record", 1.5, {std::nullopt, 11}, 0.25}};
+  manifest.passes = {{"record", "record", "", 1.5, {std::nullopt, 11}, 0.25, ""},
+                     {"confirm", "confirm", "the one candidate", 2.5, {}, std::nullopt, "time limit"}};
   manifest.ends[7] = {0, std::nullopt};
   manifest.notes = {"n"};
   const auto parsed = session::parse_manifest(session::write_manifest(manifest));
@@ -181,6 +182,9 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   CHECK(back.started == manifest.started);
   CHECK(back.passes[0].end.signal == 11);
   CHECK(back.passes[0].failed_after == 0.25);
+  CHECK(back.passes[1].folder == "confirm");
+  CHECK(back.passes[1].waits == "the one candidate");
+  CHECK(back.passes[1].cut_short == "time limit");
   CHECK(back.ends.at(7).code == 0);
   CHECK(back.notes == manifest.notes);
   const std::string text = session::write_manifest(manifest);

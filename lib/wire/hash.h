@@ -1,11 +1,12 @@
-// 64-bit mixing for the recorder's tables: one multiplication a word. Equal hashes of stacks and names are
-// taken for equal contents: with the at most 65,536 entries of a table the odds of a collision are 1 in 10^10.
+// 64-bit mixing for the recorder's tables and the keys that runs are compared by: one multiplication a word. Equal
+// hashes of stacks and names are taken for equal contents: with the at most 65,536 entries of a table the odds of a
+// collision are 1 in 10^10.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-namespace cudadiag::record {
+namespace cudadiag::wire {
 
 inline constexpr std::uint64_t kHashSeed = 0x9e3779b97f4a7c15;
 
@@ -28,4 +29,4 @@ inline std::uint64_t hash_bytes(const char* bytes, std::size_t size) {
   return hash;
 }
 
-}  // namespace cudadiag::record
+}  // namespace cudadiag::wire

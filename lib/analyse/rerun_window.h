@@ -1,0 +1,31 @@
+// What a rerun should wait for, so that it can tell the candidates of the first run apart.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "analyse/analysis.h"
+
+namespace cudadiag::analyse {
+
+// How far a rerun reaches, each further than the one before.
+enum class Reach {
+  calls,       // the candidates' calls: their sites, each from its call on
+  sites,       // all calls of the candidates' sites and kernels
+  everything,  // every operation
+};
+
+struct RerunWindow {
+  std::string text;   // wire/window.h; empty: there is nothing to wait for
+  std::string words;  // for people: "call 3 of train.py's…"
+};
+
+// Of the asynchronous failures of `analysis`, and for `sites` of those that reruns saw.
+RerunWindow rerun_window(const Analysis& analysis, Reach reach);
+
+// All operations of sites that `wanted` takes.
+RerunWindow window_of_sites(const session::Session& session,
+                            const std::function<bool(const session::Process&, const session::Site&)>& wanted);
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,151 @@
+#include "analyse/reruns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyse/first_failure.h"
+#include "analyse/site_keys.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Process;
+using wire::site_key::Key;
+
+Key lead_key(const Failure& failure) {
+  if (failure.candidates.empty()) return 0;
+  return SiteKeys(failure.process->record).of_site(failure.candidates.front().operation->site);
+}
+
+// The earliest first failure of the rerun's processes.
+std::optional<Failure> failure_of(const std::vector<Process>& processes) {
+  std::optional<Failure> earliest;
+  std::uint64_t earliest_at = 0;
+  for (const Process& process : processes) {
+    auto failure = first_failure(process);
+    if (!failure) continue;
+    const auto& record = process.record;
+    const auto at = record.start_realtime + static_cast<std::uint64_t>(record.seconds(record.frozen_ticks) * 1e9);
+    // A proof outweighs what merely came first.
+    const bool better = !earliest || (failure->grade == Grade::proven) > (earliest->grade == Grade::proven) ||
+                        (failure->grade == earliest->grade && at < earliest_at);
+    if (!better) continue;
+    earliest = std::move(failure);
+    earliest_at = at;
+  }
+  return earliest;
+}
+
+std::uint64_t waits_of(const std::vector<Process>& processes) {
+  std::uint64_t waits = 0;
+  for (const Process& process : processes) waits += process.record.waits;
+  return waits;
+}
+
+// The candidate of `failure` that was issued by the code with this key; the end if there is none.
+auto candidate_at(std::vector<Candidate>& candidates, const SiteKeys& keys, Key key) {
+  return std::find_if(candidates.begin(), candidates.end(),
+                      [&](const Candidate& candidate) { return keys.of_site(candidate.operation->site) == key; });
+}
+
+std::string call_of(const Candidate& candidate) {
+  const std::uint32_t ordinal = candidate.operation->site_ordinal;
+  return ordinal == 0 ? "this line's operation" : fmt::format("call {} of this line", ordinal);
+}
+
+// Counts differ between runs of programs with threads or random data: said where they do.
+std::string which_call(const Candidate& first, const Candidate& again) {
+  if (first.operation->site_ordinal == again.operation->site_ordinal) return call_of(again);
+  return fmt::format("{} ({} in the first run)", call_of(again), call_of(first));
+}
+
+// True if `failure` is what the rerun saw too, and is now better known.
+bool confirm(Failure& failure, const Failure& again) {
+  const SiteKeys keys(failure.process->record);
+  const auto found = candidate_at(failure.candidates, keys, lead_key(again));
+  if (found == failure.candidates.end() || again.grade == Grade::inferred || again.grade == Grade::suspected) {
+    return false;
+  }
+  if (again.grade == Grade::bracketed && failure.grade <= Grade::bracketed) return true;
+  const Candidate kept = *found;
+  const std::string error = again.code == failure.code ? "" : fmt::format(" with code {}", again.code);
+  const std::string those =
+      failure.candidates.size() == 1 ? "" : fmt::format("one of {} candidates: ", failure.candidates.size());
+  if (again.grade == Grade::proven) {
+    failure.because = fmt::format("{}{} failed{} in a rerun while nothing else was running, and was waited for", those,
+                                  which_call(kept, again.candidates.front()), error);
+  } else {
+    failure.because = fmt::format("{}in a rerun it was the only operation that may have been running", those);
+  }
+  failure.grade = again.grade;
+  failure.candidates = {kept};
+  return true;
+}
+
+bool is_async(const Failure& failure) { return failure.kind == Kind::async_error; }
+
+Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, std::vector<Failure>& failures) {
+  Rerun rerun;
+  rerun.waits = waits_of(processes);
+  rerun.failure = failure_of(processes);
+  if (!rerun.failure) {
+    rerun.outcome = pass.cut_short.empty() ? Rerun::Outcome::did_not_fail : Rerun::Outcome::cut_short;
+    return rerun;
+  }
+  bool known = false;
+  for (Failure& failure : failures) known |= is_async(failure) && confirm(failure, *rerun.failure);
+  const bool proven = rerun.failure->grade == Grade::proven;
+  rerun.outcome = known && proven ? Rerun::Outcome::proven : proven ? Rerun::Outcome::other : Rerun::Outcome::failed;
+  return rerun;
+}
+
+// What reruns that did not fail say of the first run's failure.
+void say_not_reproduced(const Analysis& analysis, Failure& failure) {
+  const auto count = [&](Rerun::Outcome outcome) {
+    return std::count_if(analysis.reruns.begin(), analysis.reruns.end(),
+                         [&](const Rerun& rerun) { return rerun.outcome == outcome; });
+  };
+  const auto passed = count(Rerun::Outcome::did_not_fail);
+  const auto judged = static_cast<std::ptrdiff_t>(analysis.reruns.size()) - count(Rerun::Outcome::cut_short);
+  if (passed == 0) return;
+  if (passed < judged) {
+    failure.because += fmt::format("; it failed in {} of {} runs", judged - passed + 1, judged + 1);
+    return;
+  }
+  std::uint64_t waits = 0;
+  for (const Rerun& rerun : analysis.reruns) waits += rerun.waits;
+  const std::string runs = passed == 1 ? "a rerun" : fmt::format("{} reruns", passed);
+  if (waits > 0) {
+    failure.because += fmt::format("; {} that waited there did not fail: likely a race", runs);
+  } else {
+    failure.because += fmt::format("; {} did not fail, nor come to this line as the first run did", runs);
+  }
+}
+
+}  // namespace
+
+void join_reruns(const session::Session& session, Analysis& analysis) {
+  const std::size_t own = analysis.failures.size();
+  for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
+    std::vector<Failure> first(analysis.failures.begin(), analysis.failures.begin() + static_cast<std::ptrdiff_t>(own));
+    Rerun rerun = judge(session.manifest.passes[i + 1], session.reruns[i], first);
+    std::copy(first.begin(), first.end(), analysis.failures.begin());
+    if (rerun.outcome == Rerun::Outcome::other) {
+      const Key key = lead_key(*rerun.failure);
+      const bool told = std::any_of(analysis.failures.begin(), analysis.failures.end(),
+                                    [&](const Failure& failure) { return lead_key(failure) == key; });
+      if (!told) {
+        Failure other = *rerun.failure;
+        other.because = "in a rerun " + other.because + "; the first run did not suspect it";
+        analysis.failures.push_back(std::move(other));
+      }
+    }
+    analysis.reruns.push_back(std::move(rerun));
+  }
+  for (std::size_t i = 0; i < own; ++i) {
+    if (is_async(analysis.failures[i])) say_not_reproduced(analysis, analysis.failures[i]);
+  }
+}
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,67 @@
+#include "analyse/site_keys.h"
+
+#include <charconv>
+
+namespace cudadiag::analyse {
+namespace {
+
+namespace site_key = wire::site_key;
+using session::by_id;
+
+std::vector<std::byte> bytes_of_hex(const std::string& text) {
+  std::vector<std::byte> bytes;
+  for (std::size_t at = 0; at + 1 < text.size(); at += 2) {
+    unsigned value = 0;
+    std::from_chars(text.data() + at, text.data() + at + 2, value, 16);
+    bytes.push_back(static_cast<std::byte>(value));
+  }
+  return bytes;
+}
+
+site_key::Key key_by_id(const std::vector<site_key::Key>& keys, std::uint32_t id) {
+  return id == 0 || id > keys.size() ? 0 : keys[id - 1];
+}
+
+}  // namespace
+
+SiteKeys::SiteKeys(const session::ProcessRecord& record) : record_(record) {
+  for (const session::Code& code : record.codes) {
+    codes_.push_back(site_key::of_code(code.file, code.qualified_name, code.first_line));
+  }
+  for (const session::Module& module : record.modules) {
+    modules_.push_back(site_key::of_module(module.path, bytes_of_hex(module.build_id)));
+  }
+}
+
+site_key::Key SiteKeys::of(const session::Site& site) const {
+  site_key::Key python = 0, native = 0, function = 0;
+  if (const auto* stack = by_id(record_.python_stacks, site.python)) {
+    site_key::Stack frames;
+    for (const session::RawPythonFrame& frame : stack->frames) {
+      frames.add_python(key_by_id(codes_, frame.code), frame.offset);
+    }
+    python = frames.key();
+  }
+  if (const auto* stack = by_id(record_.native_stacks, site.native)) {
+    site_key::Stack frames;
+    for (const session::RawNativeFrame& frame : stack->frames) {
+      frames.add_native(key_by_id(modules_, frame.module), frame.address);
+    }
+    native = frames.key();
+  }
+  if (const auto* name = by_id(record_.functions, site.function)) function = site_key::of_function(*name);
+  return site_key::of_site(site.kind, python, native, function);
+}
+
+site_key::Key SiteKeys::of_site(std::uint32_t site) const {
+  const session::Site* known = by_id(record_.sites, site);
+  return known == nullptr ? 0 : of(*known);
+}
+
+site_key::Key SiteKeys::of_kernel(std::uint32_t site) const {
+  const session::Site* known = by_id(record_.sites, site);
+  const std::string* name = known == nullptr ? nullptr : by_id(record_.functions, known->function);
+  return name == nullptr ? 0 : site_key::of_function(*name);
+}
+
+}  // namespace cudadiag::analyse

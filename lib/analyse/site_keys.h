@@ -1,0 +1,29 @@
+// The sites of a recorded process as other runs have them too (wire/site_key.h).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "session/process_record.h"
+#include "wire/site_key.h"
+
+namespace cudadiag::analyse {
+
+class SiteKeys {
+ public:
+  // `record` must outlive this.
+  explicit SiteKeys(const session::ProcessRecord& record);
+
+  // 0 for a site that is not known.
+  wire::site_key::Key of_site(std::uint32_t site) const;
+  // Of the kernel that is launched there; 0: none.
+  wire::site_key::Key of_kernel(std::uint32_t site) const;
+
+ private:
+  wire::site_key::Key of(const session::Site& site) const;
+
+  const session::ProcessRecord& record_;
+  std::vector<wire::site_key::Key> codes_, modules_;  // by id - 1
+};
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,36 @@
+// Which operations a rerun waits for (wire/window.h). Filled once at start, read by all threads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "wire/site_key.h"
+#include "wire/window.h"
+
+namespace cudadiag::record {
+
+class Window {
+ public:
+  static constexpr std::uint32_t kNever = 0;
+
+  // False: the text makes no sense, and nothing is waited for.
+  bool read(std::string_view text);
+
+  bool empty() const { return !all_ && used_ == 0; }
+  std::uint32_t patience() const { return patience_; }  // ms
+  // From which call of a site on its operations are waited for; kNever.
+  std::uint32_t armed_from(wire::site_key::Key site, wire::site_key::Key function) const;
+
+ private:
+  struct Entry {
+    wire::site_key::Key key;
+    std::uint32_t from;
+  };
+  bool all_ = false;
+  std::uint32_t patience_ = wire::window::kDefaultPatience;
+  std::size_t used_ = 0;
+  std::array<Entry, wire::window::kMostKeys> entries_;
+};
+
+}  // namespace cudadiag::record

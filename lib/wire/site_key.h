@@ -1,0 +1,50 @@
+// A call site's identity across runs of one program: the same code, called the same way, on the same kernel's behalf.
+// The recorder computes keys in a rerun to know what to wait for, and analysis computes them from a recorded session;
+// what changes from run to run (addresses, ids, threads) is in none of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "wire/hash.h"
+#include "wire/operation.h"
+
+namespace cudadiag::wire::site_key {
+
+// 0 is no key.
+using Key = std::uint64_t;
+
+inline Key of_text(std::string_view text) { return hash_bytes(text.data(), text.size()) | 1; }
+
+inline Key of_code(std::string_view file, std::string_view qualified_name, std::uint32_t first_line) {
+  return mix(mix(of_text(file), of_text(qualified_name)), first_line) | 1;
+}
+
+inline Key of_module(std::string_view path, std::span<const std::byte> build_id) {
+  if (build_id.empty()) return of_text(path);
+  return of_text({reinterpret_cast<const char*>(build_id.data()), build_id.size()});
+}
+
+// A stack's frames, innermost first.
+class Stack {
+ public:
+  void add_python(Key code, std::uint32_t offset) { key_ = mix(mix(key_, code), offset); }
+  // `module` 0: code that belongs to no module; where it lies differs from run to run.
+  void add_native(Key module, std::uint64_t address) { key_ = mix(mix(key_, module), module == 0 ? 0 : address); }
+  Key key() const { return key_ | 1; }
+
+ private:
+  Key key_ = kHashSeed;
+};
+
+// Of the kernel alone, wherever it is launched.
+inline Key of_function(std::string_view mangled) { return mix(of_text(mangled), 'k') | 1; }
+
+// `python`, `native`, `function`: keys, or 0 where there is none.
+inline Key of_site(operation::Kind kind, Key python, Key native, Key function) {
+  return mix(mix(mix(mix(kHashSeed, static_cast<std::uint64_t>(kind)), python), native), function) | 1;
+}
+
+}  // namespace cudadiag::wire::site_key
