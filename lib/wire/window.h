@@ -7,6 +7,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -18,29 +19,32 @@ inline constexpr std::size_t kMostKeys = 2048;
 // Calls `visit_key(key, from)`, `visit_all()` and `visit_patience(ms)`; false at the first item that is none of these.
 template <typename VisitKey, typename VisitAll, typename VisitPatience>
 bool parse(std::string_view text, VisitKey visit_key, VisitAll visit_all, VisitPatience visit_patience) {
+  // Not substr: what can throw would bring the C++ runtime into the recorder.
+  const auto from = [](std::string_view whole, std::size_t at) {
+    return at < whole.size() ? std::string_view(whole.data() + at, whole.size() - at) : std::string_view();
+  };
   const auto number = [](std::string_view digits, int base, auto& value) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
     return error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
   };
   constexpr std::string_view kPatience = "patience=";
   while (!text.empty()) {
-    const std::string_view item = text.substr(0, text.find(','));
-    text.remove_prefix(item.size() < text.size() ? item.size() + 1 : item.size());
+    const std::size_t comma = text.find(',');
+    const std::string_view item(text.data(), comma == text.npos ? text.size() : comma);
+    text = from(text, item.size() + 1);
+    const std::size_t at = item.find('@');
+    std::uint64_t key = 0;
+    std::uint32_t count = 0;
     if (item == "all") {
       visit_all();
-      continue;
-    }
-    std::uint32_t count = 0;
-    if (item.substr(0, kPatience.size()) == kPatience) {
-      if (!number(item.substr(kPatience.size()), 10, count)) return false;
+    } else if (item.starts_with(kPatience)) {
+      if (!number(from(item, kPatience.size()), 10, count)) return false;
       visit_patience(count);
-      continue;
+    } else {
+      if (at == item.npos || !number({item.data(), at}, 16, key) || !number(from(item, at + 1), 10, count))
+        return false;
+      visit_key(key, count);
     }
-    std::uint64_t key = 0;
-    const std::size_t at = item.find('@');
-    if (at == item.npos || !number(item.substr(0, at), 16, key) || !number(item.substr(at + 1), 10, count))
-      return false;
-    visit_key(key, count);
   }
   return true;
 }
