@@ -238,8 +238,6 @@ constexpr CudaError kErrors[] = {
 static_assert(std::is_sorted(std::begin(kErrors), std::end(kErrors),
                              [](const CudaError& a, const CudaError& b) { return a.code < b.code; }));
 
-constexpr std::uint32_t kSticky[] = {214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911};
-
 }  // namespace
 
 CudaError cuda_error(std::uint32_t code) {
@@ -249,10 +247,6 @@ CudaError cuda_error(std::uint32_t code) {
   if (found != std::end(kErrors) && found->code == code) return *found;
   return {code, "", "", "unknown CUDA error",
           "This code is newer than the table of CUDA 13.0, or no CUDA error at all."};
-}
-
-bool is_sticky(std::uint32_t code) {
-  return std::find(std::begin(kSticky), std::end(kSticky), code) != std::end(kSticky);
 }
 
 }  // namespace cudadiag::analyse

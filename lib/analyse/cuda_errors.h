@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "wire/error.h"
+
 namespace cudadiag::analyse {
 
 struct CudaError {
@@ -19,7 +21,6 @@ struct CudaError {
 // A code that is not in the table gives an entry with the code and "unknown" texts.
 CudaError cuda_error(std::uint32_t code);
 
-// Whether the code means that the context is lost and every later call in it will fail likewise.
-bool is_sticky(std::uint32_t code);
+using wire::error::is_sticky;
 
 }  // namespace cudadiag::analyse

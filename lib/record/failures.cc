@@ -10,29 +10,6 @@ namespace cudadiag::record {
 namespace area = wire::area;
 namespace error = wire::error;
 
-bool is_sticky(std::uint32_t code) {
-  switch (code) {
-    case 214:
-    case 220:
-    case 226:  // ECC, NVLink, contained corruption
-    case 700:
-    case 702:
-    case 710:  // illegal address, time-out, assert
-    case 714:
-    case 715:
-    case 716:
-    case 717:
-    case 718:
-    case 719:
-    case 721:
-    case 810:
-    case 911:
-      return true;
-    default:
-      return false;
-  }
-}
-
 void Failures::attach(AreaMap& map, Interner& interner, Streams& streams) {
   area_ = &map;
   interner_ = &interner;

@@ -27,8 +27,7 @@ struct FailedCall {
   bool own_wait;
 };
 
-// Codes after which the context is lost : cuda.h says of each that the process must be ended to go on.
-bool is_sticky(std::uint32_t code);
+using wire::error::is_sticky;
 // Codes that are answers, not failures.
 inline bool is_answer(std::uint32_t code) { return code == 0 || code == 600; }
 

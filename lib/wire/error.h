@@ -9,6 +9,31 @@
 
 namespace cudadiag::wire::error {
 
+// Whether the context is lost with this code, so that every later call in it fails likewise. cuda.h says so of all but
+// the first two, whose memory is lost.
+constexpr bool is_sticky(std::uint32_t code) {
+  switch (code) {
+    case 214:  // ECC
+    case 220:  // NVLink
+    case 226:  // contained corruption of memory
+    case 700:  // illegal address
+    case 702:  // time-out
+    case 710:  // assert
+    case 714:  // hardware stack error
+    case 715:  // illegal instruction
+    case 716:  // misaligned address
+    case 717:  // invalid address space
+    case 718:  // invalid program counter
+    case 719:  // launch failed
+    case 721:  // tensor memory leak
+    case 810:  // MPS client terminated
+    case 911:  // external device
+      return true;
+    default:
+      return false;
+  }
+}
+
 enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
 
 enum Flag : std::uint8_t {

@@ -23,8 +23,3 @@ TEST_CASE("an unknown code says so") {
   CHECK(cuda_error(12345).code == 12345);
   CHECK(cuda_error(12345).title == "unknown CUDA error");
 }
-
-TEST_CASE("errors that lose the context are sticky, others are not") {
-  for (const std::uint32_t code : {214u, 700u, 710u, 719u, 911u}) CHECK(is_sticky(code));
-  for (const std::uint32_t code : {0u, 2u, 9u, 221u, 701u, 708u, 709u, 720u}) CHECK(!is_sticky(code));
-}
