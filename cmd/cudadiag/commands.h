@@ -1,14 +1,26 @@
 // The subcommands: each takes its parsed options and returns the exit status.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analyse/rerun_window.h"
 #include "launch/environment.h"
 #include "report/text.h"
 
 namespace cudadiag::command {
+
+enum class RerunMode { automatic, always, never };
+
+struct RerunOptions {
+  RerunMode mode = RerunMode::automatic;
+  unsigned repeat = 1;               // reruns that may pass without a failure before the search ends
+  bool show = false;                 // their output, on standard error
+  double patience = 5;               // seconds that an operation may take while it is waited for
+  std::optional<double> time_limit;  // seconds for one rerun
+};
 
 struct RunOptions {
   std::vector<std::string> command;
@@ -17,6 +29,20 @@ struct RunOptions {
   std::optional<int> error_exit_status;
   std::string json;  // file to write the report to as well
   launch::RecordOptions record;
+  RerunOptions rerun;
+  std::string arm;     // a session whose suspects this run waits for
+  std::string window;  // the same as wire/window.h has it
+};
+
+struct BisectOptions {
+  std::string session;
+  std::optional<std::string> output;
+  report::Verbosity verbosity = report::Verbosity::normal;
+  RerunOptions rerun;
+  std::optional<analyse::Reach> reach;
+  // One of these sets by hand what is waited for.
+  std::optional<std::uint64_t> launch;
+  std::string kernel, site;
 };
 
 struct ReportOptions {
@@ -27,6 +53,7 @@ struct ReportOptions {
 };
 
 int run(const RunOptions& options);
+int bisect(const BisectOptions& options);
 int report(const ReportOptions& options);
 int list(const std::optional<std::string>& output);
 int core(const std::string& file, bool json);

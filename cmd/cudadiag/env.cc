@@ -29,8 +29,9 @@ int environment(const std::optional<std::string>& output, const launch::RecordOp
       session::SessionWriter::create(session::roots(root), static_cast<std::uint32_t>(::getpid()), std::time(nullptr));
   if (const auto* failure = std::get_if<session::Failure>(&writer)) return say(*failure), kOwnFailure;
   const auto& created = std::get<session::SessionWriter>(writer);
-  for (const launch::Variable& variable : launch::recording_variables(
-           std::get<std::filesystem::path>(recorder), "", created.pass_folder(), launch::find_cupti({}), record)) {
+  for (const launch::Variable& variable :
+       launch::recording_variables(std::get<std::filesystem::path>(recorder), {"", created.pass_folder(), "record", ""},
+                                   launch::find_cupti({}), record)) {
     std::printf("export %s=%s\n", variable.name.c_str(), quoted(variable.value).c_str());
   }
   std::printf("# afterwards: cudadiag report %s\n", quoted(created.folder().string()).c_str());

@@ -1,9 +1,47 @@
 #include "findings.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
 #include "analyse/analysis.h"
+#include "analyse/rerun_window.h"
+#include "report/json.h"
+#include "report/words.h"
+#include "session/session_folders.h"
+#include "session/session_reader.h"
 #include "symbolize/symbolizer.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
+namespace {
+
+bool same_line(const report::Location& a, const report::Location& b) { return a.file == b.file && a.line == b.line; }
+
+// "train.py:41, forward"
+std::string place_of(const report::Report& report) {
+  const report::Location& at = report.findings.front().location;
+  if (at.file.empty()) return at.function.empty() ? "a place that is not known" : at.function;
+  return fmt::format("{}:{}", std::filesystem::path(at.file).filename().string(), at.line);
+}
+
+std::string sentence(const report::Report& after) {
+  const report::Finding& first = after.findings.front();
+  const report::PassLine& last = after.passes.back();
+  const auto reruns = after.passes.size() - 1;
+  const std::string after_time = fmt::format(" ({})", report::duration(last.seconds));
+  const std::string runs = reruns == 1 ? "a rerun" : fmt::format("{} reruns", reruns);
+  if (first.grade == analyse::Grade::proven) {
+    return fmt::format("confirmed by {}{}: {}  [{}]", runs, after_time, place_of(after), report::word(first.grade));
+  }
+  return fmt::format("{}{}: {}; the first answer stands  [{}]", runs, after_time, last.outcome,
+                     report::word(first.grade));
+}
+
+}  // namespace
 
 report::Report examine(const session::Session& session, const std::function<bool(const session::Process&)>& wanted) {
   analyse::Analysis analysis = analyse::analyse(session);
@@ -14,6 +52,43 @@ report::Report examine(const session::Session& session, const std::function<bool
   }
   symbolize::Symbolizer symbolizer(session);
   return report::build(session, analysis, symbolizer);
+}
+
+void tell_reruns(const report::Report& before, const report::Report& after, report::Verbosity verbosity) {
+  if (before.findings.empty() || after.findings.empty() || after.passes.size() <= before.passes.size()) return;
+  const bool corrected = !same_line(before.findings.front().location, after.findings.front().location) ||
+                         after.findings.size() > before.findings.size();
+  if (corrected) {
+    say("a rerun corrects the first answer:");
+    write_error_text(report::write_text(after, text_options(verbosity, STDERR_FILENO)));
+    return;
+  }
+  say(sentence(after));
+  const bool open = after.findings.front().grade != analyse::Grade::proven;
+  if (open && verbosity != report::Verbosity::quiet) say(after.findings.front().because);
+}
+
+void write_json_file(const report::Report& report, const std::string& path) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << report::write_json(report);
+  if (!file.flush()) say("cannot write the report to " + path + "; check its folder and permissions");
+}
+
+session::Result<std::string> window_of_session(const std::string& name, const std::optional<std::string>& output) {
+  std::optional<std::filesystem::path> root;
+  if (output) root = *output;
+  const auto folder = session::find_session(session::roots(root), name);
+  if (const auto* failure = std::get_if<session::Failure>(&folder)) return *failure;
+  const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) return *failure;
+  const auto& session = std::get<session::Session>(opened);
+  // All calls of the suspects' lines: how often a long job has come there when it fails is not known beforehand.
+  auto window = analyse::rerun_window(analyse::analyse(session), analyse::Reach::sites);
+  if (window.text.empty()) {
+    return session::Failure{"the session " + session.folder.string() + " has no suspects to wait for",
+                            "name one with an asynchronous failure; cudadiag list shows them"};
+  }
+  return window.text;
 }
 
 }  // namespace cudadiag::command

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "report/report.h"
+#include "report/text.h"
 #include "session/session.h"
 
 namespace cudadiag::command {
@@ -11,5 +13,15 @@ namespace cudadiag::command {
 // The report on `session`, restricted to failures of processes that `wanted` takes.
 report::Report examine(const session::Session& session,
                        const std::function<bool(const session::Process&)>& wanted = {});
+
+// On standard error, what reruns have added to a report that was printed before them: a line or two, and the whole
+// report again where another line leads now.
+void tell_reruns(const report::Report& before, const report::Report& after, report::Verbosity verbosity);
+
+// Says so where it cannot be written.
+void write_json_file(const report::Report& report, const std::string& path);
+
+// What to wait for in a run that is to catch what this session saw (wire/window.h).
+session::Result<std::string> window_of_session(const std::string& session, const std::optional<std::string>& output);
 
 }  // namespace cudadiag::command

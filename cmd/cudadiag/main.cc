@@ -32,6 +32,15 @@ void add_recording(CLI::App* command, launch::RecordOptions& record) {
   command->add_flag("!--no-native-stacks", record.native_stacks, "record no native stacks");
 }
 
+void add_reruns(CLI::App* command, command::RerunOptions& rerun) {
+  command->add_option("--repeat", rerun.repeat, "reruns that may end without a failure before the search does")
+      ->check(CLI::Range(1u, 1000u));
+  command->add_flag("--show-rerun", rerun.show, "show what reruns print, on standard error");
+  command->add_option("--wait-limit", rerun.patience, "seconds that one operation may take while it is waited for")
+      ->check(CLI::Range(0.01, 86400.0));
+  command->add_option("--time-limit", rerun.time_limit, "seconds that one rerun may take")->check(CLI::Range(0.1, 1e7));
+}
+
 int dispatch(int argc, char** argv) {
   CLI::App app("Names the CUDA operation that failed first, and the line of source that issued it.", "cudadiag");
   app.set_version_flag("--version", "cudadiag " CUDADIAG_VERSION);
@@ -43,6 +52,13 @@ int dispatch(int argc, char** argv) {
   add_output(run_command, run.output);
   add_verbosity(run_command, run.verbosity);
   add_recording(run_command, run.record);
+  const std::map<std::string, command::RerunMode> modes = {{"auto", command::RerunMode::automatic},
+                                                           {"always", command::RerunMode::always},
+                                                           {"never", command::RerunMode::never}};
+  run_command->add_option("--rerun", run.rerun.mode, "confirm a failure by a rerun: auto, always or never")
+      ->transform(CLI::CheckedTransformer(modes).description("{auto,always,never}"));
+  add_reruns(run_command, run.rerun);
+  run_command->add_option("--arm", run.arm, "wait at the suspects of this session");
   run_command->add_option("--error-exitcode", run.error_exit_status, "exit status if there are findings")
       ->check(CLI::Range(0, 255));
   run_command->add_option("--json", run.json, "file to write the report to as JSON");
@@ -50,6 +66,23 @@ int dispatch(int argc, char** argv) {
   // From the first word of the command on, everything is the command's own.
   run_command->positionals_at_end();
   run_command->callback([&] { status = command::run(run); });
+
+  command::BisectOptions bisect;
+  auto* bisect_command = app.add_subcommand("bisect", "rerun a recorded command until its failure is proven");
+  bisect_command->add_option("session", bisect.session, "folder or name of a session; the latest if left out");
+  add_output(bisect_command, bisect.output);
+  add_verbosity(bisect_command, bisect.verbosity);
+  add_reruns(bisect_command, bisect.rerun);
+  const std::map<std::string, analyse::Reach> reaches = {
+      {"calls", analyse::Reach::calls}, {"sites", analyse::Reach::sites}, {"all", analyse::Reach::everything}};
+  auto* window = bisect_command->add_option_group("window", "what to wait for, instead of the suspects");
+  window->add_option("--window", bisect.reach, "suspects' calls, all calls of their sites, or everything")
+      ->transform(CLI::CheckedTransformer(reaches).description("{calls,sites,all}"));
+  window->add_option("--launch", bisect.launch, "the operation with this number in the first run");
+  window->add_option("--kernel", bisect.kernel, "kernels whose name this regular expression matches");
+  window->add_option("--site", bisect.site, "operations issued by way of this FILE:LINE");
+  window->require_option(0, 1);
+  bisect_command->callback([&] { status = command::bisect(bisect); });
 
   command::ReportOptions report;
   auto* report_command = app.add_subcommand("report", "report on a session");

@@ -5,14 +5,11 @@
 #include <array>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
+#include "areas.h"
 #include "findings.h"
 #include "planted_fault.h"
-#include "report/json.h"
-#include "session/area_reader.h"
-#include "session/session_reader.h"
 #include "terminal.h"
 #include "wire/area.h"
 
@@ -86,8 +83,9 @@ Recording::Recording(const RunOptions& options)
     say(warning);
     manifest_.notes.push_back(std::move(warning));
   }
-  variables_ = launch::recording_variables(path, arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
-                                           launch::find_cupti(options.command), options.record);
+  variables_ = launch::recording_variables(
+      path, {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "", "record", options.window},
+      launch::find_cupti(options.command), options.record);
 }
 
 double Recording::seconds_so_far() const {
@@ -96,78 +94,50 @@ double Recording::seconds_so_far() const {
 
 std::vector<std::string> Recording::environment() const { return launch::environment_with(variables_); }
 
-session::Session Recording::read() const {
-  session::Session session;
-  session.manifest = manifest_;
-  if (writer_) {
-    session.folder = writer_->final_folder();
-    session::read_areas(writer_->foreign_areas(), session, session.processes);
+void Recording::read() {
+  session_ = {};
+  session_.manifest = manifest_;
+  if (writer_) session_.folder = writer_->final_folder();
+  session_.processes = read_processes(arena(), writer_ ? &*writer_ : nullptr, session_);
+  const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
+  for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
+    manifest->passes.front().failed_after = first_freeze(session_.processes, start);
   }
-  for (std::size_t area = 0; arena_ && area < arena_->claimed(); ++area) {
-    const launch::LiveArea live(*arena_, area);
-    session::AreaContents contents = session::read_area(live.bytes());
-    // An area without a magic number was claimed by a process that did not live to write it.
-    if (!contents.error.empty()) continue;
-    session.processes.push_back(session::describe_process(std::move(contents.record), session.manifest));
-  }
-  if (arena_ && arena_->turned_away() > 0) {
-    session.manifest.notes.push_back(std::to_string(arena_->turned_away()) +
-                                     " processes were not recorded: the memory for the recording is full");
-  }
-  session::sort_processes(session.processes);
-  return session;
 }
 
-bool Recording::store() {
-  if (!writer_) return false;
+void Recording::store() {
   std::optional<session::Failure> failure;
-  for (std::size_t area = 0; arena_ && area < arena_->claimed() && !failure; ++area) {
-    const launch::LiveArea live(*arena_, area);
-    const auto contents =
-        session::read_area(live.bytes().first(std::min(live.bytes().size(), wire::area::kHeaderSize)));
-    if (!contents.error.empty()) continue;
-    failure = writer_->store_area(area, contents.record.pid, arena_->file(), arena_->begin(area), arena_->end(area));
-  }
+  if (arena_) failure = store_areas(*arena_, *writer_);
   if (!failure) failure = writer_->store_manifest(manifest_);
   if (failure && kept_whole_) say("the session is not whole: " + failure->what + "; " + failure->hint);
   if (failure) kept_whole_ = false;
-  return !failure;
-}
-
-void Recording::note_first_freeze(const session::Session& session) {
-  const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
-  std::optional<double>& failed_after = manifest_.passes.front().failed_after;
-  for (const session::Process& process : session.processes) {
-    const session::ProcessRecord& record = process.record;
-    if (record.state != wire::area::State::frozen) continue;
-    const double at = static_cast<double>(record.start_realtime) * 1e-9 + record.seconds(record.frozen_ticks) - start;
-    if (!failed_after || at < *failed_after) failed_after = at;
-  }
 }
 
 void Recording::tell(const report::Report& report) {
   if (report.findings.empty() && findings_) return;
-  write_error_text(report::write_text(report, text_options(options_.verbosity, STDERR_FILENO)));
+  report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
+  // What becomes of reruns is said on the lines that are left.
+  if (options_.rerun.mode != RerunMode::never) options.lines -= 2;
+  write_error_text(report::write_text(report, options));
   for (const report::Finding& finding : report.findings) told_.insert(finding.pid);
   if (!report.findings.empty()) findings_ = true;
 }
 
 void Recording::report_freeze() {
   manifest_.passes.front().seconds = seconds_so_far();
-  const session::Session session = read();
+  read();
   // A process that goes on may yet handle what has failed in it: only a frozen picture is final.
-  const report::Report report = examine(session, [&](const session::Process& process) {
+  const report::Report report = examine(session_, [&](const session::Process& process) {
     return process.record.state == wire::area::State::frozen && !told_.contains(process.pid);
   });
   if (report.findings.empty()) return;
-  note_first_freeze(session);
-  store();
+  if (writer_) store();
   tell(report);
 }
 
-void Recording::explain_silence(const session::Session& session, const session::ProcessEnd& end) const {
+void Recording::explain_silence(const session::ProcessEnd& end) const {
   if (variables_.empty()) return;
-  for (const session::Process& process : session.processes) {
+  for (const session::Process& process : session_.processes) {
     if (process.record.operations_issued > 0) continue;
     for (const session::Note& note : process.record.notes) {
       const char* remedy = remedy_for(note.code);
@@ -175,15 +145,15 @@ void Recording::explain_silence(const session::Session& session, const session::
     }
   }
   if (!failed(end) || options_.verbosity == report::Verbosity::quiet) return;
-  const DriverReport driver = session.processes.empty() ? ask_driver() : DriverReport{};
-  if (session.processes.empty() && !driver.library_found) {
+  const DriverReport driver = session_.processes.empty() ? ask_driver() : DriverReport{};
+  if (session_.processes.empty() && !driver.library_found) {
     say("the target never initialised CUDA, and could not have: this machine has no NVIDIA driver (libcuda.so.1); "
         "install it, or start the "
         "container with --gpus all");
-  } else if (session.processes.empty() && !driver.problem.empty()) {
+  } else if (session_.processes.empty() && !driver.problem.empty()) {
     say("the target never initialised CUDA, and could not have: " + driver.problem +
         "; see that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
-  } else if (session.processes.empty()) {
+  } else if (session_.processes.empty()) {
     say("the target never initialised CUDA, so there is nothing to report; if it should have, check the driver with "
         "cudadiag doctor, and whether the program clears its environment");
   } else {
@@ -191,14 +161,13 @@ void Recording::explain_silence(const session::Session& session, const session::
   }
 }
 
-bool Recording::finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends) {
+void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends) {
   session::Pass& pass = manifest_.passes.front();
   pass.seconds = seconds_so_far();
   pass.end = end;
   manifest_.ends = ends;
-  const session::Session session = read();
-  note_first_freeze(session);
-  const report::Report whole = examine(session);
+  read();
+  const report::Report whole = examine(session_);
   const bool clean = whole.findings.empty() && whole.verdict == analyse::Verdict::no_cuda_failure;
   if (writer_ && clean && !findings_ && !options_.output) {
     writer_->discard();
@@ -209,15 +178,10 @@ bool Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     if (const auto failure = writer_->finish()) say(*failure);
     if (!writer_->root().warning.empty()) say(writer_->root().warning);
   }
-  tell(told_.empty() ? whole
-                     : examine(session, [&](const session::Process& process) { return !told_.contains(process.pid); }));
-  if (!findings_) explain_silence(session, end);
-  if (!options_.json.empty()) {
-    std::ofstream file(options_.json, std::ios::binary | std::ios::trunc);
-    file << report::write_json(whole);
-    if (!file.flush()) say("cannot write the report to " + options_.json + "; check its folder and permissions");
-  }
-  return findings_;
+  tell(told_.empty() ? whole : examine(session_, [&](const session::Process& process) {
+    return !told_.contains(process.pid);
+  }));
+  if (!findings_) explain_silence(end);
 }
 
 void Recording::abandon() {

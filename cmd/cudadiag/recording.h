@@ -1,5 +1,5 @@
-// One recorded run: the arena, the session and what is reported of them. Whatever fails here costs the report, never
-// the target.
+// The record pass of one `cudadiag run`: the arena, the session and what is reported of them. Whatever fails here
+// costs the report, never the target.
 #pragma once
 
 #include <chrono>
@@ -26,25 +26,31 @@ class Recording {
 
   // The picture froze somewhere: reports it while the target goes on, each process once.
   void report_freeze();
-  // The target has ended. True if there are findings.
-  bool finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends);
+  // The target has ended: finishes the session and reports what has not been told of yet.
+  void finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends);
   // The target could not be started.
   void abandon();
 
+  // After finish(). Null: there is none, as nothing was found or nothing could be written.
+  session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
+  session::Session& session() { return session_; }
+  bool findings() const { return findings_; }
+  std::chrono::system_clock::time_point started_at() const { return started_at_; }
+
  private:
   double seconds_so_far() const;
-  session::Session read() const;
-  // Areas and manifest, as they are now; false if something could not be written, which is said once.
-  bool store();
-  void note_first_freeze(const session::Session& session);
+  void read();
+  // Areas and manifest, as they are now; what could not be written is said once.
+  void store();
   // Prints what has not been told of before.
   void tell(const report::Report& report);
-  void explain_silence(const session::Session& session, const session::ProcessEnd& end) const;
+  void explain_silence(const session::ProcessEnd& end) const;
 
   const RunOptions& options_;
   std::chrono::steady_clock::time_point started_;
   std::chrono::system_clock::time_point started_at_;
-  session::Manifest manifest_;
+  session::Manifest manifest_;  // what the launcher itself knows; `session_` adds what was read
+  session::Session session_;
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;

@@ -8,9 +8,14 @@
 #include <string>
 
 #include "commands.h"
+#include "findings.h"
+#include "launch/input.h"
 #include "launch/process.h"
 #include "launch/watcher.h"
+#include "narrow.h"
 #include "recording.h"
+#include "report/words.h"
+#include "rerun_policy.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -62,13 +67,46 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
   }
 }
 
+// Reruns where that may be done unasked, and says what came of it in a line or two; where the first answer was not the
+// last word, the whole report again.
+void rerun_after(Recording& recording, const RunOptions& options, const launch::Input& input,
+                 launch::SignalRelay& relay) {
+  session::Session& session = recording.session();
+  const analyse::Analysis analysis = analyse::analyse(session);
+  if (options.rerun.mode == RerunMode::never || recording.writer() == nullptr || !worth_narrowing(analysis)) return;
+  const std::string obstacle = relay.interrupted() ? "it was interrupted"
+                               : options.rerun.mode == RerunMode::always
+                                   ? ""
+                                   : obstacle_to_rerun(session, input, recording.started_at(), options.json);
+  if (!obstacle.empty()) {
+    return say("not rerun by itself, as " + obstacle + "; to confirm: cudadiag bisect " + session.folder.string() +
+               " (about " + report::duration(expected_seconds(session)) + ")");
+  }
+  NarrowOptions narrowing;
+  narrowing.repeat = options.rerun.repeat;
+  narrowing.patience = options.rerun.patience;
+  narrowing.time_limit = options.rerun.time_limit;
+  narrowing.show = options.rerun.show;
+  narrowing.input = &input;
+  const report::Report before = examine(session);
+  narrow(session, *recording.writer(), relay, narrowing);
+  tell_reruns(before, examine(session), options.verbosity);
+}
+
 }  // namespace
 
-int run(const RunOptions& options) {
+int run(const RunOptions& given) {
+  RunOptions options = given;
+  if (!options.arm.empty()) {
+    auto window = window_of_session(options.arm, options.output);
+    if (const auto* failure = std::get_if<session::Failure>(&window)) return say(*failure), kOwnFailure;
+    options.window = std::get<std::string>(window);
+  }
   advise_on_remote_commands(options.command.front());
   session::ProcessEnd end;
   bool findings = false;
   {
+    const launch::Input input;
     Recording recording(options);
     launch::SignalRelay relay;
     auto spawned = launch::Target::spawn(options.command, recording.environment());
@@ -83,7 +121,10 @@ int run(const RunOptions& options) {
     ::signal(SIGXFSZ, SIG_IGN);
     wait_for_end(target, relay, recording);
     end = target.end();
-    guarded([&] { findings = recording.finish(end, target.ends()); });
+    guarded([&] { recording.finish(end, target.ends()); });
+    findings = recording.findings();
+    if (findings) guarded([&] { rerun_after(recording, options, input, relay); });
+    if (!options.json.empty()) guarded([&] { write_json_file(examine(recording.session()), options.json); });
   }
   if (findings && options.error_exit_status) return *options.error_exit_status;
   launch::exit_like(end);

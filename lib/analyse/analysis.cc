@@ -79,6 +79,7 @@ Analysis analyse(const Session& session) {
   for (const std::string& note : session.manifest.notes) analysis.notes.push_back({"launcher", note});
   for (const Process& process : session.processes) look_at(session, process, analysis);
   put_in_order(analysis.failures);
+  if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
   join_reruns(session, analysis);
   if (!analysis.failures.empty()) {
     analysis.verdict = Verdict::cuda_failure;

@@ -59,7 +59,8 @@ struct Analysis {
   // Earliest first; behind them the `suspected` ones, also by time: a guess never leads where something was measured.
   std::vector<Failure> failures;
   std::vector<Note> notes;    // of the launcher and the recorders too
-  std::vector<Rerun> reruns;  // of session.reruns, one each
+  std::optional<Grade> first_grade;  // of the first failure, before reruns had their say
+  std::vector<Rerun> reruns;         // of session.reruns, one each
 };
 
 Analysis analyse(const session::Session& session);

@@ -29,10 +29,15 @@ struct Variable {
   std::string name, value;
 };
 
-// What is set for the target. `arena` may be empty: the recorder then writes to `session_folder`, which may be
-// empty too.
-std::vector<Variable> recording_variables(const std::filesystem::path& recorder, const std::string& arena,
-                                          const std::filesystem::path& session_folder,
+struct RecordingPlace {
+  std::string arena;                  // may be empty: the recorder then writes to `pass_folder`
+  std::filesystem::path pass_folder;  // may be empty too
+  std::string pass = "record";        // what the target is told
+  std::string window;                 // wire/window.h; empty: nothing is waited for
+};
+
+// What is set for the target.
+std::vector<Variable> recording_variables(const std::filesystem::path& recorder, const RecordingPlace& place,
                                           const std::vector<std::filesystem::path>& cupti,
                                           const RecordOptions& options);
 

@@ -18,7 +18,11 @@ namespace bp = boost::process;
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "launch/command_path.h"
 
@@ -37,6 +41,7 @@ struct ExactCommand : bp::extend::handler {
   const char* path;
   char* const* arguments;
   char** environment;
+  SpawnOptions options;
 
   template <typename Executor>
   void on_setup(Executor& executor) const {
@@ -44,16 +49,36 @@ struct ExactCommand : bp::extend::handler {
     executor.cmd_line = arguments;
     executor.env = environment;
   }
+
+  // In the child: what follows must be safe between fork and exec.
+  template <typename Executor>
+  void on_exec_setup(Executor& executor) const {
+    if (options.apart) {
+      const rlimit no_core{0, 0};
+      ::setpgid(0, 0);
+      ::setrlimit(RLIMIT_CORE, &no_core);
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    }
+    if (options.input >= 0) ::dup2(options.input, STDIN_FILENO);
+    if (options.output >= 0) {
+      ::dup2(options.output, STDOUT_FILENO);
+      ::dup2(options.output, STDERR_FILENO);
+    }
+    if (!options.directory.empty() && ::chdir(options.directory.c_str()) != 0) {
+      executor.set_error(std::error_code(errno, std::generic_category()), "chdir failed");
+    }
+  }
 };
 
 std::error_code start(const std::string& path, const std::vector<std::string>& arguments,
-                      const std::vector<std::string>& environment, pid_t& pid) {
+                      const std::vector<std::string>& environment, const SpawnOptions& options, pid_t& pid) {
   auto argument_pointers = pointers_to(arguments);
   auto environment_pointers = pointers_to(environment);
   ExactCommand command;
   command.path = path.c_str();
   command.arguments = argument_pointers.data();
   command.environment = environment_pointers.data();
+  command.options = options;
   std::error_code error;
   bp::child child(command, error);
   if (error) return error;
@@ -73,6 +98,32 @@ session::ProcessEnd end_of(int status) {
   return end;
 }
 
+// The parent of a process, from "pid (name) state parent …"; the name may hold anything. 0: gone.
+pid_t parent_of(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos || name_end + 4 > text.size()) return 0;
+  return static_cast<pid_t>(std::strtol(text.c_str() + name_end + 4, nullptr, 10));
+}
+
+std::vector<pid_t> descendants_of(pid_t ancestor) {
+  std::multimap<pid_t, pid_t> children;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    children.emplace(parent_of(name), static_cast<pid_t>(std::stol(name)));
+  }
+  std::vector<pid_t> found = {ancestor};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto [begin, end] = children.equal_range(found[i]);
+    for (auto child = begin; child != end; ++child) found.push_back(child->second);
+  }
+  found.erase(found.begin());
+  return found;
+}
+
 SpawnFailure spawn_failure(const std::string& name, int error) {
   if (error == ENOENT) {
     return {127, {name + ": no such command", "check its name, its interpreter (#! line) and PATH"}};
@@ -87,17 +138,18 @@ SpawnFailure spawn_failure(const std::string& name, int error) {
 }  // namespace
 
 std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>& command,
-                                                 const std::vector<std::string>& environment) {
+                                                 const std::vector<std::string>& environment,
+                                                 const SpawnOptions& options) {
   const CommandPath found = find_command(command.front());
   if (found.path.empty()) return spawn_failure(command.front(), found.error);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   pid_t pid = 0;
-  std::error_code error = start(found.path, command, environment, pid);
+  std::error_code error = start(found.path, command, environment, options, pid);
   if (error.value() == ENOEXEC) {
     // A script without a #! line: a shell runs it, as execvp would have it.
     std::vector<std::string> shell = {"sh", found.path};
     shell.insert(shell.end(), command.begin() + 1, command.end());
-    error = start("/bin/sh", shell, environment, pid);
+    error = start("/bin/sh", shell, environment, options, pid);
   }
   if (error) return spawn_failure(command.front(), error.value());
   return Target(pid);
@@ -105,6 +157,11 @@ std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>&
 
 void Target::forward(int signal) const {
   if (!ended_) ::kill(pid_, signal);
+}
+
+void Target::signal_all(int signal) const {
+  if (!ended_) ::kill(-pid_, signal);
+  for (const pid_t descendant : descendants_of(::getpid())) ::kill(descendant, signal);
 }
 
 bool Target::reap() {

@@ -33,16 +33,29 @@ class SignalRelay {
   void wake();
   // Signals that were sent to this process alone and belong to the target, oldest first.
   std::vector<int> take_signals();
+  // Whether somebody has asked this program or its whole group to end: INT, QUIT, TERM or HUP, from anywhere.
+  bool interrupted() const;
+};
+
+// How a rerun differs from the first run; by default not at all.
+struct SpawnOptions {
+  bool apart = false;     // in a process group of its own, without host core dumps, and not to outlive this process
+  int input = -1;         // its standard input; -1: ours
+  int output = -1;        // its standard output and error; -1: ours
+  std::string directory;  // where it starts; empty: here
 };
 
 class Target {
  public:
   // `environment` as execve takes it. The child's signal dispositions are those that this process was started with.
   static std::variant<Target, SpawnFailure> spawn(const std::vector<std::string>& command,
-                                                  const std::vector<std::string>& environment);
+                                                  const std::vector<std::string>& environment,
+                                                  const SpawnOptions& options = {});
 
   pid_t pid() const { return pid_; }
   void forward(int signal) const;
+  // Sends it to the target, its group, and all that descends from this process.
+  void signal_all(int signal) const;
 
   // Reaps what has ended: the target and orphans that came to us. True once the target has ended.
   bool reap();

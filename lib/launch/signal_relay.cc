@@ -16,6 +16,7 @@ namespace {
 // process alone (si_code SI_USER and the like, not SI_KERNEL) is the target's.
 constexpr std::array kRelayed = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
+volatile sig_atomic_t was_interrupted = 0;
 std::array<int, 2> wake_pipe = {-1, -1};
 std::array<struct sigaction, kRelayed.size() + 1> former;
 
@@ -27,6 +28,7 @@ void write_byte(unsigned char byte) {
 }
 
 extern "C" void on_signal(int signal, siginfo_t* info, void*) {
+  if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP) was_interrupted = 1;
   write_byte(signal != SIGCHLD && info->si_code != SI_KERNEL ? static_cast<unsigned char>(signal) : 0);
 }
 
@@ -43,6 +45,7 @@ void take_over(int signal, struct sigaction& before) {
 }  // namespace
 
 SignalRelay::SignalRelay() {
+  was_interrupted = 0;
   if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) wake_pipe = {-1, -1};
   for (std::size_t i = 0; i < kRelayed.size(); ++i) take_over(kRelayed[i], former[i]);
   take_over(SIGCHLD, former.back());
@@ -63,6 +66,8 @@ void SignalRelay::wait(int milliseconds) {
 }
 
 void SignalRelay::wake() { write_byte(0); }
+
+bool SignalRelay::interrupted() const { return was_interrupted != 0; }
 
 std::vector<int> SignalRelay::take_signals() {
   std::vector<int> signals;

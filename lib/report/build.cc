@@ -237,7 +237,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   }
   add_environment(report, session);
   add_processes(report, session);
-  add_passes(report, session);
+  add_passes(report, session, analysis);
   add_notes(report, session, analysis, symbolizer.notes());
   return report;
 }

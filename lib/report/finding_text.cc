@@ -72,12 +72,6 @@ class FindingText {
     return fmt::format("call {} of this line", thousands(*finding_.launch->site_ordinal));
   }
 
-  static std::string thousands(std::uint64_t number) {
-    std::string digits = std::to_string(number);
-    for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-    return digits;
-  }
-
   void excerpt() {
     Page edge = page_;
     edge.columns = std::min(page_.columns, kRightEdge);

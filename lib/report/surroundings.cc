@@ -52,17 +52,21 @@ void add_processes(Report& report, const session::Session& session) {
   }
 }
 
-void add_passes(Report& report, const session::Session& session) {
-  for (const session::Pass& pass : session.manifest.passes) {
+void add_passes(Report& report, const session::Session& session, const analyse::Analysis& analysis) {
+  for (std::size_t i = 0; i < session.manifest.passes.size(); ++i) {
+    const session::Pass& pass = session.manifest.passes[i];
     PassLine line;
     line.name = pass.name;
     line.seconds = pass.seconds;
-    if (pass.name == "record") {
-      for (const session::Process& process : session.processes) {
-        line.operations += process.record.operations_issued;
-        line.dropped += process.record.dropped_operations;
-      }
-      line.outcome = report.findings.empty() ? "nothing found" : word(report.findings.front().grade);
+    const bool is_rerun = i > 0 && i <= session.reruns.size();
+    for (const session::Process& process : is_rerun ? session.reruns[i - 1] : session.processes) {
+      line.operations += process.record.operations_issued;
+      line.dropped += process.record.dropped_operations;
+    }
+    if (!is_rerun) {
+      line.outcome = analysis.first_grade ? word(*analysis.first_grade) : "nothing found";
+    } else if (i <= analysis.reruns.size()) {
+      line.outcome = pass.cut_short.empty() ? word(analysis.reruns[i - 1].outcome) : pass.cut_short;
     }
     report.passes.push_back(std::move(line));
   }

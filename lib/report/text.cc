@@ -12,7 +12,6 @@
 namespace cudadiag::report {
 namespace {
 
-constexpr std::size_t kLines = 22;
 constexpr std::size_t kOthersNamed = 2;
 
 std::string shell_word(std::string_view word) {
@@ -25,15 +24,11 @@ std::string shell_word(std::string_view word) {
   return quoted + "'";
 }
 
-std::string seconds(double value) {
-  return value < 10 ? fmt::format("{:.1f} s", value) : fmt::format("{:.0f} s", value);
-}
-
 Section passes(const Report& report) {
   Section section{"Passes", {}, 0, 9, Ink::plain, false};
   std::string line;
   for (const PassLine& pass : report.passes) {
-    line += fmt::format("{}{} {} {}", line.empty() ? "" : "; ", printable(pass.name), seconds(pass.seconds),
+    line += fmt::format("{}{} {} {}", line.empty() ? "" : "; ", printable(pass.name), duration(pass.seconds),
                         printable(pass.outcome));
   }
   if (!line.empty()) section.lines.push_back(line);
@@ -132,7 +127,7 @@ std::string write_text(const Report& report, const TextOptions& options) {
   }
   page.sections.push_back(others(report));
   page.sections.push_back(next_commands(report));
-  page.fit(kLines);
+  page.fit(options.lines);
   return page.print();
 }
 

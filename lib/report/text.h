@@ -2,6 +2,7 @@
 // the target could have put into a name is made harmless before it is printed.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "report/report.h"
@@ -14,6 +15,7 @@ struct TextOptions {
   Verbosity verbosity = Verbosity::normal;
   bool colour = false;
   int columns = 100;
+  std::size_t lines = 22;  // at most, unless verbose
   bool say_clean = false;  // one sentence where there is no finding, as `cudadiag report` owes whoever asked
 };
 

@@ -1,5 +1,9 @@
 #include "report/words.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 namespace cudadiag::report {
 
 using analyse::Grade;
@@ -46,6 +50,34 @@ std::string_view word(Kind kind) {
       return "out_of_memory";
   }
   return "sync_error";
+}
+
+std::string_view word(analyse::Rerun::Outcome outcome) {
+  using Outcome = analyse::Rerun::Outcome;
+  switch (outcome) {
+    case Outcome::proven:
+      return "proven";
+    case Outcome::failed:
+      return "failed, but not where it was waited for";
+    case Outcome::other:
+      return "a different failure";
+    case Outcome::did_not_fail:
+      return "did not fail";
+    case Outcome::cut_short:
+      return "cut short";
+  }
+  return "";
+}
+
+std::string thousands(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
+  return digits;
+}
+
+std::string duration(double seconds) {
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  return seconds < 120 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", std::ceil(seconds / 60));
 }
 
 std::string_view meaning(Grade grade) {

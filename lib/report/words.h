@@ -1,6 +1,8 @@
 // The contract's words for the model's enumerations: what `--json` prints and people filter by.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "analyse/analysis.h"
@@ -10,6 +12,14 @@ namespace cudadiag::report {
 std::string_view word(analyse::Grade grade);
 std::string_view word(analyse::Verdict verdict);
 std::string_view word(analyse::Kind kind);
+
+// What became of a rerun: "proven", "did not fail".
+std::string_view word(analyse::Rerun::Outcome outcome);
+
+// "12,345"
+std::string thousands(std::uint64_t number);
+// "4.2 s", "62 s", "3 min"
+std::string duration(double seconds);
 
 // What a grade claims, for readers who meet the word for the first time.
 std::string_view meaning(analyse::Grade grade);

@@ -367,4 +367,16 @@ AreaContents read_area(std::span<const std::byte> area) {
   return contents;
 }
 
+std::uint64_t operations_so_far(std::span<const std::byte> area) {
+  if (area.size() < wire::area::kHeaderSize) return 0;
+  const AreaRegions regions(area);
+  const std::size_t count = regions.count(Region::threads, wire::area::kThreadSize, kMostThreads);
+  std::uint64_t operations = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    operations +=
+        wire::load(regions.region(Region::threads).data() + i * wire::area::kThreadSize, wire::thread::kOperations);
+  }
+  return operations;
+}
+
 }  // namespace cudadiag::session

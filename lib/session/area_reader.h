@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -18,5 +19,8 @@ struct AreaContents {
 
 // `area` may change while it is read (a live process): what is torn is left out, not misread.
 AreaContents read_area(std::span<const std::byte> area);
+
+// Stream operations that a live process has issued so far: cheap enough to be asked again and again.
+std::uint64_t operations_so_far(std::span<const std::byte> area);
 
 }  // namespace cudadiag::session

@@ -1,0 +1,55 @@
+#include "areas.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "session/area_reader.h"
+#include "session/session_reader.h"
+#include "wire/area.h"
+
+namespace cudadiag::command {
+
+std::vector<session::Process> read_processes(const launch::Arena* arena, const session::SessionWriter* writer,
+                                             session::Session& session) {
+  std::vector<session::Process> processes;
+  if (writer != nullptr) session::read_areas(writer->foreign_areas(), session, processes);
+  for (std::size_t area = 0; arena != nullptr && area < arena->claimed(); ++area) {
+    const launch::LiveArea live(*arena, area);
+    session::AreaContents contents = session::read_area(live.bytes());
+    // An area without a magic number was claimed by a process that did not live to write it.
+    if (!contents.error.empty()) continue;
+    processes.push_back(session::describe_process(std::move(contents.record), session.manifest));
+  }
+  if (arena != nullptr && arena->turned_away() > 0) {
+    session.manifest.notes.push_back(std::to_string(arena->turned_away()) +
+                                     " processes were not recorded: the memory for the recording is full");
+  }
+  session::sort_processes(processes);
+  return processes;
+}
+
+std::optional<session::Failure> store_areas(const launch::Arena& arena, session::SessionWriter& writer) {
+  for (std::size_t area = 0; area < arena.claimed(); ++area) {
+    const launch::LiveArea live(arena, area);
+    const auto header = live.bytes().first(std::min(live.bytes().size(), wire::area::kHeaderSize));
+    const auto contents = session::read_area(header);
+    if (!contents.error.empty()) continue;
+    auto failure = writer.store_area(area, contents.record.pid, arena.file(), arena.begin(area), arena.end(area));
+    if (failure) return failure;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> first_freeze(const std::vector<session::Process>& processes, double start) {
+  std::optional<double> first;
+  for (const session::Process& process : processes) {
+    const session::ProcessRecord& record = process.record;
+    if (record.state != wire::area::State::frozen) continue;
+    const double at = static_cast<double>(record.start_realtime) * 1e-9 + record.seconds(record.frozen_ticks) - start;
+    if (!first || at < *first) first = at;
+  }
+  return first;
+}
+
+}  // namespace cudadiag::command

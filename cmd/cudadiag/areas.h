@@ -1,0 +1,24 @@
+// What the processes of a running or ended target have left in the launcher's memory.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "launch/arena.h"
+#include "session/session.h"
+#include "session/session_writer.h"
+
+namespace cudadiag::command {
+
+// Also of those that found no place there and wrote their own file into the pass's folder, where there is a writer;
+// `session` gets notes on what could not be read.
+std::vector<session::Process> read_processes(const launch::Arena* arena, const session::SessionWriter* writer,
+                                             session::Session& session);
+
+// To the folder of the writer's current pass.
+std::optional<session::Failure> store_areas(const launch::Arena& arena, session::SessionWriter& writer);
+
+// Seconds from `start` (of the epoch) to the first freeze; nothing if no process has frozen.
+std::optional<double> first_freeze(const std::vector<session::Process>& processes, double start);
+
+}  // namespace cudadiag::command

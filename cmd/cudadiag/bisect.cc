@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <regex>
+
+#include "analyse/record_horizon.h"
+#include "analyse/site_keys.h"
+#include "commands.h"
+#include "findings.h"
+#include "narrow.h"
+#include "session/session_reader.h"
+#include "symbolize/symbolizer.h"
+#include "terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+using analyse::RerunWindow;
+using session::Failure;
+using session::Result;
+
+Result<RerunWindow> window_of_kernel(const session::Session& session, const std::string& pattern) {
+  std::regex expression;
+  try {
+    expression = std::regex(pattern);
+  } catch (const std::regex_error& error) {
+    return Failure{"--kernel " + pattern + " is no regular expression: " + error.what(), ""};
+  }
+  return analyse::window_of_sites(session, [&](const session::Process& process, const session::Site& site) {
+    const std::string* name = session::by_id(process.record.functions, site.function);
+    return name != nullptr &&
+           (std::regex_search(*name, expression) || std::regex_search(symbolize::demangle(*name), expression));
+  });
+}
+
+Result<RerunWindow> window_of_line(const session::Session& session, const std::string& place) {
+  const std::size_t colon = place.rfind(':');
+  const int line = colon == std::string::npos ? 0 : std::atoi(place.c_str() + colon + 1);
+  if (line <= 0) return Failure{"--site " + place + " is not FILE:LINE", "for example --site train.py:41"};
+  const std::string file = place.substr(0, colon);
+  const auto names = [&](const std::string& path, int at) {
+    return at == line && (path == file || path.ends_with("/" + file));
+  };
+  symbolize::Symbolizer symbolizer(session);
+  return analyse::window_of_sites(session, [&](const session::Process& process, const session::Site& site) {
+    const symbolize::SourceStack stack = symbolizer.stack(process, site);
+    return std::any_of(stack.python.begin(), stack.python.end(),
+                       [&](const auto& f) { return names(f.file, f.line); }) ||
+           std::any_of(stack.native.begin(), stack.native.end(), [&](const auto& f) { return names(f.file, f.line); });
+  });
+}
+
+Result<RerunWindow> window_of_launch(const session::Session& session, std::uint64_t wanted) {
+  for (const session::Process& process : session.processes) {
+    const analyse::IssueOrder order(process.record);
+    for (const session::Operation& operation : process.record.operations) {
+      if (order.ordinal(operation) != wanted) continue;
+      const auto key = analyse::SiteKeys(process.record).of_site(operation.site);
+      return RerunWindow{fmt::format("{:x}@{}", key, std::max(operation.site_ordinal, 1u)),
+                         fmt::format("launch {}", wanted)};
+    }
+  }
+  return Failure{fmt::format("operation {} is not in the record: it keeps the latest ones", wanted),
+                 "name its line with --site, or its kernel with --kernel"};
+}
+
+// Nothing: the analysis says what to wait for.
+Result<std::optional<RerunWindow>> window_by_hand(const session::Session& session, const BisectOptions& options) {
+  Result<RerunWindow> window;
+  if (options.launch) {
+    window = window_of_launch(session, *options.launch);
+  } else if (!options.kernel.empty()) {
+    window = window_of_kernel(session, options.kernel);
+  } else if (!options.site.empty()) {
+    window = window_of_line(session, options.site);
+  } else {
+    return std::nullopt;
+  }
+  if (auto* failure = std::get_if<Failure>(&window)) return *failure;
+  auto& found = std::get<RerunWindow>(window);
+  if (found.text.empty()) {
+    return Failure{"nothing that was recorded was issued there", "cudadiag dump shows the sites and kernels"};
+  }
+  return std::move(found);
+}
+
+}  // namespace
+
+int bisect(const BisectOptions& options) {
+  std::optional<std::filesystem::path> output;
+  if (options.output) output = *options.output;
+  const auto folder = session::find_session(session::roots(output), options.session);
+  if (const auto* failure = std::get_if<Failure>(&folder)) return say(*failure), kOwnFailure;
+  auto opened = session::open_session(std::get<std::filesystem::path>(folder));
+  if (const auto* failure = std::get_if<Failure>(&opened)) return say(*failure), kOwnFailure;
+  auto& session = std::get<session::Session>(opened);
+  if (session.manifest.command.empty()) {
+    say("this session does not say which command it recorded: record it again with cudadiag run");
+    return kOwnFailure;
+  }
+  auto window = window_by_hand(session, options);
+  if (const auto* failure = std::get_if<Failure>(&window)) return say(*failure), kOwnFailure;
+  NarrowOptions narrowing;
+  narrowing.window = std::get<std::optional<RerunWindow>>(window);
+  if (!narrowing.window && !worth_narrowing(analyse::analyse(session))) {
+    say("there is nothing to narrow: this session has no asynchronous failure that is not proven already");
+  } else {
+    auto writer = session::SessionWriter::reopen(session.folder);
+    if (const auto* failure = std::get_if<Failure>(&writer)) return say(*failure), kOwnFailure;
+    const launch::Input input;
+    launch::SignalRelay relay;
+    ::signal(SIGXFSZ, SIG_IGN);
+    narrowing.reach = options.reach;
+    narrowing.repeat = options.rerun.repeat;
+    narrowing.patience = options.rerun.patience;
+    narrowing.time_limit = options.rerun.time_limit;
+    narrowing.show = options.rerun.show;
+    narrowing.tell_passes = options.verbosity != report::Verbosity::quiet;
+    narrowing.input = input.obstacle().empty() ? &input : nullptr;
+    narrow(session, std::get<session::SessionWriter>(writer), relay, narrowing);
+  }
+  const std::string text = report::write_text(examine(session), text_options(options.verbosity, STDOUT_FILENO));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,35 @@
+// Reruns of a recorded command, one after the other, until its failure is proven or nothing is left to learn.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analyse/rerun_window.h"
+#include "launch/input.h"
+#include "launch/process.h"
+#include "session/session.h"
+#include "session/session_writer.h"
+
+namespace cudadiag::command {
+
+struct NarrowOptions {
+  std::optional<analyse::Reach> reach;         // only this far; by default further and further
+  std::optional<analyse::RerunWindow> window;  // set by hand instead
+  unsigned repeat = 1;                         // reruns that may pass without a failure
+  double patience = 5;                         // seconds that an operation may take while it is waited for
+  std::optional<double> time_limit;            // seconds a rerun; by default by the length of the first run
+  bool show = false;                           // the reruns' output, on standard error
+  bool tell_passes = false;                    // a line before and after each
+  const launch::Input* input = nullptr;        // null: /dev/null
+};
+
+// The passes are added to `session`, and to its folder as soon as each is over.
+void narrow(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
+            const NarrowOptions& options);
+
+// Whether a rerun could change or strengthen what is known.
+bool worth_narrowing(const analyse::Analysis& analysis);
+// How long one rerun will take, by the first run: to its failure.
+double expected_seconds(const session::Session& session);
+
+}  // namespace cudadiag::command

@@ -1,0 +1,37 @@
+// One rerun of a recorded command: apart from the terminal, within a time limit, as long as it has something to say.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "launch/environment.h"
+#include "launch/input.h"
+#include "launch/process.h"
+#include "session/session.h"
+#include "session/session_writer.h"
+
+namespace cudadiag::command {
+
+struct RerunSpec {
+  std::string name;                      // of the pass: "confirm"
+  std::string window;                    // wire/window.h
+  std::string waits;                     // what it waits for, in words
+  double time_limit = 0;                 // seconds
+  std::uint64_t operations = 0;          // that the first run issued, for the progress shown; 0: not known
+  bool show = false;                     // its output goes to our standard error, not to a file
+  const launch::Input* input = nullptr;  // null: /dev/null
+};
+
+struct RerunResult {
+  session::Pass pass;
+  std::vector<session::Process> processes;
+  bool interrupted = false;
+};
+
+// Adds the pass's folder to the session; `session` is read, and gets notes on what could not be.
+std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session::Session& session,
+                                                  session::SessionWriter& writer, launch::SignalRelay& relay);
+
+}  // namespace cudadiag::command

@@ -1,0 +1,55 @@
+#include "rerun_policy.h"
+
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "launch/changed_files.h"
+#include "narrow.h"
+#include "report/words.h"
+
+namespace cudadiag::command {
+namespace {
+
+constexpr double kCheapSeconds = 120;
+
+int number_in(const char* name, int otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::atoi(value);
+}
+
+bool spans_nodes() {
+  const int local = number_in("LOCAL_WORLD_SIZE", 0);
+  return number_in("SLURM_JOB_NUM_NODES", 1) > 1 || (local > 0 && number_in("WORLD_SIZE", local) > local);
+}
+
+bool ended_from_outside(const session::ProcessEnd& end) {
+  const int signal = end.signal.value_or(end.code.value_or(0) > 128 ? *end.code - 128 : 0);
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGKILL;
+}
+
+}  // namespace
+
+std::string obstacle_to_rerun(const session::Session& session, const launch::Input& input,
+                              std::chrono::system_clock::time_point started_at, const std::string& report_file) {
+  if (std::getenv("CUDADIAG_PASS") != nullptr) return "it ran under another cudadiag";
+  if (ended_from_outside(session.manifest.passes.front().end)) return "it was ended from outside";
+  const double seconds = expected_seconds(session);
+  if (seconds > kCheapSeconds) return "it failed after " + report::duration(seconds);
+  if (spans_nodes()) return "the job spans several nodes";
+  if (const std::string obstacle = input.obstacle(); !obstacle.empty()) return obstacle;
+  launch::FileSearch search;
+  search.folder = session.manifest.working_directory;
+  search.since_nanoseconds =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(started_at.time_since_epoch()).count();
+  search.except = {session.folder, session.folder.parent_path() / "latest"};
+  std::error_code ignored;
+  if (!report_file.empty()) search.except.push_back(std::filesystem::absolute(report_file, ignored));
+  if (const auto changed = launch::changed_file(search)) {
+    return "it wrote " + changed->lexically_relative(search.folder).string();
+  }
+  return "";
+}
+
+}  // namespace cudadiag::command

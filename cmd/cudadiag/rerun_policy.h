@@ -1,0 +1,16 @@
+// Whether a failed run may be repeated without being asked: only where that is cheap, and harmless by what can be seen.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "launch/input.h"
+#include "session/session.h"
+
+namespace cudadiag::command {
+
+// What speaks against it, as the end of "not rerun by itself: …"; empty if nothing does.
+std::string obstacle_to_rerun(const session::Session& session, const launch::Input& input,
+                              std::chrono::system_clock::time_point started_at, const std::string& report_file);
+
+}  // namespace cudadiag::command

@@ -1,0 +1,80 @@
+#include "launch/input.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace cudadiag::launch {
+
+using session::FileDescriptor;
+
+Input::Input(int number) : number_(number) {
+  struct stat status {};
+  if (::fstat(number, &status) != 0) return;
+  if (S_ISREG(status.st_mode)) {
+    kind_ = Kind::file;
+    offset_ = ::lseek(number, 0, SEEK_CUR);
+  } else if (::isatty(number) != 0) {
+    kind_ = Kind::terminal;
+  } else if (S_ISCHR(status.st_mode)) {
+    kind_ = Kind::device;
+  } else {
+    kind_ = S_ISFIFO(status.st_mode) ? Kind::pipe : Kind::other;
+    had_something_ = has_something();
+    if (kind_ == Kind::pipe && had_something_) copy_pipe();
+  }
+}
+
+bool Input::has_something() const {
+  pollfd source{number_, POLLIN, 0};
+  return ::poll(&source, 1, 0) > 0;
+}
+
+// tee(2) copies what is in the pipe and leaves it there. With the writer gone that is all there will ever be.
+void Input::copy_pipe() {
+  pollfd source{number_, POLLIN, 0};
+  if (::poll(&source, 1, 0) <= 0 || (source.revents & POLLHUP) == 0) return;
+  std::array<int, 2> copy{};
+  if (::pipe2(copy.data(), O_CLOEXEC) != 0) return;
+  FileDescriptor from(copy[0]);
+  const FileDescriptor to(copy[1]);
+  const int room = ::fcntl(number_, F_GETPIPE_SZ);
+  if (room > 0) ::fcntl(to.get(), F_SETPIPE_SZ, room);
+  if (::fcntl(to.get(), F_GETPIPE_SZ) < room) return;
+  // An empty pipe without a writer gives 0.
+  if (::tee(number_, to.get(), static_cast<std::size_t>(room), SPLICE_F_NONBLOCK) >= 0) copied_ = std::move(from);
+}
+
+std::string Input::obstacle() const {
+  if (kind_ == Kind::terminal) return "its input is a terminal";
+  const bool stream = kind_ == Kind::pipe || kind_ == Kind::other;
+  // One in which nothing ever was, as far as could be seen, has nothing to give again.
+  if (stream && !copied_.valid() && (had_something_ || has_something())) {
+    return "its input is a pipe that cannot be read again";
+  }
+  return "";
+}
+
+FileDescriptor Input::again() const {
+  const std::string path = "/proc/self/fd/" + std::to_string(kind_ == Kind::pipe ? copied_.get() : number_);
+  FileDescriptor opened;
+  if (kind_ == Kind::file || kind_ == Kind::device) opened = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (kind_ == Kind::file && opened.valid()) ::lseek(opened.get(), offset_, SEEK_SET);
+  if (kind_ == Kind::pipe && copied_.valid()) {
+    // A copy of the copy, for this rerun will empty it.
+    std::array<int, 2> copy{};
+    if (::pipe2(copy.data(), O_CLOEXEC) == 0) {
+      opened = FileDescriptor(copy[0]);
+      const FileDescriptor to(copy[1]);
+      const int room = ::fcntl(copied_.get(), F_GETPIPE_SZ);
+      ::fcntl(to.get(), F_SETPIPE_SZ, room);
+      ::tee(copied_.get(), to.get(), static_cast<std::size_t>(room), SPLICE_F_NONBLOCK);
+    }
+  }
+  return opened.valid() ? std::move(opened) : FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,35 @@
+// The target's standard input, and whether a rerun can have it again. It is only looked at: nothing is read from it
+// that the target might want to read, and the target's own is the very one that this program was given.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "session/file_descriptor.h"
+
+namespace cudadiag::launch {
+
+class Input {
+ public:
+  // Looks at descriptor `number` before the target starts.
+  explicit Input(int number = 0);
+
+  // Why a rerun cannot have what the target had; empty if it can. Asked after the target has ended.
+  std::string obstacle() const;
+  // For the rerun: from the start, where there is something. Not valid: /dev/null could not be opened either.
+  session::FileDescriptor again() const;
+
+ private:
+  enum class Kind { none, file, terminal, device, pipe, other };
+  void copy_pipe();
+  bool has_something() const;
+
+  int number_;
+  Kind kind_ = Kind::none;
+  off_t offset_ = 0;
+  bool had_something_ = false;      // of a pipe: before the target started
+  session::FileDescriptor copied_;  // of a pipe whose writer had closed it: all that was in it
+};
+
+}  // namespace cudadiag::launch
