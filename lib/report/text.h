@@ -15,8 +15,8 @@ struct TextOptions {
   Verbosity verbosity = Verbosity::normal;
   bool colour = false;
   int columns = 100;
-  std::size_t lines = 22;  // at most, unless verbose
   bool say_clean = false;  // one sentence where there is no finding, as `cudadiag report` owes whoever asked
+  std::size_t lines = 22;  // at most, unless verbose
 };
 
 // Empty when there is no finding, unless `say_clean` or `verbose` asks for more.

@@ -20,6 +20,7 @@ class Machine:
         self.build = pathlib.Path(build).resolve()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-"))
         self.state = self.folder / "state"
+        self.runs = self.folder.with_suffix(".runs")  # outside: a file there would keep a run from being repeated
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder),
@@ -31,6 +32,7 @@ class Machine:
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
+        self.runs.unlink(missing_ok=True)
 
     def plan(self, text):
         self.environment["CUDADIAG_SIM_PLAN"] = text
@@ -50,6 +52,9 @@ class Machine:
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
     def run(self, *command, options=(), **others):
+        """Without reruns, unless the options say what to do about them."""
+        if not any(str(option).startswith("--rerun") for option in options):
+            options = ["--rerun=never", *options]
         return self.cudadiag("run", *options, "--", *command, **others)
 
     def report(self, *words):

@@ -26,6 +26,21 @@ def check_target(machine, name):
         expect(machine.sessions(), [], "sessions")
     else:
         check_finding(machine.report(), name, targets.FAILING[name])
+        check_rerun(machine, name, recorded)
+
+
+def check_rerun(machine, name, recorded):
+    wanted = targets.FAILING[name].confirmed
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    rerun = machine.run(*targets.command(machine.build, name), options=["--rerun=auto"])
+    expect((rerun.returncode, rerun.stdout), (recorded.returncode, recorded.stdout), "status and stdout")
+    report = machine.report()
+    expect([each["name"] for each in report["passes"]], ["record", "confirm"] if wanted else ["record"], "passes")
+    if wanted:
+        finding = report["findings"][0]
+        expect(finding["evidence"]["grade"], wanted, "grade after the rerun: " + finding["evidence"]["because"])
+        expect(place(finding["location"]), targets.marked_line(name, "TRUE LINE", targets.FAILING[name].source),
+               "true line after the rerun")
 
 
 def place(location):

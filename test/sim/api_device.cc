@@ -14,9 +14,20 @@ using sim::Gpu;
 
 namespace {
 
+// Which process this is of those that initialise with the same file: each adds a byte to it. 1 without a file.
+std::uint64_t count_run() {
+  const char* path = std::getenv("CUDADIAG_SIM_RUNS");
+  std::FILE* file = path ? std::fopen(path, "a") : nullptr;
+  if (!file) return 1;
+  std::fputc('.', file);
+  const long size = std::ftell(file);
+  std::fclose(file);
+  return size > 0 ? static_cast<std::uint64_t>(size) : 1;
+}
+
 CUresult take_plan(Gpu& gpu) {
   const char* text = std::getenv("CUDADIAG_SIM_PLAN");
-  if (const std::string wrong = gpu.plan.parse(text ? text : ""); !wrong.empty()) {
+  if (const std::string wrong = gpu.plan.parse(text ? text : "", count_run()); !wrong.empty()) {
     std::fprintf(stderr, "simulated CUDA driver: CUDADIAG_SIM_PLAN: %s\n", wrong.c_str());
     return CUDA_ERROR_INVALID_VALUE;
   }

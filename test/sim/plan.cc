@@ -41,19 +41,19 @@ bool takes(Rule& rule) {
 
 }  // namespace
 
-std::string Plan::parse(std::string_view text) {
+std::string Plan::parse(std::string_view text, std::uint64_t run) {
   std::istringstream rules{std::string(text)};
   for (std::string line; std::getline(rules, line, ';');) {
     std::istringstream stream(line);
     std::vector<std::string> words;
     for (std::string word; stream >> word;) words.push_back(word);
     if (words.empty()) continue;
-    if (auto wrong = parse_rule(words); !wrong.empty()) return "\"" + line + "\": " + wrong;
+    if (auto wrong = parse_rule(words, run); !wrong.empty()) return "\"" + line + "\": " + wrong;
   }
   return {};
 }
 
-std::string Plan::parse_rule(const std::vector<std::string>& words) {
+std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_t run) {
   const std::string& first = words.front();
   if (first == "cupti=held" || first == "cupti=too-new") {
     cupti_ = first == "cupti=held" ? CuptiPolicy::held : CuptiPolicy::too_new;
@@ -75,6 +75,7 @@ std::string Plan::parse_rule(const std::vector<std::string>& words) {
   }
   if (rule.effect == Rule::Effect::fail && rule.api.empty()) return "fail wants api=";
   if (rule.effect != Rule::Effect::fail && !rule.work && !rule.kernel && !rule.stream) return "applies to nothing";
+  if (run < rule.first_run || run > rule.last_run) return {};
   fails_calls_ |= rule.effect == Rule::Effect::fail;
   orders_streams_ |= rule.after.has_value();
   rules_.push_back(std::move(rule));
@@ -105,6 +106,13 @@ std::string Plan::parse_option(Rule& rule, const std::string& word) {
     rule.nth = *count;
   } else if (key == "code" && count) {
     rule.code = static_cast<CUresult>(*count);
+  } else if (key == "run") {
+    const auto dash = value.find('-');
+    const auto first = number(value.substr(0, dash));
+    const auto last = dash == std::string::npos ? first : number(value.substr(dash + 1));
+    if (!first || (!last && dash + 1 != value.size())) return "\"" + word + "\" wants N, N-M or N-";
+    rule.first_run = *first;
+    if (last) rule.last_run = *last;
   } else if (word == "when=now") {
     rule.at_once = true;
   } else if (word == "until=notify") {

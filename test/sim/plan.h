@@ -36,12 +36,13 @@ struct Rule {
   std::optional<Progress> after;  // fault: not before this; hold: until this, or until sim_notify()
   bool at_once = false;           // fault: does not wait until the program asks
   bool fired = false;
+  std::uint64_t first_run = 1, last_run = UINT64_MAX;  // in which it holds
 };
 
 class Plan {
  public:
-  // Returns what is wrong with the text, empty if nothing is.
-  std::string parse(std::string_view text);
+  // Returns what is wrong with the text, empty if nothing is. Rules of other runs than the `run`-th are left out.
+  std::string parse(std::string_view text, std::uint64_t run);
 
   // The rule that the next operation of this kind meets; counts it.
   Rule* match(Work work, const std::string* kernel, std::uint32_t stream);
@@ -58,7 +59,7 @@ class Plan {
   CuptiPolicy cupti() const { return cupti_; }
 
  private:
-  std::string parse_rule(const std::vector<std::string>& words);
+  std::string parse_rule(const std::vector<std::string>& words, std::uint64_t run);
   std::string parse_option(Rule& rule, const std::string& word);
 
   std::vector<Rule> rules_;

@@ -1,5 +1,5 @@
 // The bad stream stops before its third launch, the healthy one is cut off after its third.
-// Plan: fault kernel=scale nth=3 code=700 after=stream:2:3
+// Plan: fault kernel=scale nth=3 code=700 after=stream:2:3 run=1; fault kernel=scale nth=3 code=700 run=2-
 #include "driver.h"
 
 int main() {

@@ -167,8 +167,8 @@ TEST_CASE("the target's environment says what the recorder needs and keeps the r
   const Setting outer("CUDADIAG_ARENA", "/proc/1/fd/9");
   const Setting other("CUDA_INJECTION64_PATH", "/opt/tool.so");
   const Setting kept("CUDADIAG_TEST_KEPT", "a=b");
-  const auto variables = launch::recording_variables("/lib/record.so", "", "/s/record", {"/a.so", "/b.so"},
-                                                     {launch::Markers::dense, true, false});
+  const auto variables = launch::recording_variables("/lib/record.so", {"", "/s/record", "record", ""},
+                                                     {"/a.so", "/b.so"}, {launch::Markers::dense, true, false});
   const auto environment = launch::environment_with(variables);
   CHECK(sets(environment, "CUDA_INJECTION64_PATH=/lib/record.so"));
   CHECK(sets(environment, "CUDADIAG_SESSION=/s/record"));

@@ -87,6 +87,7 @@ Report report_of(const session::Session& session, std::vector<analyse::Failure> 
   analyse::Analysis analysis;
   analysis.verdict = analyse::Verdict::cuda_failure;
   analysis.failures = std::move(failures);
+  if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
   analysis.notes = {{"python-off", "Python stacks are off"}, {"python-off", "Python stacks are off"}};
   symbolize::Symbolizer symbolizer(session);
   return report::build(session, analysis, symbolizer);
