@@ -105,7 +105,7 @@ int bisect(const BisectOptions& options) {
   if (const auto* failure = std::get_if<Failure>(&window)) return say(*failure), kOwnFailure;
   NarrowOptions narrowing;
   narrowing.window = std::get<std::optional<RerunWindow>>(window);
-  if (!narrowing.window && !worth_narrowing(analyse::analyse(session))) {
+  if (!narrowing.window && !options.reach && !worth_narrowing(analyse::analyse(session))) {
     say("there is nothing to narrow: this session has no asynchronous failure that is not proven already");
   } else {
     auto writer = session::SessionWriter::reopen(session.folder);

@@ -24,13 +24,15 @@ class Case:
     verdict: str = "no_cuda_failure"
     kinds: Tuple[str, ...] = ()
     codes: Tuple[int, ...] = ()  # empty: any
-    grade: str = "suspected"  # at least
+    grade: str = "suspected"  # at least, of the first run
     first: bool = True  # the true line must lead; otherwise it may be any of the candidates
     any_line: bool = False  # nothing is expected of the location
     kernel: str = ""
     hardware_decides: bool = False  # if the plain run ends well, nothing may be reported
     needs: Tuple[str, ...] = ()  # Python modules
     session_mib: Optional[int] = None
+    options: Tuple[str, ...] = ()  # of cudadiag run; "@x" is a file in the case's scratch folder
+    rerun: str = "proven"  # what becomes of the last rerun of an asynchronous failure; empty: there is none
 
 
 def native(name, command=None, source=None, mark="", **expected):
@@ -82,10 +84,12 @@ CASES = [
            **fails((), (ASYNC, SYNC, UNCHECKED), "suspected")),
     native("bad_memset", "refused memset", mark="memset", hardware_decides=True,
            **fails((), (ASYNC, SYNC, UNCHECKED), "suspected")),
-    native("streams_apart", "two_streams apart", mark="apart",
+    native("streams_apart", "two_streams apart", mark="apart", options=("--rerun=never",), rerun="",
            **fails(700, grade="inferred", first=False)),
+    native("streams_confirmed", "two_streams apart", source="two_streams.cu", mark="confirmed",
+           **fails(700, grade="inferred")),
     native("streams_ordered", "two_streams ordered", mark="ordered", **FAR_LOAD),
-    native("two_threads", **fails(700, grade="inferred", first=False)),
+    native("two_threads", **fails(700, grade="inferred")),
     Case("plugin", ("plugin_host", "@libplugin.so"), ("cuda/plugin.cu", "cuda/plugin_host.cu"), **FAR_STORE),
     Case("static_library", ("solver_host",), ("cuda/solver_library.cu", "cuda/solver_host.cu"), **FAR_STORE),
     native("forked_child", "children fork", **FAR_STORE),
@@ -99,6 +103,13 @@ CASES = [
     native("graph_kernel", "graph_replay kernel", mark="kernel", **fails(700, (ASYNC, GRAPH))),
     native("graph_copy", "graph_replay copy", mark="copy", hardware_decides=True,
            **fails((), (ASYNC, GRAPH, SYNC, UNCHECKED), "suspected")),
+    # Followed by one rerun that does not fail, by three of which the last one does, by one whose wait is given up.
+    native("race", "reruns race", mark="race", rerun="did not fail",
+           **fails(700, kernel="follow", grade="inferred", first=False)),
+    native("sometimes", "reruns sometimes @runs", source="reruns.cu", mark="sometimes",
+           options=("--rerun=always", "--repeat=3"), **FAR_LOAD),
+    native("needs_later", "reruns needs_later", source="reruns.cu", mark="needs_later",
+           options=("--wait-limit=0.5",), **FAR_LOAD),
     native("million", session_mib=80, **fails(700, grade="inferred", first=False)),
     # Python programs that fail.
     python("embedding", **OUT_OF_RANGE),

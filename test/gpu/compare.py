@@ -65,6 +65,12 @@ def differences(case, report, marks, traceback=None):
         return wrong + [f"reports {f['kind']} at {name_of(line_of(f['location']))}" for f in findings]
     if not findings:
         return wrong + ["no finding"]
+    first_run, *reruns = [each["outcome"] for each in report["passes"]]
+    if GRADES.index(first_run) < GRADES.index(case.grade):
+        wrong.append(f"the first run is only {first_run}, not {case.grade}")
+    asynchronous = findings[0]["kind"] in ("async_error", "graph_node")
+    if asynchronous and "".join(reruns[-1:]) != case.rerun:
+        wrong.append(f"reruns: {reruns}, not {case.rerun}")
     return wrong + _differences_of_finding(case, findings[0], marks, traceback)
 
 
@@ -75,9 +81,6 @@ def _differences_of_finding(case, finding, marks, traceback):
         wrong.append(f"kind {finding['kind']}, not {' or '.join(case.kinds)}")
     if case.codes and code not in case.codes:
         wrong.append(f"code {code}, not {' or '.join(map(str, case.codes))}")
-    grade = finding["evidence"]["grade"]
-    if GRADES.index(grade) < GRADES.index(case.grade):
-        wrong.append(f"only {grade}, not {case.grade}")
     if not case.any_line:
         wrong += _wrong_lines(case, finding, marks, traceback)
     kernel = (finding.get("launch") or {}).get("kernel") or ""

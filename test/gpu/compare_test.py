@@ -21,10 +21,11 @@ def report_of(location, reported_at, code=700, kernel="far_load(int*)", candidat
     return {
         "schema": "cudadiag.report/1",
         "verdict": "cuda_failure",
+        "passes": [{"outcome": "bracketed"}, {"outcome": "proven"}],
         "findings": [{
             "kind": "async_error", "error": {"code": code}, "location": location, "reported_at": reported_at,
             "related": list(related), "launch": {"kernel": kernel},
-            "candidates": [{"location": c, "because": ""} for c in candidates], "evidence": {"grade": "bracketed"},
+            "candidates": [{"location": c, "because": ""} for c in candidates],
         }],
     }
 
@@ -68,10 +69,16 @@ class Failing(unittest.TestCase):
         self.check()
 
     def test_a_better_grade_passes_and_a_worse_one_does_not(self):
-        self.finding["evidence"]["grade"] = "proven"
+        self.report["passes"][0]["outcome"] = "proven"
         self.check()
-        self.finding["evidence"]["grade"] = "inferred"
-        self.check("only inferred, not bracketed")
+        self.report["passes"][0]["outcome"] = "inferred"
+        self.check("the first run is only inferred, not bracketed")
+
+    def test_the_rerun_must_end_as_expected(self):
+        self.report["passes"][1]["outcome"] = "did not fail"
+        self.check("reruns: ['did not fail'], not proven")
+        self.report["passes"].pop()
+        self.check("reruns: [], not proven")
 
     def test_wrong_lines(self):
         self.finding["location"] = at("a.cu", 15)

@@ -93,7 +93,13 @@ class Suite:
             start = [sys.executable, str(HERE / "python" / first)]
         else:
             start = [str(self.targets / first)]
-        return start + [str(self.targets / word[1:]) if word.startswith("@") else word for word in rest]
+        return start + [self.file(word, case) for word in rest]
+
+    def file(self, word, case):
+        if not word.startswith("@"):
+            return word
+        built = self.targets / word[1:]
+        return str(built if built.exists() or "." in word else self.scratch / (case.name + "." + word[1:]))
 
     def missing(self, case, command):
         for module in case.needs:
@@ -126,7 +132,10 @@ class Suite:
         if case.hardware_decides and plain.status == 0:
             case = dataclasses.replace(case, verdict="no_cuda_failure")
         session = folder / "session"
-        watched = execute([self.cudadiag, "run", "-o", session, "--", *command], env)
+        for word in command:
+            if word.startswith(str(self.scratch)):
+                Path(word).unlink(missing_ok=True)  # the plain run's
+        watched = execute([self.cudadiag, "run", "-o", session, *case.options, "--", *command], env)
         shown = execute([self.cudadiag, "report", session, "--json"], env)
         report = json.loads(shown.out) if shown.out.strip() else {}
         if not report:
@@ -165,8 +174,22 @@ class Suite:
         wrong = [f"stderr has {added[0]!r}"] if added else []
         if is_native:
             wrong += unchanged(plain, execute([self.cudadiag, "run", "--", *command], env))
+            wrong += self.waited_for_throughout(plain, folder / "session", env)
             left = [str(p) for p in (folder / "state").rglob("*") if p.is_dir() and p.name != "cudadiag"]
             wrong += [f"leaves {left[0]}"] if left else []
+        return wrong
+
+
+    def waited_for_throughout(self, plain, session, env):
+        """Every single operation waited for: slower, but the program must not notice."""
+        bisected = execute([self.cudadiag, "bisect", session, "--window=all", "--time-limit=60"], env)
+        manifest = json.loads((session / "latest" / "manifest.json").read_text())
+        rerun = manifest["passes"][-1]
+        wrong = []
+        if bisected.status != 0 or rerun["name"] != "confirm" or rerun["end"]["code"] != plain.status:
+            wrong.append(f"waited for throughout: {rerun}, {bisected.err[-200:]!r}")
+        if (session / "latest" / rerun["folder"] / "output.txt").read_text() != plain.out + plain.err:
+            wrong.append("waited for throughout, its output differs")
         return wrong
 
 
