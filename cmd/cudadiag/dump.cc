@@ -20,9 +20,9 @@ void dump_process(const session::Process& process) {
   std::printf("process pid=%u parent=%u state=%u start=%" PRIu64 " issued=%" PRIu64 " damaged=%" PRIu64 "\n", r.pid,
               r.parent_pid, static_cast<unsigned>(r.state), r.start_realtime, r.operations_issued, r.damaged);
   std::printf("dropped operations=%" PRIu64 " sites=%" PRIu64 " interns=%" PRIu64 " streams=%" PRIu64 " held=%" PRIu64
-              " markers=%" PRIu64 "\n",
+              " markers=%" PRIu64 " graphs=%" PRIu64 "\n",
               r.dropped_operations, r.dropped_sites, r.dropped_interns, r.dropped_streams, r.dropped_held,
-              r.failed_markers);
+              r.failed_markers, r.dropped_graphs);
   std::printf("freeze error=%u code=%u ticks=%" PRIu64 "\n", r.frozen_error, r.frozen_code, r.frozen_ticks);
   for (const auto& [key, value] : r.properties) {
     std::printf("property %s=%s\n", harmless(key).c_str(), harmless(value).c_str());
@@ -69,7 +69,11 @@ void dump_operations(const ProcessRecord& r) {
       print_dim("cluster", o.cluster);
       std::printf(" shared=%u\n", o.shared_bytes);
     } else {
-      std::printf(" argument=0x%" PRIx64 "\n", o.argument);
+      std::printf(" argument=0x%" PRIx64, o.argument);
+      if (o.kind == wire::operation::Kind::graph) {
+        std::printf(" graph=%u replay=%u graph_flags=%u", o.graph, o.replay, o.graph_flags);
+      }
+      std::printf("\n");
     }
   }
   for (const session::Error& e : r.errors) {
@@ -117,6 +121,23 @@ void dump_interned(const ProcessRecord& r) {
   }
 }
 
+void dump_graphs(const ProcessRecord& r) {
+  std::size_t id = 0;
+  for (const session::Graph& graph : r.graphs) {
+    std::printf("graph %zu site=%u nodes=%zu edges=%zu whole=%d\n", ++id, graph.site, graph.nodes.size(),
+                graph.edges.size(), graph.whole);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      const session::GraphNode& node = graph.nodes[i];
+      std::printf("node %zu.%zu type=%u site=%u function=%u parent=%u", id, i, node.type, node.site, node.function,
+                  node.parent);
+      print_dim("grid", node.grid);
+      print_dim("block", node.block);
+      std::printf(" shared=%u\n", node.shared_bytes);
+    }
+    for (const session::GraphEdge& edge : graph.edges) std::printf("edge %zu.%u %u\n", id, edge.from, edge.to);
+  }
+}
+
 }  // namespace
 
 int dump(const std::string& wanted, const std::optional<std::string>& output) {
@@ -134,6 +155,7 @@ int dump(const std::string& wanted, const std::optional<std::string>& output) {
     dump_places(process.record);
     dump_operations(process.record);
     dump_interned(process.record);
+    dump_graphs(process.record);
   }
   return 0;
 }

@@ -20,7 +20,7 @@ using Outcome = analyse::Rerun::Outcome;
 constexpr double kSlowest = 3;        // of a rerun, against the first run
 constexpr double kStartSeconds = 30;  // that a rerun may take besides
 
-bool is_async(const analyse::Failure& failure) { return failure.kind == analyse::Kind::async_error; }
+bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous(failure.kind); }
 
 std::uint64_t operations_of(const session::Session& session) {
   std::uint64_t operations = 0;

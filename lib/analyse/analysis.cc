@@ -9,6 +9,7 @@
 #include "analyse/degraded.h"
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
+#include "analyse/graph_nodes.h"
 #include "analyse/reruns.h"
 
 namespace cudadiag::analyse {
@@ -27,7 +28,7 @@ std::uint64_t time_of(const Failure& failure) {
 }
 
 // The error of a process that froze was measured, even where no operation could be tied to it.
-bool is_guess(const Failure& failure) { return failure.kind != Kind::async_error && failure.grade == Grade::suspected; }
+bool is_guess(const Failure& failure) { return !is_asynchronous(failure.kind) && failure.grade == Grade::suspected; }
 
 void put_in_order(std::vector<Failure>& failures) {
   const auto rank = [](const Failure& failure) { return std::tuple(is_guess(failure), time_of(failure)); };
@@ -81,6 +82,7 @@ Analysis analyse(const Session& session) {
   put_in_order(analysis.failures);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
   join_reruns(session, analysis);
+  for (Failure& failure : analysis.failures) name_graph_nodes(failure);
   if (!analysis.failures.empty()) {
     analysis.verdict = Verdict::cuda_failure;
     return analysis;

@@ -13,13 +13,20 @@ namespace cudadiag::analyse {
 
 enum class Grade { proven, bracketed, inferred, suspected };
 enum class Verdict { cuda_failure, no_cuda_failure, inconclusive };
-enum class Kind { async_error, sync_error, unchecked_error, capture_violation, out_of_memory };
+enum class Kind { async_error, graph_node, sync_error, unchecked_error, capture_violation, out_of_memory };
+
+// A failure of the GPU's own work, which some later call returned.
+constexpr bool is_asynchronous(Kind kind) { return kind == Kind::async_error || kind == Kind::graph_node; }
 
 struct Candidate {
   const session::Operation* operation = nullptr;
   std::string because;  // why it is where it is in the list: "next after the last finished operation of its stream"
   // How many stream operations the process had issued up to and including this one; nothing if rings lost too much.
   std::optional<std::uint64_t> process_ordinal;
+  // Of a launched graph: the node that may have failed; null: not known. `nodes` of its line may have, the first is
+  // `node`, number `node_index` (from 1) of `nodes_of_graph`.
+  const session::GraphNode* node = nullptr;
+  std::uint32_t node_index = 0, nodes_of_graph = 0, nodes = 1;
 };
 
 struct Failure {
@@ -29,7 +36,8 @@ struct Failure {
   const session::Process* process = nullptr;
   const session::Error* reported = nullptr;  // the call that returned it; null when its record was lost
   // Asynchronous failures: most likely first; one if bracketed or proven. Synchronous ones: empty, the failed call is
-  // `reported`.
+  // `reported`. Kind::graph_node: the first one's node leads. Where candidates have nodes and the kind is async_error,
+  // the launch of the graph is what is known, and they are its nodes.
   std::vector<Candidate> candidates;
   Grade grade = Grade::suspected;
   std::string because;  // one sentence
@@ -58,7 +66,7 @@ struct Analysis {
   Verdict verdict = Verdict::no_cuda_failure;
   // Earliest first; behind them the `suspected` ones, also by time: a guess never leads where something was measured.
   std::vector<Failure> failures;
-  std::vector<Note> notes;    // of the launcher and the recorders too
+  std::vector<Note> notes;           // of the launcher and the recorders too
   std::optional<Grade> first_grade;  // of the first failure, before reruns had their say
   std::vector<Rerun> reruns;         // of session.reruns, one each
 };

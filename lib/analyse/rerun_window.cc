@@ -51,7 +51,7 @@ RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
   Keys keys;
   std::size_t candidates = 0;
   for (const Failure& failure : analysis.failures) {
-    if (failure.kind != Kind::async_error) continue;
+    if (!is_asynchronous(failure.kind)) continue;
     add(keys, failure, reach);
     candidates += failure.candidates.size();
   }

@@ -83,8 +83,6 @@ bool confirm(Failure& failure, const Failure& again) {
   return true;
 }
 
-bool is_async(const Failure& failure) { return failure.kind == Kind::async_error; }
-
 Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, std::vector<Failure>& failures) {
   Rerun rerun;
   rerun.waits = waits_of(processes);
@@ -94,7 +92,7 @@ Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, st
     return rerun;
   }
   bool known = false;
-  for (Failure& failure : failures) known |= is_async(failure) && confirm(failure, *rerun.failure);
+  for (Failure& failure : failures) known |= is_asynchronous(failure.kind) && confirm(failure, *rerun.failure);
   const bool proven = rerun.failure->grade == Grade::proven;
   rerun.outcome = known && proven ? Rerun::Outcome::proven : proven ? Rerun::Outcome::other : Rerun::Outcome::failed;
   return rerun;
@@ -144,7 +142,7 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
     analysis.reruns.push_back(std::move(rerun));
   }
   for (std::size_t i = 0; i < own; ++i) {
-    if (is_async(analysis.failures[i])) say_not_reproduced(analysis, analysis.failures[i]);
+    if (is_asynchronous(analysis.failures[i].kind)) say_not_reproduced(analysis, analysis.failures[i]);
   }
 }
 

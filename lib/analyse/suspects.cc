@@ -16,11 +16,6 @@ using wire::operation::Kind;
 
 bool runs_kernels(Kind kind) { return kind == Kind::kernel || kind == Kind::graph; }
 
-// Exceptions that only an instruction of a kernel can raise; copies and memsets end in 700, 719 or hardware errors.
-bool only_kernels_raise(std::uint32_t code) {
-  return code == 702 || code == 710 || (code >= 714 && code <= 718) || code == 721;
-}
-
 bool returned(const Operation& operation) { return operation.flags & wire::operation::kReturned; }
 
 bool returned_sticky(const Operation& operation, std::uint32_t code) {
@@ -45,6 +40,10 @@ void drop_unless_all(std::vector<Suspect>& suspects, Predicate excluded) {
 }
 
 }  // namespace
+
+bool only_kernels_raise(std::uint32_t code) {
+  return code == 702 || code == 710 || (code >= 714 && code <= 718) || code == 721;
+}
 
 std::vector<Suspect> suspects_of(const StreamHistory& history, const Window& window, std::uint32_t code) {
   std::vector<Suspect> suspects;

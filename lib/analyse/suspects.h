@@ -11,6 +11,9 @@
 
 namespace cudadiag::analyse {
 
+// Exceptions that only an instruction of a kernel can raise; copies and memsets end in 700, 719 or hardware errors.
+bool only_kernels_raise(std::uint32_t code);
+
 struct Suspect {
   // How its own call ended, as far as that speaks for or against it.
   enum class Call { queued, not_returned, refused };

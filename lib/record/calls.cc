@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "record/graph_calls.h"
+
 namespace cudadiag::record {
 
 namespace {
@@ -168,6 +170,12 @@ constexpr void add_order(Builder& b) {
   RULE_SZ(capture_end, none, cuStreamEndCapture);
 }
 
+constexpr void add_graphs(Builder& b) {
+  for (std::uint32_t id = 1; id < b.table.size(); ++id) {
+    if (graph_call(id) != GraphCall::What::none) b.set(id, {Role::graph});
+  }
+}
+
 #undef RULE
 #undef RULE_SZ
 #undef RULE_DS
@@ -179,6 +187,7 @@ constexpr Table kTable = [] {
   add_copies(b);
   add_memory(b);
   add_order(b);
+  add_graphs(b);
   return b.table;
 }();
 

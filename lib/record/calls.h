@@ -20,6 +20,7 @@ enum class Role : std::uint8_t {
   event_wait,    // success proves that the event has
   capture_begin,
   capture_end,
+  graph,  // graph_calls.h
 };
 
 // A call's arguments as far as the recorder keeps them.

@@ -32,6 +32,13 @@ bool DriverApi::load() {
   resolve(library, device_get_name, "cuDeviceGetName");
   resolve(library, device_get_attribute, "cuDeviceGetAttribute");
   resolve(library, driver_get_version, "cuDriverGetVersion");
+  resolve(library, func_get_name, "cuFuncGetName");
+  resolve(library, kernel_get_name, "cuKernelGetName");
+  resolve(library, graph_get_nodes, "cuGraphGetNodes");
+  resolve(library, graph_get_edges, "cuGraphGetEdges_v2");
+  resolve(library, graph_node_get_type, "cuGraphNodeGetType");
+  resolve(library, graph_kernel_node_get_params, "cuGraphKernelNodeGetParams_v2");
+  resolve(library, graph_child_get_graph, "cuGraphChildGraphNodeGetGraph");
   return true;
 }
 

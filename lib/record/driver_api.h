@@ -25,6 +25,15 @@ struct DriverApi {
   CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;           // 2.0
   CUresult (*driver_get_version)(int*) = nullptr;                                           // 2.2
 
+  CUresult (*func_get_name)(const char**, CUfunction) = nullptr;                                          // 12.3
+  CUresult (*kernel_get_name)(const char**, CUkernel) = nullptr;                                          // 12.3
+  CUresult (*graph_get_nodes)(CUgraph, CUgraphNode*, size_t*) = nullptr;                                  // 10.0
+  CUresult (*graph_get_edges)(CUgraph, CUgraphNode*, CUgraphNode*, CUgraphEdgeData*, size_t*) = nullptr;  // _v2: 12.3
+  CUresult (*graph_node_get_type)(CUgraphNode, CUgraphNodeType*) = nullptr;                               // 10.0
+  CUresult (*graph_kernel_node_get_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*) = nullptr;              // _v2: 12.0
+  CUresult (*graph_child_get_graph)(CUgraphNode, CUgraph*) = nullptr;                                     // 10.0
+
+  bool can_describe_graphs() const { return graph_get_nodes && graph_node_get_type && thread_exchange_capture_mode; }
   bool can_mark() const {
     return mem_host_register && mem_host_get_device_pointer && stream_write_value32 && stream_is_capturing &&
            thread_exchange_capture_mode;

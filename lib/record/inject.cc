@@ -94,7 +94,13 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   } else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
     recorder->runtime_call(thread_state(*recorder), id, *static_cast<const CUpti_CallbackData*>(data), frame);
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
-    recorder->resource(id, *static_cast<const CUpti_ResourceData*>(data));
+    const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
+    if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED || id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+      recorder->graph_node(thread_state(*recorder), id,
+                           *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor));
+    } else {
+      recorder->resource(id, resource);
+    }
   }
   t_local.inside = false;
   errno = saved_errno;

@@ -1,5 +1,6 @@
 #include "record/interner.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "wire/hash.h"
@@ -8,6 +9,7 @@
 namespace cudadiag::record {
 
 using wire::hash_bytes;
+using wire::mix;
 
 namespace intern = wire::intern;
 namespace site_key = wire::site_key;
@@ -130,6 +132,38 @@ std::uint32_t Interner::site(std::uint64_t key, std::uint32_t python, std::uint3
   const std::uint32_t payload[4] = {python, native, function,
                                     static_cast<std::uint32_t>(kind) | std::uint32_t{thread} << 16};
   return add(sites_, key, Tag::site, 0, bytes_of(payload));
+}
+
+std::uint32_t Interner::graph(std::uint32_t site, std::span<const std::byte> nodes, std::span<const GraphEdge> edges) {
+  const auto edge_bytes = std::as_bytes(edges);
+  const std::uint64_t key = mix(mix(hash_bytes(reinterpret_cast<const char*>(nodes.data()), nodes.size()),
+                                    hash_bytes(reinterpret_cast<const char*>(edge_bytes.data()), edge_bytes.size())),
+                                site) |
+                            1;
+  const LockGuard lock(mutex_);
+  if (const std::uint32_t id = graphs_.find(key)) return id;
+  constexpr std::size_t kChunk = intern::kMaxEntry / 2;
+  const std::size_t chunks = nodes.size() / kChunk + edge_bytes.size() / kChunk + 2;
+  const std::size_t size = nodes.size() + edge_bytes.size() + (chunks + 1) * (intern::kHeaderSize + 16);
+  if (graph_bytes_ + size > kGraphBytes ||
+      wire::load(area_->header(), wire::area::kInternUsed) + size > area_->region_size(wire::area::Region::intern)) {
+    return 0;
+  }
+  graph_bytes_ += size;
+  const std::uint32_t payload[4] = {site, static_cast<std::uint32_t>(nodes.size() / intern::kGraphNodeSize),
+                                    static_cast<std::uint32_t>(edges.size()), 0};
+  const std::uint32_t id = append(Tag::graph, 0, bytes_of(payload));
+  const auto append_chunks = [&](Tag tag, std::span<const std::byte> bytes, std::size_t item) {
+    for (std::size_t at = 0; at < bytes.size(); at += kChunk) {
+      const auto chunk = bytes.subspan(at, std::min(kChunk, bytes.size() - at));
+      const std::uint32_t head[2] = {id, tag == Tag::graph_nodes ? static_cast<std::uint32_t>(at / item) : 0};
+      append(tag, static_cast<std::uint16_t>(chunk.size() / item), bytes_of(head), chunk);
+    }
+  };
+  append_chunks(Tag::graph_nodes, nodes, intern::kGraphNodeSize);
+  append_chunks(Tag::graph_edges, edge_bytes, sizeof(GraphEdge));
+  graphs_.insert(key, id);
+  return id;
 }
 
 void Interner::note(std::string_view code, std::string_view text) {

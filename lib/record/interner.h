@@ -52,6 +52,10 @@ class KeyTable {
   std::array<wire::site_key::Key, N> keys_;
 };
 
+struct GraphEdge {
+  std::uint32_t from, to;
+};
+
 // Ids are 0 where the heap or a table is full; the area counts that.
 class Interner {
  public:
@@ -70,6 +74,9 @@ class Interner {
   std::uint32_t site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,
                      wire::operation::Kind kind, std::uint16_t thread);
 
+  // A graph with these contents; one that is described already keeps its id. `nodes`: records of wire/intern.h.
+  std::uint32_t graph(std::uint32_t site, std::span<const std::byte> nodes, std::span<const GraphEdge> edges);
+
   std::uint32_t find_module(std::uint64_t key) const { return modules_.find(key); }
   std::uint32_t find_code(std::uint64_t key) const { return codes_.find(key); }
   std::uint32_t find_python_stack(std::uint64_t key) const { return python_stacks_.find(key); }
@@ -87,6 +94,9 @@ class Interner {
   void property(std::string_view key, std::string_view value);
 
  private:
+  // All graphs together: what they take, the stacks and names cannot have.
+  static constexpr std::size_t kGraphBytes = 12u << 20;
+
   // Appends an entry with two pieces of payload; its id, or 0. Callers hold the lock.
   std::uint32_t append(wire::intern::Tag tag, std::uint16_t count, std::span<const std::byte> first,
                        std::span<const std::byte> second = {});
@@ -116,6 +126,8 @@ class Interner {
   KeyTable<16384> function_keys_;
   KeyTable<32768> code_keys_;
   KeyTable<131072> python_keys_, native_keys_;
+  IdTable<16384> graphs_;
+  std::size_t graph_bytes_ = 0;
 };
 
 }  // namespace cudadiag::record

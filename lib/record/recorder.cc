@@ -32,6 +32,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
     return true;
   }
   streams_.attach(area_, interner_, driver_, options_.markers);
+  graphs_.attach(area_, interner_, driver_);
   native_.start(interner_);
   open_window();
   int version = 0;
@@ -78,7 +79,8 @@ void Recorder::enable_callbacks() {
   }
   for (const std::uint32_t id :
        {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
-        CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING}) {
+        CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+        CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
     cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, id);
   }
 }
@@ -108,7 +110,7 @@ void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_Ca
   }
   const auto* returned = static_cast<const CUresult*>(data.functionReturnValue);
   const std::uint32_t result = returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
-  if (thread != nullptr) leave(*thread, rule, data, result);
+  if (thread != nullptr) leave(*thread, id, rule, data, result);
   if (!is_answer(result)) fail(thread, wire::error::Domain::driver, id, data, result, frame);
   if (thread == nullptr) return;
   thread->open = {};
@@ -139,12 +141,16 @@ void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule
       // Counted before the call: nothing of ours may reach the driver once the capture is on.
       streams_.capture_began();
       break;
+    case Role::graph:
+      enter_graph_call(thread, id, data, frame);
+      break;
     default:
       break;
   }
 }
 
-void Recorder::leave(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data, std::uint32_t result) {
+void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                     std::uint32_t result) {
   wire::store(thread.entry, wire::thread::kCallDomain, 0);
   if (failures_.frozen()) return;
   const bool ok = result == CUDA_SUCCESS;
@@ -166,6 +172,9 @@ void Recorder::leave(ThreadState& thread, const CallRule& rule, const CUpti_Call
       break;
     case Role::capture_end:
       streams_.capture_ended();
+      break;
+    case Role::graph:
+      leave_graph_call(thread, id, data, ok);
       break;
     default:
       if (ok) see_context(data);
@@ -244,6 +253,12 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
     memset(record + operation::kArgument.offset, 0, area::kOperationSize - operation::kArgument.offset);
     wire::store(record, operation::kArgument, call.argument);
   }
+  if (rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0) {
+    const GraphReplay replay = graphs_.launched(reinterpret_cast<CUgraphExec>(call.argument));
+    wire::store(record, operation::kGraph, replay.graph);
+    wire::store(record, operation::kReplay, replay.ordinal);
+    wire::store(record, operation::kGraphFlags, replay.flags);
+  }
   if (rule.proves_finished) open.flags |= operation::kBlocking;
   wire::store(record, operation::kFlags, open.flags);
   if (operation::has_ordinal(rule.kind)) wire::store(thread.entry, wire::thread::kOperations, ++thread.operations);
@@ -278,6 +293,44 @@ void Recorder::note_event_completed(ThreadState& thread, const CallRule& rule, c
   thread.open.stream = operation::kNoStream;
   thread.open.flags = operation::kReturned;
   write_operation(thread, rule, call, 0);
+}
+
+// ---- graphs
+
+void Recorder::enter_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data,
+                                std::uintptr_t frame) {
+  const GraphCall::What what = graph_call(id);
+  if (what == GraphCall::What::destroy) {
+    // Before the call: after it the handle may be another graph's.
+    graphs_.destroyed(decode_graph_call(id, data.functionParams).exec);
+  } else if (what != GraphCall::What::set_node) {
+    const Place at = place(thread, id, Kind::graph, 0, frame);
+    thread.graph_site = interner_.site(at.key, at.python, at.native, 0, Kind::graph, thread.index);
+  }
+  thread.adds_nodes = what == GraphCall::What::add_node;
+}
+
+void Recorder::leave_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok) {
+  const GraphCall call = decode_graph_call(id, data.functionParams);
+  if (ok && call.what == GraphCall::What::instantiate) graphs_.instantiated(call, thread.graph_site);
+  if (ok && call.what == GraphCall::What::update) graphs_.updated(call, thread.graph_site);
+  if (ok && call.what == GraphCall::What::set_node) graphs_.node_set(call);
+  thread.graph_site = 0;
+  thread.adds_nodes = false;
+}
+
+// Inside the call that makes the node. A node that the driver makes for itself, of an executable graph, is of no
+// interest.
+void Recorder::graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data) {
+  if (failures_.frozen()) return;
+  const bool captured = thread != nullptr && thread->open.record != nullptr;
+  if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    if (captured || (thread != nullptr && thread->adds_nodes)) graphs_.node_cloned(data.node, data.originalNode);
+  } else if (captured) {
+    graphs_.node_created(data.node, thread->open.site);
+  } else if (thread == nullptr || thread->graph_site == 0 || thread->adds_nodes) {
+    graphs_.node_created(data.node, thread == nullptr ? 0 : thread->graph_site);
+  }
 }
 
 // ---- failed calls

@@ -17,6 +17,7 @@
 #include "record/cupti_api.h"
 #include "record/driver_api.h"
 #include "record/failures.h"
+#include "record/graphs.h"
 #include "record/interner.h"
 #include "record/native_stack.h"
 #include "record/python_stack.h"
@@ -45,6 +46,7 @@ class Recorder {
   void driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void resource(std::uint32_t id, const CUpti_ResourceData& data);
+  void graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);
   // One bounded look for a fault that no call of the program has asked about.
   void look_at_exit();
 
@@ -63,10 +65,13 @@ class Recorder {
                        std::uintptr_t frame);
   void take_turn(ThreadState& thread, bool armed);
   void write_operation(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
-  void leave(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data, std::uint32_t result);
+  void leave(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+             std::uint32_t result);
   void leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result);
   void fail(ThreadState* thread, wire::error::Domain domain, std::uint32_t id, const CUpti_CallbackData& data,
             std::uint32_t code, std::uintptr_t frame);
+  void enter_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
+  void leave_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok);
   void note_event_completed(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
   void see_context(const CUpti_CallbackData& data);
 
@@ -95,6 +100,7 @@ class Recorder {
   Threads threads_;
   Streams streams_;
   Failures failures_;
+  Graphs graphs_;
   PythonStacks python_;
   NativeStacks native_;
   Window window_;

@@ -36,6 +36,8 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.entry = area_->region(area::Region::threads) + index * area::kThreadSize;
   state.ring = area_->region(area::Region::rings) + index * area::kRingRecords * area::kOperationSize;
   state.open = {};
+  state.graph_site = 0;
+  state.adds_nodes = false;
   state.runtime_call = nullptr;
   state.runtime_error = state.recent_errors = state.recent_worked = 0;
   wire::store(state.entry, thread::kTid, state.tid);

@@ -58,6 +58,9 @@ struct ThreadState {
 
   OpenOperation open;
   Turn turn;
+  // A call on graphs that the thread is inside: its own site, and whether the nodes made in it are the program's.
+  std::uint32_t graph_site;
+  bool adds_nodes;
   const char* runtime_call;     // the runtime call around the current driver call; null: none
   std::uint32_t runtime_error;  // 1 + error index recorded inside that runtime call; 0: none
   // Failed calls of this thread whose story is not over: indices of their records. The first `recent_worked` of

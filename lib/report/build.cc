@@ -21,11 +21,13 @@ struct ResolvedSite {
   std::string mangled;
 };
 
-ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const Process& process, std::uint32_t site_id) {
+ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const Process& process, std::uint32_t site_id,
+                     std::uint32_t function = 0) {
   ResolvedSite resolved;
   const session::Site* site = by_id(process.record.sites, site_id);
+  if (function == 0 && site != nullptr) function = site->function;
+  if (const std::string* name = by_id(process.record.functions, function)) resolved.mangled = *name;
   if (site == nullptr) return resolved;
-  if (const std::string* name = by_id(process.record.functions, site->function)) resolved.mangled = *name;
   resolved.stack = symbolizer.stack(process, *site);
   resolved.line = symbolizer.true_line(resolved.stack, resolved.mangled);
   return resolved;
@@ -95,7 +97,36 @@ Launch launch_of(const Process& process, const analyse::Candidate& candidate, co
   if (operation.ordinal != 0) launch.stream_ordinal = operation.ordinal;
   if (operation.site_ordinal != 0) launch.site_ordinal = operation.site_ordinal;
   if (const session::Thread* thread = at(process.record.threads, operation.thread)) launch.thread = thread->tid;
+  if (operation.replay != 0) launch.replay = operation.replay;
   add_place(launch, process, operation.stream, 0xffffffff);
+  return launch;
+}
+
+// CUgraphNodeType
+std::string_view operation_word(const session::GraphNode& node) {
+  switch (node.type) {
+    case 0:
+      return "kernel";
+    case 1:
+      return "copy";
+    case 2:
+      return "memset";
+    default:
+      return "call";
+  }
+}
+
+Launch node_launch_of(const Process& process, const analyse::Candidate& candidate, const std::string& mangled) {
+  const session::GraphNode& node = *candidate.node;
+  Launch launch = launch_of(process, candidate, mangled);
+  launch.operation = operation_word(node);
+  launch.graph_node = GraphNode{candidate.node_index, candidate.nodes_of_graph};
+  launch.site_ordinal.reset();
+  if ((candidate.operation->graph_flags & wire::operation::kGraphAltered) == 0) {
+    launch.grid = node.grid;
+    launch.block = node.block;
+    launch.shared_bytes = node.shared_bytes;
+  }
   return launch;
 }
 
@@ -168,32 +199,51 @@ class FindingBuilder {
 
   void locate_call() {
     // An asynchronous failure without candidates: the reporting call is not where it happened.
-    if (failure_.reported == nullptr || failure_.kind == analyse::Kind::async_error) return;
+    if (failure_.reported == nullptr || analyse::is_asynchronous(failure_.kind)) return;
     ResolvedSite site = resolve(symbolizer_, process_, failure_.reported->site);
     finding_.launch = launch_of(process_, *failure_.reported, site.mangled);
     lead_with(std::move(site));
   }
 
   void locate_candidates() {
+    lead_with_replay();
     for (const analyse::Candidate& candidate : failure_.candidates) {
-      ResolvedSite site = resolve(symbolizer_, process_, candidate.operation->site);
-      Launch launch = launch_of(process_, candidate, site.mangled);
+      const session::GraphNode* node = candidate.node;
+      ResolvedSite site = node == nullptr ? resolve(symbolizer_, process_, candidate.operation->site)
+                                          : resolve(symbolizer_, process_, node->site, node->function);
+      Launch launch = node == nullptr ? launch_of(process_, candidate, site.mangled)
+                                      : node_launch_of(process_, candidate, site.mangled);
       Location location = located(site.line.location);
       if (!finding_.launch) {
         finding_.launch = launch;
         lead_with(std::move(site));
+        if (node != nullptr) relate_replay(*candidate.operation);
       }
-      fold({std::move(location), std::move(launch), candidate.because});
+      fold({std::move(location), std::move(launch), candidate.because, candidate.nodes});
     }
     if (failure_.candidates.size() == 1) {
       finding_.candidates.clear();
-    } else if (finding_.candidates.size() == 1) {
+    } else if (finding_.candidates.size() == 1 && !finding_.launch->graph_node) {
       finding_.because +=
           fmt::format("; the line is known, which of its {} launches failed is not", failure_.candidates.size());
     }
     for (Candidate& candidate : finding_.candidates) {
-      if (candidate.launches > 1) candidate.because += fmt::format(" ({} launches of this line)", candidate.launches);
+      if (candidate.launches > 1 && !candidate.launch.graph_node)
+        candidate.because += fmt::format(" ({} launches of this line)", candidate.launches);
     }
+  }
+
+  // Which node it was is not known: the line that launched the graph is.
+  void lead_with_replay() {
+    const analyse::Candidate& first = failure_.candidates.front();
+    if (failure_.kind == analyse::Kind::graph_node || first.node == nullptr) return;
+    finding_.launch = launch_of(process_, first, "");
+    lead_with(resolve(symbolizer_, process_, first.operation->site));
+  }
+
+  void relate_replay(const session::Operation& replay) {
+    finding_.related.push_back({"capture", finding_.location});
+    finding_.related.push_back({"replay", located(resolve(symbolizer_, process_, replay.site).line.location)});
   }
 
   void fold(Candidate candidate) {
@@ -201,7 +251,8 @@ class FindingBuilder {
       return candidate.location.line > 0 && other.location.line == candidate.location.line &&
              other.location.file == candidate.location.file;
     });
-    same == finding_.candidates.end() ? finding_.candidates.push_back(std::move(candidate)) : void(++same->launches);
+    same == finding_.candidates.end() ? finding_.candidates.push_back(std::move(candidate))
+                                      : void(same->launches += candidate.launches);
   }
 
   void report_of(const session::Error& error) {

@@ -41,7 +41,7 @@ class FindingText {
   }
 
  private:
-  bool async() const { return finding_.kind == analyse::Kind::async_error; }
+  bool async() const { return analyse::is_asynchronous(finding_.kind); }
 
   void add(std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice) {
     page_.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, verbose_});
@@ -65,7 +65,15 @@ class FindingText {
 
   // "call 1,847 of this line", where the one call is known.
   std::string which_call() const {
-    if (!finding_.candidates.empty() && finding_.candidates.front().launches > 1) {
+    const bool node = finding_.launch && finding_.launch->graph_node;
+    const bool one_of_several = !finding_.candidates.empty() && finding_.candidates.front().launches > 1;
+    if (node && one_of_several) {
+      return fmt::format("one of {} nodes of this line", thousands(finding_.candidates.front().launches));
+    }
+    if (node) {
+      return fmt::format("node {}/{}", finding_.launch->graph_node->index, finding_.launch->graph_node->of);
+    }
+    if (one_of_several && !finding_.candidates.front().launch.graph_node) {
       return fmt::format("one of {} calls of this line", thousands(finding_.candidates.front().launches));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal) return "";
@@ -88,9 +96,24 @@ class FindingText {
           {"", {call.empty() ? text : edge.justify(text, call)}, 1, 0, marked ? Ink::marked : Ink::plain, verbose_});
     }
     if (finding_.excerpt.empty() && !which_call().empty()) add("", {"        " + which_call()}, 1, 0);
+    graph();
     if (!finding_.caller) return;
     const std::string via = finding_.via.empty() ? "" : " (" + printable(finding_.via) + ")";
     add("", {fmt::format("        from {}{}", place(*finding_.caller), via)}, 1, 0);
+  }
+
+  // The two lines that a failure inside a graph has.
+  void graph() {
+    if (!finding_.launch || (!finding_.launch->replay && !finding_.launch->graph_node)) return;
+    const std::string replay =
+        finding_.launch->replay ? fmt::format("replay {}", thousands(*finding_.launch->replay)) : "replay not known";
+    std::vector<std::string> lines;
+    for (const Related& related : finding_.related) {
+      if (related.role == "capture") lines.push_back(fmt::format("captured at {}", place(related.location)));
+      if (related.role == "replay") lines.push_back(fmt::format("replayed at {}, {}", place(related.location), replay));
+    }
+    if (lines.empty()) lines.push_back(replay + " of this executable graph");
+    add("Graph", std::move(lines), 2, 0);
   }
 
   void maybe() {

@@ -47,6 +47,11 @@ Json of(const Related& related) {
   return json;
 }
 
+Json graph_node(const Launch& launch) {
+  if (!launch.graph_node) return nullptr;
+  return {{"index", launch.graph_node->index}, {"of", launch.graph_node->of}, {"replay", value_or_null(launch.replay)}};
+}
+
 Json of(const Launch& launch) {
   return {{"operation", launch.operation},
           {"kernel", text_or_null(launch.kernel)},
@@ -60,7 +65,7 @@ Json of(const Launch& launch) {
           {"stream_ordinal", value_or_null(launch.stream_ordinal)},
           {"site_ordinal", value_or_null(launch.site_ordinal)},
           {"thread", launch.thread},
-          {"graph_node", nullptr}};
+          {"graph_node", graph_node(launch)}};
 }
 
 Json of(const symbolize::PythonFrame& frame) {

@@ -45,6 +45,7 @@ std::string refused_call(const analyse::Failure& failure) {
 std::vector<std::string> next_steps(const analyse::Failure& failure) {
   switch (failure.kind) {
     case analyse::Kind::async_error:
+    case analyse::Kind::graph_node:
       return {device_exception(failure.code)};
     case analyse::Kind::out_of_memory:
       return {"ask for less at once, free what is no longer used, and see with nvidia-smi who else holds memory"};

@@ -23,8 +23,12 @@ struct Location {
 };
 
 struct Related {
-  std::string role;  // "caller" | "swallowed" | …
+  std::string role;  // "caller" | "capture" | "replay" | "swallowed" | …
   Location location;
+};
+
+struct GraphNode {
+  std::uint32_t index = 0, of = 0;  // from 1
 };
 
 struct Launch {
@@ -36,6 +40,8 @@ struct Launch {
   std::optional<std::uint32_t> device;
   std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;
   std::uint32_t thread = 0;
+  std::optional<GraphNode> graph_node;  // operation and kernel are this node's; the rest is the graph's launch
+  std::optional<std::uint32_t> replay;  // launches of a graph and its nodes: which one of the executable graph
 };
 
 // Candidates with one true line are one: `launch` is the likeliest of `launches`.

@@ -40,6 +40,8 @@ std::string_view word(Kind kind) {
   switch (kind) {
     case Kind::async_error:
       return "async_error";
+    case Kind::graph_node:
+      return "graph_node";
     case Kind::sync_error:
       return "sync_error";
     case Kind::unchecked_error:

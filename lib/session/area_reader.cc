@@ -99,6 +99,7 @@ void AreaReader::read_header() {
   record_.dropped_interns = wire::load_acquire(header, a::kDroppedInterns);
   record_.dropped_streams = wire::load_acquire(header, a::kDroppedStreams);
   record_.dropped_held = wire::load_acquire(header, a::kDroppedHeld);
+  record_.dropped_graphs = wire::load_acquire(header, a::kDroppedGraphs);
   record_.failed_markers = wire::load_acquire(header, a::kFailedMarkers);
   record_.error_count = wire::load_acquire(header, a::kErrorCount);
   record_.waits = wire::load_acquire(header, a::kWaits);
@@ -291,6 +292,12 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
     operation.shared_bytes = wire::load(record, o::kSharedBytes);
   } else {
     operation.argument = wire::load(record, o::kArgument);
+  }
+  if (kind == o::Kind::graph) {
+    operation.graph = wire::load(record, o::kGraph);
+    if (operation.graph > record_.graphs.size()) operation.graph = 0;
+    operation.replay = wire::load(record, o::kReplay);
+    operation.graph_flags = wire::load(record, o::kGraphFlags);
   }
   record_.operations.push_back(operation);
 }

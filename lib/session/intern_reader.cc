@@ -45,13 +45,19 @@ class HeapReader {
       entry(tag, count, heap_.subspan(wire::intern::kHeaderSize, size - wire::intern::kHeaderSize));
       heap_ = heap_.subspan(size);
     }
+    finish_graphs();
     return std::move(strings_);
   }
 
  private:
+  struct GraphSize {
+    std::uint32_t nodes, edges;
+  };
+
   // Without a size that makes sense there is no next entry to be found.
   InternStrings give_up() {
     ++record_.damaged;
+    finish_graphs();
     return std::move(strings_);
   }
 
@@ -76,6 +82,12 @@ class HeapReader {
         return read_note(payload);
       case Tag::property:
         return read_property(payload);
+      case Tag::graph:
+        return read_graph(payload);
+      case Tag::graph_nodes:
+        return read_graph_nodes(count, payload);
+      case Tag::graph_edges:
+        return read_graph_edges(count, payload);
     }
     ++record_.damaged;
   }
@@ -173,7 +185,65 @@ class HeapReader {
     record_.properties[std::move(key)] = string(number<std::uint32_t>(payload, 4));
   }
 
+  void read_graph(std::span<const std::byte> payload) {
+    Graph& graph = record_.graphs.emplace_back();
+    GraphSize& size = graph_sizes_.emplace_back();
+    if (!has(payload, 16)) return;
+    graph.site = reference(record_.sites, number<std::uint32_t>(payload, 0));
+    size = {number<std::uint32_t>(payload, 4), number<std::uint32_t>(payload, 8)};
+  }
+
+  // The graph that an entry of `items` things continues; null if there is none.
+  Graph* continued(std::span<const std::byte> payload, std::size_t items, std::size_t item_size) {
+    if (!has(payload, 8 + items * item_size)) return nullptr;
+    const auto id = number<std::uint32_t>(payload, 0);
+    if (reference(record_.graphs, id) != 0) return &record_.graphs[id - 1];
+    if (id == 0) ++record_.damaged;
+    return nullptr;
+  }
+
+  void read_graph_nodes(std::uint16_t count, std::span<const std::byte> payload) {
+    namespace i = wire::intern;
+    Graph* graph = continued(payload, count, i::kGraphNodeSize);
+    if (graph == nullptr) return;
+    if (number<std::uint32_t>(payload, 4) != graph->nodes.size()) return void(++record_.damaged);
+    for (std::size_t at = 0; at < count; ++at) {
+      const std::byte* from = payload.data() + 8 + at * i::kGraphNodeSize;
+      GraphNode& node = graph->nodes.emplace_back();
+      node.site = reference(record_.sites, wire::load(from, i::kNodeSite));
+      node.function = reference(record_.functions, wire::load(from, i::kNodeFunction));
+      node.grid = {wire::load(from, i::kNodeGridX), wire::load(from, i::kNodeGridY), wire::load(from, i::kNodeGridZ)};
+      node.block = {wire::load(from, i::kNodeBlockX), wire::load(from, i::kNodeBlockY),
+                    wire::load(from, i::kNodeBlockZ)};
+      node.shared_bytes = wire::load(from, i::kNodeSharedBytes);
+      node.type = wire::load(from, i::kNodeType);
+      // A child graph's nodes stand behind the one that holds it: parents cannot go round in a circle.
+      const std::uint32_t parent = wire::load(from, i::kNodeParent);
+      node.parent = parent < graph->nodes.size() ? parent : 0;
+      if (node.parent != parent) ++record_.damaged;
+    }
+  }
+
+  void read_graph_edges(std::uint16_t count, std::span<const std::byte> payload) {
+    Graph* graph = continued(payload, count, 8);
+    for (std::size_t at = 0; graph != nullptr && at < count; ++at) {
+      graph->edges.push_back({number<std::uint32_t>(payload, 8 + 8 * at), number<std::uint32_t>(payload, 12 + 8 * at)});
+    }
+  }
+
+  void finish_graphs() {
+    for (std::size_t i = 0; i < record_.graphs.size(); ++i) {
+      Graph& graph = record_.graphs[i];
+      const std::size_t strayed = std::erase_if(graph.edges, [&](const GraphEdge& edge) {
+        return edge.from >= graph.nodes.size() || edge.to >= graph.nodes.size();
+      });
+      record_.damaged += strayed;
+      graph.whole = graph.nodes.size() == graph_sizes_[i].nodes && graph.edges.size() == graph_sizes_[i].edges;
+    }
+  }
+
   std::span<const std::byte> heap_;
+  std::vector<GraphSize> graph_sizes_;
   ProcessRecord& record_;
   InternStrings strings_;
 };

@@ -25,7 +25,7 @@ class InternStrings {
   std::size_t copied_ = 0;
 };
 
-// Fills functions, modules, codes, stacks, sites, notes, properties and `damaged`.
+// Fills functions, modules, codes, stacks, sites, graphs, notes, properties and `damaged`.
 InternStrings read_intern_heap(std::span<const std::byte> heap, ProcessRecord& record);
 
 }  // namespace cudadiag::session

@@ -57,6 +57,27 @@ struct Site {
   std::uint64_t operations = 0;  // issued here in the whole run
 };
 
+struct GraphNode {
+  std::uint32_t site = 0;      // where it was captured or added
+  std::uint32_t function = 0;  // kernels; id of a function
+  Dim3 grid{}, block{};        // kernels
+  std::uint32_t shared_bytes = 0;
+  std::uint8_t type = 0;     // CUgraphNodeType
+  std::uint32_t parent = 0;  // 1 + index of the node whose child graph it lies in
+};
+
+struct GraphEdge {
+  std::uint32_t from = 0, to = 0;  // indices of nodes
+};
+
+// What an executable graph consists of; child graphs laid out flat, behind the graph that holds them.
+struct Graph {
+  std::uint32_t site = 0;  // of the instantiation or update
+  bool whole = false;      // nothing of it is missing
+  std::vector<GraphNode> nodes;
+  std::vector<GraphEdge> edges;
+};
+
 struct Operation {
   wire::operation::Kind kind = wire::operation::Kind::none;
   std::uint8_t flags = 0;  // wire::operation::Flag
@@ -69,6 +90,9 @@ struct Operation {
   std::uint32_t site_ordinal = 0;
   std::uint64_t ticks = 0;
   std::uint64_t argument = 0;  // not for kernels
+  std::uint32_t graph = 0;     // graph launches: id of a graph
+  std::uint32_t replay = 0;    // and which launch of it this was; 0: not known
+  std::uint32_t graph_flags = 0;
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
 };
@@ -152,11 +176,13 @@ struct ProcessRecord {
   std::vector<RawStack<RawPythonFrame>> python_stacks;
   std::vector<RawStack<RawNativeFrame>> native_stacks;
   std::vector<Site> sites;
+  std::vector<Graph> graphs;
   std::vector<Note> notes;
   std::map<std::string, std::string> properties;  // "argv", "cwd", "driver", "cupti", "python", "device.0.name", …
 
   std::uint64_t operations_issued = 0;  // whole run, from the threads' counts
   std::uint64_t dropped_operations = 0, dropped_sites = 0, dropped_interns = 0, dropped_streams = 0;
+  std::uint64_t dropped_graphs = 0;
   std::uint64_t dropped_held = 0, failed_markers = 0, error_count = 0;
   std::uint64_t waits = 0;    // operations that a rerun waited for
   std::uint64_t damaged = 0;  // pieces of the area that made no sense and were left out

@@ -26,7 +26,7 @@
 namespace cudadiag::wire::area {
 
 inline constexpr std::uint64_t kMagicValue = 0x3141455241474443;  // "CDGAREA1"
-inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kFormatVersion = 2;
 
 inline constexpr std::size_t kHeaderSize = 8192;
 inline constexpr std::size_t kPage = 4096;
@@ -109,6 +109,7 @@ inline constexpr Field<std::uint64_t, 88> kDroppedStreams;     // no slot for a 
 inline constexpr Field<std::uint64_t, 96> kDroppedHeld;        // unfinished operations that found no place in `held`
 inline constexpr Field<std::uint64_t, 104> kFailedMarkers;     // marker writes that the driver refused
 inline constexpr Field<std::uint64_t, 112> kErrorCount;        // failed calls seen; kErrors of them are kept
+inline constexpr Field<std::uint64_t, 152> kDroppedGraphs;     // graphs and nodes for which there was no place
 
 inline constexpr Field<std::uint64_t, 120> kInternUsed;  // bytes of the intern heap that are whole; release
 

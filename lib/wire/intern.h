@@ -23,6 +23,21 @@
 //                                                 u32 operation kind | thread index << 16
 //    note      count: 0                  payload: u32 string id of a code like "cupti-held", u32 string id of the text
 //    property  count: 0                  payload: u32 string id of the key, u32 string id of the value
+//    graph     count: 0                  payload: u32 site id of the instantiation or update, u32 nodes, u32 edges,
+//                                                 u32 zero
+//    graph_nodes  count: nodes           payload: u32 graph id, u32 index of the first, nodes (below)
+//    graph_edges  count: edges           payload: u32 graph id, u32 zero, per edge: u32 from, u32 to (node indices)
+//
+// A graph is followed by its nodes and edges, in as many entries as they take. Child graphs are laid out flat: their
+// nodes stand behind the node that holds them and name it. A node takes 32 bytes:
+//
+//    0      4          8        12     14     16        18   20   22     23     24             28       32
+//    +------+----------+--------+------+------+---------+----+----+------+------+--------------+--------+
+//    | site | function | grid x |  y   |  z   | block x |  y |  z | type | zero | shared bytes | parent |
+//    +------+----------+--------+------+------+---------+----+----+------+------+--------------+--------+
+//
+// site: where the node was captured or added. type: CUgraphNodeType. parent: 1 + index of the node whose child graph
+// it lies in.
 //
 // A stack cut short at its outer end has the top bit of `count` set.
 #pragma once
@@ -44,8 +59,11 @@ enum class Tag : std::uint16_t {
   site = 7,
   note = 8,
   property = 9,
+  graph = 10,
+  graph_nodes = 11,
+  graph_edges = 12,
 };
-inline constexpr std::size_t kTags = 10;  // one past the last
+inline constexpr std::size_t kTags = 13;  // one past the last
 
 inline constexpr std::size_t kHeaderSize = 8;
 inline constexpr std::size_t kMaxEntry = 64u << 10;
@@ -54,5 +72,18 @@ inline constexpr std::uint16_t kTruncated = 0x8000;
 inline constexpr Field<std::uint32_t, 0> kSize;
 inline constexpr Field<std::uint16_t, 4> kTag;
 inline constexpr Field<std::uint16_t, 6> kCount;
+
+inline constexpr std::size_t kGraphNodeSize = 32;
+inline constexpr Field<std::uint32_t, 0> kNodeSite;
+inline constexpr Field<std::uint32_t, 4> kNodeFunction;
+inline constexpr Field<std::uint32_t, 8> kNodeGridX;
+inline constexpr Field<std::uint16_t, 12> kNodeGridY;
+inline constexpr Field<std::uint16_t, 14> kNodeGridZ;
+inline constexpr Field<std::uint16_t, 16> kNodeBlockX;
+inline constexpr Field<std::uint16_t, 18> kNodeBlockY;
+inline constexpr Field<std::uint16_t, 20> kNodeBlockZ;
+inline constexpr Field<std::uint8_t, 22> kNodeType;
+inline constexpr Field<std::uint32_t, 24> kNodeSharedBytes;
+inline constexpr Field<std::uint32_t, 28> kNodeParent;
 
 }  // namespace cudadiag::wire::intern

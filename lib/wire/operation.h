@@ -8,6 +8,7 @@
 //    +--------+------+------+-------+-------+-------+-----------+--------------+---------+
 //    | grid x |  y   |  z   |block x|   y   |   z   |cluster x,y| shared bytes |cluster z|    kernels
 //    +--------+------+------+-------+-------+-------+-----------+--------------+---------+
+//    | argument (u64)| graph: id, replay, flags | zero                                   |    graph launches
 //    | argument (u64)| zero                                                              |    other kinds
 //
 // The ring's single writer clears the serial, fills the record, then stores the serial (release). It
@@ -82,5 +83,14 @@ inline constexpr Field<std::uint32_t, 60> kClusterZ;
 
 // All other kinds: see Kind.
 inline constexpr Field<std::uint64_t, 40> kArgument;
+
+// Graph launches: what the executable graph was made of, and which launch of it this is.
+inline constexpr Field<std::uint32_t, 48> kGraph;       // intern id of a graph; 0: not known
+inline constexpr Field<std::uint32_t, 52> kReplay;      // 1-based; 0: not known
+inline constexpr Field<std::uint32_t, 56> kGraphFlags;  // GraphFlag
+
+enum GraphFlag : std::uint32_t {
+  kGraphAltered = 1,  // nodes were given other kernels or dimensions, or switched off, after the graph was described
+};
 
 }  // namespace cudadiag::wire::operation

@@ -7,6 +7,7 @@ import signal
 import stat
 import sys
 
+import targets
 from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
 
 
@@ -307,6 +308,27 @@ def core_dump_is_read(machine):
     source = machine.cudadiag("core", DATA / "gpucore/cases.cu")
     expect((source.stdout, source.returncode, source.stderr.count("\n")), ("", 125, 1), "another file")
     expect_in("is no GPU core dump", source.stderr, "message")
+
+
+def nodes_of_a_graph_are_listed(machine):
+    machine.plan(targets.plan("graph_replay"))
+    machine.run(*targets.command(machine.build, "graph_replay"))
+    finding = machine.report()["findings"][0]
+    captured = targets.marked_line("graph_replay", "CAPTURED LINE")[1]
+    nodes = [(c["location"]["line"], c["launch"]["graph_node"]) for c in finding["candidates"]]
+    wanted = [(captured - 1 + i, {"index": i + 1, "of": 3, "replay": 2}) for i in range(3)]
+    expect(nodes, wanted, "nodes")
+    expect([c["launch"]["kernel"] for c in finding["candidates"]], ["fill", "scale", "fill"], "kernels")
+
+
+def node_of_a_graph_is_named(machine):
+    machine.plan(targets.plan("graph_added"))
+    text = machine.run(*targets.command(machine.build, "graph_added")).stderr
+    launch = machine.report()["findings"][0]["launch"]
+    expect(launch["graph_node"], {"index": 3, "of": 3, "replay": 2}, "node")
+    expect((launch["operation"], launch["kernel"], launch["grid"]), ("kernel", "check", [7, 1, 1]), "launch")
+    for words in ("node 3/3", "captured at ", "replayed at ", ", replay 2"):
+        expect_in(words, text, "report")
 
 
 def doctor_proves_the_planted_fault(machine):

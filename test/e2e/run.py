@@ -57,6 +57,11 @@ def check_finding(report, name, wanted):
         expect_in(true_line, [place(candidate["location"]) for candidate in finding["candidates"]], "candidates")
     expect(finding["evidence"]["grade"], wanted.grade, "grade: " + finding["evidence"]["because"])
     expect(len(finding["candidates"]) > 1, wanted.candidates, "several candidates")
+    expect(finding["kind"], wanted.kind, "kind")
+    replay = targets.marked_line(name, "REPLAY LINE")
+    if replay is not None:
+        related = {line["role"]: place(line) for line in finding["related"]}
+        expect((related["capture"], related["replay"]), (true_line, replay), "captured and replayed")
     reported = targets.marked_line(name, "REPORTED LINE")
     if reported is not None:
         expect(place(finding["reported_at"]), reported, "reported line")

@@ -103,6 +103,8 @@ CASES = [
     native("graph_kernel", "graph_replay kernel", mark="kernel", **fails(700, (ASYNC, GRAPH))),
     native("graph_copy", "graph_replay copy", mark="copy", hardware_decides=True,
            **fails((), (ASYNC, GRAPH, SYNC, UNCHECKED), "suspected")),
+    *[native("graph_" + shape, "graphs " + shape, mark=shape, **fails(700, (ASYNC, GRAPH)))
+      for shape in ("captured", "added", "thousand", "updated", "child", "branches")],
     # Followed by one rerun that does not fail, by three of which the last one does, by one whose wait is given up.
     native("race", "reruns race", mark="race", rerun="did not fail",
            **fails(700, kernel="follow", grade="inferred", first=False)),
@@ -127,6 +129,9 @@ CASES = [
     python("triton_load", needs=("torch", "triton"), **fails(700, kernel="read_far")),
     python("cupy_raw_kernel", needs=("cupy",), **fails(700, kernel="stray_store")),
     python("numba_kernel", needs=("numba",), **fails(700, kernel="stray_store")),
+    python("torch_graph", "torch_graph graph", **fails(710, (GRAPH,), "inferred")),
+    python("torch_graph_compiled", "torch_graph compiled", needs=("torch", "triton"),
+           **fails(710, (ASYNC, GRAPH), "inferred")),
     python("caught", **OUT_OF_RANGE),
     python("in_thread", **OUT_OF_RANGE),
     # Correct CUDA: nothing may be reported.

@@ -118,8 +118,16 @@ void announce_node(CUgraph_st& graph, CUgraphNode_st& node) {
   CUpti_GraphData data{};
   data.graph = &graph;
   data.node = &node;
-  data.nodeType = node.type;
   announce_graph(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, data);
+}
+
+void announce_clone(CUgraphNode_st& node, CUgraphNode_st& original) {
+  CUpti_GraphData data{};
+  data.graph = node.graph;
+  data.originalGraph = original.graph;
+  data.node = &node;
+  data.originalNode = &original;
+  announce_graph(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, data);
 }
 
 void announce_exec(CUgraph graph, CUgraphExec exec) {

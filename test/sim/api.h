@@ -32,6 +32,7 @@ CUstream_st* stream_of(CUstream handle, bool per_thread);
 void announce(CUpti_CallbackIdResource id, CUcontext context, CUstream stream = nullptr);
 void announce_module(CUpti_CallbackIdResource id, CUcontext context, CUmodule module);
 void announce_node(CUgraph_st& graph, CUgraphNode_st& node);
+void announce_clone(CUgraphNode_st& node, CUgraphNode_st& original);
 void announce_exec(CUgraph graph, CUgraphExec exec);
 void deliver_announcements();
 

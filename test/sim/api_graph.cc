@@ -1,21 +1,64 @@
 // Graphs: built by capture or by hand, run node after node on the stream they are launched into.
+#include <algorithm>
+#include <unordered_map>
+
 #include "api.h"
-#include "launch.h"
+#include "graph.h"
 
 using sim::Gpu;
-using sim::Op;
+
+std::uint32_t sim::next_graph_id() {
+  static std::atomic<std::uint32_t> last{0};
+  return ++last;
+}
+
+void sim::copy_graph(CUgraph_st& from, CUgraph_st& to) {
+  std::unordered_map<CUgraphNode, CUgraphNode> copies;
+  for (const auto& node : from.nodes) {
+    std::vector<CUgraphNode> dependencies;
+    for (CUgraphNode dependency : node->dependencies) dependencies.push_back(copies.at(dependency));
+    CUgraphNode copy = add_node(to, node->op, std::move(dependencies));
+    copy->type = node->type;
+    announce_clone(*copy, *node);
+    if (node->child) {
+      copy->child = std::make_shared<CUgraph_st>();
+      copy_graph(*node->child, *copy->child);
+    }
+    copies[node.get()] = copy;
+  }
+}
+
+std::vector<CUgraphExec_st::Step> sim::steps_of(CUgraph_st& graph) {
+  std::vector<CUgraphExec_st::Step> steps;
+  std::vector<CUgraphNode> waiting;
+  std::unordered_map<CUgraphNode, bool> done;
+  for (const auto& node : graph.nodes) waiting.push_back(node.get());
+  while (!waiting.empty()) {
+    const auto next = std::find_if(waiting.begin(), waiting.end(), [&](CUgraphNode node) {
+      return std::all_of(node->dependencies.begin(), node->dependencies.end(), [&](CUgraphNode d) { return done[d]; });
+    });
+    CUgraphNode node = *next;
+    waiting.erase(next);
+    done[node] = true;
+    if (node->child) {
+      auto inner = steps_of(*node->child);
+      std::move(inner.begin(), inner.end(), std::back_inserter(steps));
+    } else if (node->type != CU_GRAPH_NODE_TYPE_EMPTY) {
+      steps.push_back({node, node->op});
+    }
+  }
+  return steps;
+}
 
 namespace {
 
-std::atomic<std::uint32_t> last_id{0};
-
 CUresult instantiate(CUgraphExec* exec, CUgraph graph) {
   if (!graph) return CUDA_ERROR_INVALID_VALUE;
-  auto* made = new CUgraphExec_st{++last_id, {}};
   Gpu::Lock lock(Gpu::instance().mutex);
-  for (const auto& node : graph->nodes) {
-    if (node->type != CU_GRAPH_NODE_TYPE_EMPTY) made->ops.push_back(node->op);
-  }
+  auto* made = new CUgraphExec_st{sim::next_graph_id(), sim::steps_of(*graph)};
+  // The driver works on a copy of its own, and CUPTI tells of that too.
+  CUgraph_st own;
+  sim::copy_graph(*graph, own);
   *exec = made;
   sim::announce_exec(graph, made);
   return CUDA_SUCCESS;
@@ -25,30 +68,14 @@ CUresult instantiate(CUgraphExec* exec, CUgraph graph) {
 
 SIM_API(cuGraphCreate, driver, (CUgraph * phGraph, unsigned int flags), (phGraph, flags)) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  *phGraph = new CUgraph_st{++last_id, {}};
+  *phGraph = new CUgraph_st{sim::next_graph_id(), {}};
   return CUDA_SUCCESS;
 }
 
-SIM_API(cuGraphAddKernelNode_v2, context,
-        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, std::size_t numDependencies,
-         const CUDA_KERNEL_NODE_PARAMS* nodeParams),
-        (phGraphNode, hGraph, dependencies, numDependencies, nodeParams)) {
-  const CUDA_KERNEL_NODE_PARAMS& p = *nodeParams;
-  const sim::Launch launch{p.func,      p.gridDimX,  p.gridDimY,       p.gridDimZ,    p.blockDimX,
-                           p.blockDimY, p.blockDimZ, p.sharedMemBytes, p.kernelParams};
-  if (const CUresult refused = sim::check(launch); refused != CUDA_SUCCESS) return refused;
+SIM_API(cuGraphClone, driver, (CUgraph * phGraphClone, CUgraph originalGraph), (phGraphClone, originalGraph)) {
   Gpu::Lock lock(Gpu::instance().mutex);
-  *phGraphNode = sim::add_node(*hGraph, sim::kernel_op(launch), {dependencies, dependencies + numDependencies});
-  return CUDA_SUCCESS;
-}
-
-SIM_API(cuGraphGetNodes, driver, (CUgraph hGraph, CUgraphNode* nodes, std::size_t* numNodes),
-        (hGraph, nodes, numNodes)) {
-  Gpu::Lock lock(Gpu::instance().mutex);
-  if (nodes) {
-    for (std::size_t i = 0; i < hGraph->nodes.size() && i < *numNodes; ++i) nodes[i] = hGraph->nodes[i].get();
-  }
-  *numNodes = hGraph->nodes.size();
+  *phGraphClone = new CUgraph_st{sim::next_graph_id(), {}};
+  sim::copy_graph(*originalGraph, **phGraphClone);
   return CUDA_SUCCESS;
 }
 
@@ -65,13 +92,29 @@ SIM_API_STREAM(cuGraphInstantiateWithParams, _ptsz, context,
   return instantiate(phGraphExec, hGraph);
 }
 
+SIM_API(cuGraphExecUpdate_v2, context,
+        (CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo* resultInfo),
+        (hGraphExec, hGraph, resultInfo)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  auto steps = sim::steps_of(*hGraph);
+  const bool fits =
+      std::equal(steps.begin(), steps.end(), hGraphExec->steps.begin(), hGraphExec->steps.end(),
+                 [](const auto& a, const auto& b) { return sim::node_type(a.op) == sim::node_type(b.op); });
+  *resultInfo = {};
+  resultInfo->result = fits ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+  if (!fits) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  // Its nodes are still called as those of the graph that it was made from.
+  for (std::size_t i = 0; i < steps.size(); ++i) hGraphExec->steps[i].op = std::move(steps[i].op);
+  return CUDA_SUCCESS;
+}
+
 SIM_API_STREAM(cuGraphLaunch, _ptsz, context, (CUgraphExec hGraphExec, CUstream hStream), (hGraphExec, hStream)) {
   if (!hGraphExec) return CUDA_ERROR_INVALID_VALUE;
   Gpu::Lock lock(Gpu::instance().mutex);
   CUstream_st* stream = sim::stream_of(hStream, per_thread);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
-  for (const Op& op : hGraphExec->ops) {
-    if (const CUresult result = sim::issue(lock, *stream, op); result != CUDA_SUCCESS) return result;
+  for (const auto& step : hGraphExec->steps) {
+    if (const CUresult result = sim::issue(lock, *stream, step.op); result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
 }

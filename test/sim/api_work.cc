@@ -41,6 +41,12 @@ CUresult sim::check(const Launch& launch) {
 // Kernels do nothing, but for one: sim_store_u32(uint32_t* place, uint32_t value).
 sim::Op sim::kernel_op(const Launch& launch) {
   Op op{.kind = Op::Kind::kernel, .function = launch.function};
+  const std::uint64_t grid[3] = {launch.grid_x, launch.grid_y, launch.grid_z};
+  const std::uint64_t block[3] = {launch.block_x, launch.block_y, launch.block_z};
+  for (int i = 0; i < 3; ++i) {
+    op.grid[i] = static_cast<unsigned int>(grid[i]), op.block[i] = static_cast<unsigned int>(block[i]);
+  }
+  op.shared_bytes = static_cast<unsigned int>(launch.shared_bytes);
   if (launch.parameters && launch.function->name == "sim_store_u32") {
     std::memcpy(&op.destination, launch.parameters[0], sizeof op.destination);
     std::memcpy(&op.value, launch.parameters[1], sizeof op.value);

@@ -69,6 +69,7 @@ CUgraphNode add_node(CUgraph_st& graph, Op op, std::vector<CUgraphNode> dependen
   node->type = node_type(op);
   node->op = std::move(op);
   node->dependencies = std::move(dependencies);
+  node->graph = &graph;
   graph.nodes.push_back(std::move(node));
   CUgraphNode added = graph.nodes.back().get();
   announce_node(graph, *added);

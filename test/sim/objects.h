@@ -33,6 +33,7 @@ struct Op {
   std::uint64_t source = 0;
   std::uint64_t bytes = 0;
   CUfunction function = nullptr;
+  unsigned int grid[3] = {}, block[3] = {}, shared_bytes = 0;
   CUhostFn host_function = nullptr;
   void* data = nullptr;
   Rule* rule = nullptr;
@@ -118,16 +119,22 @@ struct CUgraphNode_st {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
   sim::Op op;
   std::vector<CUgraphNode> dependencies;
+  CUgraph graph = nullptr;
+  std::shared_ptr<CUgraph_st> child;
 };
 
 struct CUgraph_st {
   std::uint32_t id = 0;
-  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in the order of their creation
 };
 
 struct CUgraphExec_st {
+  struct Step {
+    CUgraphNode node;  // of the graph that it was made from; may be gone
+    sim::Op op;
+  };
   std::uint32_t id = 0;
-  std::vector<sim::Op> ops;
+  std::vector<Step> steps;
 };
 
 inline bool sim::Dependency::met() const {

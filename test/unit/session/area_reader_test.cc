@@ -27,7 +27,7 @@ TEST_CASE("what is no area is refused with a reason") {
   AreaBuilder area;
   CHECK(session::read_area(area.bytes().first(8191)).error == "it is too short to be a recording");
   wire::store(area.data(), wire::area::kVersion, 9u);
-  CHECK(session::read_area(area.bytes()).error == "it was written in format version 9; this cudadiag reads version 1");
+  CHECK(session::read_area(area.bytes()).error == "it was written in format version 9; this cudadiag reads version 2");
   wire::store(area.data(), wire::area::kMagic, 1);
   CHECK(session::read_area(area.bytes()).error == "it is not a cudadiag recording");
 }
@@ -130,6 +130,51 @@ TEST_CASE("ids that refer to nothing become none and are counted") {
   CHECK(record.sites[0].python == 0);
   CHECK(record.sites[0].function == 0);
   CHECK(record.damaged == 3);
+}
+
+TEST_CASE("a graph is put together from its pieces") {
+  AreaBuilder area;
+  using wire::intern::Tag;
+  area.entry(Tag::function, 0, {area.string("scale"), 0});
+  area.entry(Tag::site, 0, {0, 0, 1, 1});
+  area.entry(Tag::graph, 0, {1, 3, 1, 0});
+  area.entry(Tag::graph, 0, {0, 0, 0, 0});
+  // A kernel of grid 5,6,7 and block 8,9,10 with 11 bytes; the node that holds a child graph; a memset in that.
+  area.entry(Tag::graph_nodes, 2, {1, 0, 1, 1, 5, 6 | 7 << 16, 8 | 9 << 16, 10, 11, 0, 1, 0, 0, 0, 0, 4 << 16, 0, 0});
+  area.entry(Tag::graph_nodes, 1, {1, 2, 0, 0, 0, 0, 0, 2 << 16, 0, 2});
+  area.entry(Tag::graph_edges, 1, {1, 0, 0, 1});
+  const auto record = read(area);
+  CHECK(record.damaged == 0);
+  REQUIRE(record.graphs.size() == 2);
+  CHECK(record.graphs[1].whole);
+  const session::Graph& graph = record.graphs[0];
+  CHECK(graph.whole);
+  REQUIRE(graph.nodes.size() == 3);
+  CHECK(graph.nodes[0].function == 1);
+  CHECK(graph.nodes[0].grid == session::Dim3{5, 6, 7});
+  CHECK(graph.nodes[0].block == session::Dim3{8, 9, 10});
+  CHECK(graph.nodes[0].shared_bytes == 11);
+  CHECK(graph.nodes[1].type == 4);
+  CHECK(graph.nodes[2].parent == 2);
+  REQUIRE(graph.edges.size() == 1);
+  CHECK(graph.edges[0].to == 1);
+}
+
+TEST_CASE("pieces of graphs that do not fit are left out and counted") {
+  AreaBuilder area;
+  using wire::intern::Tag;
+  area.entry(Tag::graph, 0, {0, 2, 1, 0});
+  area.entry(Tag::graph_nodes, 1, {1, 1, 0, 0, 0, 0, 0, 0, 0, 0});  // not the next one
+  area.entry(Tag::graph_nodes, 1, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0});  // of no graph
+  area.entry(Tag::graph_nodes, 1, {1, 0, 0, 0, 0, 0, 0, 0, 0, 1});  // inside itself
+  area.entry(Tag::graph_edges, 1, {1, 0, 0, 7});                    // to a node that is not there
+  area.entry(Tag::graph_edges, 9, {1, 0, 0, 0});                    // more than it holds
+  const auto record = read(area);
+  CHECK(record.damaged == 5);
+  REQUIRE(record.graphs.size() == 1);
+  CHECK_FALSE(record.graphs[0].whole);
+  CHECK(record.graphs[0].nodes.size() == 1);
+  CHECK(record.graphs[0].edges.empty());
 }
 
 TEST_CASE("errors come by serial and the freeze finds its own") {

@@ -1,6 +1,7 @@
 // Whatever bytes an area holds, the reader answers: no crash, no hang, no id that leads outside its table.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "session/area_reader.h"
@@ -25,6 +26,9 @@ AreaBuilder busy_area() {
   area.entry(wire::intern::Tag::python, 2, {1, 2, 1, 4});
   area.entry(wire::intern::Tag::function, 0, {name, 0});
   area.entry(wire::intern::Tag::site, 0, {1, 0, 1, 1});
+  area.entry(wire::intern::Tag::graph, 0, {1, 1, 1, 0});
+  area.entry(wire::intern::Tag::graph_nodes, 1, {1, 0, 1, 1, 1, 1, 1, 1, 1, 0});
+  area.entry(wire::intern::Tag::graph_edges, 1, {1, 0, 0, 0});
   wire::store(area.error(0), wire::error::kDomain, 1);
   wire::store(area.error(0), wire::error::kSerial, 1);
   return area;
@@ -45,6 +49,14 @@ void check_references(const session::ProcessRecord& record) {
     for (const auto& frame : stack.frames) REQUIRE(frame.code <= record.codes.size());
   }
   for (const auto& error : record.errors) REQUIRE(error.site <= record.sites.size());
+  for (const auto& graph : record.graphs) {
+    for (const auto& node : graph.nodes) {
+      REQUIRE(node.site <= record.sites.size());
+      REQUIRE(node.function <= record.functions.size());
+      REQUIRE(node.parent <= graph.nodes.size());
+    }
+    for (const auto& edge : graph.edges) REQUIRE(std::max(edge.from, edge.to) < graph.nodes.size());
+  }
   REQUIRE(record.frozen_error <= record.errors.size());
 }
 

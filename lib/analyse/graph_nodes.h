@@ -1,0 +1,12 @@
+// The node behind a graph launch that failed.
+#pragma once
+
+#include "analyse/analysis.h"
+
+namespace cudadiag::analyse {
+
+// The last step: goes from the launches of graphs among the candidates to the nodes that can have raised the error, as
+// far as the recording says what the graphs consist of.
+void name_graph_nodes(Failure& failure);
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,66 @@
+// What the driver's calls on CUDA graphs mean to the recorder, by CUPTI callback id.
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+
+namespace cudadiag::record {
+
+struct GraphCall {
+  enum class What : std::uint8_t {
+    none,
+    add_node,     // nodes made inside it stand for its line
+    instantiate,  // `made` points to the executable graph once it has returned
+    update,       // `exec` is from now on what `graph` says
+    set_node,     // one node of `exec` gets parameters of its own
+    destroy,      // `exec` is gone
+  };
+  What what = What::none;
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  const CUgraphExec* made = nullptr;
+  CUgraphNode node = nullptr;
+  const CUDA_KERNEL_NODE_PARAMS* kernel = nullptr;  // set_node: null where it is no kernel's
+  unsigned long long flags = 0;                     // instantiate
+};
+
+constexpr GraphCall::What graph_call(std::uint32_t id) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddMemcpyNode:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddMemsetNode:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddHostNode:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddChildGraphNode:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddBatchMemOpNode:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphClone:
+      return GraphCall::What::add_node;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz:
+      return GraphCall::What::instantiate;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2:
+      return GraphCall::What::update;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled:
+      return GraphCall::What::set_node;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy:
+      return GraphCall::What::destroy;
+    default:
+      return GraphCall::What::none;
+  }
+}
+
+// For ids with Role::graph; `parameters` as CUPTI gives them.
+GraphCall decode_graph_call(std::uint32_t id, const void* parameters);
+
+}  // namespace cudadiag::record

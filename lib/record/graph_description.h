@@ -1,0 +1,57 @@
+// One graph read from the driver: its nodes, those of its child graphs behind them, and its edges, in the layout of
+// wire/intern.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "record/driver_api.h"
+#include "record/interner.h"
+
+namespace cudadiag::record {
+
+class GraphDescription {
+ public:
+  static constexpr std::size_t kMostNodes = 1u << 17;
+  static constexpr std::size_t kMostEdges = 1u << 19;
+
+  explicit GraphDescription(const DriverApi& driver) : driver_(driver) {}
+  ~GraphDescription();
+  GraphDescription(const GraphDescription&) = delete;
+  GraphDescription& operator=(const GraphDescription&) = delete;
+
+  // False: the driver does not say, or the graph is too large.
+  bool read(CUgraph graph, Interner& interner);
+
+  std::size_t size() const { return count_; }
+  CUgraphNode handle(std::size_t node) const { return handles_[node]; }
+  std::byte* record(std::size_t node) { return records_ + node * wire::intern::kGraphNodeSize; }
+  std::span<const std::byte> records() const { return {records_, count_ * wire::intern::kGraphNodeSize}; }
+  std::span<const GraphEdge> edges() const { return {edges_, edge_count_}; }
+
+ private:
+  struct Place {
+    CUgraphNode handle;
+    std::uint32_t index;
+  };
+  struct Memory;
+
+  bool allocate();
+  bool add_level(CUgraph graph, std::uint32_t parent);
+  bool add_edges(CUgraph graph, std::size_t first);
+  void fill(std::size_t node, Interner& interner);
+  std::uint32_t index_of(CUgraphNode node, std::size_t level_size) const;
+
+  const DriverApi& driver_;
+  Memory* memory_ = nullptr;
+  CUgraphNode* handles_ = nullptr;
+  Place* places_ = nullptr;  // of one level, by handle
+  std::byte* records_ = nullptr;
+  CUgraphNode *from_ = nullptr, *to_ = nullptr;
+  CUgraphEdgeData* edge_data_ = nullptr;
+  GraphEdge* edges_ = nullptr;
+  std::size_t count_ = 0, edge_count_ = 0;
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,137 @@
+#include "record/graphs.h"
+
+#include "record/graph_description.h"
+#include "wire/hash.h"
+
+namespace cudadiag::record {
+
+using wire::kHashSeed;
+using wire::mix;
+
+namespace intern = wire::intern;
+namespace operation = wire::operation;
+
+namespace {
+
+std::uint64_t key_of(const void* handle) { return reinterpret_cast<std::uint64_t>(handle); }
+
+}  // namespace
+
+void Graphs::attach(AreaMap& area, Interner& interner, const DriverApi& driver) {
+  area_ = &area;
+  interner_ = &interner;
+  driver_ = &driver;
+}
+
+template <typename Entry, std::size_t Rows>
+Entry* Graphs::Table<Entry, Rows>::find(std::uint64_t handle) {
+  for (Entry& entry : rows[mix(kHashSeed, handle) >> 20 & (Rows - 1)]) {
+    if (entry.handle == handle) return &entry;
+  }
+  return nullptr;
+}
+
+template <typename Entry, std::size_t Rows>
+Entry& Graphs::Table<Entry, Rows>::place(std::uint64_t handle, std::uint32_t stamp) {
+  Entry* chosen = nullptr;
+  for (Entry& entry : rows[mix(kHashSeed, handle) >> 20 & (Rows - 1)]) {
+    if (entry.handle == handle) {
+      chosen = &entry;
+      break;
+    }
+    const bool better = chosen == nullptr || (entry.handle == 0 && chosen->handle != 0) ||
+                        (entry.handle != 0 && chosen->handle != 0 && stamp - entry.stamp > stamp - chosen->stamp);
+    if (better) chosen = &entry;
+  }
+  *chosen = {};
+  chosen->handle = handle;
+  chosen->stamp = stamp;
+  return *chosen;
+}
+
+// ---- nodes
+
+void Graphs::node_created(CUgraphNode node, std::uint32_t site) {
+  const LockGuard lock(mutex_);
+  nodes_.place(key_of(node), ++stamp_).site = site;
+}
+
+void Graphs::node_cloned(CUgraphNode node, CUgraphNode original) {
+  const LockGuard lock(mutex_);
+  const Node* from = nodes_.find(key_of(original));
+  if (from == nullptr || from->site == 0) return;
+  const std::uint32_t site = from->site;
+  nodes_.place(key_of(node), ++stamp_).site = site;
+}
+
+std::uint32_t Graphs::site_of(CUgraphNode node) {
+  const LockGuard lock(mutex_);
+  const Node* known = nodes_.find(key_of(node));
+  return known == nullptr ? 0 : known->site;
+}
+
+// ---- executable graphs
+
+std::uint32_t Graphs::describe(CUgraph graph, std::uint32_t site) {
+  GraphDescription description(*driver_);
+  if (graph == nullptr || !description.read(graph, *interner_)) {
+    area_->count(wire::area::kDroppedGraphs);
+    return 0;
+  }
+  for (std::size_t node = 0; node < description.size(); ++node) {
+    wire::store(description.record(node), intern::kNodeSite, site_of(description.handle(node)));
+  }
+  const std::uint32_t id = interner_->graph(site, description.records(), description.edges());
+  if (id == 0) area_->count(wire::area::kDroppedGraphs);
+  return id;
+}
+
+void Graphs::instantiated(const GraphCall& call, std::uint32_t site) {
+  if (call.made == nullptr || *call.made == nullptr) return;
+  const std::uint32_t id = describe(call.graph, site);
+  const LockGuard lock(mutex_);
+  execs_.place(key_of(*call.made), ++stamp_).replay = {id, 0, 0};
+}
+
+void Graphs::updated(const GraphCall& call, std::uint32_t site) {
+  const std::uint32_t id = describe(call.graph, site);
+  const LockGuard lock(mutex_);
+  Exec* known = execs_.find(key_of(call.exec));
+  if (known != nullptr) known->replay = {id, known->replay.ordinal, 0};
+}
+
+void Graphs::node_set(const GraphCall& call) {
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
+  CUDA_KERNEL_NODE_PARAMS now = {};
+  {
+    const RelaxedCapture relaxed(*driver_);
+    if (driver_->graph_node_get_type != nullptr) driver_->graph_node_get_type(call.node, &type);
+    // Only kernels and child graphs are described by more than their line.
+    if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_GRAPH) return;
+    if (call.kernel != nullptr && driver_->graph_kernel_node_get_params != nullptr &&
+        driver_->graph_kernel_node_get_params(call.node, &now) == CUDA_SUCCESS) {
+      const CUDA_KERNEL_NODE_PARAMS& to = *call.kernel;
+      const bool same = now.func == to.func && now.kern == to.kern && now.gridDimX == to.gridDimX &&
+                        now.gridDimY == to.gridDimY && now.gridDimZ == to.gridDimZ && now.blockDimX == to.blockDimX &&
+                        now.blockDimY == to.blockDimY && now.blockDimZ == to.blockDimZ;
+      if (same) return;
+    }
+  }
+  const LockGuard lock(mutex_);
+  if (Exec* known = execs_.find(key_of(call.exec))) known->replay.flags |= operation::kGraphAltered;
+}
+
+void Graphs::destroyed(CUgraphExec exec) {
+  const LockGuard lock(mutex_);
+  if (Exec* known = execs_.find(key_of(exec))) *known = {};
+}
+
+GraphReplay Graphs::launched(CUgraphExec exec) {
+  const LockGuard lock(mutex_);
+  Exec* known = execs_.find(key_of(exec));
+  if (known == nullptr) return {};
+  ++known->replay.ordinal;
+  return known->replay;
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,76 @@
+// CUDA graphs: which line made each node, what each executable graph consists of, and how often it was launched.
+//
+// A node's line is noted when the driver makes the node, inside the launch that is being captured or the call that
+// adds it. What an executable graph consists of is read from the program's own graph once the call that made or
+// updated the executable one has returned, and goes to the intern heap; launches then refer to it by its id.
+// Everything has a bound: a graph that finds no place is counted, and its launches are those of an unknown graph.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "record/driver_api.h"
+#include "record/graph_calls.h"
+#include "record/interner.h"
+#include "record/lock.h"
+
+namespace cudadiag::record {
+
+struct GraphReplay {
+  std::uint32_t graph = 0;    // intern id; 0: not known
+  std::uint32_t ordinal = 0;  // 1-based; 0: not known
+  std::uint32_t flags = 0;    // wire::operation::GraphFlag
+};
+
+class Graphs {
+ public:
+  void attach(AreaMap& area, Interner& interner, const DriverApi& driver);
+
+  // Nodes' handles are used again: the latest news holds.
+  void node_created(CUgraphNode node, std::uint32_t site);
+  void node_cloned(CUgraphNode node, CUgraphNode original);
+
+  // The call has returned with success. `site`: its own.
+  void instantiated(const GraphCall& call, std::uint32_t site);
+  void updated(const GraphCall& call, std::uint32_t site);
+  void node_set(const GraphCall& call);
+  void destroyed(CUgraphExec exec);
+
+  // At ENTER of a launch.
+  GraphReplay launched(CUgraphExec exec);
+
+ private:
+  struct Node {
+    std::uint64_t handle;  // 0: free
+    std::uint32_t site;
+    std::uint32_t stamp;
+  };
+  struct Exec {
+    std::uint64_t handle;  // 0: free
+    std::uint32_t stamp;
+    GraphReplay replay;  // the latest
+  };
+  // Rows of places; a handle lies in the row that its hash picks. Where a row is full, its oldest entry goes: that of
+  // a graph long gone, as a rule.
+  template <typename Entry, std::size_t Rows>
+  struct Table {
+    static constexpr std::size_t kWays = 8;
+    Entry* find(std::uint64_t handle);
+    Entry& place(std::uint64_t handle, std::uint32_t stamp);
+    std::array<std::array<Entry, kWays>, Rows> rows;
+  };
+
+  std::uint32_t site_of(CUgraphNode node);
+  // 0: there is no place for it, or the driver does not say.
+  std::uint32_t describe(CUgraph graph, std::uint32_t site);
+
+  AreaMap* area_ = nullptr;
+  Interner* interner_ = nullptr;
+  const DriverApi* driver_ = nullptr;
+  Mutex mutex_;
+  std::uint32_t stamp_ = 0;
+  Table<Node, 16384> nodes_;
+  Table<Exec, 1024> execs_;
+};
+
+}  // namespace cudadiag::record

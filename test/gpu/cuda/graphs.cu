@@ -1,0 +1,99 @@
+// One bad kernel in a graph: ./graphs captured|added|thousand|updated|child|branches
+#include <cstdio>
+#include <string>
+
+__global__ void fill(int* p, int v) { p[threadIdx.x] = v; }
+__global__ void stray_store(int* p, long far) { p[far + threadIdx.x] = 1; }
+
+constexpr long kFar = 1L << 40;
+int* memory;
+cudaStream_t stream;
+
+void launch_chain(int nodes, int bad) {
+  for (int i = 0; i < nodes; i++) {
+    if (i == bad)
+      stray_store<<<1, 32, 0, stream>>>(memory, kFar);  // TRUE LINE captured, TRUE LINE thousand, TRUE LINE updated
+    else
+      fill<<<1, 32, 0, stream>>>(memory, i);
+  }
+}
+
+cudaGraph_t captured(int nodes, int bad) {
+  cudaGraph_t graph;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  launch_chain(nodes, bad);
+  cudaStreamEndCapture(stream, &graph);
+  return graph;
+}
+
+cudaGraph_t added() {
+  cudaGraph_t graph;
+  cudaGraphNode_t first, second;
+  int value = 3;
+  long far = kFar;
+  void* good[] = {&memory, &value};
+  void* bad[] = {&memory, &far};
+  cudaKernelNodeParams kernel = {};
+  kernel.func = reinterpret_cast<void*>(fill);
+  kernel.gridDim = dim3(1);
+  kernel.blockDim = dim3(32);
+  kernel.kernelParams = good;
+  cudaGraphCreate(&graph, 0);
+  cudaGraphAddKernelNode(&first, graph, nullptr, 0, &kernel);
+  kernel.func = reinterpret_cast<void*>(stray_store);
+  kernel.kernelParams = bad;
+  cudaGraphAddKernelNode(&second, graph, &first, 1, &kernel);  // TRUE LINE added, TRUE LINE child
+  return graph;
+}
+
+cudaGraph_t with_child() {
+  cudaGraph_t graph;
+  cudaGraphNode_t clear, child;
+  cudaMemsetParams zero = {};
+  zero.dst = memory, zero.elementSize = 4, zero.width = 32, zero.height = 1;
+  cudaGraphCreate(&graph, 0);
+  cudaGraphAddMemsetNode(&clear, graph, nullptr, 0, &zero);
+  cudaGraphAddChildGraphNode(&child, graph, &clear, 1, added());
+  return graph;
+}
+
+cudaGraph_t branches() {
+  cudaGraph_t graph;
+  cudaStream_t side;
+  cudaEvent_t fork, join;
+  cudaStreamCreate(&side), cudaEventCreate(&fork), cudaEventCreate(&join);
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+  fill<<<1, 32, 0, stream>>>(memory, 1);
+  cudaEventRecord(fork, stream), cudaStreamWaitEvent(side, fork);
+  fill<<<1, 32, 0, side>>>(memory + 64, 2);
+  stray_store<<<1, 32, 0, stream>>>(memory, kFar);  // TRUE LINE branches
+  cudaEventRecord(join, side), cudaStreamWaitEvent(stream, join);
+  fill<<<1, 32, 0, stream>>>(memory, 3);
+  cudaStreamEndCapture(stream, &graph);
+  return graph;
+}
+
+cudaGraph_t graph_of(const std::string& what) {
+  if (what == "added") return added();
+  if (what == "child") return with_child();
+  if (what == "branches") return branches();
+  if (what == "updated") return captured(20, -1);
+  return what == "thousand" ? captured(1000, 411) : captured(5, 2);
+}
+
+int main(int, char** argv) {
+  const std::string what = argv[1];
+  cudaGraphExec_t replayable;
+  cudaGraphExecUpdateResultInfo update;
+  cudaMalloc(&memory, 1 << 20);
+  cudaStreamCreate(&stream);
+  cudaGraphInstantiate(&replayable, graph_of(what), 0);
+  if (what == "updated") {
+    cudaGraphLaunch(replayable, stream);
+    cudaGraphExecUpdate(replayable, captured(20, 7), &update);
+  }
+  cudaError_t e = cudaGraphLaunch(replayable, stream);  // TRUE LINE
+  e = cudaStreamSynchronize(stream);                    // BLAMED
+  printf("%s\n", cudaGetErrorName(e));
+  return e != cudaSuccess;
+}

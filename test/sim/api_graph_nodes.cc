@@ -1,0 +1,172 @@
+// Nodes of graphs: adding them by hand, asking for them, taking them out.
+#include <algorithm>
+
+#include "api.h"
+#include "graph.h"
+#include "launch.h"
+
+using sim::Gpu;
+using sim::Op;
+
+namespace {
+
+sim::Launch launch_of(const CUDA_KERNEL_NODE_PARAMS& p) {
+  return {p.func,      p.gridDimX,  p.gridDimY,       p.gridDimZ,    p.blockDimX,
+          p.blockDimY, p.blockDimZ, p.sharedMemBytes, p.kernelParams};
+}
+
+CUgraphNode add(CUgraph graph, Op op, const CUgraphNode* dependencies, std::size_t count) {
+  return sim::add_node(*graph, std::move(op), {dependencies, dependencies + count});
+}
+
+// The usual way of asking: the number where there is no place for an answer.
+CUresult answer(const std::vector<CUgraphNode>& nodes, CUgraphNode* out, std::size_t* count) {
+  if (out) std::copy_n(nodes.begin(), std::min(*count, nodes.size()), out);
+  *count = nodes.size();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+SIM_API(cuGraphAddKernelNode_v2, context,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, std::size_t numDependencies,
+         const CUDA_KERNEL_NODE_PARAMS* nodeParams),
+        (phGraphNode, hGraph, dependencies, numDependencies, nodeParams)) {
+  const sim::Launch launch = launch_of(*nodeParams);
+  if (const CUresult refused = sim::check(launch); refused != CUDA_SUCCESS) return refused;
+  Gpu::Lock lock(Gpu::instance().mutex);
+  *phGraphNode = add(hGraph, sim::kernel_op(launch), dependencies, numDependencies);
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddMemsetNode, context,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, std::size_t numDependencies,
+         const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext ctx),
+        (phGraphNode, hGraph, dependencies, numDependencies, memsetParams, ctx)) {
+  static_cast<void>(ctx);
+  if (memsetParams->height != 1 || memsetParams->elementSize != 1) return CUDA_ERROR_NOT_SUPPORTED;
+  Gpu::Lock lock(Gpu::instance().mutex);
+  Op op{.kind = Op::Kind::set8, .device_destination = true, .value = memsetParams->value};
+  op.destination = memsetParams->dst, op.bytes = memsetParams->width;
+  *phGraphNode = add(hGraph, std::move(op), dependencies, numDependencies);
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddBatchMemOpNode, context,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, std::size_t numDependencies,
+         const CUDA_BATCH_MEM_OP_NODE_PARAMS* nodeParams),
+        (phGraphNode, hGraph, dependencies, numDependencies, nodeParams)) {
+  const CUstreamBatchMemOpParams& write = nodeParams->paramArray[0];
+  if (nodeParams->count != 1 || write.operation != CU_STREAM_MEM_OP_WRITE_VALUE_32) return CUDA_ERROR_NOT_SUPPORTED;
+  const auto& to = write.writeValue;
+  if (to.address % 4 != 0 || !Gpu::instance().memory.holds(to.address, 4)) return CUDA_ERROR_INVALID_VALUE;
+  Gpu::Lock lock(Gpu::instance().mutex);
+  Op op{.kind = Op::Kind::write32, .value = to.value, .destination = to.address, .bytes = 4};
+  *phGraphNode = add(hGraph, std::move(op), dependencies, numDependencies);
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddChildGraphNode, context,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, std::size_t numDependencies,
+         CUgraph childGraph),
+        (phGraphNode, hGraph, dependencies, numDependencies, childGraph)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  auto child = std::make_shared<CUgraph_st>();
+  child->id = sim::next_graph_id();
+  sim::copy_graph(*childGraph, *child);
+  *phGraphNode = add(hGraph, {.kind = Op::Kind::wait_streams}, dependencies, numDependencies);
+  (*phGraphNode)->type = CU_GRAPH_NODE_TYPE_GRAPH;
+  (*phGraphNode)->child = std::move(child);
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphChildGraphNodeGetGraph, driver, (CUgraphNode hNode, CUgraph* phGraph), (hNode, phGraph)) {
+  if (!hNode->child) return CUDA_ERROR_INVALID_VALUE;
+  *phGraph = hNode->child.get();
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphGetNodes, driver, (CUgraph hGraph, CUgraphNode* nodes, std::size_t* numNodes),
+        (hGraph, nodes, numNodes)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  std::vector<CUgraphNode> all;
+  for (const auto& node : hGraph->nodes) all.push_back(node.get());
+  return answer(all, nodes, numNodes);
+}
+
+SIM_API(cuGraphGetEdges_v2, driver,
+        (CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* edgeData, std::size_t* numEdges),
+        (hGraph, from, to, edgeData, numEdges)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  std::vector<CUgraphNode> starts, ends;
+  for (const auto& node : hGraph->nodes) {
+    for (CUgraphNode dependency : node->dependencies) starts.push_back(dependency), ends.push_back(node.get());
+  }
+  if (edgeData) std::fill_n(edgeData, std::min(*numEdges, starts.size()), CUgraphEdgeData{});
+  if (to) std::copy_n(ends.begin(), std::min(*numEdges, ends.size()), to);
+  return answer(starts, from, numEdges);
+}
+
+SIM_API(cuGraphNodeGetDependentNodes_v2, driver,
+        (CUgraphNode hNode, CUgraphNode* dependentNodes, CUgraphEdgeData* edgeData, std::size_t* numDependentNodes),
+        (hNode, dependentNodes, edgeData, numDependentNodes)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  std::vector<CUgraphNode> dependent;
+  for (const auto& node : hNode->graph->nodes) {
+    if (std::count(node->dependencies.begin(), node->dependencies.end(), hNode)) dependent.push_back(node.get());
+  }
+  if (edgeData) std::fill_n(edgeData, std::min(*numDependentNodes, dependent.size()), CUgraphEdgeData{});
+  return answer(dependent, dependentNodes, numDependentNodes);
+}
+
+SIM_API(cuGraphAddDependencies_v2, driver,
+        (CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* edgeData,
+         std::size_t numDependencies),
+        (hGraph, from, to, edgeData, numDependencies)) {
+  static_cast<void>(edgeData);
+  Gpu::Lock lock(Gpu::instance().mutex);
+  for (std::size_t i = 0; i < numDependencies; ++i) {
+    if (from[i]->graph != hGraph || to[i]->graph != hGraph) return CUDA_ERROR_INVALID_VALUE;
+    to[i]->dependencies.push_back(from[i]);
+  }
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphDestroyNode, driver, (CUgraphNode hNode), (hNode)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  auto& nodes = hNode->graph->nodes;
+  for (const auto& node : nodes) std::erase(node->dependencies, hNode);
+  std::erase_if(nodes, [&](const auto& node) { return node.get() == hNode; });
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphNodeGetType, driver, (CUgraphNode hNode, CUgraphNodeType* type), (hNode, type)) {
+  *type = hNode->type;
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphKernelNodeGetParams_v2, driver, (CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS* nodeParams),
+        (hNode, nodeParams)) {
+  if (hNode->type != CU_GRAPH_NODE_TYPE_KERNEL) return CUDA_ERROR_INVALID_VALUE;
+  const Op& op = hNode->op;
+  *nodeParams = {};
+  nodeParams->func = op.function;
+  nodeParams->gridDimX = op.grid[0], nodeParams->gridDimY = op.grid[1], nodeParams->gridDimZ = op.grid[2];
+  nodeParams->blockDimX = op.block[0], nodeParams->blockDimY = op.block[1], nodeParams->blockDimZ = op.block[2];
+  nodeParams->sharedMemBytes = op.shared_bytes;
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphExecKernelNodeSetParams_v2, context,
+        (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS* nodeParams),
+        (hGraphExec, hNode, nodeParams)) {
+  const sim::Launch launch = launch_of(*nodeParams);
+  if (const CUresult refused = sim::check(launch); refused != CUDA_SUCCESS) return refused;
+  Gpu::Lock lock(Gpu::instance().mutex);
+  for (auto& step : hGraphExec->steps) {
+    if (step.node != hNode) continue;
+    step.op = sim::kernel_op(launch);
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}

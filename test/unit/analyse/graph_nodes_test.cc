@@ -1,0 +1,119 @@
+#include "analyse/graph_nodes.h"
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+
+#include "analyse/first_failure.h"
+#include "picture_builder.h"
+
+using namespace cudadiag;
+using analyse::Grade;
+using analyse::Kind;
+using analyse::PictureBuilder;
+
+namespace {
+
+struct Node {
+  std::uint8_t type;
+  const char* kernel;
+  std::uint32_t line;  // nodes of one line have one site
+};
+
+constexpr std::uint8_t kKernel = 0, kCopy = 1, kEmpty = 5;
+
+// A frozen process in which the third launch of a graph of these nodes is all that can have been running.
+struct Replayed {
+  Replayed(std::uint32_t code, std::initializer_list<Node> nodes) : picture(code) {
+    auto& record = picture.process.record;
+    record.sites.resize(10);
+    session::Graph graph;
+    graph.whole = true;
+    for (const Node& node : nodes) {
+      record.functions.push_back(node.kernel);
+      session::GraphNode& made = graph.nodes.emplace_back();
+      made.type = node.type;
+      made.site = node.line;
+      made.function = static_cast<std::uint32_t>(record.functions.size());
+    }
+    record.graphs.push_back(graph);
+    const auto stream = picture.stream(2);
+    for (std::uint32_t replay = 1; replay <= 3; ++replay) {
+      auto& launch = picture.issue(stream, analyse::op::Kind::graph);
+      launch.graph = 1;
+      launch.replay = replay;
+    }
+  }
+  analyse::Failure failure() {
+    auto failure = *analyse::first_failure(picture.process);
+    analyse::name_graph_nodes(failure);
+    return failure;
+  }
+  PictureBuilder picture;
+};
+
+std::vector<std::uint32_t> indices(const analyse::Failure& failure) {
+  std::vector<std::uint32_t> found;
+  for (const auto& candidate : failure.candidates) found.push_back(candidate.node_index);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a node that alone can have failed is named as firmly as its graph's launch") {
+  Replayed replayed(710, {{kCopy, "", 1}, {kKernel, "check", 2}, {kEmpty, "", 3}});
+  const auto failure = replayed.failure();
+  CHECK(failure.kind == Kind::graph_node);
+  CHECK(failure.grade == Grade::bracketed);
+  REQUIRE(indices(failure) == std::vector<std::uint32_t>{2});
+  CHECK(failure.candidates[0].nodes_of_graph == 3);
+  CHECK(failure.candidates[0].operation->replay == 3);
+}
+
+TEST_CASE("a copy can have touched a bad address too") {
+  Replayed replayed(700, {{kCopy, "", 1}, {kKernel, "scale", 2}, {kEmpty, "", 3}});
+  const auto failure = replayed.failure();
+  CHECK(failure.kind == Kind::async_error);
+  CHECK(failure.grade == Grade::bracketed);
+  CHECK(indices(failure) == std::vector<std::uint32_t>{1, 2});
+}
+
+TEST_CASE("nodes of one line are one candidate, and the line is known") {
+  Replayed replayed(700, {{kKernel, "scale", 4}, {kKernel, "scale", 4}, {kKernel, "scale", 4}});
+  const auto failure = replayed.failure();
+  CHECK(failure.kind == Kind::graph_node);
+  CHECK(failure.grade == Grade::inferred);
+  REQUIRE(indices(failure) == std::vector<std::uint32_t>{1});
+  CHECK(failure.candidates[0].nodes == 3);
+}
+
+TEST_CASE("of an assert, the kernel that checks its data leads, as a guess") {
+  Replayed replayed(710, {{kKernel, "fill", 1}, {kKernel, "indexSelectSmallIndex", 2}, {kKernel, "mul", 3}});
+  const auto failure = replayed.failure();
+  CHECK(failure.kind == Kind::graph_node);
+  CHECK(failure.grade == Grade::inferred);
+  CHECK(indices(failure) == std::vector<std::uint32_t>{2, 1, 3});
+}
+
+TEST_CASE("of several kernels that check their data none leads") {
+  Replayed replayed(710, {{kKernel, "gather", 1}, {kKernel, "index", 2}, {kKernel, "mul", 3}});
+  CHECK(replayed.failure().kind == Kind::async_error);
+}
+
+TEST_CASE("a graph of which something is missing stays whole") {
+  Replayed replayed(700, {{kKernel, "scale", 1}});
+  replayed.picture.process.record.graphs[0].whole = false;
+  const auto failure = replayed.failure();
+  CHECK(failure.kind == Kind::async_error);
+  CHECK(indices(failure) == std::vector<std::uint32_t>{0});
+}
+
+TEST_CASE("among several operations, a graph of one node stands for that node") {
+  Replayed replayed(700, {{kKernel, "scale", 7}});
+  const auto other = replayed.picture.stream(0);
+  replayed.picture.issue(other);
+  const auto failure = replayed.failure();
+  CHECK(failure.grade == Grade::inferred);
+  CHECK(indices(failure) == std::vector<std::uint32_t>{1, 0});
+  CHECK(failure.kind == Kind::graph_node);
+}
