@@ -51,6 +51,7 @@ Pass pass_of(const Json& object) {
   pass.folder = text_of(object, "folder");
   pass.waits = text_of(object, "waits");
   pass.cut_short = text_of(object, "cut_short");
+  pass.dump = text_of(object, "dump");
   pass.seconds = double_of(object, "seconds").value_or(0);
   pass.failed_after = double_of(object, "failed_after");
   const auto end = object.find("end");
@@ -67,6 +68,7 @@ std::string write_manifest(const Manifest& manifest) {
                       {"folder", pass.folder},
                       {"waits", pass.waits},
                       {"cut_short", pass.cut_short},
+                      {"dump", pass.dump},
                       {"seconds", pass.seconds},
                       {"end", end_to_json(pass.end)},
                       {"failed_after", or_null(pass.failed_after)}});

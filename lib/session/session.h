@@ -5,6 +5,7 @@
 //     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
 //     confirm/PID.area                 the same of a rerun; confirm-2, … of further ones
 //     confirm/output.txt               what the rerun wrote to stdout and stderr
+//     device/PID.gpucore               of a rerun without the recorder: the GPU core dump, and output.txt
 //
 // Everything is 0700/0600. Errors are returned as Failure: what happened, to what, and what to do.
 #pragma once
@@ -45,12 +46,13 @@ struct Process {
 
 // One run of the command. The first is the record pass, all others are reruns.
 struct Pass {
-  std::string name;    // "record" | "confirm"
+  std::string name;    // "record" | "confirm" | "device"
   std::string folder;  // in the session: "record", "confirm-2"
   std::string waits;   // of a rerun: what it waited for, in words; empty: nothing
   double seconds = 0;
   ProcessEnd end;
   std::optional<double> failed_after;  // seconds from start to the first freeze
+  std::string dump;                    // of a device pass: the GPU core dump in its folder; empty: none was written
   std::string cut_short;               // of a rerun: why it was ended before its time; empty if it was not
 };
 

@@ -171,8 +171,8 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   manifest.working_directory = "/w";
   manifest.host = "h";
   manifest.started = "2026-11-21T10:15:00Z";
-  manifest.passes = {{"record", "record", "", 1.5, {std::nullopt, 11}, 0.25, ""},
-                     {"confirm", "confirm", "the one candidate", 2.5, {}, std::nullopt, "time limit"}};
+  manifest.passes = {{"record", "record", "", 1.5, {std::nullopt, 11}, 0.25, "", ""},
+                     {"confirm", "confirm", "the one candidate", 2.5, {}, std::nullopt, "a.gpucore", "time limit"}};
   manifest.ends[7] = {0, std::nullopt};
   manifest.notes = {"n"};
   const auto parsed = session::parse_manifest(session::write_manifest(manifest));
@@ -185,6 +185,7 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   CHECK(back.passes[1].folder == "confirm");
   CHECK(back.passes[1].waits == "the one candidate");
   CHECK(back.passes[1].cut_short == "time limit");
+  CHECK(back.passes[1].dump == "a.gpucore");
   CHECK(back.ends.at(7).code == 0);
   CHECK(back.notes == manifest.notes);
   const std::string text = session::write_manifest(manifest);
