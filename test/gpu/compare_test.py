@@ -149,8 +149,9 @@ class Several(unittest.TestCase):
     def test_candidates_count_only_where_the_case_lets_them(self):
         marks = {"TRUE LINE": [Line("a.cu", 1)], "CANDIDATE": [Line("a.cu", 2)]}
         report = report_of(at("a.cu", 2), None, candidates=[at("a.cu", 1)])
-        report["passes"].pop()
+        rerun = report["passes"].pop()
         self.assertEqual(differences(CASE["streams_apart"], report, marks), [])
+        report["passes"].append(rerun)
         self.assertEqual(differences(CASE["third_of_ten"], report, marks), ["names a.cu:2, not a.cu:1"])
         unlisted = report_of(at("a.cu", 1), None)
         self.assertEqual(differences(CASE["streams_apart"], unlisted, marks), ["does not list a.cu:2"])
