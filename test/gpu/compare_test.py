@@ -30,6 +30,10 @@ def report_of(location, reported_at, code=700, kernel="far_load(int*)", candidat
     }
 
 
+def without_reruns(report):
+    return {**report, "passes": report["passes"][:1]}
+
+
 class Marks(unittest.TestCase):
     def test_every_failing_case_has_its_line_and_its_sources(self):
         for case in CASES:
@@ -149,12 +153,10 @@ class Several(unittest.TestCase):
     def test_candidates_count_only_where_the_case_lets_them(self):
         marks = {"TRUE LINE": [Line("a.cu", 1)], "CANDIDATE": [Line("a.cu", 2)]}
         report = report_of(at("a.cu", 2), None, candidates=[at("a.cu", 1)])
-        rerun = report["passes"].pop()
-        self.assertEqual(differences(CASE["streams_apart"], report, marks), [])
-        report["passes"].append(rerun)
+        self.assertEqual(differences(CASE["streams_apart"], without_reruns(report), marks), [])
         self.assertEqual(differences(CASE["third_of_ten"], report, marks), ["names a.cu:2, not a.cu:1"])
         unlisted = report_of(at("a.cu", 1), None)
-        self.assertEqual(differences(CASE["streams_apart"], unlisted, marks), ["does not list a.cu:2"])
+        self.assertEqual(differences(CASE["streams_apart"], without_reruns(unlisted), marks), ["does not list a.cu:2"])
 
     def test_the_caller_is_a_related_line(self):
         marks = {"TRUE LINE": [Line("s.cu", 9)], "CALLER": [Line("c.py", 5)]}
