@@ -9,6 +9,7 @@
 #include "analyse/record_horizon.h"
 #include "analyse/site_keys.h"
 #include "commands.h"
+#include "device_pass.h"
 #include "findings.h"
 #include "narrow.h"
 #include "session/session_reader.h"
@@ -87,6 +88,11 @@ Result<std::optional<RerunWindow>> window_by_hand(const session::Session& sessio
   return std::move(found);
 }
 
+void print_report(const session::Session& session, report::Verbosity verbosity) {
+  const std::string text = report::write_text(examine(session), text_options(verbosity, STDOUT_FILENO));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
 }  // namespace
 
 int bisect(const BisectOptions& options) {
@@ -105,7 +111,7 @@ int bisect(const BisectOptions& options) {
   if (const auto* failure = std::get_if<Failure>(&window)) return say(*failure), kOwnFailure;
   NarrowOptions narrowing;
   narrowing.window = std::get<std::optional<RerunWindow>>(window);
-  if (!narrowing.window && !options.reach && !worth_narrowing(analyse::analyse(session))) {
+  if (!narrowing.window && !options.reach && !worth_narrowing(analyse::analyse(session), session.manifest)) {
     say("there is nothing to narrow: this session has no asynchronous failure that is not proven already");
   } else {
     auto writer = session::SessionWriter::reopen(session.folder);
@@ -114,16 +120,15 @@ int bisect(const BisectOptions& options) {
     launch::SignalRelay relay;
     ::signal(SIGXFSZ, SIG_IGN);
     narrowing.reach = options.reach;
-    narrowing.repeat = options.rerun.repeat;
-    narrowing.patience = options.rerun.patience;
-    narrowing.time_limit = options.rerun.time_limit;
-    narrowing.show = options.rerun.show;
+    follow(options.rerun, narrowing);
     narrowing.tell_passes = options.verbosity != report::Verbosity::quiet;
     narrowing.input = input.obstacle().empty() ? &input : nullptr;
     narrow(session, std::get<session::SessionWriter>(writer), relay, narrowing);
+    print_report(session, options.verbosity);
+    if (!options.rerun.keep_core) drop_large_dumps(session, std::get<session::SessionWriter>(writer));
+    return 0;
   }
-  const std::string text = report::write_text(examine(session), text_options(options.verbosity, STDOUT_FILENO));
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print_report(session, options.verbosity);
   return 0;
 }
 

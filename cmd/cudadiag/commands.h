@@ -18,6 +18,8 @@ struct RerunOptions {
   RerunMode mode = RerunMode::automatic;
   unsigned repeat = 1;               // reruns that may pass without a failure before the search ends
   bool show = false;                 // their output, on standard error
+  bool device = true;                // a pass for a GPU core dump
+  bool keep_core = false;            // the dump, however large
   double patience = 5;               // seconds that an operation may take while it is waited for
   std::optional<double> time_limit;  // seconds for one rerun
 };

@@ -21,17 +21,20 @@ namespace {
 
 bool same_line(const report::Location& a, const report::Location& b) { return a.file == b.file && a.line == b.line; }
 
-// "train.py:41, forward"
+// "train.py:41"
 std::string place_of(const report::Report& report) {
   const report::Location& at = report.findings.front().location;
   if (at.file.empty()) return at.function.empty() ? "a place that is not known" : at.function;
   return fmt::format("{}:{}", std::filesystem::path(at.file).filename().string(), at.line);
 }
 
+// Empty where no rerun waited for anything.
 std::string sentence(const report::Report& after) {
   const report::Finding& first = after.findings.front();
-  const report::PassLine& last = after.passes.back();
-  const auto reruns = after.passes.size() - 1;
+  const auto is_confirm = [](const report::PassLine& pass) { return pass.name == "confirm"; };
+  const auto reruns = std::count_if(after.passes.begin(), after.passes.end(), is_confirm);
+  if (reruns == 0) return "";
+  const report::PassLine& last = *std::find_if(after.passes.rbegin(), after.passes.rend(), is_confirm);
   const std::string after_time = fmt::format(" ({})", report::duration(last.seconds));
   const std::string runs = reruns == 1 ? "a rerun" : fmt::format("{} reruns", reruns);
   if (first.grade == analyse::Grade::proven) {
@@ -63,7 +66,7 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
     write_error_text(report::write_text(after, text_options(verbosity, STDERR_FILENO)));
     return;
   }
-  say(sentence(after));
+  if (const std::string text = sentence(after); !text.empty()) say(text);
   const bool open = after.findings.front().grade != analyse::Grade::proven;
   if (open && verbosity != report::Verbosity::quiet) say(after.findings.front().because);
 }

@@ -36,6 +36,8 @@ void add_reruns(CLI::App* command, command::RerunOptions& rerun) {
   command->add_option("--repeat", rerun.repeat, "reruns that may end without a failure before the search does")
       ->check(CLI::Range(1u, 1000u));
   command->add_flag("--show-rerun", rerun.show, "show what reruns print, on standard error");
+  command->add_flag("!--no-device-pass", rerun.device, "make no rerun for a GPU core dump");
+  command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump, however large");
   command->add_option("--wait-limit", rerun.patience, "seconds that one operation may take while it is waited for")
       ->check(CLI::Range(0.01, 86400.0));
   command->add_option("--time-limit", rerun.time_limit, "seconds that one rerun may take")->check(CLI::Range(0.1, 1e7));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device_pass.h"
 #include "report/words.h"
 #include "rerun.h"
 #include "session/session_reader.h"
@@ -30,6 +31,20 @@ std::uint64_t operations_of(const session::Session& session) {
   return operations;
 }
 
+bool wants_proof(const Analysis& analysis) {
+  return std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const analyse::Failure& failure) {
+    return is_async(failure) && failure.grade != analyse::Grade::proven;
+  });
+}
+
+// A device exception of which no dump tells yet.
+bool wants_dump(const Analysis& analysis, const session::Manifest& manifest) {
+  const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(),
+                                [](const session::Pass& pass) { return !pass.dump.empty(); });
+  return !told && std::any_of(analysis.failures.begin(), analysis.failures.end(),
+                              [](const auto& failure) { return is_async(failure) && leaves_a_dump(failure.code); });
+}
+
 class Narrowing {
  public:
   Narrowing(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
@@ -37,10 +52,17 @@ class Narrowing {
       : session_(session), writer_(writer), relay_(relay), options_(options), analysis_(analyse::analyse(session)) {}
 
   void run() {
+    confirm();
+    if (options_.device && !interrupted_ && wants_dump(analysis_, session_.manifest)) device();
+  }
+
+ private:
+  void confirm() {
     if (options_.window) {
       repeat(*options_.window);
       return;
     }
+    if (!options_.reach && !wants_proof(analysis_)) return;
     const Reach first = options_.reach.value_or(Reach::calls);
     const Reach last = options_.reach.value_or(Reach::everything);
     std::string done;
@@ -53,7 +75,6 @@ class Narrowing {
     }
   }
 
- private:
   // Reruns with this window until it fails. True if a wider one may tell more.
   bool repeat(const analyse::RerunWindow& window) {
     for (unsigned passed = 0; passed < options_.repeat;) {
@@ -68,30 +89,52 @@ class Narrowing {
 
   // False: there is no going on.
   bool pass(const analyse::RerunWindow& window) {
-    RerunSpec spec;
-    spec.name = "confirm";
+    RerunSpec spec = common();
     spec.window = window.text;
     if (options_.patience != NarrowOptions().patience) {
       spec.window += fmt::format(",patience={}", static_cast<unsigned>(options_.patience * 1000));
     }
     spec.waits = window.words;
+    if (options_.tell_passes) say(fmt::format("rerun {}: waits for {}", session_.reruns.size() + 1, spec.waits));
+    if (!add(spec)) return false;
+    if (options_.tell_passes) tell_pass();
+    return !interrupted_;
+  }
+
+  void device() {
+    RerunSpec spec = common();
+    spec.kind = RerunSpec::Kind::device;
+    if (options_.tell_passes) say(fmt::format("rerun {}: for a GPU core dump", session_.reruns.size() + 1));
+    if (!add(spec) || !options_.tell_passes) return;
+    const session::Pass& pass = session_.manifest.passes.back();
+    const std::string what = pass.dump.empty() ? "no GPU core dump was written" : "a GPU core dump was written";
+    say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(), pass.cut_short.empty() ? what : pass.cut_short,
+                    report::duration(pass.seconds)));
+  }
+
+  RerunSpec common() const {
+    RerunSpec spec;
     spec.time_limit = options_.time_limit.value_or(kStartSeconds + kSlowest * expected_seconds(session_));
     spec.operations = operations_of(session_);
     spec.show = options_.show;
     spec.input = options_.input;
-    if (options_.tell_passes) say(fmt::format("rerun {}: waits for {}", session_.reruns.size() + 1, spec.waits));
+    return spec;
+  }
+
+  // Runs a pass and adds it to the session. False: it could not be run.
+  bool add(const RerunSpec& spec) {
     auto done = rerun(spec, session_, writer_, relay_);
     if (const auto* failure = std::get_if<session::Failure>(&done)) {
       say("the rerun was not possible: " + failure->what + (failure->hint.empty() ? "" : "; " + failure->hint));
       return false;
     }
     auto& result = std::get<RerunResult>(done);
+    interrupted_ = result.interrupted;
     session_.manifest.passes.push_back(std::move(result.pass));
     session_.reruns.push_back(std::move(result.processes));
     if (const auto failure = writer_.store_manifest(session_.manifest)) say(*failure);
     analysis_ = analyse::analyse(session_);
-    if (options_.tell_passes) tell_pass();
-    return !result.interrupted;
+    return true;
   }
 
   void tell_pass() const {
@@ -107,19 +150,26 @@ class Narrowing {
   launch::SignalRelay& relay_;
   const NarrowOptions& options_;
   Analysis analysis_;
+  bool interrupted_ = false;
 };
 
 }  // namespace
+
+void follow(const RerunOptions& given, NarrowOptions& options) {
+  options.repeat = given.repeat;
+  options.patience = given.patience;
+  options.time_limit = given.time_limit;
+  options.device = given.device;
+  options.show = given.show;
+}
 
 void narrow(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
             const NarrowOptions& options) {
   Narrowing(session, writer, relay, options).run();
 }
 
-bool worth_narrowing(const analyse::Analysis& analysis) {
-  return std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const analyse::Failure& failure) {
-    return is_async(failure) && failure.grade != analyse::Grade::proven;
-  });
+bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest) {
+  return wants_proof(analysis) || wants_dump(analysis, manifest);
 }
 
 double expected_seconds(const session::Session& session) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analyse/rerun_window.h"
+#include "commands.h"
 #include "launch/input.h"
 #include "launch/process.h"
 #include "session/session.h"
@@ -18,17 +19,21 @@ struct NarrowOptions {
   unsigned repeat = 1;                         // reruns that may pass without a failure
   double patience = 5;                         // seconds that an operation may take while it is waited for
   std::optional<double> time_limit;            // seconds a rerun; by default by the length of the first run
+  bool device = true;                          // a device pass at the end
   bool show = false;                           // the reruns' output, on standard error
   bool tell_passes = false;                    // a line before and after each
   const launch::Input* input = nullptr;        // null: /dev/null
 };
 
+// Takes from the command line what concerns reruns.
+void follow(const RerunOptions& given, NarrowOptions& options);
+
 // The passes are added to `session`, and to its folder as soon as each is over.
 void narrow(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
             const NarrowOptions& options);
 
-// Whether a rerun could change or strengthen what is known.
-bool worth_narrowing(const analyse::Analysis& analysis);
+// Whether a rerun could change, strengthen or enrich what is known.
+bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest);
 // How long one rerun will take, by the first run: to its failure.
 double expected_seconds(const session::Session& session);
 

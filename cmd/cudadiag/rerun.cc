@@ -7,12 +7,15 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "areas.h"
+#include "device_pass.h"
 #include "launch/arena.h"
 #include "launch/watcher.h"
 #include "progress.h"
 #include "session/area_reader.h"
+#include "wire/environment.h"
 
 namespace cudadiag::command {
 namespace {
@@ -31,27 +34,32 @@ std::uint64_t operations_of(const launch::Arena& arena) {
   return operations;
 }
 
+const char* name_of(RerunSpec::Kind kind) { return kind == RerunSpec::Kind::device ? "device" : "confirm"; }
+
 // Waits for the end of a target, and sees to it that there is one.
 class Supervision {
  public:
-  Supervision(launch::Target& target, launch::SignalRelay& relay, launch::Arena& arena, const RerunSpec& spec)
-      : target_(target), relay_(relay), arena_(arena), spec_(spec), watcher_(arena, relay) {}
+  // `arena`: where its processes record; null in a pass without the recorder.
+  Supervision(launch::Target& target, launch::SignalRelay& relay, launch::Arena* arena, const RerunSpec& spec)
+      : target_(target), relay_(relay), arena_(arena), spec_(spec) {
+    if (arena != nullptr) watcher_.emplace(*arena, relay);
+  }
 
   // Why it was ended; empty if it ended by itself or had failed.
   std::string wait() {
-    Progress progress(spec_.name, spec_.operations);
+    Progress progress(name_of(spec_.kind), arena_ == nullptr ? 0 : spec_.operations);
     const auto limit = Clock::now() + milliseconds(static_cast<std::int64_t>(spec_.time_limit * 1000));
     std::optional<Clock::time_point> failed_by;
     std::string reason;
     while (!target_.reap()) {
-      if (watcher_.take_freeze() && !failed_by) failed_by = Clock::now() + kCourtesy;
+      if (watcher_ && watcher_->take_freeze() && !failed_by) failed_by = Clock::now() + kCourtesy;
       if (relay_.interrupted()) reason = "interrupted";
       if (Clock::now() > limit && !failed_by) reason = "time limit";
       if (!reason.empty() || (failed_by && Clock::now() > *failed_by)) {
         end();
         break;
       }
-      progress.show(operations_of(arena_));
+      progress.show(arena_ == nullptr ? 0 : operations_of(*arena_));
       relay_.wait(200);
       relay_.take_signals();
     }
@@ -77,35 +85,56 @@ class Supervision {
 
   launch::Target& target_;
   launch::SignalRelay& relay_;
-  launch::Arena& arena_;
+  launch::Arena* arena_;
   const RerunSpec& spec_;
-  launch::Watcher watcher_;
+  std::optional<launch::Watcher> watcher_;
 };
+
+session::FileDescriptor input_of(const RerunSpec& spec) {
+  if (spec.input != nullptr) return spec.input->again();
+  return session::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+session::FileDescriptor output_of(const RerunSpec& spec, const std::string& path) {
+  if (spec.show) return session::FileDescriptor(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+  return session::FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+}
+
+std::string cuda_of(const session::Session& session) {
+  for (const session::Process& process : session.processes) {
+    const auto found = process.record.properties.find("cuda");
+    if (found != process.record.properties.end()) return found->second;
+  }
+  return "";
+}
 
 }  // namespace
 
 std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session::Session& session,
                                                   session::SessionWriter& writer, launch::SignalRelay& relay) {
-  const auto recorder = launch::find_recorder();
-  if (const auto* failure = std::get_if<session::Failure>(&recorder)) return *failure;
-  auto created = launch::Arena::create();
-  if (auto* failure = std::get_if<session::Failure>(&created)) return *failure;
-  auto& arena = std::get<launch::Arena>(created);
-  auto folder = writer.begin_pass(spec.name);
-  if (auto* failure = std::get_if<session::Failure>(&folder)) return *failure;
-
-  const session::FileDescriptor input =
-      spec.input != nullptr ? spec.input->again() : session::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const std::string output_path = (writer.pass_folder() / session::kOutputFile).string();
-  const session::FileDescriptor output(
-      spec.show ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
-                : ::open(output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!output.valid()) return session::Failure{"cannot write " + output_path, "free some space"};
-
-  auto variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
-                                               {arena.path(), writer.pass_folder(), spec.name, spec.window},
-                                               launch::find_cupti(session.manifest.command), {});
+  const auto folder = writer.begin_pass(name_of(spec.kind));
+  if (const auto* failure = std::get_if<session::Failure>(&folder)) return *failure;
+  std::optional<launch::Arena> arena;
+  std::vector<launch::Variable> variables;
+  if (spec.kind == RerunSpec::Kind::device) {
+    variables = dump_variables(writer.pass_folder(), cuda_of(session));
+    variables.push_back({wire::environment::kPass, name_of(spec.kind)});
+  } else {
+    const auto recorder = launch::find_recorder();
+    if (const auto* failure = std::get_if<session::Failure>(&recorder)) return *failure;
+    auto created = launch::Arena::create();
+    if (const auto* failure = std::get_if<session::Failure>(&created)) return *failure;
+    arena.emplace(std::move(std::get<launch::Arena>(created)));
+    variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
+                                            {arena->path(), writer.pass_folder(), name_of(spec.kind), spec.window},
+                                            launch::find_cupti(session.manifest.command), {});
+  }
   variables.push_back({"WANDB_MODE", "disabled"});
+
+  const session::FileDescriptor input = input_of(spec);
+  const std::string output_path = (writer.pass_folder() / session::kOutputFile).string();
+  const session::FileDescriptor output = output_of(spec, output_path);
+  if (!output.valid()) return session::Failure{"cannot write " + output_path, "free some space"};
   launch::SpawnOptions options;
   options.apart = true;
   options.input = input.get();
@@ -113,22 +142,28 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   options.directory = session.manifest.working_directory;
 
   const auto started = Clock::now();
-  const double started_at = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const auto started_at = std::chrono::system_clock::now().time_since_epoch();
   auto spawned = launch::Target::spawn(session.manifest.command, launch::environment_with(variables), options);
   if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) return failure->failure;
   auto& target = std::get<launch::Target>(spawned);
 
   RerunResult result;
-  result.pass.name = spec.name;
-  result.pass.folder = std::get<std::string>(folder);
-  result.pass.waits = spec.waits;
-  result.pass.cut_short = Supervision(target, relay, arena, spec).wait();
-  result.pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
-  result.pass.end = target.end();
+  session::Pass& pass = result.pass;
+  pass.name = name_of(spec.kind);
+  pass.folder = std::get<std::string>(folder);
+  pass.waits = spec.waits;
+  pass.cut_short = Supervision(target, relay, arena ? &*arena : nullptr, spec).wait();
+  pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
+  pass.end = target.end();
   result.interrupted = relay.interrupted();
-  result.processes = read_processes(&arena, &writer, session);
-  result.pass.failed_after = first_freeze(result.processes, started_at);
-  if (const auto failure = store_areas(arena, writer)) return *failure;
+  if (arena) {
+    result.processes = read_processes(&*arena, &writer, session);
+    pass.failed_after = first_freeze(result.processes, std::chrono::duration<double>(started_at).count());
+    if (const auto failure = store_areas(*arena, writer)) return *failure;
+  } else {
+    pass.dump = collect_dump(writer.pass_folder(), session.manifest.working_directory,
+                             std::chrono::duration_cast<std::chrono::nanoseconds>(started_at).count());
+  }
   return result;
 }
 

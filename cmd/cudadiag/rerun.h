@@ -15,7 +15,7 @@
 namespace cudadiag::command {
 
 struct RerunSpec {
-  std::string name;                      // of the pass: "confirm"
+  enum class Kind { confirm, device } kind = Kind::confirm;
   std::string window;                    // wire/window.h
   std::string waits;                     // what it waits for, in words
   double time_limit = 0;                 // seconds

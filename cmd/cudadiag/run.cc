@@ -8,6 +8,7 @@
 #include <string>
 
 #include "commands.h"
+#include "device_pass.h"
 #include "findings.h"
 #include "launch/input.h"
 #include "launch/process.h"
@@ -73,7 +74,10 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
                  launch::SignalRelay& relay) {
   session::Session& session = recording.session();
   const analyse::Analysis analysis = analyse::analyse(session);
-  if (options.rerun.mode == RerunMode::never || recording.writer() == nullptr || !worth_narrowing(analysis)) return;
+  if (options.rerun.mode == RerunMode::never || recording.writer() == nullptr ||
+      !worth_narrowing(analysis, session.manifest)) {
+    return;
+  }
   const std::string obstacle = relay.interrupted() ? "it was interrupted"
                                : options.rerun.mode == RerunMode::always
                                    ? ""
@@ -83,10 +87,7 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
                " (about " + report::duration(expected_seconds(session)) + ")");
   }
   NarrowOptions narrowing;
-  narrowing.repeat = options.rerun.repeat;
-  narrowing.patience = options.rerun.patience;
-  narrowing.time_limit = options.rerun.time_limit;
-  narrowing.show = options.rerun.show;
+  follow(options.rerun, narrowing);
   narrowing.input = &input;
   const report::Report before = examine(session);
   narrow(session, *recording.writer(), relay, narrowing);
@@ -125,6 +126,9 @@ int run(const RunOptions& given) {
     findings = recording.findings();
     if (findings) guarded([&] { rerun_after(recording, options, input, relay); });
     if (!options.json.empty()) guarded([&] { write_json_file(examine(recording.session()), options.json); });
+    if (recording.writer() != nullptr && !options.rerun.keep_core) {
+      guarded([&] { drop_large_dumps(recording.session(), *recording.writer()); });
+    }
   }
   if (findings && options.error_exit_status) return *options.error_exit_status;
   launch::exit_like(end);

@@ -35,7 +35,8 @@ def check_rerun(machine, name, recorded):
     rerun = machine.run(*targets.command(machine.build, name), options=["--rerun=auto"])
     expect((rerun.returncode, rerun.stdout), (recorded.returncode, recorded.stdout), "status and stdout")
     report = machine.report()
-    expect([each["name"] for each in report["passes"]], ["record", "confirm"] if wanted else ["record"], "passes")
+    passes = [each["name"] for each in report["passes"]]
+    expect(passes, ["record", "confirm", "device"] if wanted else ["record"], "passes")
     if wanted:
         finding = report["findings"][0]
         expect(finding["evidence"]["grade"], wanted, "grade after the rerun: " + finding["evidence"]["because"])

@@ -1,0 +1,31 @@
+// The device pass: a rerun in which the driver writes a GPU core dump when a kernel fails. The recorder stays out of
+// it: with a CUPTI subscriber in the process the driver writes none.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "launch/environment.h"
+#include "session/session.h"
+#include "session/session_writer.h"
+
+namespace cudadiag::command {
+
+// Device exceptions, which leave a dump; time-outs and hardware errors do not.
+bool leaves_a_dump(std::uint32_t code);
+
+// What makes the driver write a light dump into `folder`. What the user's own environment says about core dumps wins.
+// `cuda`: the driver's, "13.0".
+std::vector<launch::Variable> dump_variables(const std::filesystem::path& folder, const std::string& cuda);
+
+// After the pass: the name in `folder` of the first dump that was written, there or where the user's own settings had
+// it written; empty if there is none. `since` in nanoseconds of the epoch.
+std::string collect_dump(const std::filesystem::path& folder, const std::filesystem::path& working_directory,
+                         std::int64_t since);
+
+// Removes dumps of more than 256 MB from a session whose last report has been made, and notes that.
+void drop_large_dumps(session::Session& session, session::SessionWriter& writer);
+
+}  // namespace cudadiag::command
