@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "analyse/site_keys.h"
 #include "commands.h"
 #include "session/session_reader.h"
 #include "terminal.h"
@@ -17,8 +18,9 @@ void print_dim(const char* name, const session::Dim3& dim) {
 
 void dump_process(const session::Process& process) {
   const ProcessRecord& r = process.record;
-  std::printf("process pid=%u parent=%u state=%u start=%" PRIu64 " issued=%" PRIu64 " damaged=%" PRIu64 "\n", r.pid,
-              r.parent_pid, static_cast<unsigned>(r.state), r.start_realtime, r.operations_issued, r.damaged);
+  std::printf(
+      "process pid=%u parent=%u state=%u start=%" PRIu64 " issued=%" PRIu64 " damaged=%" PRIu64 " waits=%" PRIu64 "\n",
+      r.pid, r.parent_pid, static_cast<unsigned>(r.state), r.start_realtime, r.operations_issued, r.damaged, r.waits);
   std::printf("dropped operations=%" PRIu64 " sites=%" PRIu64 " interns=%" PRIu64 " streams=%" PRIu64 " held=%" PRIu64
               " markers=%" PRIu64 " graphs=%" PRIu64 "\n",
               r.dropped_operations, r.dropped_sites, r.dropped_interns, r.dropped_streams, r.dropped_held,
@@ -85,7 +87,12 @@ void dump_operations(const ProcessRecord& r) {
                 static_cast<int>(e.context), e.tid, e.ticks);
     print_dim("grid", e.grid);
     print_dim("block", e.block);
-    std::printf(" shared=%u bytes=%" PRIu64 " operation=%" PRIu64 "\n", e.shared_bytes, e.bytes, e.operation);
+    std::printf(" shared=%u bytes=%" PRIu64 " operation=%" PRIu64, e.shared_bytes, e.bytes, e.operation);
+    if (e.capture.began != 0) {
+      std::printf(" capture_began=%" PRIu64 " capture_tid=%u capture_mode=%u capture_site=%u", e.capture.began,
+                  e.capture.tid, e.capture.mode, e.capture.site);
+    }
+    std::printf(" started=%" PRIu64 "\n", e.started);
   }
 }
 
@@ -114,10 +121,14 @@ void dump_interned(const ProcessRecord& r) {
     for (const auto& frame : stack.frames) std::printf(" %u+0x%" PRIx64, frame.module, frame.address);
     std::printf("\n");
   }
-  id = 0;
+  const analyse::SiteKeys keys(r);
+  std::uint32_t site = 0;
   for (const auto& s : r.sites) {
-    std::printf("site %zu python=%u native=%u function=%u kind=%u thread=%u operations=%" PRIu64 "\n", ++id, s.python,
-                s.native, s.function, static_cast<unsigned>(s.kind), s.thread, s.operations);
+    ++site;
+    std::printf("site %u python=%u native=%u function=%u kind=%u thread=%u operations=%" PRIu64 " key=%016" PRIx64
+                " kernel_key=%016" PRIx64 "\n",
+                site, s.python, s.native, s.function, static_cast<unsigned>(s.kind), s.thread, s.operations,
+                keys.of_site(site), keys.of_kernel(site));
   }
 }
 

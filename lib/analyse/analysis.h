@@ -35,6 +35,7 @@ struct Failure {
   bool runtime_code = false;
   const session::Process* process = nullptr;
   const session::Error* reported = nullptr;  // the call that returned it; null when its record was lost
+  const session::Error* noticed = nullptr;   // a call that met what `reported` had done; null: `reported` itself
   // Asynchronous failures: most likely first; one if bracketed or proven. Synchronous ones: empty, the failed call is
   // `reported`. Kind::graph_node: the first one's node leads. Where candidates have nodes and the kind is async_error,
   // the launch of the graph is what is known, and they are its nodes.

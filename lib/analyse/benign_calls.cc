@@ -30,6 +30,10 @@ constexpr Probe kProbes[] = {
     {"cudaGetDriverEntryPoint", 500},
     {"cuModuleGet", 500},
     {"cuLibraryGet", 500},
+    {"cuStreamIsCapturing", 906},  // of the default stream; leaves the capture as it is
+    {"cudaStreamIsCapturing", 906},
+    {"cuStreamGetCaptureInfo", 906},
+    {"cudaStreamGetCaptureInfo", 906},
     {"cuGraphExecUpdate", 910},  // can it be updated, or must it be made anew?
     {"cudaGraphExecUpdate", 910},
 };

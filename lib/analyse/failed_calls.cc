@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
 
 #include "analyse/benign_calls.h"
+#include "analyse/broken_captures.h"
 #include "analyse/cuda_errors.h"
 
 namespace cudadiag::analyse {
@@ -20,10 +22,10 @@ using Errors = std::vector<const Error*>;
 
 const std::string& visible_call(const Error& error) { return error.outer.empty() ? error.call : error.outer; }
 
-bool breaks_capture(const Error& error) { return error.code >= 900 && error.code <= 908; }
+bool is_of_capture(const Error& error) { return wire::error::is_of_capture(error.code); }
 
 Kind kind_of(const Error& error, Kind otherwise) {
-  if (breaks_capture(error)) return Kind::capture_violation;
+  if (is_of_capture(error)) return Kind::capture_violation;
   return error.code == 2 ? Kind::out_of_memory : otherwise;
 }
 
@@ -33,19 +35,6 @@ Errors worth_looking_at(const ProcessRecord& record) {
     if (!(error.flags & wire::error::kSticky) && !is_benign(error)) errors.push_back(&error);
   }
   return errors;
-}
-
-// The first call that broke a capture is the cause, what follows up to the capture's end returns its consequence.
-std::map<const Error*, const Error*> capture_causes(const Errors& errors) {
-  std::map<const Error*, const Error*> causes;
-  const Error* first = nullptr;
-  for (const Error* error : errors) {
-    if (!breaks_capture(*error)) continue;
-    if (first == nullptr) first = error;
-    causes[error] = first;
-    if (visible_call(*error).find("EndCapture") != std::string::npos) first = nullptr;
-  }
-  return causes;
 }
 
 // The last failing call of each thread, if nothing worked on that thread afterwards.
@@ -59,17 +48,24 @@ Errors last_words(const Errors& errors) {
   return result;
 }
 
-// A direct driver call hands its error to the caller alone: not asking for the last error says nothing. Launches and
-// transfers are the exception, as a program that misses their failure goes on with wrong data.
-bool should_have_been_looked_at(const Error& error) {
-  if (error.flags & wire::error::kLaunch || breaks_capture(error)) return true;
-  const std::string& call = visible_call(error);
+bool is_question(const Error& error) {
   constexpr std::string_view kQuestions[] = {"Get", "Query", "IsCapturing", "CanAccess"};
-  for (const auto question : kQuestions) {
-    if (call.find(question) != std::string::npos) return false;
-  }
+  return std::any_of(std::begin(kQuestions), std::end(kQuestions), [&](std::string_view question) {
+    return visible_call(error).find(question) != std::string::npos;
+  });
+}
+
+// A direct driver call hands its error to the caller alone: not asking for the last error says nothing. Launches and
+// transfers are the exception, as a program that misses their failure goes on with wrong data, and captures, as there
+// is no graph.
+bool should_have_been_looked_at(const Error& error) {
+  const bool runtime = error.domain == wire::error::Domain::runtime || !error.outer.empty();
+  if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));
+  if (error.flags & wire::error::kLaunch) return true;
+  const std::string& call = visible_call(error);
+  if (is_question(error)) return false;
   if (error.code == 2 || found_no_device(error)) return false;  // a null pointer or a count of 0 is looked at
-  if (error.domain == wire::error::Domain::runtime || !error.outer.empty()) return true;
+  if (runtime) return true;
   return call.starts_with("cuMemcpy") || call.starts_with("cuMemset") || call.starts_with("cuMemPrefetch");
 }
 
@@ -83,8 +79,22 @@ Failure failure_at(const session::Process& process, const Error& error, Kind kin
   return failure;
 }
 
-Failure fatal(const session::Process& process, const Error& error, const Ending& end) {
+// What a call did to a capture, in whose thread's story `noticed` comes next.
+std::string broke_capture(const Error& call, const Error& noticed) {
+  if (call.code == kCaptureInvalidated) {
+    return "the capture was broken before this call, by one that is not known: it was not watched, or returned no "
+           "error";
+  }
+  if (&call == &noticed) return "the call itself returned it";
+  const std::string whose = call.tid == noticed.capture.tid ? "the" : "another thread's";
+  return fmt::format("{} itself returned it and broke {} capture, so that {} returned {}", visible_call(call), whose,
+                     visible_call(noticed), noticed.code);
+}
+
+// `noticed`: what came of it, if it broke a capture; else the call itself.
+Failure fatal(const session::Process& process, const Error& error, const Error& noticed, const Ending& end) {
   Failure failure = failure_at(process, error, Kind::sync_error);
+  if (&noticed != &error) failure.noticed = &noticed;
   const std::string who = end.of_process ? "the program" : "the command";
   if (found_no_device(error)) {
     failure.grade = Grade::suspected;
@@ -95,7 +105,8 @@ Failure fatal(const session::Process& process, const Error& error, const Ending&
     return failure;
   }
   failure.grade = end.of_process ? Grade::proven : Grade::inferred;
-  failure.because = fmt::format("the call itself returned it, and {} ended with {} afterwards", who, end.text);
+  if (error.code == kCaptureInvalidated) failure.grade = Grade::inferred;
+  failure.because = fmt::format("{}, and {} ended with {} afterwards", broke_capture(error, noticed), who, end.text);
   return failure;
 }
 
@@ -129,55 +140,86 @@ class HandledCalls {
 // Calls that fail again and again at one place are one finding.
 class UncheckedCalls {
  public:
-  void add(const Error& error) {
-    ++counts_.try_emplace({error.code, error.site, error.call}, &error, 0).first->second.second;
+  void add(const Error& error, const Error& noticed) {
+    ++places_.try_emplace({error.code, error.site, error.call}, Place{&error, &noticed}).first->second.count;
   }
 
   std::vector<Failure> failures(const session::Process& process) const {
     std::vector<Failure> failures;
-    for (const auto& [place, entry] : counts_) {
-      Failure failure = failure_at(process, *entry.first, Kind::unchecked_error);
+    for (const auto& [key, place] : places_) {
+      Failure failure = failure_at(process, *place.first, Kind::unchecked_error);
       failure.grade = Grade::suspected;
-      failure.because = "the call failed, and its thread never asked for the error";
-      if (entry.second > 1) failure.because += fmt::format("; it failed {} times", entry.second);
+      if (is_of_capture(*place.first)) {
+        if (place.noticed != place.first) failure.noticed = place.noticed;
+        failure.because = broke_capture(*place.first, *place.noticed) + ", and nothing asked for the error";
+      } else {
+        failure.because = "the call failed, and its thread never asked for the error";
+      }
+      if (place.count > 1) failure.because += fmt::format("; it failed {} times", place.count);
       failures.push_back(std::move(failure));
     }
     return failures;
   }
 
  private:
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, std::pair<const Error*, std::size_t>> counts_;
+  struct Place {
+    const Error *first, *noticed;
+    std::size_t count = 0;
+  };
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, Place> places_;
 };
+
+// A call that failed and the failures that it led to, by serial: most stand alone.
+struct Story {
+  const Error* cause = nullptr;
+  Errors calls;
+
+  // Where it was noticed last: by the thread whose capture it is, where there is one.
+  const Error& noticed() const {
+    const auto own = std::find_if(calls.rbegin(), calls.rend(), [](const Error* call) {
+      return call->capture.began != 0 && call->tid == call->capture.tid;
+    });
+    return own == calls.rend() ? *calls.back() : **own;
+  }
+};
+
+// By the serial of what came first.
+std::vector<Story> stories_of(const Errors& errors) {
+  const BrokenCaptures captures(errors);
+  std::vector<Story> stories;
+  for (const Error* error : errors) {
+    const Error* cause = captures.cause(error);
+    auto story = std::find_if(stories.begin(), stories.end(), [&](const Story& other) { return other.cause == cause; });
+    if (story == stories.end()) story = stories.insert(story, {cause, {}});
+    story->calls.push_back(error);
+  }
+  return stories;
+}
 
 }  // namespace
 
 CallFindings failed_calls(const session::Process& process, const Ending& end) {
   const Errors errors = worth_looking_at(process.record);
-  const auto causes = capture_causes(errors);
-  const auto lead = [&](const Error* error) {
-    const auto found = causes.find(error);
-    return found == causes.end() ? error : found->second;
-  };
   // A sticky error explains the end by itself.
   const bool died_here = end.bad && process.record.state != wire::area::State::frozen;
+  const Errors last = died_here ? last_words(errors) : Errors();
 
   CallFindings findings;
-  std::set<const Error*> fatal_leads;
-  if (died_here) {
-    for (const Error* last : last_words(errors)) {
-      if (fatal_leads.insert(lead(last)).second) findings.failures.push_back(fatal(process, *lead(last), end));
-    }
-  }
   HandledCalls handled;
   UncheckedCalls unchecked;
-  for (const Error* error : errors) {
-    const bool consequence = lead(error) != error;
-    if (consequence || fatal_leads.count(error) || found_no_device(*error)) continue;
-    const bool looked_at = error->flags & wire::error::kLookedAt;
-    if (looked_at || !should_have_been_looked_at(*error)) {
-      handled.add(*error);
+  for (const Story& story : stories_of(errors)) {
+    Story ending{story.cause, {}};
+    std::copy_if(story.calls.begin(), story.calls.end(), std::back_inserter(ending.calls),
+                 [&](const Error* call) { return std::find(last.begin(), last.end(), call) != last.end(); });
+    const Error& noticed = story.noticed();
+    if (!ending.calls.empty()) {
+      findings.failures.push_back(fatal(process, *story.cause, ending.noticed(), end));
+    } else if (found_no_device(*story.cause)) {
+      continue;
+    } else if (noticed.flags & wire::error::kLookedAt || !should_have_been_looked_at(noticed)) {
+      handled.add(*story.cause);
     } else {
-      unchecked.add(*error);
+      unchecked.add(*story.cause, noticed);
     }
   }
   for (auto& failure : unchecked.failures(process)) findings.failures.push_back(std::move(failure));

@@ -64,6 +64,7 @@ void decode(const void* raw, Call& call) {
                 })
     call.argument = reinterpret_cast<std::uint64_t>(p.hGraph);
   if constexpr (requires { p.addr; }) call.argument = p.addr;
+  if constexpr (requires { p.mode; }) call.argument = p.mode;
 }
 
 using Table = std::array<CallRule, 1024>;

@@ -29,7 +29,7 @@ struct Call {
   CUfunction function = nullptr;
   std::uint32_t grid[3] = {}, block[3] = {}, cluster[3] = {};
   std::uint32_t shared_bytes = 0;
-  std::uint64_t argument = 0;  // wire::operation::kArgument
+  std::uint64_t argument = 0;  // wire::operation::kArgument; a capture's mode
 };
 
 struct CallRule {

@@ -61,6 +61,13 @@ std::uint32_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   wire::store(to, error::kBytes, failed.launch ? 0 : call.argument);
   wire::store(to, error::kOperation, thread == nullptr ? 0 : thread->serial);
   wire::store(to, error::kThread, thread == nullptr ? 0xffffffff : thread->index);
+  const Capture outside{};
+  const Capture& capture = failed.capture == nullptr ? outside : *failed.capture;
+  wire::store(to, error::kCaptureSite, capture.site);
+  wire::store(to, error::kCaptureBegan, capture.began);
+  wire::store(to, error::kCaptureTid, capture.tid);
+  wire::store(to, error::kCaptureMode, static_cast<std::uint32_t>(capture.mode));
+  wire::store(to, error::kStarted, failed.started);
   wire::store_release(to, error::kSerial, serial);
   wire::store(area_->header(), area::kErrorCount, serial);
   if (is_sticky(failed.code)) {

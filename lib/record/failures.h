@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "record/calls.h"
+#include "record/captures.h"
 #include "record/interner.h"
 #include "record/lock.h"
 #include "record/streams.h"
@@ -25,6 +26,8 @@ struct FailedCall {
   bool launch;
   bool at_exit;
   bool own_wait;
+  std::uint64_t started = 0;         // ticks; 0: not known
+  const Capture* capture = nullptr;  // that it is about; null: none is known
 };
 
 using wire::error::is_sticky;

@@ -113,6 +113,7 @@ void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_Ca
   if (thread != nullptr) leave(*thread, id, rule, data, result);
   if (!is_answer(result)) fail(thread, wire::error::Domain::driver, id, data, result, frame);
   if (thread == nullptr) return;
+  if (rule.role == Role::capture_end) end_capture(*thread, rule, data, result);
   thread->open = {};
   alone_.leave(*thread);
 }
@@ -140,6 +141,7 @@ void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule
       if (alone_.on()) alone_.pass(thread);
       // Counted before the call: nothing of ours may reach the driver once the capture is on.
       streams_.capture_began();
+      begin_capture(thread, id, rule, data, frame);
       break;
     case Role::graph:
       enter_graph_call(thread, id, data, frame);
@@ -168,11 +170,11 @@ void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule
       if (ok) note_event_completed(thread, rule, data);
       break;
     case Role::capture_begin:
+      if (!ok) captures_.refused(captured_stream(thread, rule, data));
       if (!ok) streams_.capture_ended();
       break;
     case Role::capture_end:
-      streams_.capture_ended();
-      break;
+      break;  // once its error, if it has one, is recorded
     case Role::graph:
       leave_graph_call(thread, id, data, ok);
       break;
@@ -333,6 +335,33 @@ void Recorder::graph_node(const ThreadState* thread, std::uint32_t id, const CUp
   }
 }
 
+// ---- captures
+
+Captures::Stream Recorder::captured_stream(const ThreadState& thread, const CallRule& rule,
+                                           const CUpti_CallbackData& data) {
+  Call call;
+  if (rule.decode != nullptr) rule.decode(data.functionParams, call);
+  call.stream.per_thread = rule.per_thread;
+  return Captures::stream(call.stream, data.contextUid, thread.tid);
+}
+
+void Recorder::begin_capture(ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                             const CUpti_CallbackData& data, std::uintptr_t frame) {
+  Call call;
+  rule.decode(data.functionParams, call);
+  const Place at = place(thread, id, Kind::none, 0, frame);
+  const std::uint32_t site = interner_.site(at.key, at.python, at.native, 0, Kind::none, thread.index);
+  captures_.began(captured_stream(thread, rule, data),
+                  {ticks(), thread.tid, static_cast<CUstreamCaptureMode>(call.argument), site});
+}
+
+void Recorder::end_capture(const ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data,
+                           std::uint32_t result) {
+  streams_.capture_ended();
+  // Called by the wrong thread it ends nothing.
+  if (result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) captures_.ended(captured_stream(thread, rule, data));
+}
+
 // ---- failed calls
 
 void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32_t id, const CUpti_CallbackData& data,
@@ -357,9 +386,20 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
     const Place at = place(*thread, id, Kind::none, function, frame);
     where = interner_.site(at.key, at.python, at.native, function, Kind::none, thread->index);
   }
-  const std::uint32_t record =
-      failures_.add(thread, {domain, id, data.functionName, code, where, stream,
-                             streams_.context_index(data.contextUid), &call, launch, false, false});
+  FailedCall failed{
+      domain, id,   data.functionName, code, where, stream, streams_.context_index(data.contextUid), &call, launch,
+      false,  false};
+  Capture capture;
+  if (thread != nullptr && domain == wire::error::Domain::driver) {
+    failed.started = wire::load(thread->entry, wire::thread::kCallTicks);
+    if (wire::error::is_of_capture(code)) {
+      capture = captures_.concerned(captured_stream(*thread, record::driver_call(id), data), thread->tid);
+    }
+  } else if (thread != nullptr && wire::error::is_of_capture(code)) {
+    capture = captures_.concerned({}, thread->tid);
+  }
+  failed.capture = &capture;
+  const std::uint32_t record = failures_.add(thread, failed);
   if (thread != nullptr && domain == wire::error::Domain::driver) thread->runtime_error = record;
   // From the first failure on it matters who asks for the last error; before that these two are called too often.
   if (!failures_.frozen() && !watching_last_error_.exchange(true)) {

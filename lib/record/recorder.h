@@ -14,6 +14,7 @@
 #include "record/alone.h"
 #include "record/area_map.h"
 #include "record/calls.h"
+#include "record/captures.h"
 #include "record/cupti_api.h"
 #include "record/driver_api.h"
 #include "record/failures.h"
@@ -72,6 +73,12 @@ class Recorder {
             std::uint32_t code, std::uintptr_t frame);
   void enter_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void leave_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok);
+  static Captures::Stream captured_stream(const ThreadState& thread, const CallRule& rule,
+                                          const CUpti_CallbackData& data);
+  void begin_capture(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                     std::uintptr_t frame);
+  void end_capture(const ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data,
+                   std::uint32_t result);
   void note_event_completed(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
   void see_context(const CUpti_CallbackData& data);
 
@@ -101,6 +108,7 @@ class Recorder {
   Streams streams_;
   Failures failures_;
   Graphs graphs_;
+  Captures captures_;
   PythonStacks python_;
   NativeStacks native_;
   Window window_;

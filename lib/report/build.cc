@@ -164,7 +164,9 @@ class FindingBuilder {
   Finding build() {
     describe();
     failure_.candidates.empty() ? locate_call() : locate_candidates();
-    if (const session::Error* error = failure_.reported) report_of(*error);
+    const session::Error* noticed = failure_.noticed != nullptr ? failure_.noticed : failure_.reported;
+    if (noticed != nullptr) report_of(*noticed);
+    if (noticed != nullptr) relate_capture(noticed->capture);
     finding_.fix = next_steps(failure_);
     return std::move(finding_);
   }
@@ -262,6 +264,12 @@ class FindingBuilder {
     }
     finding_.reported_api = error.outer.empty() ? error.call : error.outer;
     finding_.reported_at = located(resolve(symbolizer_, process_, error.site).line.location);
+  }
+
+  void relate_capture(const session::Capture& capture) {
+    if (failure_.kind != analyse::Kind::capture_violation || capture.site == 0) return;
+    const symbolize::Location begun = resolve(symbolizer_, process_, capture.site).line.location;
+    if (is_known(begun)) finding_.related.push_back({"capture", located(begun)});
   }
 
   const analyse::Failure& failure_;

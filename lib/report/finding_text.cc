@@ -146,7 +146,8 @@ class FindingText {
 
   void blamed() {
     const std::string api = finding_.reported_api.empty() ? "a call" : printable(finding_.reported_api);
-    if (!async()) {
+    capture();
+    if (!async() && !noticed_elsewhere()) {
       if (!finding_.reported_api.empty()) add("Call", {api}, 1, 0);
     } else if (finding_.found_at_exit) {
       add("Blamed", {"nothing: no call that was watched returned it; found when the program ended"}, 1, 0);
@@ -164,6 +165,19 @@ class FindingText {
       const std::string where =
           quoted ? fmt::format("{}:{} {}", path(at.file), at.line, printable(at.source)) : place(at);
       add("Blamed", {fmt::format("{} ({}): innocent", where, api)}, 1, 0);
+    }
+  }
+
+  // A broken capture is noticed by the calls after the one that broke it.
+  bool noticed_elsewhere() const {
+    return finding_.kind == analyse::Kind::capture_violation && finding_.reported_at &&
+           !same_line(*finding_.reported_at, finding_.location);
+  }
+
+  void capture() {
+    if (finding_.kind != analyse::Kind::capture_violation) return;
+    for (const Related& related : finding_.related) {
+      if (related.role == "capture") add("Capture", {"begun at " + place(related.location)}, 1, 0);
     }
   }
 

@@ -354,6 +354,10 @@ void AreaReader::read_error(const std::byte* slot) {
   error.shared_bytes = wire::load(record, e::kSharedBytes);
   error.bytes = wire::load(record, e::kBytes);
   error.operation = wire::load(record, e::kOperation);
+  error.started = wire::load(record, e::kStarted);
+  error.capture = {wire::load(record, e::kCaptureBegan), wire::load(record, e::kCaptureTid),
+                   wire::load(record, e::kCaptureMode), wire::load(record, e::kCaptureSite)};
+  if (error.capture.site > record_.sites.size()) error.capture.site = 0;
 }
 
 // Counts lie at their site's id, so the first place stays empty.

@@ -132,6 +132,14 @@ struct Stream {
   std::uint32_t completed() const { return marker > host_completed ? marker : host_completed; }
 };
 
+// One that a failed call is about (wire/error.h).
+struct Capture {
+  std::uint64_t began = 0;  // ticks; 0: none is known
+  std::uint32_t tid = 0;
+  std::uint32_t mode = 0;  // CUstreamCaptureMode
+  std::uint32_t site = 0;  // where it was begun
+};
+
 struct Error {
   std::uint64_t serial = 0, ticks = 0;
   std::uint32_t code = 0;
@@ -149,6 +157,8 @@ struct Error {
   std::uint32_t shared_bytes = 0;
   std::uint64_t bytes = 0;
   std::uint64_t operation = 0;
+  std::uint64_t started = 0;  // ticks; 0: not known
+  Capture capture;
 };
 
 struct Note {

@@ -34,6 +34,9 @@ constexpr bool is_sticky(std::uint32_t code) {
   }
 }
 
+// Of a stream that is being captured, or of a call that another one's capture forbids.
+constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <= 908; }
+
 enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
 
 enum Flag : std::uint8_t {
@@ -69,5 +72,14 @@ inline constexpr Field<std::uint32_t, 76> kSharedBytes;
 inline constexpr Field<std::uint64_t, 80> kBytes;      // size asked for, of an allocation or copy; else 0
 inline constexpr Field<std::uint64_t, 88> kOperation;  // serial of the thread's newest operation record
 inline constexpr Field<std::uint32_t, 96> kThread;     // index in `threads`; 0xffffffff: none
+
+// The capture that an error of a capture is about, as far as it is known: that of the stream that the call names, else
+// the thread's own, else one of another thread. Its time of beginning and its thread are its identity.
+inline constexpr Field<std::uint32_t, 100> kCaptureSite;   // intern id: where it was begun; 0: no capture is known
+inline constexpr Field<std::uint64_t, 104> kCaptureBegan;  // ticks before the call that began it; 0: none is known
+inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // of the thread that began it
+inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMode
+
+inline constexpr Field<std::uint64_t, 120> kStarted;  // ticks at ENTER of a failed driver call; 0: not known
 
 }  // namespace cudadiag::wire::error

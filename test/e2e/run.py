@@ -63,6 +63,10 @@ def check_finding(report, name, wanted):
     if replay is not None:
         related = {line["role"]: place(line) for line in finding["related"]}
         expect((related["capture"], related["replay"]), (true_line, replay), "captured and replayed")
+    captured = targets.marked_line(name, "CAPTURE LINE")
+    if captured is not None:
+        begun = [place(related) for related in finding["related"] if related["role"] == "capture"]
+        expect(begun, [captured], "where the capture was begun")
     reported = targets.marked_line(name, "REPORTED LINE")
     if reported is not None:
         expect(place(finding["reported_at"]), reported, "reported line")

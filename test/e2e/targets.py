@@ -20,6 +20,8 @@ class Failing:
     confirmed: str = "proven"  # the grade after a rerun; empty: none is made
 
 
+BROKE_CAPTURE = Failing("proven", "capture_violation", confirmed="")
+
 FAILING = {
     "third_of_ten": Failing(),
     "two_streams": Failing("inferred", candidates=True),
@@ -42,15 +44,23 @@ FAILING = {
     "many_threads": Failing("inferred"),
     "exit_without_sync": Failing(),
     "million_launches": Failing("inferred"),  # one line, but several launches since its last marker
+    "capture_synced": BROKE_CAPTURE,
+    "capture_other_thread": BROKE_CAPTURE,
+    "capture_default_stream": BROKE_CAPTURE,
+    "capture_twice": BROKE_CAPTURE,
+    "capture_wrong_thread": BROKE_CAPTURE,
+    "capture_on_two_threads": BROKE_CAPTURE,
+    "capture_broken_unseen": Failing("inferred", "capture_violation", confirmed=""),
     "unchecked_launch": Failing("suspected", "unchecked_error", confirmed=""),
     "py_third_of_ten": Failing(),
     "py_caught": Failing(),
+    "py_capture_item": BROKE_CAPTURE,
     "py_module": Failing(source="python/solver.py"),
     "py_threads": Failing("inferred", candidates=True, leads=False),
 }
 
-CLEAN = ("healthy", "alloc_fails_handled", "capture_beside_launches", "host_segfault", "no_cuda", "py_exception",
-         "hanging_kernel")
+CLEAN = ("healthy", "alloc_fails_handled", "capture_beside_launches", "capture_given_up", "host_segfault", "no_cuda",
+         "py_exception", "hanging_kernel")
 
 
 def source(name):

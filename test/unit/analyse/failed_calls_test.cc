@@ -111,37 +111,6 @@ TEST_CASE("the same codes of other calls are no probes") {
   CHECK(calls.after(1).failures.size() == 1);
 }
 
-TEST_CASE("the call that broke the capture leads, not the one that ended it") {
-  Calls calls;
-  calls.fail("cuMemAlloc_v2", 900, 0, "cudaMalloc");
-  calls.fail("cuStreamEndCapture", 901, wire::error::kLookedAt, "cudaStreamEndCapture");
-  const auto findings = calls.after(1);
-  REQUIRE(findings.failures.size() == 1);
-  CHECK(findings.failures[0].kind == Kind::capture_violation);
-  CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
-}
-
-TEST_CASE("a broken capture that nobody asked about is one finding, at the call that broke it") {
-  Calls calls;
-  calls.fail("cuMemAlloc_v2", 900, 0, "cudaMalloc");
-  calls.fail("cuStreamEndCapture", 901, 0, "cudaStreamEndCapture");
-  const auto findings = calls.after(0);
-  REQUIRE(findings.failures.size() == 1);
-  CHECK(findings.failures[0].kind == Kind::capture_violation);
-  CHECK(findings.failures[0].grade == Grade::suspected);
-  CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
-}
-
-TEST_CASE("an earlier capture that was ended is not the cause of a later one's failure") {
-  Calls calls;
-  calls.fail("cuMemAlloc_v2", 900, wire::error::kLookedAt, "cudaMalloc");
-  calls.fail("cuStreamEndCapture", 901, wire::error::kLookedAt, "cudaStreamEndCapture");
-  calls.fail("cuStreamSynchronize", 900, wire::error::kLookedAt, "cudaStreamSynchronize");
-  const auto findings = calls.after(1);
-  REQUIRE(findings.failures.size() == 1);
-  CHECK(findings.failures[0].reported == &calls.process.record.errors[2]);
-}
-
 TEST_CASE("no device is suspected when the program dies, and nothing when it goes on") {
   Calls calls;
   calls.fail("cuInit", 100);

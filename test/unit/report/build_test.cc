@@ -164,6 +164,34 @@ TEST_CASE("a failed call is its own location, with its dimensions in full") {
   CHECK_FALSE(finding.launch->process_ordinal);
 }
 
+TEST_CASE("a broken capture: the call that broke it, the one that noticed, the line that began it") {
+  session::Session session = session_of({process()});
+  session::ProcessRecord& record = session.processes[0].record;
+  record.errors.push_back(record.errors[0]);
+  record.errors[0].site = 1;
+  record.errors[1].call = "cuStreamEndCapture";
+  record.errors[1].outer.clear();
+  record.errors[1].capture = {5, 4712, 0, 1};
+  analyse::Failure failure = failure_of(session.processes[0], 0);
+  failure.kind = analyse::Kind::capture_violation;
+  failure.code = 900;
+  const auto fix_of = [&] { return report_of(session, {failure}).findings.at(0).fix; };
+  failure.noticed = &record.errors[1];
+  const Report report = report_of(session, {failure});
+  const report::Finding& finding = report.findings.at(0);
+  CHECK(finding.location.line == 3);
+  CHECK(finding.reported_at->line == 7);
+  CHECK(finding.reported_api == "cuStreamEndCapture");
+  REQUIRE(finding.related.size() == 1);
+  CHECK(finding.related[0].role == "capture");
+  CHECK(finding.related[0].location.line == 3);
+  CHECK(fix_of().at(0).starts_with("make this call before the capture begins"));
+  record.errors[0].tid = 4713;
+  CHECK(fix_of().at(0).starts_with("capture in thread-local mode"));
+  failure.code = 906;
+  CHECK(fix_of().at(0).starts_with("keep the default stream out of the capture"));
+}
+
 TEST_CASE("an asynchronous failure without candidates blames no line") {
   const session::Session session = session_of({process()});
   const Report report = report_of(session, {failure_of(session.processes[0], 0)});

@@ -41,6 +41,28 @@ TEST_CASE("default streams have no handle that a reader would know") {
   CHECK(line(0) == "What    copy");
 }
 
+TEST_CASE("a broken capture: where it was begun, and the call that noticed") {
+  Report report = python_report();
+  Finding& finding = report.findings[0];
+  finding.kind = cudadiag::analyse::Kind::capture_violation;
+  finding.launch->operation = "call";
+  finding.reported_api = "cudaStreamEndCapture";
+  finding.related = {{"capture", {"/home/u/train.py", "main", "python", "with torch.cuda.graph(g):", "", 86}}};
+  const auto section = [&](const std::string& label) {
+    const std::string text = write_text(report, {});
+    const std::size_t at = text.find("\n" + label);
+    return at == text.npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  };
+  CHECK(section("Capture") == "Capture begun at train.py:86, main");
+  CHECK(section("Blamed") == "Blamed  train.py:88 loss.item() (cudaStreamEndCapture): innocent");
+  CHECK(section("Call") == "");
+  SUBCASE("the call that broke it was the only one") {
+    finding.reported_at = finding.location;
+    CHECK(section("Blamed") == "");
+    CHECK(section("Call") == "Call    cudaStreamEndCapture");
+  }
+}
+
 TEST_CASE("quiet is one line") {
   CHECK(write_text(python_report(), {Verbosity::quiet, false, 100, false}) ==
         "cudadiag: illegal memory access (700) in train.py:41, forward [bracketed]\n");

@@ -195,6 +195,30 @@ TEST_CASE("errors come by serial and the freeze finds its own") {
   CHECK(record.errors[record.frozen_error - 1].call == "cuMemcpyDtoH_v2");
 }
 
+TEST_CASE("an error names the capture that it is about, and its site only if there is one") {
+  namespace e = wire::error;
+  AreaBuilder area;
+  area.entry(wire::intern::Tag::site, 0, {0, 0, 0, 0});
+  for (const std::uint32_t slot : {0u, 1u}) {
+    wire::store(area.error(slot), e::kDomain, 1);
+    wire::store(area.error(slot), e::kCaptureBegan, 5);
+    wire::store(area.error(slot), e::kCaptureTid, 77);
+    wire::store(area.error(slot), e::kCaptureMode, 2);
+    wire::store(area.error(slot), e::kCaptureSite, 1 + slot);
+    wire::store(area.error(slot), e::kStarted, 8);
+    wire::store(area.error(slot), e::kSerial, 1 + slot);
+  }
+  const auto record = read(area);
+  REQUIRE(record.errors.size() == 2);
+  const session::Capture& capture = record.errors[0].capture;
+  CHECK(capture.began == 5);
+  CHECK(capture.tid == 77);
+  CHECK(capture.mode == 2);
+  CHECK(capture.site == 1);
+  CHECK(record.errors[0].started == 8);
+  CHECK(record.errors[1].capture.site == 0);
+}
+
 TEST_CASE("seconds follow the clock's two readings") {
   AreaBuilder area;
   wire::store(area.data(), wire::area::kClockTicks, 1000);

@@ -1,0 +1,24 @@
+// Another thread allocates during a capture in global mode, and copes with the refusal; the capturing thread does not.
+#include <thread>
+
+#include "driver.h"
+
+static void load(const Driver& driver, CUfunction fill, CUstream stream) {
+  CHECK(cuCtxSetCurrent(driver.context));
+  CUdeviceptr memory = 0;
+  if (cuMemAlloc(&memory, 4096) != CUDA_SUCCESS) std::puts("no memory for now");  // TRUE LINE
+  CHECK(LAUNCH(fill, stream));
+}
+
+int main() {
+  Driver driver;
+  CUstream stream = driver.stream();
+  CUstream other = driver.stream();
+  CUfunction fill = driver.kernel("fill");
+  CUgraph graph = nullptr;
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));  // CAPTURE LINE
+  CHECK(LAUNCH(fill, stream));
+  std::thread(load, std::cref(driver), fill, other).join();
+  CHECK(cuStreamEndCapture(stream, &graph));  // REPORTED LINE
+  std::puts("done");
+}

@@ -1,0 +1,264 @@
+#include "analyse/broken_captures.h"
+
+#include <doctest/doctest.h>
+
+#include "analyse/failed_calls.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+constexpr std::uint32_t kGlobal = 0, kThreadLocal = 1, kRelaxed = 2;
+constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error::kThenWorked,
+                   kLaunch = wire::error::kLaunch;
+
+// Failed calls in the order in which their records were written, each 10 ticks after the one before.
+struct Calls {
+  session::Process process;
+
+  static session::Capture capture(std::uint64_t began, std::uint32_t tid, std::uint32_t mode) {
+    return {began, tid, mode, 1};
+  }
+
+  session::Error& fail(std::string call, std::uint32_t code, std::uint32_t tid, const session::Capture& capture,
+                       unsigned flags = 0, std::string outer = "") {
+    session::Error error;
+    error.serial = process.record.errors.size() + 1;
+    error.ticks = 10 * error.serial;
+    error.started = error.ticks - 1;
+    error.tid = tid;
+    error.code = code;
+    error.flags = static_cast<std::uint8_t>(flags);
+    error.domain = wire::error::Domain::driver;
+    error.call = std::move(call);
+    error.outer = std::move(outer);
+    error.capture = capture;
+    error.site = static_cast<std::uint32_t>(error.serial);
+    process.record.errors.push_back(error);
+    return process.record.errors.back();
+  }
+  session::Error& allocate(std::uint32_t tid, const session::Capture& capture, unsigned flags = 0) {
+    return fail("cuMemAlloc_v2", 900, tid, capture, flags, "cudaMalloc");
+  }
+  session::Error& end(std::uint32_t tid, const session::Capture& capture, unsigned flags = 0) {
+    return fail("cuStreamEndCapture", 901, tid, capture, flags, "cudaStreamEndCapture");
+  }
+
+  CallFindings after(int status) const { return failed_calls(process, ending({status, std::nullopt})); }
+  const session::Error* error(std::size_t index) const { return &process.record.errors[index]; }
+
+  // The one finding, whose cause and whose noticing call are these errors.
+  Failure only(int status, std::size_t cause, std::size_t noticed) const {
+    const CallFindings findings = after(status);
+    REQUIRE(findings.failures.size() == 1);
+    const Failure failure = findings.failures[0];
+    CHECK(failure.kind == Kind::capture_violation);
+    CHECK(failure.reported == error(cause));
+    CHECK((failure.noticed == nullptr ? failure.reported : failure.noticed) == error(noticed));
+    return failure;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the call that broke the capture leads, and the one that ended it noticed") {
+  Calls calls;
+  const auto capture = Calls::capture(5, 1, kGlobal);
+  calls.allocate(1, capture, kLookedAt);
+  calls.end(1, capture, kLookedAt);
+  const Failure failure = calls.only(1, 0, 1);
+  CHECK(failure.code == 900);
+  CHECK(failure.grade == Grade::proven);
+  CHECK(failure.because ==
+        "cudaMalloc itself returned it and broke the capture, so that cudaStreamEndCapture returned "
+        "901, and the program ended with status 1 afterwards");
+}
+
+TEST_CASE("each code of the family can be the cause") {
+  for (const std::uint32_t code : {900u, 902u, 903u, 904u, 905u, 906u, 907u, 908u}) {
+    Calls calls;
+    const auto capture = Calls::capture(5, 1, kGlobal);
+    calls.fail("cuLaunchKernel", code, 1, capture, kLaunch);
+    calls.end(1, capture);
+    calls.only(1, 0, 1);
+  }
+}
+
+TEST_CASE("a program that dies of the breaking call itself noticed there") {
+  Calls calls;
+  calls.allocate(1, Calls::capture(5, 1, kGlobal));
+  CHECK(calls.only(1, 0, 0).because == "the call itself returned it, and the program ended with status 1 afterwards");
+}
+
+TEST_CASE("what fails in a capture that is broken already is not its cause") {
+  Calls calls;
+  const auto capture = Calls::capture(5, 1, kGlobal);
+  calls.fail("cuStreamSynchronize", 900, 1, capture);
+  calls.fail("cuLaunchKernel", 901, 1, capture, kLaunch);
+  calls.allocate(1, capture);
+  calls.end(1, capture);
+  calls.only(1, 0, 3);
+}
+
+TEST_CASE("another thread's unsafe call breaks a capture in global mode, though that thread handles its error") {
+  for (const unsigned handled : {0u, kLookedAt, kLookedAt | kThenWorked}) {
+    Calls calls;
+    const auto capture = Calls::capture(5, 1, kGlobal);
+    calls.allocate(2, capture, handled);
+    calls.end(1, capture);
+    const Failure failure = calls.only(1, 0, 1);
+    CHECK(failure.grade == Grade::proven);
+    CHECK(failure.because.find("broke another thread's capture") != std::string::npos);
+  }
+}
+
+TEST_CASE("one unsafe call breaks the captures of several threads, and is one finding") {
+  Calls calls;
+  const auto first = Calls::capture(5, 1, kGlobal), second = Calls::capture(6, 2, kGlobal);
+  calls.allocate(3, second, kLookedAt | kThenWorked);
+  calls.end(1, first);
+  calls.end(2, second, kLookedAt | kThenWorked);
+  calls.only(1, 0, 1);
+}
+
+TEST_CASE("in thread-local mode another thread's unsafe call breaks nothing") {
+  Calls calls;
+  const auto first = Calls::capture(5, 1, kThreadLocal), second = Calls::capture(6, 2, kThreadLocal);
+  calls.allocate(2, second, kLookedAt | kThenWorked);
+  calls.end(2, second, kLookedAt | kThenWorked);
+  calls.end(1, first);
+  const Failure failure = calls.only(1, 2, 2);
+  CHECK(failure.code == 901);
+  CHECK(failure.grade == Grade::inferred);
+}
+
+TEST_CASE("a capture in relaxed mode is broken by calls on its own stream alone") {
+  Calls calls;
+  const auto relaxed = Calls::capture(5, 1, kRelaxed), other = Calls::capture(6, 2, kGlobal);
+  calls.allocate(1, other);
+  calls.fail("cuStreamSynchronize", 900, 1, relaxed);
+  calls.end(1, relaxed);
+  const CallFindings findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 2);
+  CHECK(findings.failures[1].reported == calls.error(1));
+  CHECK(findings.failures[1].noticed == calls.error(2));
+}
+
+TEST_CASE("two captures at once on two threads, each broken by its own thread") {
+  Calls calls;
+  const auto first = Calls::capture(5, 1, kThreadLocal), second = Calls::capture(6, 2, kThreadLocal);
+  calls.allocate(2, second, kLookedAt);
+  calls.fail("cuStreamSynchronize", 900, 1, first, kLookedAt);
+  calls.end(2, second, kLookedAt | kThenWorked);
+  calls.end(1, first);
+  const CallFindings findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].reported == calls.error(1));
+  REQUIRE(findings.notes.size() == 1);
+  CHECK(findings.notes[0].text ==
+        "1 call of cudaMalloc returned operation not permitted during capture (900) and the "
+        "program went on");
+}
+
+TEST_CASE("a first capture that was broken and handled is not why the second one broke") {
+  for (const std::uint32_t mode : {kGlobal, kThreadLocal}) {
+    Calls calls;
+    const auto first = Calls::capture(5, 1, mode), second = Calls::capture(25, 1, mode);
+    calls.allocate(1, first, kLookedAt | kThenWorked);
+    calls.end(1, first, kLookedAt | kThenWorked);
+    calls.fail("cuStreamSynchronize", 900, 1, second);
+    calls.end(1, second);
+    calls.only(1, 2, 3);
+  }
+}
+
+TEST_CASE("what broke the capture is not known: the first call that found it broken leads, inferred") {
+  Calls calls;
+  const auto first = Calls::capture(5, 1, kGlobal), second = Calls::capture(25, 1, kGlobal);
+  calls.allocate(1, first, kLookedAt | kThenWorked);
+  calls.end(1, first, kLookedAt | kThenWorked);
+  calls.fail("cuLaunchKernel", 901, 1, second, kLaunch);
+  calls.allocate(1, second);  // later than the break
+  calls.end(1, second);
+  const Failure failure = calls.only(1, 2, 4);
+  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.because ==
+        "the capture was broken before this call, by one that is not known: it was not watched, or "
+        "returned no error, and the program ended with status 1 afterwards");
+}
+
+TEST_CASE("the breaking call may return after the call that found the capture broken") {
+  Calls calls;
+  const auto capture = Calls::capture(5, 1, kGlobal);
+  calls.end(1, capture);
+  calls.allocate(2, {}).started = 8;
+  calls.only(1, 1, 0);
+  SUBCASE("one that began only then is not it") {
+    calls.process.record.errors[1].started = 15;
+    CHECK(calls.after(1).failures.at(0).reported == calls.error(0));
+  }
+}
+
+TEST_CASE("a capture that nobody knows of has no cause but the call itself") {
+  Calls calls;
+  calls.allocate(1, {}, kLookedAt | kThenWorked);
+  calls.end(1, {});
+  CHECK(calls.only(1, 1, 1).grade == Grade::inferred);
+}
+
+TEST_CASE("a broken capture that nobody asked about is one finding, at the call that broke it") {
+  Calls calls;
+  const auto capture = Calls::capture(5, 1, kGlobal);
+  calls.allocate(1, capture);
+  calls.end(1, capture);
+  const Failure failure = calls.only(0, 0, 1);
+  CHECK(failure.grade == Grade::suspected);
+  CHECK(failure.because ==
+        "cudaMalloc itself returned it and broke the capture, so that cudaStreamEndCapture returned "
+        "901, and nothing asked for the error");
+}
+
+TEST_CASE("who handled the breaking call does not answer for the thread whose capture it was") {
+  Calls calls;
+  const auto capture = Calls::capture(5, 1, kGlobal);
+  calls.allocate(2, capture, kLookedAt | kThenWorked);
+  calls.end(1, capture);
+  CHECK(calls.only(0, 0, 1).grade == Grade::suspected);
+}
+
+TEST_CASE("a broken capture that the program handled is a note") {
+  Calls calls;
+  const auto capture = Calls::capture(5, 1, kGlobal);
+  SUBCASE("it asked for the error") {
+    calls.allocate(1, capture, kLookedAt);
+    calls.end(1, capture, kLookedAt);
+  }
+  SUBCASE("the driver told its caller, who went on with other work") {
+    calls.fail("cuLaunchKernel", 906, 1, capture, kLaunch | kThenWorked);
+    calls.fail("cuStreamEndCapture", 901, 1, capture, kThenWorked);
+  }
+  const CallFindings findings = calls.after(0);
+  CHECK(findings.failures.empty());
+  CHECK(findings.notes.size() == 1);
+}
+
+TEST_CASE("questions during a capture are no findings") {
+  Calls calls;
+  const auto capture = Calls::capture(5, 1, kGlobal);
+  calls.fail("cuStreamIsCapturing", 906, 1, capture, 0, "cudaStreamIsCapturing");
+  calls.fail("cuStreamGetCaptureInfo_v2", 906, 1, capture, 0, "cudaStreamGetCaptureInfo_v2");
+  CHECK(calls.after(1).failures.empty());
+  CHECK(calls.after(1).notes.empty());
+  calls.fail("cuEventQuery", 907, 1, capture, 0, "cudaEventQuery");
+  CHECK(calls.after(0).failures.empty());
+  CHECK(calls.after(0).notes.size() == 1);
+}
+
+TEST_CASE("asking what a default stream captures breaks nothing") {
+  Calls calls;
+  const auto capture = Calls::capture(5, 1, kGlobal);
+  calls.fail("cuStreamIsCapturing", 906, 1, capture, 0, "cudaStreamIsCapturing");
+  calls.end(1, capture);
+  calls.only(1, 1, 1);
+}
