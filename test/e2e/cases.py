@@ -9,6 +9,7 @@ import sys
 
 import targets
 from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
+from targets import TARGETS
 
 
 def clean_run_says_nothing(machine):
@@ -290,6 +291,50 @@ def sessions_are_private_listed_and_dumped(machine):
     expect(len(kernels), 10, "kernels in the dump")
     missing = machine.cudadiag("report", "nowhere")
     expect((missing.returncode, missing.stderr.count("\n")), (125, 1), "missing session")
+
+
+def _recorded(machine, command, name, window=""):
+    """What `command` issued: (key of the site, key of the kernel, call of the site, waited for); and the waits."""
+    kept = ["-o", machine.folder / name]
+    machine.run("env", "CUDADIAG_WINDOW=" + window, *command, options=kept)
+    lines = expect_success(machine.cudadiag("dump", *kept)).stdout.splitlines()
+    sites, issued, waits = {}, [], 0
+    for line in lines:
+        words = line.split()
+        values = dict(word.split("=", 1) for word in words if "=" in word)
+        if words[0] == "site":
+            sites[words[1]] = values["key"], values["kernel_key"]
+        elif words[0] == "operation" and values["site_ordinal"] != "0":
+            issued.append((values["site"], int(values["site_ordinal"]), bool(int(values["flags"]) & 128)))
+        elif words[0] == "process":
+            waits += int(values["waits"])
+    return [(*sites[site], ordinal, alone) for site, ordinal, alone in issued], waits
+
+
+def rerun_waits_where_the_first_run_s_keys_say(machine):
+    threads = [sys.executable, TARGETS / "python/py_threads.py"]
+    for number, command in enumerate((program("two_streams.py"), [machine.build / "targets/third_of_ten"], threads)):
+        first, waits = _recorded(machine, command, f"first-{number}")
+        expect(waits, 0, "waits without a window")
+        assert len(first) >= 10, first
+        windows = {(key, start) for key, _, start, _ in first if start in (1, 2)}
+        windows |= {(key, 1) for _, key, _, _ in first if key.strip("0")}
+        assert len(windows) >= 4, windows
+        for key, start in sorted(windows):
+            again, waits = _recorded(machine, command, f"{key}-{start}-{number}", f"{key}@{start}")
+            expect(sorted(each[:3] for each in again), sorted(each[:3] for each in first), "keys of another run")
+            wanted = [key in each[:2] and each[2] >= start for each in again]
+            expect([each[3] for each in again], wanted, f"waited for in {command} with {key}@{start}")
+            expect(waits, sum(wanted), "waits")
+
+
+def window_that_cannot_be_read_waits_for_nothing(machine):
+    command = [machine.build / "targets/third_of_ten"]
+    first, _ = _recorded(machine, command, "first")
+    again, waits = _recorded(machine, command, "again", f"{first[0][0]}@1,nonsense")
+    expect((waits, any(each[3] for each in again)), (0, False), "waits")
+    dump = expect_success(machine.cudadiag("dump", "-o", machine.folder / "again")).stdout
+    expect_in("note window-not-read", dump, "note")
 
 
 def core_dump_is_read(machine):

@@ -1,0 +1,93 @@
+#include "wire/window.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+struct Parsed {
+  bool readable = false, all = false;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> keys;
+  std::vector<std::uint32_t> patience;
+};
+
+Parsed parse(std::string_view text) {
+  Parsed parsed;
+  parsed.readable = cudadiag::wire::window::parse(
+      text, [&](std::uint64_t key, std::uint32_t from) { parsed.keys.emplace_back(key, from); },
+      [&] { parsed.all = true; }, [&](std::uint32_t patience) { parsed.patience.push_back(patience); });
+  return parsed;
+}
+
+using Keys = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
+
+}  // namespace
+
+TEST_CASE("items of all kinds, in any order") {
+  const Parsed parsed = parse("00c0ffee00c0ffee@3,patience=250,1@1,all");
+  CHECK(parsed.readable);
+  CHECK(parsed.all);
+  CHECK(parsed.keys == Keys{{0x00c0ffee00c0ffee, 3}, {1, 1}});
+  CHECK(parsed.patience == std::vector<std::uint32_t>{250});
+}
+
+TEST_CASE("an empty window is readable and holds nothing") {
+  const Parsed parsed = parse("");
+  CHECK(parsed.readable);
+  CHECK_FALSE(parsed.all);
+  CHECK(parsed.keys.empty());
+}
+
+TEST_CASE("keys are hexadecimal in both cases, counts decimal, both to their limits") {
+  CHECK(parse("FFFFFFFFFFFFFFFF@4294967295").keys == Keys{{0xffffffffffffffff, 4294967295}});
+  CHECK(parse("ffffffffffffffff@0").keys == Keys{{0xffffffffffffffff, 0}});
+  CHECK(parse("10@10").keys == Keys{{16, 10}});
+}
+
+TEST_CASE("what is no item makes the window unreadable") {
+  for (const std::string bad : {"ab",
+                                "@1",
+                                "ab@",
+                                "ab@x",
+                                "ab@-1",
+                                "ab@1@2",
+                                "xy@1",
+                                "0xab@1",
+                                "-ab@1",
+                                " ab@1",
+                                "ab@1 ",
+                                "ab@ 1",
+                                "10000000000000000@1",
+                                "ab@4294967296",
+                                "patience=",
+                                "patience=x",
+                                "patience=1.5",
+                                "patience=4294967296",
+                                "All",
+                                "all@1",
+                                ",",
+                                ",all",
+                                "all,,all",
+                                "ab@1;cd@2"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse(bad).readable);
+    CHECK_FALSE(parse("ab@1," + bad).readable);
+  }
+}
+
+TEST_CASE("reading ends at the first bad item") {
+  const Parsed parsed = parse("ab@1,bad,all,patience=1");
+  CHECK_FALSE(parsed.readable);
+  CHECK(parsed.keys == Keys{{0xab, 1}});
+  CHECK_FALSE(parsed.all);
+  CHECK(parsed.patience.empty());
+}
+
+TEST_CASE("the text need not end where the window does") {
+  constexpr std::string_view longer = "ab@12,all";
+  CHECK(parse(longer.substr(0, 4)).keys == Keys{{0xab, 1}});
+  CHECK_FALSE(parse(longer.substr(0, 3)).readable);
+}
