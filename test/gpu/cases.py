@@ -4,6 +4,7 @@
     BLAMED      where the program notices it at the latest: earlier lines after the true one will do
     CANDIDATE   must be listed too
     CALLER      the Python line behind a native one
+    CAPTURE     where the capture was begun that was broken
 
 A word after the mark restricts it to the case that gives it as `mark`. A line may have several, with commas between.
 Where a program ends with a traceback, that says where it noticed, not BLAMED.
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Optional, Tuple
 
 ASYNC, SYNC, UNCHECKED, GRAPH = "async_error", "sync_error", "unchecked_error", "graph_node"
+CAPTURE = "capture_violation"
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,10 @@ def fails(codes, kinds=(ASYNC,), grade="bracketed", **rest):
 
 def fault(kind, codes, kernel, **rest):
     return native("fault_" + kind, "faults " + kind, mark=kind, **fails(codes, kernel=kernel, **rest))
+
+
+def broken_capture(kind, code, **rest):
+    return native("capture_" + kind, "broken_captures " + kind, mark=kind, **fails(code, (CAPTURE,), "proven", **rest))
 
 
 FAR_LOAD = fails(700, kernel="far_load")
@@ -112,6 +118,13 @@ CASES = [
            options=("--rerun=always", "--repeat=3"), **FAR_LOAD),
     native("needs_later", "reruns needs_later", source="reruns.cu", mark="needs_later",
            options=("--wait-limit=0.5",), **FAR_LOAD),
+    broken_capture("synchronised", 900),
+    broken_capture("default_stream", 906),
+    broken_capture("allocated", 900),
+    broken_capture("thread", 900),
+    # Whether asking breaks the capture is the driver's decision.
+    broken_capture("event", 907, hardware_decides=True),
+    broken_capture("unjoined", 904),
     native("million", session_mib=80, **fails(700, grade="inferred", first=False)),
     # Python programs that fail.
     python("embedding", **OUT_OF_RANGE),
@@ -134,9 +147,14 @@ CASES = [
            **fails(710, (ASYNC, GRAPH), "inferred")),
     python("caught", **OUT_OF_RANGE),
     python("in_thread", **OUT_OF_RANGE),
+    python("torch_capture_item", "broken_capture item", mark="item", **fails(900, (CAPTURE,), "proven")),
+    python("torch_capture_thread", "broken_capture thread", mark="thread", **fails(900, (CAPTURE,), "proven")),
     # Correct CUDA: nothing may be reported.
     native("many_threads"),
     native("captures"),
+    native("capture_given_up", "broken_captures given_up", mark="given_up"),
+    native("capture_probing", "broken_captures probing", mark="probing"),
+    native("capture_local_thread", "broken_captures local_thread", mark="local_thread"),
     native("out_of_memory", "handled out_of_memory"),
     native("probing", "handled probing"),
     native("exit_three", "handled exit_three"),
@@ -147,6 +165,7 @@ CASES = [
     python("training"),
     python("torch_out_of_memory", "out_of_memory"),
     python("torch_capture", "capture"),
+    python("torch_capture_given_up", "broken_capture given_up", mark="given_up"),
     python("loader"),
     python("key_error", "unrelated_error key"),
     python("shape_error", "unrelated_error shape"),

@@ -5,7 +5,7 @@ from collections import namedtuple
 from pathlib import Path
 
 GRADES = ["suspected", "inferred", "bracketed", "proven"]
-_ONE_MARK = r"(TRUE LINE|BLAMED|CANDIDATE|CALLER)(?: (\w+))?"
+_ONE_MARK = r"(TRUE LINE|BLAMED|CANDIDATE|CALLER|CAPTURE)(?: (\w+))?"
 MARKS = re.compile(rf"(?://|#) ({_ONE_MARK}(?:, {_ONE_MARK})*)$")
 TRACEBACK = "Traceback (most recent call last):"
 
@@ -100,13 +100,14 @@ def _wrong_lines(case, finding, marks, traceback):
         if line not in listed:
             wrong.append(f"does not list {name_of(line)}")
     noticed = line_of(finding["reported_at"])
-    if finding["kind"] in ("async_error", "graph_node") and "BLAMED" in marks:
+    if finding["kind"] in ("async_error", "graph_node", "capture_violation") and "BLAMED" in marks:
         if traceback and noticed != traceback:
             wrong.append(f"noticed at {name_of(noticed)}, the traceback says {name_of(traceback)}")
         if not traceback and not may_notice_at(noticed, marks):
             wrong.append(f"noticed at {name_of(noticed)}, not {' or '.join(map(name_of, marks['BLAMED']))}")
-    callers = [line_of(r) for r in finding["related"] if r["role"] == "caller"]
-    for line in marks.get("CALLER", []):
-        if line not in callers:
-            wrong.append(f"does not name the caller {name_of(line)}")
+    for role in ("caller", "capture"):
+        related = [line_of(r) for r in finding["related"] if r["role"] == role]
+        for line in marks.get(role.upper(), []):
+            if line not in related:
+                wrong.append(f"does not name the {role} {name_of(line)}")
     return wrong

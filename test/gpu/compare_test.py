@@ -166,6 +166,16 @@ class Several(unittest.TestCase):
         report["findings"][0]["related"][0]["role"] = "swallowed"
         self.assertEqual(differences(CASE["ctypes_library"], report, marks), ["does not name the caller c.py:5"])
 
+    def test_a_broken_capture_was_begun_and_noticed_elsewhere(self):
+        marks = {"TRUE LINE": [Line("s.cu", 9)], "CAPTURE": [Line("s.cu", 5)], "BLAMED": [Line("s.cu", 12)]}
+        report = report_of(at("s.cu", 9), at("s.cu", 12), 900, "", related=[{"role": "capture", **at("s.cu", 5)}])
+        finding = report["findings"][0]
+        finding["kind"], report["passes"] = "capture_violation", [{"outcome": "proven"}]
+        self.assertEqual(differences(CASE["capture_allocated"], report, marks), [])
+        finding["related"], finding["reported_at"] = [], at("s.cu", 13)
+        self.assertEqual(differences(CASE["capture_allocated"], report, marks),
+                         ["noticed at s.cu:13, not s.cu:12", "does not name the capture s.cu:5"])
+
 
 class Correct(unittest.TestCase):
     def test_any_finding_is_a_difference(self):
