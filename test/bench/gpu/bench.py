@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""What watching costs on a real GPU: every workload plain, under cudadiag and with CUDA_LAUNCH_BLOCKING=1.
+"""What watching costs on a real GPU: every workload plain, under cudadiag and with CUDA_LAUNCH_BLOCKING=1; and what it
+costs to find a failure at launch 1,000,000, beside the alternatives.
 
-Each run is a fresh process that times itself; the ways of running it alternate, so that drift meets all alike.
+Each run is a fresh process that times itself, or is timed as a whole where it fails; the ways of running it alternate,
+so that drift meets all alike.
 """
 
 import argparse
@@ -10,10 +12,12 @@ import json
 import os
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -26,6 +30,9 @@ CASES = {  # name -> unit, command; "@x" is a file of the build's gpu/ folder
     "launch-bound training step": ("ms", ["training_step.py", "launch_bound"]),
     "compute-bound training step": ("ms", ["training_step.py", "compute_bound"]),
 }
+
+
+FAILING = "failure at launch 1,000,000"
 
 
 def command_of(words, build):
@@ -43,8 +50,7 @@ def cannot_run(words, build):
 
 def measure(way, command, build, state):
     """The workload's own median, or None with the reason on stderr."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("CUDADIAG_", "CUDA_LAUNCH_BLOCKING"))}
-    env["XDG_STATE_HOME"] = state
+    env = clean_environment(state)
     if way.startswith("cudadiag"):
         command = [str(build / "bin" / "cudadiag"), *way.split()[1:], "--", *command]
     elif way != "plain":
@@ -60,6 +66,51 @@ def measure(way, command, build, state):
         print(f"  {way}: exit {ended.returncode}: {ended.stderr.strip()[-300:]}", file=sys.stderr)
         return None
     return float(median[1])
+
+
+def clean_environment(state, **more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("CUDADIAG_", "CUDA_LAUNCH_BLOCKING"))}
+    return {**env, "XDG_STATE_HOME": state, **more}
+
+
+def timed(command, env):
+    """Seconds, or None where it takes too long."""
+    start = time.monotonic()
+    try:
+        subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return None
+    return time.monotonic() - start
+
+
+def bench_failure(build, rounds, state):
+    """The whole program up to its failure: the first run, and the rerun that waits for the suspect alone."""
+    target = str(build / "gpu" / "million")
+    if not Path(target).exists():
+        print(f"{FAILING}: skipped: not built (no nvcc at build time)", flush=True)
+        return []
+    values = {"plain": [], "first run": [], "confirming rerun": [], "CUDA_LAUNCH_BLOCKING=1": [],
+              "compute-sanitizer": []}
+    report = Path(state) / "report.json"
+    for index in range(rounds):
+        values["plain"].append(timed([target], clean_environment(state)))
+        timed([str(build / "bin/cudadiag"), "run", "--rerun=always", "--json", str(report), "--", target],
+              clean_environment(state))
+        passes = {each["name"]: each["seconds"] for each in json.loads(report.read_text())["passes"]}
+        values["first run"].append(passes["record"])
+        values["confirming rerun"].append(passes["confirm"])
+        values["CUDA_LAUNCH_BLOCKING=1"].append(timed([target], clean_environment(state, CUDA_LAUNCH_BLOCKING="1")))
+        if index == 0 and shutil.which("compute-sanitizer"):
+            values["compute-sanitizer"].append(timed(["compute-sanitizer", target], clean_environment(state)))
+    return list(rows_of(FAILING, "s", {way: [v for v in seen if v is not None] for way, seen in values.items()}))
+
+
+def print_rows(rows):
+    for row in rows:
+        ratio = f"x{row['ratio_to_plain']:.3f}" if row["ratio_to_plain"] else "-"
+        print(f"{row['case']:<28} {row['what']:<29} {row['median']:>10.2f} {row['unit']}  "
+              f"[{row['min']:.2f}, {row['max']:.2f}]  {ratio}", flush=True)
 
 
 def rows_of(case, unit, values):
@@ -84,10 +135,7 @@ def bench_case(case, build, rounds, state):
             if value is not None:
                 values[way].append(value)
     rows = list(rows_of(case, unit, values))
-    for row in rows:
-        ratio = f"x{row['ratio_to_plain']:.3f}" if row["ratio_to_plain"] else "-"
-        print(f"{case:<28} {row['what']:<29} {row['median']:>10.2f} {unit}  "
-              f"[{row['min']:.2f}, {row['max']:.2f}]  {ratio}", flush=True)
+    print_rows(rows)
     return rows
 
 
@@ -114,8 +162,12 @@ def main():
         for case in CASES:
             if not options.only or any(text in case for text in options.only):
                 result["rows"] += bench_case(case, options.build.resolve(), options.rounds, state)
-                if options.json:
-                    options.json.write_text(json.dumps(result, indent=1) + "\n")
+        if not options.only or any(text in FAILING for text in options.only):
+            rows = bench_failure(options.build.resolve(), options.rounds, state)
+            print_rows(rows)
+            result["rows"] += rows
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
     return 0 if result["rows"] else 1
 
 
