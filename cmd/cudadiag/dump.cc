@@ -73,7 +73,7 @@ void dump_operations(const ProcessRecord& r) {
     } else {
       std::printf(" argument=0x%" PRIx64, o.argument);
       if (o.kind == wire::operation::Kind::graph) {
-        std::printf(" graph=%u replay=%u graph_flags=%u", o.graph, o.replay, o.graph_flags);
+        std::printf(" graph=%u replay=%u graph_flags=%u words=%u", o.graph, o.replay, o.graph_flags, o.graph_words);
       }
       std::printf("\n");
     }

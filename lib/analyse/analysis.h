@@ -42,6 +42,9 @@ struct Failure {
   std::vector<Candidate> candidates;
   Grade grade = Grade::suspected;
   std::string because;  // one sentence
+  // The same operation in the rerun that confirmed it, and the process there; null: there was none.
+  const session::Operation* again = nullptr;
+  const session::Process* again_process = nullptr;
 };
 
 // What became of a rerun.

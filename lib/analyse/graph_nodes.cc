@@ -6,7 +6,9 @@
 #include <map>
 
 #include "analyse/first_failure.h"
+#include "analyse/graph_progress.h"
 #include "analyse/suspects.h"
+#include "wire/graph_node.h"
 #include "wire/kernel_names.h"
 
 namespace cudadiag::analyse {
@@ -16,12 +18,11 @@ using session::Graph;
 using session::GraphNode;
 using session::ProcessRecord;
 
-// CUgraphNodeType
-constexpr std::uint8_t kKernel = 0, kCopy = 1, kMemset = 2;
+namespace graph_node = wire::graph_node;
 constexpr std::uint32_t kAssert = 710;
 
 bool can_raise(const GraphNode& node, std::uint32_t code) {
-  return node.type == kKernel || ((node.type == kCopy || node.type == kMemset) && !only_kernels_raise(code));
+  return node.type == graph_node::kKernel || (graph_node::is_marked(node.type) && !only_kernels_raise(code));
 }
 
 const std::string* kernel_of(const GraphNode& node, const ProcessRecord& record) {
@@ -73,6 +74,7 @@ struct Nodes {
   const Graph* graph = nullptr;  // null: not known
   std::vector<std::uint32_t> able;
   std::vector<Group> groups;
+  bool watched = false;  // `able` are those that had begun and not finished
 };
 
 Nodes nodes_of(const session::Operation& operation, const ProcessRecord& record, std::uint32_t code) {
@@ -88,6 +90,38 @@ Nodes nodes_of(const session::Operation& operation, const ProcessRecord& record,
   return nodes;
 }
 
+bool are_alike(const Graph& a, const ProcessRecord& of_a, const Graph& b, const ProcessRecord& of_b) {
+  return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                    [&](const GraphNode& left, const GraphNode& right) {
+                      const std::string *one = kernel_of(left, of_a), *other = kernel_of(right, of_b);
+                      return left.type == right.type && (one == nullptr) == (other == nullptr) &&
+                             (one == nullptr || *one == *other);
+                    });
+}
+
+// Leaves the nodes that were under way when the launch failed, where a rerun has watched them. A rerun's graph must
+// be the same as the first run's: nodes are known by their number.
+void leave_those_under_way(Nodes& nodes, const Failure& failure) {
+  const auto& launch = failure.again == nullptr ? *failure.candidates.front().operation : *failure.again;
+  const ProcessRecord& record = failure.process->record;
+  const ProcessRecord& there = failure.again == nullptr ? record : failure.again_process->record;
+  const Graph* graph = session::by_id(there.graphs, launch.graph);
+  const std::size_t first = launch.graph_words;  // counted from 1
+  if ((launch.flags & wire::operation::kAlone) == 0 || first == 0 || graph == nullptr || !graph->whole ||
+      first - 1 + graph->nodes.size() > there.graph_words.size() || !are_alike(*nodes.graph, record, *graph, there)) {
+    return;
+  }
+  const auto words = std::span(there.graph_words).subspan(first - 1, graph->nodes.size());
+  std::vector<std::uint32_t> left;
+  for (const std::uint32_t node : nodes_under_way(*graph, words)) {
+    if (can_raise(nodes.graph->nodes[node], failure.code)) left.push_back(node);
+  }
+  if (left.empty()) return;
+  nodes.able = std::move(left);
+  nodes.groups = groups_of(nodes.able, *nodes.graph, record, failure.code);
+  nodes.watched = true;
+}
+
 // Of one launch that is known to be the one.
 void name_in_one(Failure& failure, const Nodes& nodes) {
   const Candidate launch = failure.candidates.front();
@@ -99,7 +133,11 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
   }
   const std::size_t checking = static_cast<std::size_t>(
       std::count_if(nodes.groups.begin(), nodes.groups.end(), [](const Group& group) { return group.checks_data; }));
-  if (nodes.able.size() == 1) {
+  if (nodes.watched && nodes.able.size() == 1) {
+    failure.kind = Kind::graph_node;
+    failure.because += fmt::format("; node {} of its graph had begun, as all before it had finished, and did not end",
+                                   nodes.able.front() + 1);
+  } else if (nodes.able.size() == 1) {
     failure.kind = Kind::graph_node;
     failure.because += "; of that graph only one node can raise this error";
   } else if (nodes.groups.size() == 1) {
@@ -110,6 +148,8 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
     failure.kind = Kind::graph_node;
     failure.grade = std::max(failure.grade, Grade::inferred);
     failure.because += "; of that graph's nodes, the one whose kernel checks the program's data is the likeliest";
+  } else if (nodes.watched) {
+    failure.because += fmt::format("; {} nodes of its graph may have been running", nodes.able.size());
   } else {
     failure.because += fmt::format("; which of that graph's {} nodes it was is not known", nodes.able.size());
   }
@@ -123,8 +163,10 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
 void name_graph_nodes(Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   if (failure.candidates.size() == 1) {
-    const Nodes nodes = nodes_of(*failure.candidates.front().operation, record, failure.code);
-    if (nodes.graph != nullptr) name_in_one(failure, nodes);
+    Nodes nodes = nodes_of(*failure.candidates.front().operation, record, failure.code);
+    if (nodes.graph == nullptr) return;
+    leave_those_under_way(nodes, failure);
+    name_in_one(failure, nodes);
     return;
   }
   for (Candidate& candidate : failure.candidates) {

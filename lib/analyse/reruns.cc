@@ -50,6 +50,7 @@ auto candidate_at(std::vector<Candidate>& candidates, const SiteKeys& keys, Key 
 }
 
 std::string call_of(const Candidate& candidate) {
+  if (candidate.operation->replay != 0) return fmt::format("replay {} of the graph", candidate.operation->replay);
   const std::uint32_t ordinal = candidate.operation->site_ordinal;
   return ordinal == 0 ? "this line's operation" : fmt::format("call {} of this line", ordinal);
 }
@@ -80,6 +81,8 @@ bool confirm(Failure& failure, const Failure& again) {
   }
   failure.grade = again.grade;
   failure.candidates = {kept};
+  failure.again = again.candidates.front().operation;
+  failure.again_process = again.process;
   return true;
 }
 

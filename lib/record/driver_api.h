@@ -33,6 +33,17 @@ struct DriverApi {
   CUresult (*graph_kernel_node_get_params)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS*) = nullptr;              // _v2: 12.0
   CUresult (*graph_child_get_graph)(CUgraphNode, CUgraph*) = nullptr;                                     // 10.0
 
+  CUresult (*graph_node_get_dependents)(CUgraphNode, CUgraphNode*, CUgraphEdgeData*, size_t*) = nullptr;  // _v2: 12.3
+  CUresult (*graph_add_batch_mem_op_node)(CUgraphNode*, CUgraph, const CUgraphNode*, size_t,
+                                          const CUDA_BATCH_MEM_OP_NODE_PARAMS*) = nullptr;  // 11.7
+  CUresult (*graph_add_dependencies)(CUgraph, const CUgraphNode*, const CUgraphNode*, const CUgraphEdgeData*,
+                                     size_t) = nullptr;   // _v2: 12.3
+  CUresult (*graph_destroy_node)(CUgraphNode) = nullptr;  // 10.0
+
+  bool can_mark_graphs() const {
+    return can_describe_graphs() && graph_get_edges && graph_node_get_dependents && graph_add_batch_mem_op_node &&
+           graph_add_dependencies && graph_destroy_node && mem_host_register && mem_host_get_device_pointer;
+  }
   bool can_describe_graphs() const { return graph_get_nodes && graph_node_get_type && thread_exchange_capture_mode; }
   bool can_mark() const {
     return mem_host_register && mem_host_get_device_pointer && stream_write_value32 && stream_is_capturing &&

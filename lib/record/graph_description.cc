@@ -12,6 +12,7 @@ namespace intern = wire::intern;
 // Pages are taken as they are touched, so a small graph takes few.
 struct GraphDescription::Memory {
   CUgraphNode handles[kMostNodes];
+  CUgraph graphs[kMostNodes];
   Place places[kMostNodes];
   alignas(8) std::byte records[kMostNodes * intern::kGraphNodeSize];
   CUgraphNode from[kMostEdges], to[kMostEdges];
@@ -29,6 +30,7 @@ bool GraphDescription::allocate() {
   if (memory == MAP_FAILED) return false;
   memory_ = static_cast<Memory*>(memory);
   handles_ = memory_->handles;
+  graphs_ = memory_->graphs;
   places_ = memory_->places;
   records_ = memory_->records;
   from_ = memory_->from, to_ = memory_->to;
@@ -63,7 +65,10 @@ bool GraphDescription::add_level(CUgraph graph, std::uint32_t parent) {
   const std::size_t first = count_;
   if (nodes > 0 && driver_.graph_get_nodes(graph, handles_ + first, &nodes) != CUDA_SUCCESS) return false;
   count_ += nodes;
-  for (std::size_t node = first; node < count_; ++node) wire::store(record(node), intern::kNodeParent, parent);
+  for (std::size_t node = first; node < count_; ++node) {
+    graphs_[node] = graph;
+    wire::store(record(node), intern::kNodeParent, parent);
+  }
   return driver_.graph_get_edges == nullptr || add_edges(graph, first);
 }
 
@@ -81,6 +86,7 @@ bool GraphDescription::add_edges(CUgraph graph, std::size_t first) {
   }
   std::sort(places_, places_ + level_size, [](const Place& a, const Place& b) { return a.handle < b.handle; });
   for (std::size_t i = 0; i < edges; ++i) {
+    programmatic_ |= edge_data_[i].type != CU_GRAPH_DEPENDENCY_TYPE_DEFAULT;
     edges_[edge_count_++] = {index_of(from_[i], level_size), index_of(to_[i], level_size)};
   }
   return true;

@@ -26,6 +26,9 @@ class GraphDescription {
 
   std::size_t size() const { return count_; }
   CUgraphNode handle(std::size_t node) const { return handles_[node]; }
+  // The graph, or child graph, that the node belongs to.
+  CUgraph graph_of(std::size_t node) const { return graphs_[node]; }
+  bool has_programmatic_edges() const { return programmatic_; }
   std::byte* record(std::size_t node) { return records_ + node * wire::intern::kGraphNodeSize; }
   std::span<const std::byte> records() const { return {records_, count_ * wire::intern::kGraphNodeSize}; }
   std::span<const GraphEdge> edges() const { return {edges_, edge_count_}; }
@@ -46,12 +49,14 @@ class GraphDescription {
   const DriverApi& driver_;
   Memory* memory_ = nullptr;
   CUgraphNode* handles_ = nullptr;
+  CUgraph* graphs_ = nullptr;
   Place* places_ = nullptr;  // of one level, by handle
   std::byte* records_ = nullptr;
   CUgraphNode *from_ = nullptr, *to_ = nullptr;
   CUgraphEdgeData* edge_data_ = nullptr;
   GraphEdge* edges_ = nullptr;
   std::size_t count_ = 0, edge_count_ = 0;
+  bool programmatic_ = false;
 };
 
 }  // namespace cudadiag::record

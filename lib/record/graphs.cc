@@ -86,18 +86,27 @@ std::uint32_t Graphs::describe(CUgraph graph, std::uint32_t site) {
   return id;
 }
 
-void Graphs::instantiated(const GraphCall& call, std::uint32_t site) {
+void Graphs::instantiated(const GraphCall& call, std::uint32_t site, GraphWords words) {
   if (call.made == nullptr || *call.made == nullptr) return;
   const std::uint32_t id = describe(call.graph, site);
   const LockGuard lock(mutex_);
-  execs_.place(key_of(*call.made), ++stamp_).replay = {id, 0, 0};
+  Exec& exec = execs_.place(key_of(*call.made), ++stamp_);
+  exec.site = site;
+  exec.replay = {id, 0, 0, words};
 }
 
-void Graphs::updated(const GraphCall& call, std::uint32_t site) {
+void Graphs::updated(const GraphCall& call) {
+  std::uint32_t site = 0;
+  {
+    const LockGuard lock(mutex_);
+    if (const Exec* known = execs_.find(key_of(call.exec))) site = known->site;
+  }
   const std::uint32_t id = describe(call.graph, site);
   const LockGuard lock(mutex_);
-  Exec* known = execs_.find(key_of(call.exec));
-  if (known != nullptr) known->replay = {id, known->replay.ordinal, 0};
+  if (Exec* known = execs_.find(key_of(call.exec))) {
+    known->replay.graph = id;
+    known->replay.flags = 0;
+  }
 }
 
 void Graphs::node_set(const GraphCall& call) {
@@ -124,6 +133,12 @@ void Graphs::node_set(const GraphCall& call) {
 void Graphs::destroyed(CUgraphExec exec) {
   const LockGuard lock(mutex_);
   if (Exec* known = execs_.find(key_of(exec))) *known = {};
+}
+
+GraphWords Graphs::words_of(CUgraphExec exec) {
+  const LockGuard lock(mutex_);
+  const Exec* known = execs_.find(key_of(exec));
+  return known == nullptr ? GraphWords{} : known->replay.words;
 }
 
 GraphReplay Graphs::launched(CUgraphExec exec) {

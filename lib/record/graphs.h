@@ -11,6 +11,7 @@
 
 #include "record/driver_api.h"
 #include "record/graph_calls.h"
+#include "record/graph_markers.h"
 #include "record/interner.h"
 #include "record/lock.h"
 
@@ -20,6 +21,7 @@ struct GraphReplay {
   std::uint32_t graph = 0;    // intern id; 0: not known
   std::uint32_t ordinal = 0;  // 1-based; 0: not known
   std::uint32_t flags = 0;    // wire::operation::GraphFlag
+  GraphWords words;           // in a rerun
 };
 
 class Graphs {
@@ -31,11 +33,12 @@ class Graphs {
   void node_cloned(CUgraphNode node, CUgraphNode original);
 
   // The call has returned with success. `site`: its own.
-  void instantiated(const GraphCall& call, std::uint32_t site);
-  void updated(const GraphCall& call, std::uint32_t site);
+  void instantiated(const GraphCall& call, std::uint32_t site, GraphWords words);
+  void updated(const GraphCall& call);
   void node_set(const GraphCall& call);
   void destroyed(CUgraphExec exec);
 
+  GraphWords words_of(CUgraphExec exec);
   // At ENTER of a launch.
   GraphReplay launched(CUgraphExec exec);
 
@@ -48,6 +51,7 @@ class Graphs {
   struct Exec {
     std::uint64_t handle;  // 0: free
     std::uint32_t stamp;
+    std::uint32_t site;  // of its instantiation
     GraphReplay replay;  // the latest
   };
   // Rows of places; a handle lies in the row that its hash picks. Where a row is full, its oldest entry goes: that of

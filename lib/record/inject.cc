@@ -96,8 +96,8 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
     if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED || id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
-      recorder->graph_node(thread_state(*recorder), id,
-                           *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor));
+      const auto* node = static_cast<const CUpti_GraphData*>(resource.resourceDescriptor);
+      if (node != nullptr) recorder->graph_node(thread_state(*recorder), id, *node);
     } else {
       recorder->resource(id, resource);
     }

@@ -33,6 +33,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   }
   streams_.attach(area_, interner_, driver_, options_.markers);
   graphs_.attach(area_, interner_, driver_);
+  graph_markers_.attach(area_, interner_, driver_);
   native_.start(interner_);
   open_window();
   int version = 0;
@@ -154,6 +155,8 @@ void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule
 void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                      std::uint32_t result) {
   wire::store(thread.entry, wire::thread::kCallDomain, 0);
+  // Whatever has happened meanwhile: the graph is the program's.
+  if (thread.markers.nodes != nullptr) graph_markers_.remove(thread.markers, result == CUDA_SUCCESS);
   if (failures_.frozen()) return;
   const bool ok = result == CUDA_SUCCESS;
   switch (rule.role) {
@@ -260,6 +263,10 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
     wire::store(record, operation::kGraph, replay.graph);
     wire::store(record, operation::kReplay, replay.ordinal);
     wire::store(record, operation::kGraphFlags, replay.flags);
+    if ((open.flags & operation::kAlone) != 0 && replay.words.count > 0) {
+      graph_markers_.clear(replay.words);
+      wire::store(record, operation::kGraphWords, replay.words.first + 1);
+    }
   }
   if (rule.proves_finished) open.flags |= operation::kBlocking;
   wire::store(record, operation::kFlags, open.flags);
@@ -301,22 +308,34 @@ void Recorder::note_event_completed(ThreadState& thread, const CallRule& rule, c
 
 void Recorder::enter_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data,
                                 std::uintptr_t frame) {
-  const GraphCall::What what = graph_call(id);
-  if (what == GraphCall::What::destroy) {
-    // Before the call: after it the handle may be another graph's.
-    graphs_.destroyed(decode_graph_call(id, data.functionParams).exec);
-  } else if (what != GraphCall::What::set_node) {
+  using What = GraphCall::What;
+  const GraphCall call = decode_graph_call(id, data.functionParams);
+  // Before the call: after it the handle may be another graph's.
+  if (call.what == What::destroy) graphs_.destroyed(call.exec);
+  thread.adds_nodes = call.what == What::add_node;
+  if (call.what == What::add_node || call.what == What::instantiate) {
     const Place at = place(thread, id, Kind::graph, 0, frame);
     thread.graph_site = interner_.site(at.key, at.python, at.native, 0, Kind::graph, thread.index);
+    const bool armed =
+        call.what == What::instantiate && alone_.on() &&
+        window_.armed_from(interner_.site_key(Kind::graph, at.python, at.native, 0), 0) != Window::kNever;
+    if (armed) {
+      thread.markers = graph_markers_.add(call.graph, (call.flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0);
+    }
+  } else if (call.what == What::update) {
+    // What the executable graph was made with, its update must have too.
+    const GraphWords words = graphs_.words_of(call.exec);
+    if (words.count > 0) thread.markers = graph_markers_.add(call.graph, false, words);
   }
-  thread.adds_nodes = what == GraphCall::What::add_node;
 }
 
 void Recorder::leave_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok) {
+  using What = GraphCall::What;
   const GraphCall call = decode_graph_call(id, data.functionParams);
-  if (ok && call.what == GraphCall::What::instantiate) graphs_.instantiated(call, thread.graph_site);
-  if (ok && call.what == GraphCall::What::update) graphs_.updated(call, thread.graph_site);
-  if (ok && call.what == GraphCall::What::set_node) graphs_.node_set(call);
+  if (ok && call.what == What::instantiate) graphs_.instantiated(call, thread.graph_site, thread.markers.words);
+  if (ok && call.what == What::update) graphs_.updated(call);
+  if (ok && call.what == What::set_node) graphs_.node_set(call);
+  thread.markers = {};
   thread.graph_site = 0;
   thread.adds_nodes = false;
 }

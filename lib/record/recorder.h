@@ -109,6 +109,7 @@ class Recorder {
   Failures failures_;
   Graphs graphs_;
   Captures captures_;
+  GraphMarkers graph_markers_;
   PythonStacks python_;
   NativeStacks native_;
   Window window_;

@@ -38,6 +38,7 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.open = {};
   state.graph_site = 0;
   state.adds_nodes = false;
+  state.markers = {};
   state.runtime_call = nullptr;
   state.runtime_error = state.recent_errors = state.recent_worked = 0;
   wire::store(state.entry, thread::kTid, state.tid);

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "record/area_map.h"
+#include "record/graph_markers.h"
 #include "record/lock.h"
 #include "record/stack_shapes.h"
 #include "wire/operation.h"
@@ -61,6 +62,7 @@ struct ThreadState {
   // A call on graphs that the thread is inside: its own site, and whether the nodes made in it are the program's.
   std::uint32_t graph_site;
   bool adds_nodes;
+  AddedMarkers markers;         // put in for the length of the call
   const char* runtime_call;     // the runtime call around the current driver call; null: none
   std::uint32_t runtime_error;  // 1 + error index recorded inside that runtime call; 0: none
   // Failed calls of this thread whose story is not over: indices of their records. The first `recent_worked` of

@@ -120,7 +120,7 @@ Launch node_launch_of(const Process& process, const analyse::Candidate& candidat
   const session::GraphNode& node = *candidate.node;
   Launch launch = launch_of(process, candidate, mangled);
   launch.operation = operation_word(node);
-  launch.graph_node = GraphNode{candidate.node_index, candidate.nodes_of_graph};
+  launch.graph_node = GraphNode{candidate.node_index, candidate.nodes_of_graph, candidate.nodes};
   launch.site_ordinal.reset();
   if ((candidate.operation->graph_flags & wire::operation::kGraphAltered) == 0) {
     launch.grid = node.grid;
@@ -225,7 +225,7 @@ class FindingBuilder {
     }
     if (failure_.candidates.size() == 1) {
       finding_.candidates.clear();
-    } else if (finding_.candidates.size() == 1 && !finding_.launch->graph_node) {
+    } else if (finding_.candidates.size() == 1 && failure_.candidates.front().node == nullptr) {
       finding_.because +=
           fmt::format("; the line is known, which of its {} launches failed is not", failure_.candidates.size());
     }

@@ -65,15 +65,13 @@ class FindingText {
 
   // "call 1,847 of this line", where the one call is known.
   std::string which_call() const {
-    const bool node = finding_.launch && finding_.launch->graph_node;
-    const bool one_of_several = !finding_.candidates.empty() && finding_.candidates.front().launches > 1;
-    if (node && one_of_several) {
-      return fmt::format("one of {} nodes of this line", thousands(finding_.candidates.front().launches));
+    if (finding_.launch && finding_.launch->graph_node) {
+      const GraphNode& node = *finding_.launch->graph_node;
+      if (node.nodes > 1) return fmt::format("one of {} nodes of this line", thousands(node.nodes));
+      return fmt::format("node {}/{}", node.index, node.of);
     }
-    if (node) {
-      return fmt::format("node {}/{}", finding_.launch->graph_node->index, finding_.launch->graph_node->of);
-    }
-    if (one_of_several && !finding_.candidates.front().launch.graph_node) {
+    if (!finding_.candidates.empty() && finding_.candidates.front().launches > 1 &&
+        !finding_.candidates.front().launch.graph_node) {
       return fmt::format("one of {} calls of this line", thousands(finding_.candidates.front().launches));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal) return "";

@@ -48,7 +48,7 @@ Json of(const Related& related) {
 }
 
 Json graph_node(const Launch& launch) {
-  if (!launch.graph_node) return nullptr;
+  if (!launch.graph_node || launch.graph_node->nodes > 1) return nullptr;
   return {{"index", launch.graph_node->index}, {"of", launch.graph_node->of}, {"replay", value_or_null(launch.replay)}};
 }
 

@@ -29,6 +29,7 @@ struct Related {
 
 struct GraphNode {
   std::uint32_t index = 0, of = 0;  // from 1
+  std::uint32_t nodes = 1;          // so many of the same line can be it; `index` is the first one's
 };
 
 struct Launch {

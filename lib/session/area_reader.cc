@@ -21,6 +21,7 @@ constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostContexts = 8192;
 constexpr std::size_t kMostStreams = 65536;
 constexpr std::size_t kMostErrors = 65536;
+constexpr std::size_t kMostGraphWords = 1u << 20;
 
 std::string not_an_area(std::span<const std::byte> area) {
   if (area.size() < wire::area::kHeaderSize) return "it is too short to be a recording";
@@ -70,6 +71,7 @@ class AreaReader {
   void read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity);
   void read_held();
   void add_operation(const RecordCopy<wire::area::kOperationSize>& copy);
+  void read_graph_words();
   void read_errors();
   void read_error(const std::byte* slot);
   void read_site_counts();
@@ -298,8 +300,20 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
     if (operation.graph > record_.graphs.size()) operation.graph = 0;
     operation.replay = wire::load(record, o::kReplay);
     operation.graph_flags = wire::load(record, o::kGraphFlags);
+    operation.graph_words = wire::load(record, o::kGraphWords);
+    if (operation.graph_words != 0) read_graph_words();
   }
   record_.operations.push_back(operation);
+}
+
+// Only where they are asked for: they are a hole of the file as a rule.
+void AreaReader::read_graph_words() {
+  if (!record_.graph_words.empty()) return;
+  const std::size_t count = regions_.count(Region::graph_words, wire::area::kGraphWordSize, kMostGraphWords);
+  for (std::size_t i = 0; i < count; ++i) {
+    record_.graph_words.push_back(
+        wire::load_acquire(at<wire::area::kGraphWordSize>(Region::graph_words, i), wire::Field<std::uint32_t, 0>{}));
+  }
 }
 
 void AreaReader::read_errors() {

@@ -93,6 +93,7 @@ struct Operation {
   std::uint32_t graph = 0;     // graph launches: id of a graph
   std::uint32_t replay = 0;    // and which launch of it this was; 0: not known
   std::uint32_t graph_flags = 0;
+  std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of its first node's; 0: none
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
 };
@@ -187,6 +188,7 @@ struct ProcessRecord {
   std::vector<RawStack<RawNativeFrame>> native_stacks;
   std::vector<Site> sites;
   std::vector<Graph> graphs;
+  std::vector<std::uint32_t> graph_words;  // not 0: the node has finished; empty if no operation refers to them
   std::vector<Note> notes;
   std::map<std::string, std::string> properties;  // "argv", "cwd", "driver", "cupti", "python", "device.0.name", …
 

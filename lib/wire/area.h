@@ -11,6 +11,7 @@
 //   sites    kSites     x  8 B     number of operations issued at each site, whole run
 //   held     kStreams   x kHeldPerStream x 64 B    unfinished operations that left their ring
 //   rings    kThreads   x kRingRecords x 64 B      operation.h
+//   graph_words kGraphWords x 4 B      nodes of graphs, in a rerun; registered with the driver, written by the GPU
 //   intern   the rest              intern.h
 //
 // Times are ticks of the clock that kClockTicks/kClockNanoseconds pairs calibrate (TSC on x86-64).
@@ -48,8 +49,23 @@ inline constexpr std::size_t kErrorSize = 128;
 inline constexpr std::size_t kSiteSize = 8;
 inline constexpr std::size_t kOperationSize = 64;
 
-enum class Region : std::uint32_t { threads, contexts, streams, markers, frozen, errors, sites, held, rings, intern };
-inline constexpr std::size_t kRegions = 10;
+inline constexpr std::size_t kGraphWords = 65536;
+inline constexpr std::size_t kGraphWordSize = 4;
+
+enum class Region : std::uint32_t {
+  threads,
+  contexts,
+  streams,
+  markers,
+  frozen,
+  errors,
+  sites,
+  held,
+  rings,
+  graph_words,
+  intern
+};
+inline constexpr std::size_t kRegions = 11;
 
 // Everything, the intern heap included: the recorder's bound on memory for one process.
 inline constexpr std::size_t kAreaSize = 64u << 20;
@@ -69,7 +85,8 @@ constexpr std::array<RegionRange, kRegions> layout() {
                                                          kErrors * kErrorSize,
                                                          kSites * kSiteSize,
                                                          kStreams * kHeldPerStream * kOperationSize,
-                                                         kThreads * kRingRecords * kOperationSize};
+                                                         kThreads * kRingRecords * kOperationSize,
+                                                         kGraphWords * kGraphWordSize};
   std::array<RegionRange, kRegions> ranges{};
   std::uint64_t at = kHeaderSize;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

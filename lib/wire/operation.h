@@ -8,7 +8,7 @@
 //    +--------+------+------+-------+-------+-------+-----------+--------------+---------+
 //    | grid x |  y   |  z   |block x|   y   |   z   |cluster x,y| shared bytes |cluster z|    kernels
 //    +--------+------+------+-------+-------+-------+-----------+--------------+---------+
-//    | argument (u64)| graph: id, replay, flags | zero                                   |    graph launches
+//    | argument (u64)| graph: id, replay, flags, words                                   |    graph launches
 //    | argument (u64)| zero                                                              |    other kinds
 //
 // The ring's single writer clears the serial, fills the record, then stores the serial (release). It
@@ -88,6 +88,9 @@ inline constexpr Field<std::uint64_t, 40> kArgument;
 inline constexpr Field<std::uint32_t, 48> kGraph;       // intern id of a graph; 0: not known
 inline constexpr Field<std::uint32_t, 52> kReplay;      // 1-based; 0: not known
 inline constexpr Field<std::uint32_t, 56> kGraphFlags;  // GraphFlag
+// 1 + the first of its nodes' words in `graph_words`, one per node: 1 where the node has finished. 0: it has none. They
+// speak of this launch if it was alone and no other one of the same graph followed.
+inline constexpr Field<std::uint32_t, 60> kGraphWords;
 
 enum GraphFlag : std::uint32_t {
   kGraphAltered = 1,  // nodes were given other kernels or dimensions, or switched off, after the graph was described

@@ -376,6 +376,26 @@ def node_of_a_graph_is_named(machine):
         expect_in(words, text, "report")
 
 
+def one_rerun_names_the_node_of_a_thousand(machine):
+    machine.plan(targets.plan("graph_thousand"))
+    command = targets.command(machine.build, "graph_thousand")
+    plain = machine.plain(*command)
+    result = machine.run(*command, options=["--rerun=auto"])
+    expect((result.stdout, result.returncode), (plain.stdout, plain.returncode), "what the program sees")
+    finding = machine.report()["findings"][0]
+    expect(finding["launch"]["graph_node"], {"index": 412, "of": 1000, "replay": 2}, "node")
+    expect((finding["evidence"]["grade"], finding["candidates"]), ("proven", []), "certainty")
+    expect_in("one of 1,000 nodes of this line", result.stderr, "the first run's report")
+    expect_in("node 412/1000", expect_success(machine.cudadiag("report")).stdout, "report")
+
+
+def updated_graph_is_watched_too(machine):
+    machine.plan(targets.plan("graph_updated"))
+    machine.run(*targets.command(machine.build, "graph_updated"), options=["--rerun=auto"])
+    finding = machine.report()["findings"][0]
+    expect_in("node 1 of its graph had begun", finding["evidence"]["because"], "evidence")
+
+
 def doctor_proves_the_planted_fault(machine):
     machine.plan("fault kernel=planted nth=3 code=700")
     out = machine.cudadiag("doctor", "--gpu").stdout

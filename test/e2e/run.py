@@ -40,7 +40,7 @@ def check_rerun(machine, name, recorded):
     if wanted:
         finding = report["findings"][0]
         expect(finding["evidence"]["grade"], wanted, "grade after the rerun: " + finding["evidence"]["because"])
-        expect(place(finding["location"]), targets.marked_line(name, "TRUE LINE", targets.FAILING[name].source),
+        expect(place(finding["location"]), targets.marked_line(name, targets.FAILING[name].confirmed_line, targets.FAILING[name].source),
                "true line after the rerun")
 
 

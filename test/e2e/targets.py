@@ -18,6 +18,7 @@ class Failing:
     candidates: bool = False  # several lines are listed
     leads: bool = True  # the true line is the first of them
     confirmed: str = "proven"  # the grade after a rerun; empty: none is made
+    confirmed_line: str = "TRUE LINE"  # the mark of the line that leads then
 
 
 BROKE_CAPTURE = Failing("proven", "capture_violation", confirmed="")
@@ -37,9 +38,10 @@ FAILING = {
     "async_copy_bad": Failing(),
     "memset_bad": Failing(),
     "per_thread_stream": Failing(),
-    "graph_replay": Failing(candidates=True),
+    "graph_replay": Failing(candidates=True, confirmed_line="CAPTURED LINE"),
     "graph_added": Failing(kind="graph_node"),
     "graph_updated": Failing(kind="graph_node"),
+    "graph_thousand": Failing("inferred", kind="graph_node"),  # the line is known, the node is not
     "many_streams": Failing("inferred"),
     "many_threads": Failing("inferred"),
     "exit_without_sync": Failing(),

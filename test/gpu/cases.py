@@ -143,7 +143,7 @@ CASES = [
     python("cupy_raw_kernel", needs=("cupy",), **fails(700, kernel="stray_store")),
     python("numba_kernel", needs=("numba",), **fails(700, kernel="stray_store")),
     python("torch_graph", "torch_graph graph", **fails(710, (GRAPH,), "inferred")),
-    python("torch_graph_compiled", "torch_graph compiled", needs=("torch", "triton"),
+    python("torch_graph_compiled", "torch_graph compiled", mark="compiled", needs=("torch", "triton"),
            **fails(710, (ASYNC, GRAPH), "inferred")),
     python("caught", **OUT_OF_RANGE),
     python("in_thread", **OUT_OF_RANGE),

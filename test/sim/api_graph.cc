@@ -15,9 +15,7 @@ std::uint32_t sim::next_graph_id() {
 void sim::copy_graph(CUgraph_st& from, CUgraph_st& to) {
   std::unordered_map<CUgraphNode, CUgraphNode> copies;
   for (const auto& node : from.nodes) {
-    std::vector<CUgraphNode> dependencies;
-    for (CUgraphNode dependency : node->dependencies) dependencies.push_back(copies.at(dependency));
-    CUgraphNode copy = add_node(to, node->op, std::move(dependencies));
+    CUgraphNode copy = add_node(to, node->op, {});
     copy->type = node->type;
     announce_clone(*copy, *node);
     if (node->child) {
@@ -25,6 +23,12 @@ void sim::copy_graph(CUgraph_st& from, CUgraph_st& to) {
       copy_graph(*node->child, *copy->child);
     }
     copies[node.get()] = copy;
+  }
+  // A node may depend on one that was made after it.
+  for (const auto& node : from.nodes) {
+    for (CUgraphNode dependency : node->dependencies) {
+      copies.at(node.get())->dependencies.push_back(copies.at(dependency));
+    }
   }
 }
 

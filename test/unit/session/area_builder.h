@@ -19,7 +19,7 @@ namespace cudadiag::test {
 
 struct AreaShape {
   std::size_t threads = 2, contexts = 1, streams = 2, errors = 4, sites = 8, held_per_stream = 2, ring = 4;
-  std::size_t intern_bytes = 4096;
+  std::size_t graph_words = 2, intern_bytes = 4096;
 };
 
 class AreaBuilder {
@@ -37,6 +37,7 @@ class AreaBuilder {
                                             shape.sites * a::kSiteSize,
                                             shape.streams * shape.held_per_stream * a::kOperationSize,
                                             shape.threads * shape.ring * a::kOperationSize,
+                                            shape.graph_words * a::kGraphWordSize,
                                             shape.intern_bytes};
     std::size_t at = a::kHeaderSize;
     for (std::size_t i = 0; i < a::kRegions; ++i) {

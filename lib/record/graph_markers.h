@@ -1,0 +1,59 @@
+// Markers inside graphs, in a rerun: a 32-bit write behind each kernel, copy and memset of a graph says that this node
+// has finished.
+//
+// The writes are nodes of the program's own graph only while the call that makes or updates the executable graph is
+// going on: added at its ENTER and taken out at its EXIT. Whatever depends on a node then also depends on its write,
+// so that a node which began proves the writes before it done. Graphs with nodes of which the driver allows no such
+// thing (allocations, conditions, launches from the device, programmatic edges) are left alone, and a note says so.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "record/area_map.h"
+#include "record/driver_api.h"
+#include "record/interner.h"
+#include "record/lock.h"
+
+namespace cudadiag::record {
+
+// The words of an executable graph: one per node of its description, in its order.
+struct GraphWords {
+  std::uint32_t first = 0, count = 0;  // count 0: none
+};
+
+// What was added to a graph and must be taken out again.
+struct AddedMarkers {
+  CUgraphNode* nodes = nullptr;  // null: nothing
+  std::size_t count = 0;
+  GraphWords words;
+};
+
+class GraphMarkers {
+ public:
+  void attach(AreaMap& area, Interner& interner, const DriverApi& driver);
+
+  // ENTER. `words`: of the executable graph that is updated; none: it is being made, and gets words of its own.
+  AddedMarkers add(CUgraph graph, bool for_device, GraphWords words = {});
+  // EXIT of the same call. `added.words` stay.
+  void remove(AddedMarkers& added, bool call_worked);
+
+  // Before a launch while which nothing else runs.
+  void clear(GraphWords words);
+
+ private:
+  class Adding;
+  CUdeviceptr device_words();
+  GraphWords take_words(std::size_t count);
+  void note_once(const char* code, const char* text);
+
+  AreaMap* area_ = nullptr;
+  Interner* interner_ = nullptr;
+  const DriverApi* driver_ = nullptr;
+  std::byte* words_ = nullptr;
+  std::atomic<std::uint32_t> used_ = 0;
+  std::atomic<bool> noted_ = false;
+};
+
+}  // namespace cudadiag::record
