@@ -117,7 +117,10 @@ void Recording::tell(const report::Report& report) {
   if (report.findings.empty() && findings_) return;
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
   // What becomes of reruns is said on the lines that are left.
-  if (options_.rerun.mode != RerunMode::never) options.lines -= 2;
+  if (options_.rerun.mode != RerunMode::never) {
+    options.lines -= 3;
+    options.suggest_rerun = false;
+  }
   write_error_text(report::write_text(report, options));
   for (const report::Finding& finding : report.findings) told_.insert(finding.pid);
   if (!report.findings.empty()) findings_ = true;

@@ -26,6 +26,8 @@ using Clock = std::chrono::steady_clock;
 
 // So long the target may say what it has to say itself before the report comes in between.
 constexpr auto kCourtesy = std::chrono::seconds(1);
+// Reruns of longer runs are announced.
+constexpr double kUnannounced = 5;
 
 // Commands that run the program somewhere that neither our environment nor our memory reaches.
 void advise_on_remote_commands(const std::string& program) {
@@ -85,6 +87,10 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
   if (!obstacle.empty()) {
     return say("not rerun by itself, as " + obstacle + "; to confirm: cudadiag bisect " + session.folder.string() +
                " (about " + report::duration(expected_seconds(session)) + ")");
+  }
+  const double seconds = expected_seconds(session);
+  if (seconds > kUnannounced && options.verbosity != report::Verbosity::quiet) {
+    say("rerunning it to confirm this: about " + report::duration(seconds) + " a time; --rerun=never does without");
   }
   NarrowOptions narrowing;
   follow(options.rerun, narrowing);

@@ -50,10 +50,14 @@ Section others(const Report& report) {
   return section;
 }
 
-Section next_commands(const Report& report) {
-  Section section{"Next", {}, 1, 0, Ink::plain, true};
-  if (!report.session.empty()) {
-    section.lines.push_back(printable(fmt::format("cudadiag report {} -v", shell_word(report.session))));
+Section next_commands(const Report& report, bool suggest_rerun) {
+  Section section{"Next", {}, 2, 0, Ink::plain, true};
+  if (report.session.empty()) return section;
+  section.lines.push_back(printable(fmt::format("cudadiag report {} -v", shell_word(report.session))));
+  // Reruns can tell more where there was none yet.
+  if (suggest_rerun && report.passes.size() == 1 && analyse::is_asynchronous(report.findings.front().kind)) {
+    section.lines.push_back(printable(fmt::format("cudadiag bisect {}  (about {} a rerun)", shell_word(report.session),
+                                                  duration(report.passes.front().seconds))));
   }
   return section;
 }
@@ -126,7 +130,7 @@ std::string write_text(const Report& report, const TextOptions& options) {
     return page.print();
   }
   page.sections.push_back(others(report));
-  page.sections.push_back(next_commands(report));
+  page.sections.push_back(next_commands(report, options.suggest_rerun));
   page.fit(options.lines);
   return page.print();
 }

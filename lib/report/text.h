@@ -16,7 +16,8 @@ struct TextOptions {
   bool colour = false;
   int columns = 100;
   bool say_clean = false;  // one sentence where there is no finding, as `cudadiag report` owes whoever asked
-  std::size_t lines = 22;  // at most, unless verbose
+  std::size_t lines = 22;     // at most, unless verbose
+  bool suggest_rerun = true;  // among the next commands, where there was none yet
 };
 
 // Empty when there is no finding, unless `say_clean` or `verbose` asks for more.
