@@ -111,7 +111,9 @@ int bisect(const BisectOptions& options) {
   if (const auto* failure = std::get_if<Failure>(&window)) return say(*failure), kOwnFailure;
   NarrowOptions narrowing;
   narrowing.window = std::get<std::optional<RerunWindow>>(window);
-  if (!narrowing.window && !options.reach && !worth_narrowing(analyse::analyse(session), session.manifest)) {
+  // Everything can be waited for in a run without a failure too: to see whether waiting changes it.
+  const bool asked_for = narrowing.window || options.reach == analyse::Reach::everything;
+  if (!asked_for && !worth_narrowing(analyse::analyse(session), session.manifest, options.rerun.device)) {
     say("there is nothing to narrow: this session has no asynchronous failure that is not proven already");
   } else {
     auto writer = session::SessionWriter::reopen(session.folder);

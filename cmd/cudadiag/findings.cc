@@ -59,10 +59,9 @@ report::Report examine(const session::Session& session, const std::function<bool
 
 void tell_reruns(const report::Report& before, const report::Report& after, report::Verbosity verbosity) {
   if (before.findings.empty() || after.findings.empty() || after.passes.size() <= before.passes.size()) return;
-  const bool corrected = !same_line(before.findings.front().location, after.findings.front().location) ||
-                         after.findings.size() > before.findings.size();
-  if (corrected) {
-    say("a rerun corrects the first answer:");
+  const bool moved = !same_line(before.findings.front().location, after.findings.front().location);
+  if (moved || after.findings.size() > before.findings.size()) {
+    say(moved ? "a rerun corrects the first answer:" : "a rerun failed elsewhere:");
     write_error_text(report::write_text(after, text_options(verbosity, STDERR_FILENO)));
     return;
   }

@@ -90,10 +90,7 @@ class Narrowing {
   // False: there is no going on.
   bool pass(const analyse::RerunWindow& window) {
     RerunSpec spec = common();
-    spec.window = window.text;
-    if (options_.patience != NarrowOptions().patience) {
-      spec.window += fmt::format(",patience={}", static_cast<unsigned>(options_.patience * 1000));
-    }
+    spec.window = with_patience(window.text, options_.patience);
     spec.waits = window.words;
     if (options_.tell_passes) say(fmt::format("rerun {}: waits for {}", session_.reruns.size() + 1, spec.waits));
     if (!add(spec)) return false;
@@ -168,8 +165,13 @@ void narrow(session::Session& session, session::SessionWriter& writer, launch::S
   Narrowing(session, writer, relay, options).run();
 }
 
-bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest) {
-  return wants_proof(analysis) || wants_dump(analysis, manifest);
+bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest, bool device) {
+  return wants_proof(analysis) || (device && wants_dump(analysis, manifest));
+}
+
+std::string with_patience(const std::string& window, double seconds) {
+  if (seconds == NarrowOptions().patience) return window;
+  return fmt::format("{},patience={}", window, static_cast<unsigned>(seconds * 1000));
 }
 
 double expected_seconds(const session::Session& session) {

@@ -32,8 +32,10 @@ void follow(const RerunOptions& given, NarrowOptions& options);
 void narrow(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
             const NarrowOptions& options);
 
-// Whether a rerun could change, strengthen or enrich what is known.
-bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest);
+// Whether a rerun could change, strengthen or enrich what is known; `device`: one for a GPU core dump counts.
+bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest, bool device);
+// The window (wire/window.h) with the time that one operation may take.
+std::string with_patience(const std::string& window, double seconds);
 // How long one rerun will take, by the first run: to its failure.
 double expected_seconds(const session::Session& session);
 

@@ -63,8 +63,7 @@ class Supervision {
       relay_.wait(200);
       relay_.take_signals();
     }
-    target_.signal_all(SIGKILL);
-    target_.reap();
+    end_what_is_left();
     return reason;
   }
 
@@ -80,6 +79,16 @@ class Supervision {
       target_.signal_all(SIGKILL);
       relay_.wait(50);
       relay_.take_signals();
+    }
+  }
+
+  // What the target has started, and what that started meanwhile.
+  void end_what_is_left() {
+    const auto patience = Clock::now() + kCourtesy;
+    while (target_.signal_all(SIGKILL) && Clock::now() < patience) {
+      relay_.wait(10);
+      relay_.take_signals();
+      target_.reap();
     }
   }
 

@@ -8,6 +8,7 @@
 #include "launch/changed_files.h"
 #include "narrow.h"
 #include "report/words.h"
+#include "session/session_folders.h"
 
 namespace cudadiag::command {
 namespace {
@@ -43,7 +44,8 @@ std::string obstacle_to_rerun(const session::Session& session, const launch::Inp
   search.folder = session.manifest.working_directory;
   search.since_nanoseconds =
       std::chrono::duration_cast<std::chrono::nanoseconds>(started_at.time_since_epoch()).count();
-  search.except = {session.folder, session.folder.parent_path() / "latest"};
+  // Ours, and those of other ranks.
+  search.except = session::sessions_in(session.folder.parent_path());
   std::error_code ignored;
   if (!report_file.empty()) search.except.push_back(std::filesystem::absolute(report_file, ignored));
   if (const auto changed = launch::changed_file(search)) {

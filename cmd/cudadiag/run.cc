@@ -77,7 +77,7 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
   session::Session& session = recording.session();
   const analyse::Analysis analysis = analyse::analyse(session);
   if (options.rerun.mode == RerunMode::never || recording.writer() == nullptr ||
-      !worth_narrowing(analysis, session.manifest)) {
+      !worth_narrowing(analysis, session.manifest, options.rerun.device)) {
     return;
   }
   const std::string obstacle = relay.interrupted() ? "it was interrupted"
@@ -107,7 +107,7 @@ int run(const RunOptions& given) {
   if (!options.arm.empty()) {
     auto window = window_of_session(options.arm, options.output);
     if (const auto* failure = std::get_if<session::Failure>(&window)) return say(*failure), kOwnFailure;
-    options.window = std::get<std::string>(window);
+    options.window = with_patience(std::get<std::string>(window), options.rerun.patience);
   }
   advise_on_remote_commands(options.command.front());
   session::ProcessEnd end;

@@ -36,9 +36,10 @@ struct Failure {
   const session::Process* process = nullptr;
   const session::Error* reported = nullptr;  // the call that returned it; null when its record was lost
   const session::Error* noticed = nullptr;   // a call that met what `reported` had done; null: `reported` itself
-  // Asynchronous failures: most likely first; one if bracketed or proven. Synchronous ones: empty, the failed call is
-  // `reported`. Kind::graph_node: the first one's node leads. Where candidates have nodes and the kind is async_error,
-  // the launch of the graph is what is known, and they are its nodes.
+  // Asynchronous failures: most likely first; one if bracketed or proven, or several calls of one line where only a
+  // rerun named it. Synchronous ones: empty, the failed call is `reported`. Kind::graph_node: the first one's node
+  // leads. Where candidates have nodes and the kind is async_error, the launch of the graph is what is known, and they
+  // are its nodes.
   std::vector<Candidate> candidates;
   Grade grade = Grade::suspected;
   std::string because;  // one sentence
@@ -55,9 +56,11 @@ struct Rerun {
     other,         // it failed at an operation that the first run had not suspected
     did_not_fail,  // it ended without a failure of this kind
     cut_short,     // it was ended before it could say anything
+    not_watched,   // it ran without the recorder, for a GPU core dump
   };
   Outcome outcome = Outcome::did_not_fail;
   std::uint64_t waits = 0;         // operations that were waited for
+  bool gave_up = false;            // waiting: some operation took too long, and the rest went on as in the first run
   std::optional<Failure> failure;  // its own first one; `process` is one of the rerun
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyse/degraded.h"
 #include "analyse/first_failure.h"
 #include "analyse/site_keys.h"
 
@@ -43,33 +44,65 @@ std::uint64_t waits_of(const std::vector<Process>& processes) {
   return waits;
 }
 
-// The candidate of `failure` that was issued by the code with this key; the end if there is none.
-auto candidate_at(std::vector<Candidate>& candidates, const SiteKeys& keys, Key key) {
-  return std::find_if(candidates.begin(), candidates.end(),
-                      [&](const Candidate& candidate) { return keys.of_site(candidate.operation->site) == key; });
+bool gave_up(const std::vector<Process>& processes) {
+  return std::any_of(processes.begin(), processes.end(), [](const Process& process) {
+    const auto& notes = process.record.notes;
+    return std::any_of(notes.begin(), notes.end(), [](const auto& note) { return note.code == "wait-given-up"; });
+  });
 }
 
-std::string call_of(const Candidate& candidate) {
-  if (candidate.operation->replay != 0) return fmt::format("replay {} of the graph", candidate.operation->replay);
-  const std::uint32_t ordinal = candidate.operation->site_ordinal;
-  return ordinal == 0 ? "this line's operation" : fmt::format("call {} of this line", ordinal);
+// What the first run has not said already.
+void add_notes(const std::vector<Process>& processes, std::size_t number, std::vector<Note>& notes) {
+  for (const Process& process : processes) {
+    for (const Note& note : degraded_notes(process, processes.size() > 1)) {
+      const auto same = [&](const Note& known) { return known.code == note.code && known.text == note.text; };
+      if (std::any_of(notes.begin(), notes.end(), same)) continue;
+      notes.push_back({note.code, fmt::format("rerun {}: {}", number, note.text)});
+    }
+  }
 }
 
-// Counts differ between runs of programs with threads or random data: said where they do.
-std::string which_call(const Candidate& first, const Candidate& again) {
-  if (first.operation->site_ordinal == again.operation->site_ordinal) return call_of(again);
-  return fmt::format("{} ({} in the first run)", call_of(again), call_of(first));
+// The candidates that were issued by the code that issued `again`: the very call if it is among them, else all. Counts
+// differ between runs of programs with threads or random data.
+std::vector<Candidate> same_code(const Failure& failure, const Failure& again) {
+  const SiteKeys keys(failure.process->record);
+  const Key key = lead_key(again);
+  std::vector<Candidate> found;
+  for (const Candidate& candidate : failure.candidates) {
+    if (keys.of_site(candidate.operation->site) != key) continue;
+    if (candidate.operation->site_ordinal == again.candidates.front().operation->site_ordinal) return {candidate};
+    found.push_back(candidate);
+  }
+  return found;
+}
+
+// Which replay of a graph, which call of any other line; 0: not known.
+std::uint32_t number_of(const Candidate& candidate) {
+  const session::Operation& operation = *candidate.operation;
+  return operation.replay != 0 ? operation.replay : operation.site_ordinal;
+}
+
+// "call 20 of this line (in the first run call 50)"; `first` are calls of one line.
+std::string which_call(const std::vector<Candidate>& first, const Candidate& again) {
+  const std::uint32_t number = number_of(again);
+  if (number == 0) return "this line's operation";
+  const bool is_replay = again.operation->replay != 0;
+  const char* word = is_replay ? "replay" : "call";
+  const std::string call = fmt::format("{} {} of {}", word, number, is_replay ? "the graph" : "this line");
+  const auto [least, most] = std::minmax_element(
+      first.begin(), first.end(), [](const auto& a, const auto& b) { return number_of(a) < number_of(b); });
+  const std::uint32_t from = number_of(*least), to = number_of(*most);
+  if (from == number && to == number) return call;
+  return from == to ? fmt::format("{} (in the first run {} {})", call, word, from)
+                    : fmt::format("{} (in the first run one of {}s {} to {})", call, word, from, to);
 }
 
 // True if `failure` is what the rerun saw too, and is now better known.
 bool confirm(Failure& failure, const Failure& again) {
-  const SiteKeys keys(failure.process->record);
-  const auto found = candidate_at(failure.candidates, keys, lead_key(again));
-  if (found == failure.candidates.end() || again.grade == Grade::inferred || again.grade == Grade::suspected) {
-    return false;
-  }
+  if (again.candidates.empty() || again.grade == Grade::inferred || again.grade == Grade::suspected) return false;
+  std::vector<Candidate> kept = same_code(failure, again);
+  if (kept.empty()) return false;
   if (again.grade == Grade::bracketed && failure.grade <= Grade::bracketed) return true;
-  const Candidate kept = *found;
   const std::string error = again.code == failure.code ? "" : fmt::format(" with code {}", again.code);
   const std::string those =
       failure.candidates.size() == 1 ? "" : fmt::format("one of {} candidates: ", failure.candidates.size());
@@ -80,7 +113,7 @@ bool confirm(Failure& failure, const Failure& again) {
     failure.because = fmt::format("{}in a rerun it was the only operation that may have been running", those);
   }
   failure.grade = again.grade;
-  failure.candidates = {kept};
+  failure.candidates = std::move(kept);
   failure.again = again.candidates.front().operation;
   failure.again_process = again.process;
   return true;
@@ -88,7 +121,12 @@ bool confirm(Failure& failure, const Failure& again) {
 
 Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, std::vector<Failure>& failures) {
   Rerun rerun;
+  if (pass.name == "device") {
+    rerun.outcome = Rerun::Outcome::not_watched;
+    return rerun;
+  }
   rerun.waits = waits_of(processes);
+  rerun.gave_up = gave_up(processes);
   rerun.failure = failure_of(processes);
   if (!rerun.failure) {
     rerun.outcome = pass.cut_short.empty() ? Rerun::Outcome::did_not_fail : Rerun::Outcome::cut_short;
@@ -108,16 +146,24 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
                          [&](const Rerun& rerun) { return rerun.outcome == outcome; });
   };
   const auto passed = count(Rerun::Outcome::did_not_fail);
-  const auto judged = static_cast<std::ptrdiff_t>(analysis.reruns.size()) - count(Rerun::Outcome::cut_short);
+  const auto judged = static_cast<std::ptrdiff_t>(analysis.reruns.size()) - count(Rerun::Outcome::cut_short) -
+                      count(Rerun::Outcome::not_watched);
+  const auto again = count(Rerun::Outcome::proven) + count(Rerun::Outcome::failed);
   if (passed == 0) return;
-  if (passed < judged) {
-    failure.because += fmt::format("; it failed in {} of {} runs", judged - passed + 1, judged + 1);
+  if (again > 0) {
+    failure.because += fmt::format("; it failed in {} of {} runs", again + 1, judged + 1);
     return;
   }
   std::uint64_t waits = 0;
-  for (const Rerun& rerun : analysis.reruns) waits += rerun.waits;
+  bool gave_up = false;
+  for (const Rerun& rerun : analysis.reruns) {
+    waits += rerun.waits;
+    gave_up |= rerun.gave_up;
+  }
   const std::string runs = passed == 1 ? "a rerun" : fmt::format("{} reruns", passed);
-  if (waits > 0) {
+  if (gave_up) {
+    failure.because += fmt::format("; {} did not fail, but there waiting was given up", runs);
+  } else if (waits > 0) {
     failure.because += fmt::format("; {} that waited there did not fail: likely a race", runs);
   } else {
     failure.because += fmt::format("; {} did not fail, nor come to this line as the first run did", runs);
@@ -142,6 +188,7 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
         analysis.failures.push_back(std::move(other));
       }
     }
+    add_notes(session.reruns[i], i + 1, analysis.notes);
     analysis.reruns.push_back(std::move(rerun));
   }
   for (std::size_t i = 0; i < own; ++i) {

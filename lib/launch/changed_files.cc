@@ -32,13 +32,17 @@ std::int64_t written_at(const struct stat& status) {
 
 std::optional<fs::path> changed_file(const FileSearch& search) {
   std::error_code error;
+  std::vector<fs::path> except;
+  for (const fs::path& path : search.except) except.push_back(fs::weakly_canonical(path, error));
   std::size_t seen = 0;
-  fs::recursive_directory_iterator it(search.folder, fs::directory_options::skip_permission_denied, error), end;
+  fs::recursive_directory_iterator it(fs::canonical(search.folder, error),
+                                      fs::directory_options::skip_permission_denied, error),
+      end;
   for (; !error && it != end && seen < search.most_entries; it.increment(error), ++seen) {
     const fs::path& path = it->path();
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0) continue;
-    const bool excepted = std::find(search.except.begin(), search.except.end(), path) != search.except.end();
+    const bool excepted = std::find(except.begin(), except.end(), path) != except.end();
     if (S_ISDIR(status.st_mode)) {
       if (excepted || is_cache(path.filename().string())) it.disable_recursion_pending();
       continue;

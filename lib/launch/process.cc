@@ -17,6 +17,7 @@ namespace bp = boost::process;
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -107,7 +108,8 @@ pid_t parent_of(const std::string& pid) {
   return static_cast<pid_t>(std::strtol(text.c_str() + name_end + 4, nullptr, 10));
 }
 
-std::vector<pid_t> descendants_of(pid_t ancestor) {
+// Those of `spared` and their own are left out.
+std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spared) {
   std::multimap<pid_t, pid_t> children;
   std::error_code error;
   for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
@@ -118,7 +120,9 @@ std::vector<pid_t> descendants_of(pid_t ancestor) {
   std::vector<pid_t> found = {ancestor};
   for (std::size_t i = 0; i < found.size(); ++i) {
     const auto [begin, end] = children.equal_range(found[i]);
-    for (auto child = begin; child != end; ++child) found.push_back(child->second);
+    for (auto child = begin; child != end; ++child) {
+      if (std::find(spared.begin(), spared.end(), child->second) == spared.end()) found.push_back(child->second);
+    }
   }
   found.erase(found.begin());
   return found;
@@ -140,9 +144,13 @@ SpawnFailure spawn_failure(const std::string& name, int error) {
 std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>& command,
                                                  const std::vector<std::string>& environment,
                                                  const SpawnOptions& options) {
-  const CommandPath found = find_command(command.front());
+  const bool is_path = command.front().find('/') != std::string::npos;
+  const std::filesystem::path start_folder = is_path ? options.directory : "";
+  const CommandPath found = find_command((start_folder / command.front()).string());
   if (found.path.empty()) return spawn_failure(command.front(), found.error);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  std::vector<pid_t> bystanders;
+  if (options.apart) bystanders = descendants_of(::getpid(), {});
   pid_t pid = 0;
   std::error_code error = start(found.path, command, environment, options, pid);
   if (error.value() == ENOEXEC) {
@@ -152,16 +160,18 @@ std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>&
     error = start("/bin/sh", shell, environment, options, pid);
   }
   if (error) return spawn_failure(command.front(), error.value());
-  return Target(pid);
+  return Target(pid, std::move(bystanders));
 }
 
 void Target::forward(int signal) const {
   if (!ended_) ::kill(pid_, signal);
 }
 
-void Target::signal_all(int signal) const {
+bool Target::signal_all(int signal) const {
   if (!ended_) ::kill(-pid_, signal);
-  for (const pid_t descendant : descendants_of(::getpid())) ::kill(descendant, signal);
+  const auto descendants = descendants_of(::getpid(), bystanders_);
+  for (const pid_t descendant : descendants) ::kill(descendant, signal);
+  return !descendants.empty();
 }
 
 bool Target::reap() {

@@ -42,7 +42,7 @@ struct SpawnOptions {
   bool apart = false;     // in a process group of its own, without host core dumps, and not to outlive this process
   int input = -1;         // its standard input; -1: ours
   int output = -1;        // its standard output and error; -1: ours
-  std::string directory;  // where it starts; empty: here
+  std::string directory;  // where it starts, and from where its path is seen; empty: here
 };
 
 class Target {
@@ -54,8 +54,9 @@ class Target {
 
   pid_t pid() const { return pid_; }
   void forward(int signal) const;
-  // Sends it to the target, its group, and all that descends from this process.
-  void signal_all(int signal) const;
+  // Sends it to the target, its group, and all that descends from this process and was not there before the target.
+  // False: there was nobody.
+  bool signal_all(int signal) const;
 
   // Reaps what has ended: the target and orphans that came to us. True once the target has ended.
   bool reap();
@@ -63,8 +64,9 @@ class Target {
   const std::map<std::uint32_t, session::ProcessEnd>& ends() const { return ends_; }
 
  private:
-  explicit Target(pid_t pid) : pid_(pid) {}
+  Target(pid_t pid, std::vector<pid_t> bystanders) : pid_(pid), bystanders_(std::move(bystanders)) {}
   pid_t pid_;
+  std::vector<pid_t> bystanders_;
   bool ended_ = false;
   session::ProcessEnd end_;
   std::map<std::uint32_t, session::ProcessEnd> ends_;

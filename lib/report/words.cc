@@ -67,6 +67,8 @@ std::string_view word(analyse::Rerun::Outcome outcome) {
       return "did not fail";
     case Outcome::cut_short:
       return "cut short";
+    case Outcome::not_watched:
+      return "for a GPU core dump";
   }
   return "";
 }
