@@ -221,3 +221,37 @@ TEST_CASE("many streams: the list is cut and says so") {
         "16000 operations on 1000 streams may have been running, the likeliest first; 15936 more are not listed");
   CHECK(failure->candidates[63].operation->stream == 63);
 }
+
+TEST_CASE("an operation that was waited for alone is proven among all that may have been running") {
+  PictureBuilder picture;
+  for (int stream = 0; stream < 3; ++stream) picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
+  picture.process.record.operations[1].flags |= op::kAlone;
+  const auto failure = first_failure(picture.process);
+  REQUIRE(failure);
+  CHECK(candidates(*failure) == Names{"1:1"});
+  CHECK(failure->grade == Grade::proven);
+  CHECK(failure->because == "it was waited for while nothing else was running, and the error appeared");
+}
+
+TEST_CASE("one that was waited for and finished proves nothing") {
+  PictureBuilder picture;
+  const auto s = picture.stream(1);
+  picture.issue(s, op::Kind::kernel, op::kMarked | op::kAlone);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  const auto failure = first_failure(picture.process);
+  REQUIRE(failure);
+  CHECK(candidates(*failure) == Names{"0:2"});
+  CHECK(failure->grade == Grade::bracketed);
+}
+
+TEST_CASE("under MPS waiting alone is no proof") {
+  PictureBuilder picture;
+  for (int stream = 0; stream < 2; ++stream) {
+    picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked | op::kAlone);
+  }
+  picture.process.record.properties["mps"] = "1";
+  const auto failure = first_failure(picture.process);
+  REQUIRE(failure);
+  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->candidates.size() == 2);
+}

@@ -61,6 +61,23 @@ class PictureBuilder {
     return process.record.operations.back();
   }
 
+  // A call site that launches this kernel; what is issued there gets the site's next ordinal.
+  std::uint32_t site(const std::string& kernel) {
+    auto& record = process.record;
+    record.functions.push_back(kernel);
+    session::Site site;
+    site.function = static_cast<std::uint32_t>(record.functions.size());
+    site.kind = op::Kind::kernel;
+    record.sites.push_back(site);
+    return static_cast<std::uint32_t>(record.sites.size());
+  }
+  session::Operation& issue_at(std::uint32_t site, std::uint32_t on, unsigned flags = 0) {
+    session::Operation& operation = issue(on, op::Kind::kernel, flags);
+    operation.site = site;
+    operation.site_ordinal = static_cast<std::uint32_t>(++process.record.sites[site - 1].operations);
+    return operation;
+  }
+
   void issue_many(std::uint32_t on, int count, unsigned flags = 0) {
     for (int i = 0; i < count; ++i) issue(on, op::Kind::kernel, flags);
   }

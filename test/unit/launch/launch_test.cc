@@ -15,31 +15,15 @@
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "launch/process.h"
+#include "unit/scratch_folder.h"
 #include "wire/area.h"
 #include "wire/arena.h"
 
 using namespace cudadiag;
 namespace fs = std::filesystem;
+using test::ScratchFolder;
 
 namespace {
-
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (fs::temp_directory_path() / "cudadiag-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~ScratchFolder() { fs::remove_all(path_); }
-  fs::path file(const char* name, const char* content = "") const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << content;
-    return path_ / name;
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // Sets a variable for the life of a test.
 class Setting {

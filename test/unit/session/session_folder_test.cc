@@ -11,25 +11,14 @@
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "session/sparse_copy.h"
+#include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"
 
 using namespace cudadiag;
 namespace fs = std::filesystem;
+using test::ScratchFolder;
 
 namespace {
-
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (fs::temp_directory_path() / "cudadiag-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~ScratchFolder() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 session::SessionWriter new_session(const fs::path& root, std::int64_t time = 0, bool asked_for = true) {
   auto created = session::SessionWriter::create({{root, asked_for, ""}}, 4711, time);
@@ -49,6 +38,12 @@ session::FileDescriptor area_file(const fs::path& folder) {
   session::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT, 0600));
   REQUIRE(::pwrite(file.get(), area.data(), area.bytes().size(), 0) == static_cast<ssize_t>(area.bytes().size()));
   return file;
+}
+
+session::Pass pass_in(const std::string& folder) {
+  session::Pass pass;
+  pass.folder = folder;
+  return pass;
 }
 
 mode_t mode_of(const fs::path& path) {
@@ -115,6 +110,69 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   CHECK(session.manifest.notes[0] == "no launcher finished this session: exit statuses are not known");
   CHECK(session.manifest.notes[1] == "the session is incomplete: its run goes on, or was killed");
   CHECK(session.manifest.notes[2].ends_with("5.area was left out: it is too short to be a recording"));
+}
+
+TEST_CASE("reruns are added to a finished session, a folder each") {
+  const ScratchFolder scratch;
+  const auto file = area_file(scratch.path());
+  const auto size = fs::file_size(scratch.path() / "area");
+  fs::path folder;
+  session::Manifest manifest;
+  manifest.passes.push_back(pass_in("record"));
+  {
+    auto writer = new_session(scratch.path());
+    CHECK_FALSE(writer.store_area(0, 4711, file.get(), 0, size));
+    CHECK_FALSE(writer.store_manifest(manifest));
+    CHECK_FALSE(writer.finish());
+    folder = writer.folder();
+    const auto busy = session::SessionWriter::reopen(folder);
+    REQUIRE(std::holds_alternative<session::Failure>(busy));
+    CHECK(std::get<session::Failure>(busy).hint == "wait until it has ended");
+  }
+  for (const std::string name : {"confirm", "confirm-2"}) {
+    auto reopened = session::SessionWriter::reopen(scratch.path() / "latest");
+    REQUIRE(std::holds_alternative<session::SessionWriter>(reopened));
+    auto& writer = std::get<session::SessionWriter>(reopened);
+    CHECK(writer.folder() == folder);
+    CHECK(writer.final_folder() == folder);
+    CHECK(std::get<std::string>(writer.begin_pass("confirm")) == name);
+    CHECK(mode_of(writer.pass_folder()) == 0700);
+    CHECK(writer.foreign_areas().empty());
+    CHECK_FALSE(writer.store_area(0, 4711, file.get(), 0, size));
+    CHECK(fs::exists(folder / name / "4711.area"));
+    manifest.passes.push_back(pass_in(name));
+    CHECK_FALSE(writer.store_manifest(manifest));
+  }
+  const auto opened = session::open_session(folder);
+  REQUIRE(std::holds_alternative<session::Session>(opened));
+  const auto& session = std::get<session::Session>(opened);
+  CHECK(session.processes.size() == 1);
+  REQUIRE(session.reruns.size() == 2);
+  for (const auto& rerun : session.reruns) CHECK(rerun.size() == 1);
+  CHECK(std::holds_alternative<session::Failure>(session::SessionWriter::reopen(scratch.path() / "nowhere")));
+}
+
+TEST_CASE("a rerun that left nothing keeps its place, and names that lead out of the session are not followed") {
+  const ScratchFolder scratch;
+  const auto file = area_file(scratch.path());
+  auto outside = new_session(scratch.path(), 86400);
+  CHECK_FALSE(outside.store_area(0, 4711, file.get(), 0, fs::file_size(scratch.path() / "area")));
+  auto writer = new_session(scratch.path());
+  session::Manifest manifest;
+  const std::string out = outside.folder().filename();
+  for (const std::string& folder : {std::string("record"), "../" + out + "/record", outside.pass_folder().string(),
+                                    std::string(".."), std::string("."), std::string(""), std::string("confirm")}) {
+    manifest.passes.push_back(pass_in(folder));
+  }
+  CHECK(std::get<std::string>(writer.begin_pass("confirm")) == "confirm");
+  CHECK_FALSE(writer.store_area(0, 4711, file.get(), 0, fs::file_size(scratch.path() / "area")));
+  CHECK_FALSE(writer.store_manifest(manifest));
+  const auto opened = session::open_session(writer.folder());
+  REQUIRE(std::holds_alternative<session::Session>(opened));
+  const auto& reruns = std::get<session::Session>(opened).reruns;
+  REQUIRE(reruns.size() == 6);
+  for (std::size_t i = 0; i < 5; ++i) CHECK(reruns[i].empty());
+  CHECK(reruns[5].size() == 1);
 }
 
 TEST_CASE("what is no session is refused") {

@@ -1,0 +1,256 @@
+#include "analyse/reruns.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "analyse/first_failure.h"
+#include "analyse/rerun_window.h"
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+using Outcome = Rerun::Outcome;
+
+namespace {
+
+// One stream, of which `finished` operations of kernel "bad" have finished and those up to `issued` have not; markers
+// behind each.
+session::Process run_of_bad(int finished, int issued, const std::string& kernel = "bad") {
+  PictureBuilder picture;
+  const auto site = picture.site(kernel);
+  const auto stream = picture.stream(static_cast<std::uint32_t>(finished));
+  for (int i = 0; i < issued; ++i) picture.issue_at(site, stream, i < finished ? op::kMarked : 0);
+  return picture.process;
+}
+
+// Two streams, the first operation of each may be the one.
+session::Process run_of_two(const std::string& first, const std::string& second) {
+  PictureBuilder picture;
+  for (const std::string& kernel : {first, second}) {
+    const auto site = picture.site(kernel);
+    picture.issue_at(site, picture.stream(0), op::kMarked);
+  }
+  return picture.process;
+}
+
+session::Process waited_for(session::Process process, std::size_t operation) {
+  process.record.operations[operation].flags |= op::kAlone;
+  process.record.waits = operation + 1;
+  return process;
+}
+
+session::Process passed(std::uint64_t waits) {
+  PictureBuilder picture;
+  picture.process.record.state = wire::area::State::finished;
+  picture.process.record.waits = waits;
+  return picture.process;
+}
+
+struct Runs {
+  explicit Runs(session::Process first) {
+    session.manifest.passes.resize(1);
+    session.processes.push_back(std::move(first));
+  }
+  void add(session::Process rerun, const std::string& cut_short = "") {
+    session.manifest.passes.emplace_back().name = "confirm";
+    session.manifest.passes.back().cut_short = cut_short;
+    session.reruns.push_back({std::move(rerun)});
+  }
+  Analysis look() const { return cudadiag::analyse::analyse(session); }
+
+  session::Session session;
+};
+
+std::string kernel_of(const Failure& failure, std::size_t candidate = 0) {
+  const auto& record = failure.process->record;
+  return record.functions[record.sites[failure.candidates[candidate].operation->site - 1].function - 1];
+}
+
+bool says(const Failure& failure, const std::string& what) { return failure.because.find(what) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("one of several candidates is proven") {
+  Runs runs(run_of_two("good", "bad"));
+  runs.add(waited_for(run_of_bad(0, 1), 0));
+  const Analysis analysis = runs.look();
+  REQUIRE(analysis.failures.size() == 1);
+  CHECK(analysis.first_grade == Grade::inferred);
+  CHECK(analysis.failures[0].grade == Grade::proven);
+  REQUIRE(analysis.failures[0].candidates.size() == 1);
+  CHECK(kernel_of(analysis.failures[0]) == "bad");
+  CHECK(analysis.failures[0].process == &runs.session.processes[0]);
+  CHECK(
+      analysis.failures[0].because ==
+      "one of 2 candidates: call 1 of this line failed in a rerun while nothing else was running, and was waited for");
+  REQUIRE(analysis.reruns.size() == 1);
+  CHECK(analysis.reruns[0].outcome == Outcome::proven);
+}
+
+TEST_CASE("of several calls of one line the one is taken that failed in the rerun too") {
+  Runs runs(run_of_bad(2, 6));
+  runs.add(waited_for(run_of_bad(4, 5), 4));
+  const Failure failure = runs.look().failures.at(0);
+  REQUIRE(failure.candidates.size() == 1);
+  CHECK(failure.candidates[0].operation->site_ordinal == 5);
+}
+
+TEST_CASE("another call than in the first run proves the line, not the call") {
+  Runs runs(run_of_bad(2, 6));
+  runs.add(waited_for(run_of_bad(0, 1), 0));
+  Failure failure = runs.look().failures.at(0);
+  CHECK(failure.grade == Grade::proven);
+  CHECK(failure.candidates.size() == 4);
+  CHECK(says(failure, "call 1 of this line (in the first run one of calls 3 to 6) failed in a rerun"));
+  Runs bracketed(run_of_bad(2, 3));
+  bracketed.add(waited_for(run_of_bad(0, 1), 0));
+  failure = bracketed.look().failures.at(0);
+  CHECK(failure.candidates.size() == 1);
+  CHECK(says(failure, "call 1 of this line (in the first run call 3) failed in a rerun"));
+}
+
+TEST_CASE("another code in the rerun is said") {
+  Runs runs(run_of_bad(0, 1));
+  auto again = waited_for(run_of_bad(0, 1), 0);
+  again.record.frozen_code = again.record.errors[0].code = 716;
+  runs.add(std::move(again));
+  const Failure failure = runs.look().failures.at(0);
+  CHECK(failure.code == 700);
+  CHECK(says(failure, "failed with code 716 in a rerun"));
+}
+
+TEST_CASE("a failure that was not suspected is put beside the first, once") {
+  Runs runs(run_of_bad(2, 3));
+  for (int i = 0; i < 2; ++i) runs.add(waited_for(run_of_bad(0, 1, "other"), 0));
+  const Analysis analysis = runs.look();
+  REQUIRE(analysis.failures.size() == 2);
+  CHECK(analysis.failures[0].grade == Grade::bracketed);
+  CHECK(kernel_of(analysis.failures[0]) == "bad");
+  CHECK(analysis.failures[0].because == first_failure(runs.session.processes[0])->because);
+  CHECK(analysis.failures[1].grade == Grade::proven);
+  CHECK(kernel_of(analysis.failures[1]) == "other");
+  CHECK(says(analysis.failures[1], "the first run did not suspect it"));
+  CHECK(analysis.reruns[1].outcome == Outcome::other);
+}
+
+TEST_CASE("a failure where nothing was waited for changes nothing, unless it leaves fewer candidates") {
+  Runs elsewhere(run_of_bad(2, 3));
+  elsewhere.add(run_of_bad(0, 1, "other"));
+  const Analysis analysis = elsewhere.look();
+  CHECK(analysis.failures.size() == 1);
+  CHECK(analysis.failures[0].because == first_failure(elsewhere.session.processes[0])->because);
+  CHECK(analysis.reruns[0].outcome == Outcome::failed);
+  Runs fewer(run_of_two("good", "bad"));
+  fewer.add(run_of_bad(0, 1));
+  const Failure failure = fewer.look().failures.at(0);
+  CHECK(failure.grade == Grade::bracketed);
+  CHECK(kernel_of(failure) == "bad");
+}
+
+TEST_CASE("reruns that do not fail leave grade and candidates, and are told of") {
+  Runs runs(run_of_two("good", "bad"));
+  runs.add(passed(5));
+  Failure failure = runs.look().failures.at(0);
+  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.candidates.size() == 2);
+  CHECK(failure.because.ends_with("; a rerun that waited there did not fail: likely a race"));
+  runs.add(passed(0));
+  CHECK(runs.look().failures[0].because.ends_with("; 2 reruns that waited there did not fail: likely a race"));
+  Runs missed(run_of_bad(2, 3));
+  missed.add(passed(0));
+  CHECK(missed.look().failures[0].because.ends_with(
+      "; a rerun did not fail, nor come to this line as the first run did"));
+}
+
+TEST_CASE("a rerun in which waiting was given up says nothing of a race") {
+  Runs runs(run_of_bad(2, 3));
+  auto again = passed(1);
+  again.record.notes.push_back({"wait-given-up", "an operation did not finish"});
+  runs.add(std::move(again));
+  const Analysis analysis = runs.look();
+  CHECK(analysis.reruns[0].gave_up);
+  CHECK(analysis.failures[0].because.ends_with("; a rerun did not fail, but there waiting was given up"));
+  REQUIRE(analysis.notes.size() == 1);
+  CHECK(analysis.notes[0].code == "wait-given-up");
+  CHECK(analysis.notes[0].text == "rerun 1: an operation did not finish");
+}
+
+TEST_CASE("how often it failed is counted over the runs that came to an end") {
+  Runs runs(run_of_bad(2, 3));
+  for (int i = 0; i < 2; ++i) runs.add(passed(5));
+  runs.add(passed(0), "time limit");
+  runs.add(waited_for(run_of_bad(2, 3), 2));
+  const Analysis analysis = runs.look();
+  CHECK(analysis.failures[0].grade == Grade::proven);
+  CHECK(analysis.failures[0].because.ends_with("; it failed in 2 of 4 runs"));
+  CHECK(analysis.reruns[2].outcome == Outcome::cut_short);
+}
+
+TEST_CASE("a pass without the recorder is not judged") {
+  Runs runs(run_of_bad(2, 3));
+  runs.add(waited_for(run_of_bad(2, 3), 2));
+  runs.session.manifest.passes.emplace_back().name = "device";
+  runs.session.reruns.emplace_back();
+  const Analysis analysis = runs.look();
+  CHECK(analysis.reruns[1].outcome == Outcome::not_watched);
+  CHECK(analysis.failures[0].because ==
+        "call 3 of this line failed in a rerun while nothing else was running, and was waited for");
+}
+
+TEST_CASE("a rerun that was cut short says nothing, unless it had failed") {
+  Runs runs(run_of_bad(2, 3));
+  runs.add(passed(5), "interrupted");
+  CHECK(runs.look().failures[0].because == first_failure(runs.session.processes[0])->because);
+  runs.add(waited_for(run_of_bad(2, 3), 2), "interrupted");
+  CHECK(runs.look().failures[0].grade == Grade::proven);
+}
+
+TEST_CASE("a manifest with fewer passes than reruns, or more, is read as far as both go") {
+  Runs runs(run_of_bad(2, 3));
+  runs.add(waited_for(run_of_bad(2, 3), 2));
+  runs.session.manifest.passes.resize(1);
+  CHECK(runs.look().failures[0].grade == Grade::bracketed);
+  runs.session.manifest.passes.resize(9);
+  CHECK(runs.look().failures[0].grade == Grade::proven);
+}
+
+// ---- what to wait for
+
+TEST_CASE("the window of calls begins shortly before the candidates' calls") {
+  Runs runs(run_of_bad(40, 42));
+  const RerunWindow window = rerun_window(runs.look(), Reach::calls);
+  CHECK(window.text.ends_with("@33"));
+  CHECK(window.text.find(',') == std::string::npos);
+  CHECK(window.words == "2 candidates");
+  CHECK(rerun_window(Runs(run_of_bad(2, 3)).look(), Reach::calls).text.ends_with("@1"));
+}
+
+TEST_CASE("the window of sites takes all calls of lines and kernels, and those that reruns saw") {
+  Runs runs(run_of_bad(40, 41));
+  const std::string calls = rerun_window(runs.look(), Reach::calls).text;
+  const std::string sites = rerun_window(runs.look(), Reach::sites).text;
+  CHECK(sites.find(calls.substr(0, calls.find('@')) + "@1") != std::string::npos);
+  CHECK(std::count(sites.begin(), sites.end(), ',') == 1);
+  runs.add(run_of_bad(0, 1, "other"));
+  const std::string more = rerun_window(runs.look(), Reach::sites).text;
+  CHECK(std::count(more.begin(), more.end(), ',') == 3);
+}
+
+TEST_CASE("everything is everything, and without an asynchronous failure there is nothing to wait for") {
+  Runs runs(passed(0));
+  CHECK(rerun_window(runs.look(), Reach::everything).text == "all");
+  CHECK(rerun_window(runs.look(), Reach::calls).text.empty());
+  CHECK(rerun_window(runs.look(), Reach::sites).text.empty());
+}
+
+TEST_CASE("chosen sites") {
+  const session::Session session = Runs(run_of_two("good", "bad")).session;
+  const auto named = [](const std::string& name) {
+    return [name](const session::Process& process, const session::Site& site) {
+      return process.record.functions[site.function - 1] == name;
+    };
+  };
+  CHECK(window_of_sites(session, named("bad")).words == "1 call site");
+  CHECK(window_of_sites(session, named("none")).text.empty());
+}
