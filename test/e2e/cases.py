@@ -1,8 +1,6 @@
 """The launcher's cases, a function each; its name is the claim."""
 
 import json
-import os
-import pty
 import signal
 import stat
 import sys
@@ -151,30 +149,9 @@ def ignored_signals_stay_ignored(machine):
     expect(result.stdout, "alive\n", "stdout")
 
 
-def _on_terminal(machine, command, typed=b""):
-    """What the terminal shows, and the wait status."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(machine.folder)
-        os.execvpe(command[0], command, machine.environment)
-    shown = b""
-    while True:
-        try:
-            piece = os.read(terminal, 4096)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
-        if typed and b"ready" in shown:
-            os.write(terminal, typed)
-            typed = b""
-    return shown.decode(), os.waitpid(pid, 0)[1]
-
-
 def terminal_stays_a_terminal(machine):
     check = "import sys; print(*[s.isatty() for s in (sys.stdin, sys.stdout, sys.stderr)])"
-    shown, status = _on_terminal(machine, machine.command("run", "--", sys.executable, "-c", check))
+    shown, status = machine.on_terminal(*machine.command("run", "--", sys.executable, "-c", check))
     expect((shown.strip(), status), ("True True True", 0), "isatty")
 
 
@@ -183,7 +160,7 @@ def interrupt_key_arrives_once(machine):
               "def on(*_):\n global count; count += 1\n"
               "signal.signal(signal.SIGINT, on); print('ready', flush=True); sys.stdin.readline()\n"
               "print('interrupts', count)")
-    shown, status = _on_terminal(machine, machine.command("run", "--", sys.executable, "-c", script), b"\x03\n")
+    shown, status = machine.on_terminal(*machine.command("run", "--", sys.executable, "-c", script), typed=b"\x03\n")
     expect_in("interrupts 1", shown, "terminal")
     expect(status, 0, "status")
 
@@ -191,9 +168,9 @@ def interrupt_key_arrives_once(machine):
 def colour_only_where_it_is_wanted(machine):
     machine.plan(FAULT)
     command = machine.command("run", "--", *program("ten_launches.py"))
-    expect_in("\x1b[", _on_terminal(machine, command)[0], "terminal")
+    expect_in("\x1b[", machine.on_terminal(*command)[0], "terminal")
     machine.environment["NO_COLOR"] = "1"
-    assert "\x1b[" not in _on_terminal(machine, command)[0]
+    assert "\x1b[" not in machine.on_terminal(*command)[0]
     del machine.environment["NO_COLOR"]
     assert "\x1b[" not in machine.run(*program("ten_launches.py")).stderr
 

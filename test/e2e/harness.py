@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import pty
 import shutil
 import subprocess
 import sys
@@ -44,8 +45,9 @@ class Machine:
         return self.plain(*self.command(*words), **options)
 
     def plain(self, *command, **options):
-        return subprocess.run(command, env=self.environment, cwd=self.folder, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, **options)
+        ours = dict(env=self.environment, cwd=self.folder, text=True, stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return subprocess.run(command, **{**ours, **options})
 
     def start(self, *command, **options):
         return subprocess.Popen(command, env=self.environment, cwd=self.folder, stdin=subprocess.PIPE,
@@ -56,6 +58,26 @@ class Machine:
         if not any(str(option).startswith("--rerun") for option in options):
             options = ["--rerun=never", *options]
         return self.cudadiag("run", *options, "--", *command, **others)
+
+    def on_terminal(self, *command, typed=b""):
+        """What the terminal shows, and the wait status; `typed` after it has shown "ready"."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.execvpe(command[0], command, self.environment)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(terminal, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            shown += piece
+            if typed and b"ready" in shown:
+                os.write(terminal, typed)
+                typed = b""
+        return shown.decode(), os.waitpid(pid, 0)[1]
 
     def report(self, *words):
         return json.loads(expect_success(self.cudadiag("report", "--json", *words)).stdout)
@@ -69,10 +91,10 @@ def program(name, *arguments):
     return [sys.executable, HERE / "programs" / name, *arguments]
 
 
-def true_line(name):
+def true_line(name, mark="TRUE LINE"):
     path = HERE / "programs" / name
     lines = path.read_text().splitlines()
-    return str(path), 1 + next(i for i, line in enumerate(lines) if line.endswith("# TRUE LINE"))
+    return str(path), 1 + next(i for i, line in enumerate(lines) if line.endswith("# " + mark))
 
 
 def expect(found, wanted, what):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run.py BUILD CASE: one end-to-end case, a function of cases.py or target:NAME; the simulated driver stands in for a
-GPU."""
+"""run.py BUILD CASE: one end-to-end case, a function of cases.py or reruns.py, or target:NAME; the simulated driver
+stands in for a GPU."""
 
 import pathlib
 import sys
@@ -9,6 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 
 import cases
+import reruns
 import targets
 from harness import Machine, expect, expect_in
 
@@ -78,7 +79,7 @@ def main(build, name):
         if name.startswith("target:"):
             check_target(machine, name.removeprefix("target:"))
         else:
-            getattr(cases, name)(machine)
+            getattr(reruns if hasattr(reruns, name) else cases, name)(machine)
     finally:
         machine.close()
 

@@ -1,0 +1,40 @@
+"""Ten launches, the third may be planned to fail; what else it does, its arguments say."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import cuda
+
+RERUN = os.environ.get("CUDADIAG_PASS") == "confirm"
+
+
+def start_sleeper():
+    """A process that outlives this one, in a session of its own."""
+    sleeper = subprocess.Popen(["sleep", "1000"], start_new_session=True, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    print("sleeper", sleeper.pid, flush=True)
+
+
+if "tells" in sys.argv:
+    print(os.environ.get("CUDADIAG_PASS"), os.environ.get("WANDB_MODE"), flush=True)
+if "reads" in sys.argv:
+    print("read", sys.stdin.read(), flush=True)
+if "writes" in sys.argv:
+    with open("result.txt", "w") as file:
+        file.write("result\n")
+if "sleeper" in sys.argv:
+    start_sleeper()
+if "rerun-hangs" in sys.argv and RERUN:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print("hanging", flush=True)
+    while True:
+        signal.pause()
+
+cuda.start()
+launch, parameters = cuda.kernel("smooth")
+stream = cuda.stream()
+for step in range(10):
+    launch(stream, parameters, None)  # TRUE LINE
+sys.exit(3 if cuda.driver.cuStreamSynchronize(stream) else 0)

@@ -1,0 +1,387 @@
+"""What is run again, by itself or by `cudadiag bisect`, and what it adds; a function each, its name is the claim."""
+
+import os
+import pathlib
+import signal
+
+from harness import FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
+
+AGAIN = "fault kernel=smooth nth=3 code=700"
+ONCE = AGAIN + " run=1"
+KEPT = ["-o", "kept"]
+
+
+# The device pass, which needs a GPU's core dump, is left out.
+def _rerun(machine, *command, options=(), **others):
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    mode = [] if "--rerun=always" in options else ["--rerun=auto"]
+    return machine.run(*command, options=[*mode, "--no-device-pass", *options], timeout=60, **others)
+
+
+def _bisect(machine, *words, **options):
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    return machine.cudadiag("bisect", "--no-device-pass", *words, timeout=60, **options)
+
+
+def _session(machine, name="latest"):
+    return machine.state / "cudadiag" / name
+
+
+def _outcomes(report):
+    return [(each["name"], each["outcome"]) for each in report["passes"]]
+
+
+def _evidence(report, number=0):
+    evidence = report["findings"][number]["evidence"]
+    return evidence["grade"], evidence["because"]
+
+
+def _codes(report):
+    return [note["code"] for note in report["notes"]]
+
+
+def _expect_proven(report, name="probe.py"):
+    expect_true_line(report, name)
+    expect(_evidence(report)[0], "proven", "grade: " + _evidence(report)[1])
+    expect(_outcomes(report), [("record", "bracketed"), ("confirm", "proven")], "passes")
+
+
+def _expect_refused(machine, result, why):
+    """No rerun, the reason, and how to ask for one."""
+    (line,) = [line for line in result.stderr.splitlines() if "not rerun by itself" in line]
+    expect_in(why, line, "message")
+    expect_in(f"cudadiag bisect {_session(machine).resolve()}", line, "message")
+    expect(_outcomes(machine.report()), [("record", "bracketed")], "passes")
+
+
+def _alive(pid):
+    """Not gone, and not merely unburied."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def _sleeper(text):
+    (pid,) = [int(line.split()[1]) for line in text.splitlines() if line.startswith("sleeper ")]
+    return pid
+
+
+# ---- what a rerun adds
+
+
+def failure_that_does_not_come_back_leaves_the_first_answer(machine):
+    machine.plan(ONCE)
+    result = _rerun(machine, *program("probe.py"))
+    expect(result.returncode, 3, "status")
+    expect_in("did not fail; the first answer stands  [bracketed]", result.stderr, "message")
+    report = machine.report()
+    expect_true_line(report, "probe.py")
+    expect(_outcomes(report), [("record", "bracketed"), ("confirm", "did not fail")], "passes")
+    grade, because = _evidence(report)
+    expect(grade, "bracketed", "grade")
+    expect_in("a rerun that waited there did not fail: likely a race", because, "because")
+
+
+def failure_that_comes_now_and_then_is_caught_by_repeating(machine):
+    machine.plan(f"{AGAIN} run=1; {AGAIN} run=4")
+    result = _rerun(machine, *program("probe.py"), options=["--repeat", "4"])
+    expect_in("confirmed by 3 reruns", result.stderr, "message")
+    report = machine.report()
+    expect(_outcomes(report)[1:], [("confirm", word) for word in ("did not fail", "did not fail", "proven")], "reruns")
+    grade, because = _evidence(report)
+    expect(grade, "proven", "grade")
+    expect_in("it failed in 2 of 4 runs", because, "because")
+
+
+def repeating_ends_with_the_number_asked_for(machine):
+    machine.plan(ONCE)
+    _rerun(machine, *program("probe.py"), options=["--repeat", "2"])
+    report = machine.report()
+    expect(len(report["passes"]), 3, "passes")
+    expect_in("2 reruns that waited there did not fail", _evidence(report)[1], "because")
+
+
+def call_that_comes_earlier_in_the_rerun_is_caught_by_waiting_at_all_calls(machine):
+    machine.plan("fault kernel=two nth=50 run=1; fault kernel=two nth=20 run=2-")
+    _rerun(machine, *program("three_lines.py"))
+    report = machine.report()
+    location = report["findings"][0]["location"]
+    expect((location["file"], location["line"]), true_line("three_lines.py", "LINE two"), "line")
+    expect([outcome for _, outcome in _outcomes(report)[1:]], ["failed, but not where it was waited for", "proven"],
+           "reruns")
+    grade, because = _evidence(report)
+    expect(grade, "proven", "grade")
+    expect_in("call 20 of this line (in the first run one of calls 41 to 56) failed in a rerun", because, "because")
+
+
+def failure_elsewhere_is_put_beside_the_first(machine):
+    machine.plan("fault kernel=two nth=2 run=1; fault kernel=one nth=2 run=2; fault kernel=three nth=2 run=3-")
+    result = _rerun(machine, *program("three_lines.py"))
+    expect_in("a rerun failed elsewhere:", result.stderr, "message")
+    report = machine.report()
+    expect([outcome for _, outcome in _outcomes(report)],
+           ["bracketed", *2 * ["failed, but not where it was waited for"], "a different failure"], "passes")
+    found = [(finding["location"]["line"], finding["evidence"]["grade"]) for finding in report["findings"]]
+    expect(found, [(true_line("three_lines.py", "LINE two")[1], "bracketed"),
+                   (true_line("three_lines.py", "LINE three")[1], "proven")], "findings")
+    expect_in("the first run did not suspect it", _evidence(report, 1)[1], "because")
+
+
+def operation_that_waits_for_a_later_one_ends_the_waiting(machine):
+    machine.plan("hold kernel=waiting until=stream:2:1; fault kernel=bad nth=2")
+    result = _rerun(machine, *program("waits_for_later.py"), options=["--wait-limit", "0.2"])
+    expect(result.returncode, 3, "status")
+    report = machine.report()
+    assert len(report["passes"]) > 1, report["passes"]
+    expect([each["outcome"] for each in report["passes"][1:] if "proven" in each["outcome"]], [], "proven reruns")
+    expect(_evidence(report)[0], "bracketed", "grade")
+    expect_in("wait-given-up", _codes(report), "notes")
+    expect_in("0.2 s", [note["text"] for note in report["notes"] if note["code"] == "wait-given-up"][0], "note")
+
+
+# ---- when a rerun is ended
+
+
+def rerun_that_hangs_is_ended_with_its_children(machine):
+    machine.plan(AGAIN)
+    result = _rerun(machine, *program("probe.py", "sleeper", "rerun-hangs"), options=["--time-limit", "1"])
+    bystander = _sleeper(result.stdout)
+    try:
+        expect(_alive(bystander), True, "what the first run left running runs")
+    finally:
+        os.kill(bystander, signal.SIGKILL)
+    expect(result.returncode, 3, "status")
+    expect_in("time limit; the first answer stands  [bracketed]", result.stderr, "message")
+    expect(_outcomes(machine.report()), [("record", "bracketed"), ("confirm", "time limit")], "passes")
+    shown = (_session(machine) / "confirm/output.txt").read_text()
+    expect_in("hanging", shown, "output")
+    expect(_alive(_sleeper(shown)), False, "the rerun's child runs")
+
+
+def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    target = machine.start(*machine.command("run", "--show-rerun", "--", *program("probe.py", "rerun-hangs")))
+    for line in target.stderr:
+        if line == "hanging\n":
+            break
+    target.send_signal(signal.SIGINT)
+    rest = target.communicate(timeout=60)[1]
+    expect(target.returncode, 3, "status")
+    expect_in("interrupted; the first answer stands  [bracketed]", rest, "message")
+    expect(_outcomes(machine.report()), [("record", "bracketed"), ("confirm", "interrupted")], "passes")
+
+
+def interrupted_run_is_not_repeated(machine):
+    machine.plan(FAULT)
+    target = machine.start(*machine.command("run", "--", *program("ten_launches.py", "wait")))
+    for line in target.stderr:
+        if "[bracketed]" in line:
+            break
+    target.send_signal(signal.SIGTERM)
+    rest = target.communicate(timeout=60)[1]
+    expect(target.returncode, -signal.SIGTERM, "status")
+    expect_in("not rerun by itself, as it was interrupted", rest, "message")
+    expect(len(machine.report()["passes"]), 1, "passes")
+
+
+# ---- when none is made unasked
+
+
+def killed_run_is_not_repeated(machine):
+    machine.plan(FAULT)
+    result = _rerun(machine, *program("ten_launches.py", "kill"))
+    expect(result.returncode, -signal.SIGKILL, "status")
+    _expect_refused(machine, result, "it was ended from outside")
+
+
+def program_at_a_terminal_is_not_repeated(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    shown, _ = machine.on_terminal(*machine.command("run", "--", *program("probe.py")))
+    expect_in("not rerun by itself, as its input is a terminal; to confirm: cudadiag bisect /", shown, "terminal")
+
+
+def input_that_cannot_be_had_again_is_an_obstacle(machine):
+    machine.plan(AGAIN)
+    source, writer = os.pipe()
+    os.write(writer, b"words")
+    result = _rerun(machine, *program("probe.py"), stdin=source)
+    _expect_refused(machine, result, "its input is a pipe that cannot be read again")
+    os.close(writer)
+    os.close(source)
+
+
+def pipe_that_was_closed_is_read_again(machine):
+    machine.plan(AGAIN)
+    source, writer = os.pipe()
+    os.write(writer, b"words")
+    os.close(writer)
+    result = _rerun(machine, *program("probe.py", "reads"), stdin=source)
+    os.close(source)
+    expect(result.stdout, "read words\n", "stdout")
+    expect((_session(machine) / "confirm/output.txt").read_text(), "read words\n", "stdout of the rerun")
+    _expect_proven(machine.report())
+
+
+def file_is_read_again_from_where_it_stood(machine):
+    machine.plan(AGAIN)
+    (machine.folder / "input").write_text("first second")
+    with open(machine.folder / "input", "rb", buffering=0) as source:
+        source.seek(6)
+        result = _rerun(machine, *program("probe.py", "reads"), stdin=source)
+    expect(result.stdout, "read second\n", "stdout")
+    expect((_session(machine) / "confirm/output.txt").read_text(), "read second\n", "stdout of the rerun")
+
+
+def program_that_writes_files_is_not_repeated(machine):
+    machine.plan(AGAIN)
+    _expect_refused(machine, _rerun(machine, *program("probe.py", "writes")), "as it wrote result.txt")
+    _rerun(machine, *program("probe.py", "writes"), options=["--rerun=always"])
+    _expect_proven(machine.report())
+
+
+def own_files_in_the_working_folder_are_no_obstacle(machine):
+    machine.plan(AGAIN)
+    with open(machine.folder / "log", "w") as log:
+        _rerun(machine, *program("probe.py", "tells"), options=["-o", "./kept", "--json", "report.json"], stdout=log)
+    expect((machine.folder / "log").read_text(), "record None\n", "log")
+    _expect_proven(machine.report(*KEPT))
+    (machine.folder / "link").symlink_to("kept")
+    _rerun(machine, *program("probe.py"), options=["-o", "link"])
+    _expect_proven(machine.report(*KEPT))
+
+
+def never_is_never(machine):
+    machine.plan(AGAIN)
+    result = machine.run(*program("probe.py"), options=["--rerun=never"])
+    assert "rerun by itself" not in result.stderr, result.stderr
+    expect(_outcomes(machine.report()), [("record", "bracketed")], "passes")
+
+
+# ---- what a rerun is like
+
+
+def output_of_a_rerun_goes_to_a_file_or_is_shown(machine):
+    machine.plan(AGAIN)
+    result = _rerun(machine, *program("probe.py", "tells"))
+    expect(result.stdout, "record None\n", "stdout")
+    assert "confirm disabled" not in result.stderr, result.stderr
+    expect((_session(machine) / "confirm/output.txt").read_text(), "confirm disabled\n", "stdout of the rerun")
+    shown = _rerun(machine, *program("probe.py", "tells"), options=["--show-rerun"])
+    expect(shown.stdout, "record None\n", "stdout")
+    expect_in("confirm disabled\n", shown.stderr, "stderr")
+    expect((_session(machine) / "confirm/output.txt").exists(), False, "a file")
+
+
+def correct_programs_stay_correct_under_a_full_window(machine):
+    for name in ("healthy", "alloc_fails_handled", "capture_beside_launches", "many_threads", "graph_replay",
+                 "event_wait", "per_thread_stream", "device_reset", "forked_child"):
+        kept = ["-o", name]
+        first = expect_success(machine.run(machine.build / "targets" / name, options=kept))
+        expect_in("did not fail", expect_success(_bisect(machine, "--window", "all", *kept)).stderr, name)
+        report = machine.report(*kept)
+        expect((report["verdict"], len(report["passes"])), ("no_cuda_failure", 2), name)
+        expect((machine.folder / name / "latest/confirm/output.txt").read_text(), first.stdout, name)
+
+
+# ---- cudadiag bisect
+
+
+def bisect_proves_what_was_recorded(machine):
+    machine.plan(AGAIN)
+    result = machine.run(*program("probe.py"))
+    folder = _session(machine).resolve()
+    done = expect_success(_bisect(machine, cwd="/"))
+    expect_in("rerun 1: waits for the one candidate", done.stderr, "stderr")
+    expect_in("[proven]", done.stdout, "report")
+    expect(result.returncode, 3, "status of the run")
+    _expect_proven(machine.report())
+    again = expect_success(_bisect(machine, folder))
+    expect_in("there is nothing to narrow", again.stderr, "stderr of a second one")
+    expect_in("[proven]", again.stdout, "report of a second one")
+
+
+def bisect_adds_to_what_is_there(machine):
+    machine.plan(ONCE)
+    machine.run(*program("probe.py"))
+    machine.runs.write_bytes(b"")
+    machine.plan("")
+    for number in (1, 2):
+        expect_success(_bisect(machine, "-q"))
+        expect(len(machine.report()["passes"]), 1 + number, "passes")
+    expect(sorted(path.name for path in _session(machine).iterdir()),
+           ["confirm", "confirm-2", "manifest.json", "record"], "session")
+
+
+def bisect_waits_for_what_is_named(machine):
+    machine.plan("fault kernel=two nth=30 run=1-")
+    machine.run(*program("three_lines.py"))
+    line = true_line("three_lines.py", "LINE two")[1]
+    for words in (["--site", f"three_lines.py:{line}"], ["--kernel", "^tw"], ["--launch", "90"], ["--window", "sites"],
+                  ["--window", "calls"]):
+        machine.run(*program("three_lines.py"))
+        expect_success(_bisect(machine, *words))
+        expect([outcome for _, outcome in _outcomes(machine.report())][1:], ["proven"], "reruns with " + str(words))
+    machine.run(*program("three_lines.py"))
+    expect_success(_bisect(machine, "--kernel", "one"))
+    expect(_outcomes(machine.report())[1:], [("confirm", "failed, but not where it was waited for")], "another kernel")
+
+
+def bisect_says_what_it_cannot_do(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    for words, why in ((["nowhere"], "there is no session nowhere"),
+                       (["--launch", "4711"], "operation 4711 is not in the record"),
+                       (["--kernel", "("], "is no regular expression"),
+                       (["--kernel", "nothing"], "nothing that was recorded was issued there"),
+                       (["--site", "ten_launches.py"], "is not FILE:LINE"),
+                       (["--site", "ten_launches.py:1"], "nothing that was recorded was issued there"),
+                       (["--window", "all", "--launch", "3"], "")):
+        result = machine.cudadiag("bisect", *words)
+        expect(result.returncode, 125, "status of " + str(words))
+        expect_in(why, result.stderr, "message")
+    expect(len(machine.report()["passes"]), 1, "passes")
+    machine.run(machine.build / "targets/healthy", options=KEPT)
+    expect_in("there is nothing to narrow", expect_success(machine.cudadiag("bisect", *KEPT)).stderr, "healthy one")
+
+
+def bisect_of_a_run_that_was_killed(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py", "kill"))
+    expect_success(_bisect(machine))
+    _expect_proven(machine.report(), "ten_launches.py")
+
+
+def bisect_of_a_run_whose_launcher_was_killed(machine):
+    machine.plan(FAULT)
+    target = machine.start(*machine.command("run", "--", *program("ten_launches.py", "wait")))
+    for line in target.stderr:
+        if "[bracketed]" in line:
+            break
+    target.kill()
+    target.communicate(timeout=60)
+    (name,) = machine.sessions()
+    expect_success(_bisect(machine, name.removesuffix(".incomplete")))
+    _expect_proven(machine.report(name), "ten_launches.py")
+
+
+def bisect_finds_the_program_from_another_folder(machine):
+    machine.plan(AGAIN)
+    (machine.folder / "probe").write_text("#!/bin/sh\nexec " + " ".join(map(str, program("probe.py"))) + "\n")
+    (machine.folder / "probe").chmod(0o700)
+    machine.run("./probe")
+    expect_success(_bisect(machine, cwd="/"))
+    _expect_proven(machine.report())
+
+
+def armed_run_proves_in_its_first_pass(machine):
+    machine.plan(AGAIN)
+    machine.run(*program("probe.py"))
+    result = _rerun(machine, *program("probe.py"), options=["--arm", "latest"])
+    expect(result.returncode, 3, "status")
+    report = machine.report()
+    expect_true_line(report, "probe.py")
+    expect(_outcomes(report), [("record", "proven")], "passes")
+    expect(machine.run("true", options=["--arm", "nowhere"]).returncode, 125, "status with an unknown session")
