@@ -53,12 +53,13 @@ Section others(const Report& report) {
 Section next_commands(const Report& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, true};
   if (report.session.empty()) return section;
-  section.lines.push_back(printable(fmt::format("cudadiag report {} -v", shell_word(report.session))));
-  // Reruns can tell more where there was none yet.
+  const std::string session = shell_word(report.session);
+  // Reruns can tell more where there was none yet. What the shell takes for a comment may be pasted along.
   if (suggest_rerun && report.passes.size() == 1 && analyse::is_asynchronous(report.findings.front().kind)) {
-    section.lines.push_back(printable(fmt::format("cudadiag bisect {}  (about {} a rerun)", shell_word(report.session),
-                                                  duration(report.passes.front().seconds))));
+    section.lines.push_back(printable(
+        fmt::format("cudadiag bisect {}  # about {} a rerun", session, duration(report.passes.front().seconds))));
   }
+  section.lines.push_back(printable(fmt::format("cudadiag report {} -v", session)));
   return section;
 }
 

@@ -15,7 +15,7 @@ struct TextOptions {
   Verbosity verbosity = Verbosity::normal;
   bool colour = false;
   int columns = 100;
-  bool say_clean = false;  // one sentence where there is no finding, as `cudadiag report` owes whoever asked
+  bool say_clean = false;     // one sentence where there is no finding, as `cudadiag report` owes whoever asked
   std::size_t lines = 22;     // at most, unless verbose
   bool suggest_rerun = true;  // among the next commands, where there was none yet
 };
