@@ -1,0 +1,92 @@
+#include "symbolize/device_testimony.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "gpucore/core_file.h"
+#include "gpucore/exceptions.h"
+#include "session/session_folders.h"
+#include "symbolize/demangle.h"
+
+namespace cudadiag::symbolize {
+namespace {
+
+// A manifest may come from elsewhere: only names inside its folder are followed.
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+}
+
+// The driver puts the process into the name of its dump: "4711.gpucore".
+std::optional<std::uint32_t> process_of(const std::string& dump) {
+  std::uint32_t pid = 0;
+  const auto [end, error] = std::from_chars(dump.data(), dump.data() + dump.size(), pid);
+  if (error != std::errc() || end == dump.data() + dump.size() || *end != '.') return std::nullopt;
+  return pid;
+}
+
+DeviceFailure plain(const gpucore::Failure& from, std::optional<std::uint32_t> process) {
+  DeviceFailure failure;
+  failure.exception = from.exception_name;
+  failure.assertion = from.exception == gpucore::kAssertion;
+  failure.message = from.message;
+  failure.function = demangle(from.place.function);
+  failure.offset = from.place.offset;
+  for (const gpucore::SourceLine& line : from.place.lines) {
+    failure.lines.push_back({demangle(line.function), line.file, line.line});
+  }
+  failure.block = from.block;
+  failure.thread = from.thread;
+  failure.threads = from.threads;
+  failure.blocks = from.blocks;
+  failure.kernel = demangle(from.kernel);
+  failure.mangled = from.kernel;
+  failure.grid = from.grid;
+  failure.block_dim = from.block_dim;
+  failure.grid_id = from.grid_id;
+  if (from.host_thread && process) failure.main_thread = *from.host_thread == *process;
+  return failure;
+}
+
+void read_dump(const session::Session& session, const session::Pass& pass, DeviceTestimony& testimony) {
+  testimony.cut_short = pass.cut_short;
+  if (!is_plain_name(pass.folder) || !is_plain_name(pass.dump)) return;
+  const std::filesystem::path path = session.folder / pass.folder / pass.dump;
+  testimony.dump = path.string();
+  const auto read = gpucore::read_core(path);
+  if (const auto* unreadable = std::get_if<gpucore::Unreadable>(&read)) {
+    testimony.unreadable = unreadable->what;
+    return;
+  }
+  const auto& core = std::get<gpucore::Testimony>(read);
+  if (core.failure) {
+    testimony.failure = plain(*core.failure, process_of(pass.dump));
+  } else {
+    testimony.unreadable = "the core dump holds no exception";
+  }
+}
+
+}  // namespace
+
+DeviceTestimony device_testimony(const session::Session& session) {
+  DeviceTestimony testimony;
+  const auto& passes = session.manifest.passes;
+  std::vector<const session::Pass*> reruns;
+  for (std::size_t i = passes.size(); i-- > 1;) {
+    if (passes[i].name == "device" && !testimony.device_pass) {
+      testimony.device_pass = true;
+      read_dump(session, passes[i], testimony);
+      reruns.insert(reruns.begin(), &passes[i]);
+    } else {
+      reruns.push_back(&passes[i]);
+    }
+  }
+  for (const session::Pass* pass : reruns) {
+    if (!testimony.assertions.empty()) break;
+    if (is_plain_name(pass->folder)) {
+      testimony.assertions = read_assertions(session.folder / pass->folder / session::kOutputFile);
+    }
+  }
+  return testimony;
+}
+
+}  // namespace cudadiag::symbolize

@@ -1,0 +1,51 @@
+// What the reruns say of the failure on the GPU itself: the GPU core dump of the device pass, and the assertions that
+// a rerun printed. Names are demangled; what is not known is empty.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/session.h"
+#include "symbolize/assertion_text.h"
+
+namespace cudadiag::symbolize {
+
+struct DeviceLine {
+  std::string function, file;
+  std::uint32_t line = 0;
+};
+
+// The failure that a GPU core dump was written for.
+struct DeviceFailure {
+  using Dim3 = std::array<std::uint32_t, 3>;
+
+  std::string exception;              // "Warp Assert"
+  bool assertion = false;             // it is that of a failed assertion
+  std::string message;                // the driver's own words, where it left any
+  std::string function;               // that contains the instruction; empty: its code is not in the dump
+  std::uint64_t offset = 0;           // of the instruction in it
+  std::vector<DeviceLine> lines;      // innermost first, through what was inlined to the function; empty: not known
+  std::optional<Dim3> block, thread;  // the first that failed; not known once its warp has exited
+  std::optional<std::uint64_t> threads, blocks;  // how many failed
+  std::string kernel, mangled;                   // empty: not known
+  std::optional<Dim3> grid, block_dim;
+  std::optional<std::uint64_t> grid_id;  // opaque; the launch's number in its process on drivers that were looked at
+  std::optional<bool> main_thread;       // whether that of the process launched it
+};
+
+struct DeviceTestimony {
+  bool device_pass = false;  // there was one
+  std::string dump;          // the core dump that was read; empty: none was written
+  std::string unreadable;    // why the dump tells nothing: a sentence
+  std::string cut_short;     // why the pass was ended before its time
+  std::optional<DeviceFailure> failure;
+  std::vector<Assertion> assertions;  // of the first rerun that printed any, the device pass before the others
+};
+
+// Of the last device pass of `session`, and of its other reruns.
+DeviceTestimony device_testimony(const session::Session& session);
+
+}  // namespace cudadiag::symbolize

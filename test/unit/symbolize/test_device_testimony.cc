@@ -1,0 +1,139 @@
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "symbolize/device_testimony.h"
+
+using namespace cudadiag;
+using namespace cudadiag::symbolize;
+namespace fs = std::filesystem;
+
+namespace {
+
+using Dim3 = std::array<std::uint32_t, 3>;
+
+constexpr const char* kAssertionLine =
+    "/tmp/cases/cases.cu:17: assert_positive: block: [0,0,0], thread: [0,0,0] Assertion `p[threadIdx.x] > 0` failed.\n";
+
+// A session on disk with a record pass and the reruns that a test adds.
+class Recorded {
+ public:
+  Recorded() {
+    session.folder = fs::temp_directory_path() / ("device-testimony-" + std::to_string(::getpid()));
+    add("record", "record");
+  }
+  ~Recorded() { fs::remove_all(session.folder); }
+
+  session::Pass& add(const char* name, const char* folder, const std::string& output = "") {
+    fs::create_directories(session.folder / folder);
+    if (!output.empty()) std::ofstream(session.folder / folder / "output.txt") << output;
+    session::Pass pass;
+    pass.name = name;
+    pass.folder = folder;
+    session.manifest.passes.push_back(pass);
+    return session.manifest.passes.back();
+  }
+
+  void add_device(const char* fixture, const char* dump, const std::string& output = "") {
+    add("device", "device", output).dump = dump;
+    fs::copy_file(fs::path(TEST_DATA "/gpucore") / fixture, session.folder / "device" / dump);
+  }
+
+  session::Session session;
+};
+
+}  // namespace
+
+TEST_CASE("a failed assertion: the dump's words and the program's") {
+  Recorded recorded;
+  recorded.add("confirm", "confirm", "a.cu:1: f: block: [0,0,0], thread: [0,0,0] Assertion `other` failed.\n");
+  recorded.add_device("assert.nvcudmp", "642.gpucore", kAssertionLine);
+  const DeviceTestimony testimony = device_testimony(recorded.session);
+  CHECK(testimony.device_pass);
+  CHECK(testimony.dump == (recorded.session.folder / "device/642.gpucore").string());
+  CHECK(testimony.unreadable == "");
+  REQUIRE(testimony.failure);
+  const DeviceFailure& failure = *testimony.failure;
+  CHECK(failure.exception == "Warp Assert");
+  CHECK(failure.assertion);
+  CHECK(failure.function == "assert_positive(int const*)");
+  CHECK(failure.offset == 0x180);
+  REQUIRE(failure.lines.size() == 1);
+  CHECK(failure.lines[0].file == "/tmp/cases/cases.cu");
+  CHECK(failure.lines[0].line == 17);
+  CHECK(failure.lines[0].function == "assert_positive(int const*)");
+  CHECK(failure.block == Dim3{0, 0, 0});
+  CHECK(failure.thread == Dim3{0, 0, 0});
+  CHECK(failure.threads == 64u);
+  CHECK(failure.blocks == 2u);
+  CHECK(failure.kernel == "assert_positive(int const*)");
+  CHECK(failure.mangled == "_Z15assert_positivePKi");
+  CHECK(failure.grid == Dim3{2, 1, 1});
+  CHECK(failure.block_dim == Dim3{32, 1, 1});
+  CHECK(failure.grid_id == 3u);
+  CHECK(failure.main_thread == true);
+  REQUIRE(testimony.assertions.size() == 1);
+  CHECK(testimony.assertions[0].condition == "p[threadIdx.x] > 0");
+}
+
+TEST_CASE("a warp that has exited leaves no block, thread and grid") {
+  Recorded recorded;
+  recorded.add_device("far.nvcudmp.gz", "core.gz");
+  const DeviceTestimony testimony = device_testimony(recorded.session);
+  REQUIRE(testimony.failure);
+  CHECK_FALSE(testimony.failure->assertion);
+  CHECK(testimony.failure->lines.at(0).line == 15);
+  CHECK_FALSE(testimony.failure->block);
+  CHECK_FALSE(testimony.failure->thread);
+  CHECK_FALSE(testimony.failure->threads);
+  CHECK_FALSE(testimony.failure->grid);
+  CHECK_FALSE(testimony.failure->main_thread);
+  CHECK(testimony.failure->mangled == "_Z9far_storePi");
+}
+
+TEST_CASE("another thread than the first launched the kernel") {
+  Recorded recorded;
+  recorded.add_device("load.nvcudmp.gz", "500.gpucore");
+  CHECK(device_testimony(recorded.session).failure->main_thread == false);
+}
+
+TEST_CASE("no rerun, no dump, no readable dump") {
+  Recorded recorded;
+  CHECK_FALSE(device_testimony(recorded.session).device_pass);
+  recorded.add("device", "device").cut_short = "time limit";
+  DeviceTestimony testimony = device_testimony(recorded.session);
+  CHECK(testimony.device_pass);
+  CHECK(testimony.dump == "");
+  CHECK(testimony.cut_short == "time limit");
+  CHECK_FALSE(testimony.failure);
+  session::Pass& pass = recorded.session.manifest.passes.back();
+  pass.dump = "gone.gpucore";
+  CHECK(device_testimony(recorded.session).unreadable.find("gone.gpucore cannot be read") != std::string::npos);
+  pass.dump = "7.gpucore";
+  std::ofstream(recorded.session.folder / "device/7.gpucore") << "no dump";
+  CHECK(device_testimony(recorded.session).unreadable.find("is no GPU core dump") != std::string::npos);
+}
+
+TEST_CASE("a manifest cannot lead out of its session") {
+  Recorded recorded;
+  recorded.add_device("assert.nvcudmp", "642.gpucore", kAssertionLine);
+  session::Pass& pass = recorded.session.manifest.passes.back();
+  for (const char* dump : {"../device/642.gpucore", "..", "/etc/passwd"}) {
+    pass.dump = dump;
+    const DeviceTestimony testimony = device_testimony(recorded.session);
+    CHECK(testimony.dump == "");
+    CHECK_FALSE(testimony.failure);
+    CHECK(testimony.assertions.size() == 1);
+  }
+  pass.folder = "confirm/../device";
+  CHECK(device_testimony(recorded.session).assertions.empty());
+}
+
+TEST_CASE("the assertions of an earlier rerun, where the device pass printed none") {
+  Recorded recorded;
+  recorded.add("confirm", "confirm", kAssertionLine);
+  recorded.add_device("assert.nvcudmp", "642.gpucore", "nothing\n");
+  CHECK(device_testimony(recorded.session).assertions.size() == 1);
+}
