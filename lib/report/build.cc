@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "analyse/cuda_errors.h"
+#include "report/device.h"
 #include "report/next_steps.h"
 #include "report/report.h"
 #include "report/surroundings.h"
@@ -85,6 +86,19 @@ void add_kernel(Launch& launch, const std::string& mangled) {
   launch.kernel = mangled.empty() ? "" : symbolize::demangle(mangled);
 }
 
+// Graphs launch kernels too, and what a ring has lost may have been one.
+std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record, const session::Operation& operation) {
+  using wire::operation::Kind;
+  if (operation.kind != Kind::kernel || record.operations.size() != record.operations_issued) return std::nullopt;
+  std::uint64_t ordinal = 0;
+  for (const session::Operation& other : record.operations) {
+    if (other.kind == Kind::graph) return std::nullopt;
+    if (other.kind == Kind::kernel) ++ordinal;
+    if (&other == &operation) return ordinal;
+  }
+  return std::nullopt;
+}
+
 Launch launch_of(const Process& process, const analyse::Candidate& candidate, const std::string& mangled) {
   const session::Operation& operation = *candidate.operation;
   Launch launch;
@@ -98,6 +112,7 @@ Launch launch_of(const Process& process, const analyse::Candidate& candidate, co
   if (operation.site_ordinal != 0) launch.site_ordinal = operation.site_ordinal;
   if (const session::Thread* thread = at(process.record.threads, operation.thread)) launch.thread = thread->tid;
   if (operation.replay != 0) launch.replay = operation.replay;
+  launch.kernel_ordinal = kernel_ordinal(process.record, operation);
   add_place(launch, process, operation.stream, 0xffffffff);
   return launch;
 }
@@ -294,9 +309,11 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
         report.findings.begin(), report.findings.end(),
         [first = report.findings.front().pid](const Finding& finding) { return finding.pid == first; });
   }
+  const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
+  add_device(report, testimony, session.manifest.passes.size() > 1);
   add_environment(report, session);
   add_processes(report, session);
-  add_passes(report, session, analysis);
+  add_passes(report, session, analysis, testimony);
   add_notes(report, session, analysis, symbolizer.notes());
   return report;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/device_text.h"
 #include "report/kernel_name.h"
 #include "report/place.h"
 #include "report/printable.h"
@@ -35,7 +36,7 @@ class FindingText {
     fix();
     blamed();
     launch();
-    if (async()) add("Device", {"line, block, thread: not known (no rerun)"}, 1, 0);
+    if (async()) device();
     verbose_ ? whole_stack() : stack();
     if (verbose_) process();
   }
@@ -211,6 +212,11 @@ class FindingText {
     const std::size_t columns = std::max<std::size_t>(room > width(facts) ? room - width(facts) : 0, 16);
     const std::string kernel = printable(verbose_ ? launch.kernel : short_kernel_name(launch.kernel, columns));
     add("Kernel", {(kernel.empty() ? "name not known" : kernel) + facts}, 1, 0);
+  }
+
+  void device() {
+    std::vector<std::string> lines = device_lines(finding_, directory_, verbose_);
+    add("Device", finding_.device ? std::move(lines) : page_.wrap(lines.front()), 1, 5);
   }
 
   // "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first.

@@ -83,6 +83,13 @@ Json of(const symbolize::NativeFrame& frame) {
           {"user", frame.user}};
 }
 
+Json of(const Device& device) {
+  return {{"exception", text_or_null(device.exception)}, {"function", text_or_null(device.function)},
+          {"file", text_or_null(device.file)},           {"line", line_or_null(device.line)},
+          {"block", value_or_null(device.block)},        {"thread", value_or_null(device.thread)},
+          {"message", text_or_null(device.message)}};
+}
+
 Json of(const Candidate& candidate) {
   return {{"location", of(candidate.location)}, {"launch", of(candidate.launch)}, {"because", candidate.because}};
 }
@@ -103,7 +110,7 @@ Json of(const Finding& finding) {
       {"arguments", Json::array()},
       {"accesses", Json::array()},
       {"stack", {{"python", array_of(finding.stack.python, each)}, {"native", array_of(finding.stack.native, each)}}},
-      {"device", nullptr},
+      {"device", finding.device ? of(*finding.device) : Json(nullptr)},
       {"candidates", array_of(finding.candidates, each)},
       {"cause", nullptr},
       {"fix", finding.fix},

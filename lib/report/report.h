@@ -41,8 +41,22 @@ struct Launch {
   std::optional<std::uint32_t> device;
   std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;
   std::uint32_t thread = 0;
-  std::optional<GraphNode> graph_node;  // operation and kernel are this node's; the rest is the graph's launch
-  std::optional<std::uint32_t> replay;  // launches of a graph and its nodes: which one of the executable graph
+  std::optional<GraphNode> graph_node;          // operation and kernel are this node's; the rest is the graph's launch
+  std::optional<std::uint32_t> replay;          // launches of a graph and its nodes: which one of the executable graph
+  std::optional<std::uint64_t> kernel_ordinal;  // among the kernels of the process, where all of them are known
+};
+
+// What the GPU itself said in a rerun of the failure: its core dump, or an assertion that it printed.
+struct Device {
+  std::string exception, function, file, message;             // a failed assertion's message is its condition
+  int line = 0;                                               // 0: not known
+  std::uint64_t offset = 0;                                   // in function, for code without lines
+  std::vector<Location> callers;                              // through which the line was inlined, innermost first
+  std::optional<std::array<std::uint32_t, 3>> block, thread;  // the first that failed; not known once it has exited
+  std::optional<std::uint64_t> threads, blocks;               // how many failed
+  bool asserted = false;
+  std::size_t assertions = 0;  // different ones that were printed; 0: the message is none's
+  std::string join;            // how it fits the launch: "same kernel, grid and block"
 };
 
 // Candidates with one true line are one: `launch` is the likeliest of `launches`.
@@ -67,6 +81,8 @@ struct Finding {
   std::vector<Related> related;
   std::optional<Launch> launch;
   symbolize::SourceStack stack;
+  std::optional<Device> device;
+  std::string device_unknown;         // why there is none
   std::vector<Candidate> candidates;  // all of them, likeliest first, `location`/`launch` itself included; empty if one
   std::vector<std::string> fix;
   analyse::Grade grade = analyse::Grade::suspected;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "report/versions.h"
 #include "report/words.h"
@@ -14,6 +15,12 @@ void add(std::vector<analyse::Note>& notes, const std::string& code, const std::
   const bool known =
       std::any_of(notes.begin(), notes.end(), [&](const analyse::Note& note) { return note.text == text; });
   if (!known && !text.empty()) notes.push_back({code, text});
+}
+
+std::string outcome_of(const session::Pass& device, const symbolize::DeviceTestimony& testimony) {
+  if (device.dump.empty()) return device.cut_short.empty() ? "no core dump" : device.cut_short;
+  const bool this_one = std::filesystem::path(testimony.dump).filename() == device.dump;
+  return this_one && testimony.unreadable.empty() ? "core dump read" : "core dump not read";
 }
 
 }  // namespace
@@ -52,19 +59,24 @@ void add_processes(Report& report, const session::Session& session) {
   }
 }
 
-void add_passes(Report& report, const session::Session& session, const analyse::Analysis& analysis) {
+void add_passes(Report& report, const session::Session& session, const analyse::Analysis& analysis,
+                const symbolize::DeviceTestimony& testimony) {
   for (std::size_t i = 0; i < session.manifest.passes.size(); ++i) {
     const session::Pass& pass = session.manifest.passes[i];
     PassLine line;
     line.name = pass.name;
     line.seconds = pass.seconds;
-    const bool is_rerun = i > 0 && i <= session.reruns.size();
-    for (const session::Process& process : is_rerun ? session.reruns[i - 1] : session.processes) {
+    static const std::vector<session::Process> kNone;
+    const bool is_rerun = i > 0;
+    const auto& rerun = is_rerun && i <= session.reruns.size() ? session.reruns[i - 1] : kNone;
+    for (const session::Process& process : is_rerun ? rerun : session.processes) {
       line.operations += process.record.operations_issued;
       line.dropped += process.record.dropped_operations;
     }
     if (!is_rerun) {
       line.outcome = analysis.first_grade ? word(*analysis.first_grade) : "nothing found";
+    } else if (pass.name == "device") {
+      line.outcome = outcome_of(pass, testimony);
     } else if (i <= analysis.reruns.size()) {
       line.outcome = pass.cut_short.empty() ? word(analysis.reruns[i - 1].outcome) : pass.cut_short;
     }

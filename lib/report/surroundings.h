@@ -2,13 +2,15 @@
 #pragma once
 
 #include "report/report.h"
+#include "symbolize/device_testimony.h"
 
 namespace cudadiag::report {
 
 void add_environment(Report& report, const session::Session& session);
 void add_processes(Report& report, const session::Session& session);
 // Needs the findings: a pass's outcome is what it found.
-void add_passes(Report& report, const session::Session& session, const analyse::Analysis& analysis);
+void add_passes(Report& report, const session::Session& session, const analyse::Analysis& analysis,
+                const symbolize::DeviceTestimony& testimony);
 // Each sentence once; call it when the symbolizer has done its work.
 void add_notes(Report& report, const session::Session& session, const analyse::Analysis& analysis,
                const std::vector<std::string>& symbolizer_notes);

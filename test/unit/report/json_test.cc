@@ -42,7 +42,8 @@ void check_strict(const json& node) {
 }  // namespace
 
 TEST_CASE("the JSON of every shape follows the schema") {
-  for (const Report& report : {python_report(), native_report(), refused_report(), crowded_report(), clean_report()}) {
+  for (const Report& report :
+       {python_report(), native_report(), refused_report(), device_report(), crowded_report(), clean_report()}) {
     CHECK(valid(json::parse(write_json(report))));
   }
 }
@@ -70,6 +71,20 @@ TEST_CASE("a report of one failure, word for word") {
   const std::string written = write_json(python_report());
   CHECK(written.size() == expected.size());
   CHECK(written == expected);
+}
+
+TEST_CASE("what the device said, and null for what it does not know") {
+  CHECK(json::parse(write_json(device_report()))["findings"][0]["device"] ==
+        json::parse(R"json({"exception": "Warp Assert", "function": "leaf(long)",
+                        "file": "/pytorch/aten/src/ATen/native/cuda/IndexKernelUtils.cu", "line": 16,
+                        "block": [77, 0, 0], "thread": [3, 0, 0], "message": "ind >= 0 && ind < size"})json"));
+  Report report = device_report();
+  report.findings[0].device = Device{};
+  const json written = json::parse(write_json(report));
+  CHECK(valid(written));
+  CHECK(written["findings"][0]["device"] ==
+        json::parse(R"({"exception": null, "function": null, "file": null, "line": null, "block": null,
+                        "thread": null, "message": null})"));
 }
 
 TEST_CASE("strings from the target stay text") {

@@ -118,7 +118,31 @@ Report crowded_report() {
   finding.caller = finding.location;
   for (int i = 0; i < 40; ++i) finding.candidates.push_back({finding.location, *finding.launch, words, 1});
   for (int i = 0; i < 60; ++i) finding.stack.python.push_back({"/home/u/deep.py", i + 1, words, true});
+  finding.device = device_report().findings[0].device;
+  finding.device->message = words;
   report.findings.assign(10, Finding(finding));
+  return report;
+}
+
+Report device_report() {
+  Report report = python_report();
+  Device device;
+  device.exception = "Warp Assert";
+  device.function = "leaf(long)";
+  device.file = "/pytorch/aten/src/ATen/native/cuda/IndexKernelUtils.cu";
+  device.line = 16;
+  device.callers = {
+      {"/pytorch/aten/src/ATen/native/cuda/Gather.cuh", "gather<16, long>(long*, int)", "cuda", "", "", 80}};
+  device.block = {77, 0, 0};
+  device.thread = {3, 0, 0};
+  device.threads = 576;
+  device.blocks = 3;
+  device.asserted = true;
+  device.message = "ind >= 0 && ind < size";
+  device.assertions = 1;
+  device.join = "same kernel, grid and block";
+  report.findings[0].device = device;
+  report.passes.push_back({"device", "core dump read", 64, 0, 0});
   return report;
 }
 

@@ -11,6 +11,7 @@ Report python_report();   // one bracketed asynchronous failure in Python
 Report native_report();   // a kernel behind ctypes, several candidates, found at exit
 Report refused_report();  // a refused launch without a line, three processes
 Report crowded_report();  // everything at its longest
+Report device_report();   // the first with what a GPU core dump knows
 Report clean_report();
 
 std::string read_file(const std::string& path);

@@ -22,6 +22,8 @@ const TextOptions kVerbose{Verbosity::verbose, false, 100, false};
 
 TEST_CASE("an asynchronous failure in Python") { check_golden(write_text(python_report(), {}), "python.txt"); }
 TEST_CASE("the whole picture of it") { check_golden(write_text(python_report(), kVerbose), "python_verbose.txt"); }
+TEST_CASE("with what a GPU core dump knows") { check_golden(write_text(device_report(), {}), "device.txt"); }
+TEST_CASE("and all of it") { check_golden(write_text(device_report(), kVerbose), "device_verbose.txt"); }
 TEST_CASE("native code behind ctypes, several candidates") {
   check_golden(write_text(native_report(), {}), "native.txt");
 }
@@ -77,7 +79,8 @@ TEST_CASE("a clean session says nothing unless asked") {
 
 TEST_CASE("a failure takes at most 22 lines of the terminal's width, and ends with the command to paste") {
   for (const int columns : {40, 60, 80, 100, 200}) {
-    for (const Report& report : {python_report(), native_report(), refused_report(), crowded_report()}) {
+    for (const Report& report :
+         {python_report(), native_report(), refused_report(), device_report(), crowded_report()}) {
       const std::string text = write_text(report, {Verbosity::normal, false, columns, false});
       CHECK(std::count(text.begin(), text.end(), '\n') <= 22);
       for (std::size_t at = 0; at < text.size();) {
@@ -109,6 +112,10 @@ TEST_CASE("no member of a report can reach the terminal raw") {
   finding.launch->operation = "kernel";
   finding.fix = {attack};
   finding.excerpt = {{12, attack}};
+  Device device;
+  device.exception = device.function = device.message = device.join = attack;
+  device.callers = {{attack, attack, attack, attack, attack, 1}};
+  finding.device_unknown = attack;
   finding.stack.python = {{attack, 1, attack, true}};
   finding.stack.native = {{attack, attack, attack, attack, 1, false, true}};
   report.notes = {{attack, attack}};
@@ -116,9 +123,12 @@ TEST_CASE("no member of a report can reach the terminal raw") {
   report.passes = {{attack, attack, 1, 0, 0}};
   report.gpus = {attack};
   report.driver = report.session = attack;
-  for (const Verbosity verbosity : {Verbosity::quiet, Verbosity::normal, Verbosity::verbose}) {
-    const std::string text = write_text(report, {verbosity, false, 100, false});
-    CHECK(std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
-    CHECK(text.find("\n\xc2") == std::string::npos);
+  for (int with_device = 0; with_device < 2; ++with_device) {
+    if (with_device != 0) finding.device = device;
+    for (const Verbosity verbosity : {Verbosity::quiet, Verbosity::normal, Verbosity::verbose}) {
+      const std::string text = write_text(report, {verbosity, false, 100, false});
+      CHECK(std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
+      CHECK(text.find("\n\xc2") == std::string::npos);
+    }
   }
 }

@@ -1,0 +1,268 @@
+#include "report/device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "report/kernel_name.h"
+
+namespace cudadiag::report {
+namespace {
+
+using symbolize::Assertion;
+using symbolize::DeviceFailure;
+using symbolize::DeviceTestimony;
+using Dim3 = std::array<std::uint32_t, 3>;
+
+constexpr std::uint32_t kDeviceAssert = 710;
+constexpr std::size_t kAssertionsNoted = 3;
+constexpr std::size_t kWholeName = 16u << 10;
+
+std::string dimensions(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
+
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+// `scale` of "void N::scale<int>(const int *) [with T = int]".
+std::string own_name(const std::string& function) {
+  std::string plain;
+  int depth = 0;
+  for (const char c : short_kernel_name(function, kWholeName)) {
+    if (c == '<') ++depth;
+    if (depth == 0) plain += c;
+    if (c == '>') --depth;
+  }
+  const std::size_t scope = plain.rfind("::");
+  return scope == std::string::npos ? plain : plain.substr(scope + 2);
+}
+
+bool is_named(const Dim3& d) { return d != Dim3{}; }
+
+std::string joined(const std::vector<std::string>& words, const char* last) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == words.size() ? last : ", ") + words[i];
+  }
+  return text;
+}
+
+// How well a dump and a launch of the first run fit, whose kernel is the same: in points, and in words.
+struct Fit {
+  int points = 0;
+  std::string words;
+};
+
+Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& launch) {
+  Fit fit;
+  std::vector<std::string> same = {"kernel"}, other;
+  const auto compare = [&](const char* name, const std::optional<Dim3>& there, const Dim3& here) {
+    if (!there || !is_named(here)) return;
+    const bool equal = *there == here;
+    fit.points += equal ? 2 : -2;
+    (equal ? same : other).push_back(equal ? name : fmt::format("{} ({})", name, dimensions(*there)));
+  };
+  compare("grid", failure.grid, launch.grid);
+  compare("block", failure.block_dim, launch.block);
+  fit.words = "same " + joined(same, " and ");
+  if (!other.empty()) fit.words += ", another " + joined(other, " and ");
+  if (!failure.grid) fit.words += "; its grid was not kept";
+  // Numbers of threads differ between runs; whether it is the first one of its process does not.
+  if (failure.main_thread && launch.thread != 0) {
+    const bool equal = *failure.main_thread == (launch.thread == finding.pid);
+    fit.points += equal ? 1 : -1;
+    if (!equal) fit.words += "; launched by another thread";
+  }
+  // The number of a grid is not documented to count launches: it can speak for a launch, never against one.
+  if (failure.grid_id && launch.kernel_ordinal == failure.grid_id) {
+    ++fit.points;
+    fit.words += fmt::format("; kernel {} of its process in both runs", *failure.grid_id);
+  }
+  if (failure.assertion != (finding.code == kDeviceAssert)) {
+    fit.words += fmt::format("; the first run's error was {}", finding.code);
+  }
+  return fit;
+}
+
+// "cases.cu:16", or how else the place is known.
+std::string place_of(const DeviceFailure& failure) {
+  if (!failure.lines.empty()) return fmt::format("{}:{}", file_name(failure.lines[0].file), failure.lines[0].line);
+  if (!failure.function.empty()) return fmt::format("{}+{:#x}", failure.function, failure.offset);
+  return "a place that is not known";
+}
+
+std::string described(const Assertion& assertion) {
+  return fmt::format("`{}` in {}, {}:{}, by {} thread{}, the first of them block {} thread {}", assertion.condition,
+                     assertion.function.empty() ? "a function of unknown name" : assertion.function, assertion.file,
+                     assertion.line, assertion.threads, assertion.threads == 1 ? "" : "s", dimensions(assertion.block),
+                     dimensions(assertion.thread));
+}
+
+class Matching {
+ public:
+  Matching(Report& report, const DeviceTestimony& testimony) : report_(report), testimony_(testimony) {}
+
+  void run(bool any_rerun) {
+    for (Finding& finding : report_.findings) finding.device_unknown = why_unknown(any_rerun);
+    testimony_.failure ? join_dump(*testimony_.failure) : join_text();
+    note_assertions();
+  }
+
+ private:
+  static bool async(const Finding& finding) { return analyse::is_asynchronous(finding.kind); }
+
+  std::string why_unknown(bool any_rerun) const {
+    if (!any_rerun) return "no rerun";
+    if (!testimony_.device_pass) return "no rerun for a core dump";
+    if (!testimony_.unreadable.empty()) return testimony_.unreadable;
+    if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
+    return "the rerun left no core dump";
+  }
+
+  void join_dump(const DeviceFailure& failure) {
+    Finding* best = nullptr;
+    Fit best_fit;
+    for (Finding& finding : report_.findings) {
+      if (!async(finding)) continue;
+      finding.device_unknown = "the core dump of the rerun is of another failure";
+      const auto found = fit_of(failure, finding);
+      if (!found || (best != nullptr && found->points <= best_fit.points)) continue;
+      best = &finding;
+      best_fit = *found;
+    }
+    if (best == nullptr) return disagree(failure);
+    best->device = device_of(failure);
+    best->device->join = best_fit.words;
+    add_assertion(*best->device, failure);
+  }
+
+  // Where the first run knows only that one of several nodes of a graph failed, the dump may name any of them.
+  static std::optional<Fit> fit_of(const DeviceFailure& failure, const Finding& finding) {
+    if (failure.mangled.empty() || !finding.launch) return std::nullopt;
+    if (finding.launch->mangled == failure.mangled) return fit(failure, finding, *finding.launch);
+    if (!finding.launch->mangled.empty()) return std::nullopt;
+    std::optional<Fit> best;
+    for (std::size_t i = 0; i < finding.candidates.size(); ++i) {
+      if (finding.candidates[i].launch.mangled != failure.mangled) continue;
+      Fit found = fit(failure, finding, finding.candidates[i].launch);
+      found.words += fmt::format("; of the candidates number {}", i + 1);
+      if (!best || found.points > best->points) best = std::move(found);
+    }
+    return best;
+  }
+
+  void disagree(const DeviceFailure& failure) {
+    const auto first = std::find_if(report_.findings.begin(), report_.findings.end(), async);
+    if (first == report_.findings.end()) return;
+    std::string text = fmt::format("in the rerun for a core dump {} came from ", failure.exception);
+    if (failure.mangled.empty()) {
+      text += fmt::format("a kernel that the dump does not name, at {}", place_of(failure));
+    } else {
+      const bool other = first->launch && !first->launch->mangled.empty();
+      const std::string name = short_kernel_name(failure.kernel, kWholeName);
+      text += fmt::format("{}{}, {}", other ? "another kernel: " : "", name, place_of(failure));
+      for (std::size_t i = 1; i < first->candidates.size(); ++i) {
+        if (first->candidates[i].launch.mangled != failure.mangled) continue;
+        text += fmt::format("; that is candidate {}", i + 1);
+        break;
+      }
+    }
+    first->device_unknown = text;
+    report_.notes.push_back({"device-disagrees", text + "; it is not taken for the finding's"});
+  }
+
+  static Device device_of(const DeviceFailure& failure) {
+    Device device;
+    device.exception = failure.exception;
+    device.function = failure.function;
+    device.offset = failure.offset;
+    device.message = failure.message;
+    device.block = failure.block;
+    device.thread = failure.thread;
+    device.threads = failure.threads;
+    device.blocks = failure.blocks;
+    device.asserted = failure.assertion;
+    if (failure.lines.empty()) return device;
+    device.file = failure.lines[0].file;
+    device.line = static_cast<int>(failure.lines[0].line);
+    if (!failure.lines[0].function.empty()) device.function = failure.lines[0].function;
+    for (std::size_t i = 1; i < failure.lines.size(); ++i) {
+      const symbolize::DeviceLine& line = failure.lines[i];
+      device.callers.push_back({line.file, line.function, "cuda", "", "", static_cast<int>(line.line)});
+    }
+    return device;
+  }
+
+  bool is_of(const Assertion& assertion, const DeviceFailure& failure) const {
+    if (failure.lines.empty()) {
+      return testimony_.assertions.size() == 1 && own_name(assertion.function) == own_name(failure.kernel);
+    }
+    return std::any_of(failure.lines.begin(), failure.lines.end(), [&](const symbolize::DeviceLine& line) {
+      return line.line == assertion.line && file_name(line.file) == file_name(assertion.file);
+    });
+  }
+
+  void add_assertion(Device& device, const DeviceFailure& failure) {
+    if (!failure.assertion) return;
+    for (const Assertion& assertion : testimony_.assertions) {
+      if (!is_of(assertion, failure)) continue;
+      device.message = assertion.condition;
+      device.assertions = testimony_.assertions.size();
+      told_ = &assertion;
+      return;
+    }
+  }
+
+  // No dump: what the rerun printed, where it can only be this kernel's.
+  void join_text() {
+    for (Finding& finding : report_.findings) {
+      if (!async(finding) || finding.code != kDeviceAssert || !finding.launch || finding.launch->kernel.empty())
+        continue;
+      for (const Assertion& assertion : testimony_.assertions) {
+        if (own_name(assertion.function) != own_name(finding.launch->kernel)) continue;
+        Device device;
+        device.asserted = true;
+        device.function = assertion.function;
+        device.file = assertion.file;
+        device.line = static_cast<int>(assertion.line);
+        device.block = assertion.block;
+        device.thread = assertion.thread;
+        device.threads = assertion.threads;
+        device.message = assertion.condition;
+        device.assertions = testimony_.assertions.size();
+        device.join = "printed by a rerun; the function has the kernel's name";
+        finding.device = std::move(device);
+        told_ = &assertion;
+        return;
+      }
+    }
+  }
+
+  // What is not said with the finding.
+  void note_assertions() {
+    std::size_t noted = 0, left = 0;
+    for (const Assertion& assertion : testimony_.assertions) {
+      if (&assertion == told_) continue;
+      if (noted == kAssertionsNoted) {
+        ++left;
+        continue;
+      }
+      ++noted;
+      report_.notes.push_back({"assertion-printed", "a rerun printed a failed assertion: " + described(assertion)});
+    }
+    if (left > 0) {
+      report_.notes.push_back({"assertion-printed", fmt::format("a rerun printed {} further failed assertions", left)});
+    }
+  }
+
+  Report& report_;
+  const DeviceTestimony& testimony_;
+  const Assertion* told_ = nullptr;
+};
+
+}  // namespace
+
+void add_device(Report& report, const DeviceTestimony& testimony, bool any_rerun) {
+  Matching(report, testimony).run(any_rerun);
+}
+
+}  // namespace cudadiag::report

@@ -1,0 +1,13 @@
+// Ties what reruns say of the GPU (symbolize/device_testimony.h) to the findings of the first run.
+#pragma once
+
+#include "report/report.h"
+#include "symbolize/device_testimony.h"
+
+namespace cudadiag::report {
+
+// Fills `device` of the finding that it fits, and `device_unknown` of the others; what fits none becomes a note.
+// Kernels are compared by name: in a run of its own the dump may be of another failure than the finding is.
+void add_device(Report& report, const symbolize::DeviceTestimony& testimony, bool any_rerun);
+
+}  // namespace cudadiag::report

@@ -1,0 +1,76 @@
+#include "report/device_text.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "report/kernel_name.h"
+#include "report/place.h"
+#include "report/printable.h"
+#include "report/words.h"
+
+namespace cudadiag::report {
+namespace {
+
+constexpr std::size_t kFunctionColumns = 40;
+
+std::string dimensions(const std::array<std::uint32_t, 3>& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
+
+// Libraries are built in folders that tell nobody anything: of those the file's name is enough.
+std::string file_of(const std::string& file, const std::string& directory, bool verbose) {
+  const std::string relative = relative_path(file, directory);
+  if (verbose || !relative.starts_with('/')) return relative;
+  return printable(std::filesystem::path(file).filename().string());
+}
+
+std::string place_of(const Device& device, const std::string& directory, bool verbose) {
+  if (device.line > 0) return fmt::format("{}:{}", file_of(device.file, directory, verbose), device.line);
+  if (device.function.empty()) return "line: not known (the code is not in the core dump)";
+  const std::size_t columns = verbose ? device.function.size() : kFunctionColumns;
+  return fmt::format("{}+{:#x} (no line information)", printable(short_kernel_name(device.function, columns)),
+                     device.offset);
+}
+
+std::string threads_of(const Device& device, bool verbose) {
+  if (!device.block || !device.thread) return "block, thread: not known (the warp had exited)";
+  std::string text = fmt::format("block {} thread {}", dimensions(*device.block), dimensions(*device.thread));
+  if (device.threads) {
+    text += fmt::format("; {} thread{}", thousands(*device.threads), *device.threads == 1 ? "" : "s");
+  }
+  if (verbose && device.blocks)
+    text += fmt::format(" of {} block{}", thousands(*device.blocks), *device.blocks == 1 ? "" : "s");
+  if (device.assertions == 1) text += ", one assertion";
+  if (device.assertions > 1) text += fmt::format(", one of {} assertions", device.assertions);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> device_lines(const Finding& finding, const std::string& directory, bool verbose) {
+  if (!finding.device) {
+    const std::string why = finding.device_unknown.empty() ? "no rerun" : printable(finding.device_unknown);
+    return {"line, block, thread: not known (" + why + ")"};
+  }
+  const Device& device = *finding.device;
+  std::string place = place_of(device, directory, verbose);
+  if (verbose && device.line > 0 && !device.function.empty()) place += " in " + printable(device.function);
+  std::vector<std::string> lines = {place + "  " + threads_of(device, verbose)};
+  if (verbose) {
+    for (const Location& caller : device.callers) {
+      lines.push_back(fmt::format("inlined at {}:{} in {}", file_of(caller.file, directory, verbose), caller.line,
+                                  caller.function.empty() ? "a function of unknown name" : printable(caller.function)));
+    }
+  }
+  if (device.assertions > 0) {
+    lines.push_back("assertion `" + printable(device.message) + "` failed");
+  } else if (!device.message.empty()) {
+    lines.push_back(printable(device.message));
+  } else if (device.asserted) {
+    lines.emplace_back("the text of the assertion is not in the rerun's output");
+  }
+  const std::string exception = device.exception.empty() ? "" : printable(device.exception) + " in a rerun; ";
+  lines.push_back(exception + printable(device.join));
+  return lines;
+}
+
+}  // namespace cudadiag::report

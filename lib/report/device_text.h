@@ -1,0 +1,15 @@
+// What the GPU itself said of a finding, as lines of a report.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/report.h"
+
+namespace cudadiag::report {
+
+// The place and threads first; then, each on a line of its own, the message and how the dump fits the first run.
+// `verbose` adds the calls that were inlined around the line.
+std::vector<std::string> device_lines(const Finding& finding, const std::string& directory, bool verbose);
+
+}  // namespace cudadiag::report

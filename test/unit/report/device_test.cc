@@ -1,0 +1,265 @@
+// Sessions with a device pass, made of dumps of an H200 (data/gpucore): what of them a finding gets.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "report/report.h"
+#include "report/text.h"
+
+using namespace cudadiag;
+using report::Report;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kAssertion =
+    "/tmp/cases/cases.cu:17: void assert_positive(const int *): block: [0,0,0], thread: [4,0,0] Assertion "
+    "`p[threadIdx.x] > 0` failed.\n";
+constexpr const char* kOtherAssertion =
+    "/tmp/cases/other.cu:9: other: block: [1,0,0], thread: [2,0,0] Assertion `n < 3` failed.\n";
+
+// A record pass whose first failing operation is the third of three kernels, as it is in the dumps.
+class Recorded {
+ public:
+  Recorded() {
+    session.folder = fs::temp_directory_path() / ("device-report-" + std::to_string(::getpid()));
+    fs::create_directories(session.folder / "device");
+    session.manifest.working_directory = "/tmp/cases";
+    add_pass("record");
+    session::Process process;
+    process.pid = 4711;
+    session::ProcessRecord& record = process.record;
+    record.pid = 4711;
+    record.functions = {"_Z15assert_positivePKi", "_Z4fillPii"};
+    record.sites.resize(2);
+    record.sites[0].function = 1;
+    record.sites[1].function = 2;
+    record.threads.resize(1);
+    record.threads[0].tid = 4711;
+    session::Operation operation;
+    operation.kind = wire::operation::Kind::kernel;
+    operation.grid = {1, 1, 1};
+    operation.block = {32, 1, 1};
+    operation.site = 2;
+    record.operations = {operation, operation, operation};
+    record.operations[2].site = 1;
+    record.operations[2].grid = {2, 1, 1};
+    record.operations_issued = 3;
+    session::Error error;
+    error.code = 710;
+    record.errors = {error};
+    session.processes = {process};
+  }
+  ~Recorded() { fs::remove_all(session.folder); }
+
+  session::Pass& add_pass(const char* name) {
+    session::Pass pass;
+    pass.name = pass.folder = name;
+    pass.seconds = 64;
+    session.manifest.passes.push_back(pass);
+    if (session.manifest.passes.size() > 1) session.reruns.emplace_back();
+    return session.manifest.passes.back();
+  }
+  void add_device(const char* fixture, const std::string& output = "", const std::string& dump = "642.gpucore") {
+    add_pass("device").dump = dump;
+    fs::copy_file(fs::path(TEST_DATA "/gpucore") / fixture, session.folder / "device" / dump);
+    std::ofstream(session.folder / "device/output.txt") << output;
+  }
+  void name_kernel(const char* mangled) { session.processes[0].record.functions[0] = mangled; }
+  session::Operation& failing() { return session.processes[0].record.operations[2]; }
+
+  Report report(std::uint32_t code = 710, bool also_first = false) {
+    analyse::Failure failure;
+    failure.code = code;
+    failure.process = &session.processes[0];
+    failure.reported = &session.processes[0].record.errors[0];
+    failure.candidates = {{&failing(), "next", 3}};
+    if (also_first) failure.candidates.push_back({&session.processes[0].record.operations[1], "or this", 2});
+    analyse::Analysis analysis;
+    analysis.verdict = analyse::Verdict::cuda_failure;
+    analysis.failures = {failure};
+    analysis.first_grade = analyse::Grade::bracketed;
+    analysis.reruns.resize(session.reruns.size());
+    symbolize::Symbolizer symbolizer(session);
+    return report::build(session, analysis, symbolizer);
+  }
+
+  session::Session session;
+};
+
+// The lines of one section, without its label.
+std::vector<std::string> section(const Report& report, const std::string& label, bool verbose = false) {
+  using report::Verbosity;
+  std::string text = write_text(report, {verbose ? Verbosity::verbose : Verbosity::normal, false, 160, false});
+  std::vector<std::string> lines;
+  bool inside = false;
+  for (std::size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
+    inside = text.starts_with(label) || (inside && text.starts_with("        "));
+    if (inside) lines.push_back(text.substr(8, end - 8));
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+const report::Device& device_of(const Report& report) {
+  REQUIRE(report.findings.size() == 1);
+  REQUIRE(report.findings[0].device);
+  return *report.findings[0].device;
+}
+
+std::vector<std::string> notes(const Report& report, const std::string& code) {
+  std::vector<std::string> texts;
+  for (const analyse::Note& note : report.notes) {
+    if (note.code == code) texts.push_back(note.text);
+  }
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("a failed assertion: line, block and thread from the dump, the condition from the output") {
+  Recorded recorded;
+  recorded.add_device("assert.nvcudmp", std::string(kOtherAssertion) + kAssertion);
+  const Report report = recorded.report();
+  const report::Device& device = device_of(report);
+  CHECK(device.exception == "Warp Assert");
+  CHECK(device.function == "assert_positive(int const*)");
+  CHECK(device.file == "/tmp/cases/cases.cu");
+  CHECK(device.line == 17);
+  CHECK(device.thread == session::Dim3{0, 0, 0});
+  CHECK(device.message == "p[threadIdx.x] > 0");
+  CHECK(section(report, "Device") ==
+        Lines{"cases.cu:17  block 0,0,0 thread 0,0,0; 64 threads, one of 2 assertions",
+              "assertion `p[threadIdx.x] > 0` failed",
+              "Warp Assert in a rerun; same kernel, grid and block; kernel 3 of its process in both runs"});
+  CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump read"});
+  REQUIRE(notes(report, "assertion-printed").size() == 1);
+  CHECK(notes(report, "assertion-printed")[0].find("`n < 3` in other, /tmp/cases/other.cu:9, by 1 thread") !=
+        std::string::npos);
+  CHECK(report.findings[0].text.find("threadIdx") == std::string::npos);
+}
+
+TEST_CASE("a failed assertion whose text is not in the output") {
+  Recorded recorded;
+  recorded.add_device("assert.nvcudmp");
+  CHECK(section(recorded.report(), "Device")[1] == "the text of the assertion is not in the rerun's output");
+}
+
+TEST_CASE("the same kernel with other dimensions, another thread and another error is said to be so") {
+  Recorded recorded;
+  recorded.add_device("assert.nvcudmp");
+  recorded.failing().grid = {7, 1, 1};
+  CHECK(device_of(recorded.report()).join ==
+        "same kernel and block, another grid (2,1,1); kernel 3 of its process in both runs");
+  recorded.failing().block = {64, 1, 1};
+  recorded.session.processes[0].record.threads[0].tid = 4712;
+  recorded.session.processes[0].record.operations_issued = 4;
+  CHECK(device_of(recorded.report(700)).join ==
+        "same kernel, another grid (2,1,1) and block (32,1,1); launched by another thread; the first run's error was "
+        "700");
+}
+
+TEST_CASE("a warp that has exited: the line, and what is not known") {
+  Recorded recorded;
+  recorded.name_kernel("_Z9far_storePi");
+  recorded.add_device("far.nvcudmp.gz");
+  CHECK(section(recorded.report(700), "Device") ==
+        Lines{"cases.cu:15  block, thread: not known (the warp had exited)",
+              "Warp Illegal Address in a rerun; same kernel; its grid was not kept"});
+}
+
+TEST_CASE("the dump of another kernel is not the finding's") {
+  Recorded recorded;
+  recorded.add_device("load.nvcudmp.gz");
+  const Report report = recorded.report(700);
+  CHECK_FALSE(report.findings.at(0).device);
+  CHECK(section(report, "Device") ==
+        Lines{"line, block, thread: not known (in the rerun for a core dump Warp Illegal Address came from another "
+              "kernel: far_load,",
+              "cases.cu:16)"});
+  CHECK(notes(report, "device-disagrees") ==
+        Lines{"in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; it "
+              "is not taken for the finding's"});
+}
+
+TEST_CASE("the dump names a candidate that does not lead") {
+  Recorded recorded;
+  recorded.add_device("freed.nvcudmp.gz");
+  const Report report = recorded.report(700, true);
+  CHECK_FALSE(report.findings.at(0).device);
+  CHECK(report.findings[0].device_unknown ==
+        "in the rerun for a core dump Warp Illegal Address came from another kernel: fill, cases.cu:8; that is "
+        "candidate 2");
+}
+
+TEST_CASE("of two findings the dump is that whose kernel and grid it names") {
+  Recorded recorded;
+  recorded.add_device("assert.nvcudmp");
+  recorded.session.processes.push_back(recorded.session.processes[0]);
+  recorded.session.processes[0].record.operations[2].grid = {9, 1, 1};
+  std::vector<analyse::Failure> failures(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    failures[i].code = 710;
+    failures[i].process = &recorded.session.processes[i];
+    failures[i].candidates = {{&recorded.session.processes[i].record.operations[2], "next", 3}};
+  }
+  analyse::Analysis analysis;
+  analysis.failures = failures;
+  symbolize::Symbolizer symbolizer(recorded.session);
+  const Report report = report::build(recorded.session, analysis, symbolizer);
+  REQUIRE(report.findings.size() == 2);
+  CHECK_FALSE(report.findings[0].device);
+  CHECK(report.findings[0].device_unknown == "the core dump of the rerun is of another failure");
+  CHECK(report.findings[1].device);
+}
+
+TEST_CASE("no dump: the line, block and thread that the assertion printed, where its function is the kernel") {
+  Recorded recorded;
+  recorded.add_pass("device").cut_short = "ended after 60 s";
+  std::ofstream(recorded.session.folder / "device/output.txt") << kAssertion;
+  const Report report = recorded.report();
+  CHECK(section(report, "Device") == Lines{"cases.cu:17  block 0,0,0 thread 4,0,0; 1 thread, one assertion",
+                                           "assertion `p[threadIdx.x] > 0` failed",
+                                           "printed by a rerun; the function has the kernel's name"});
+  CHECK(device_of(report).exception == "");
+  CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s ended after 60 s"});
+}
+
+TEST_CASE("no dump, and an assertion in another function or after another error") {
+  Recorded recorded;
+  recorded.add_pass("device");
+  std::ofstream(recorded.session.folder / "device/output.txt") << kOtherAssertion;
+  const Report report = recorded.report();
+  CHECK(section(report, "Device") == Lines{"line, block, thread: not known (the rerun left no core dump)"});
+  CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s no core dump"});
+  CHECK(notes(report, "assertion-printed").size() == 1);
+  std::ofstream(recorded.session.folder / "device/output.txt") << kAssertion;
+  CHECK_FALSE(recorded.report(700).findings.at(0).device);
+}
+
+TEST_CASE("why nothing is known of the device") {
+  Recorded recorded;
+  CHECK(recorded.report().findings.at(0).device_unknown == "no rerun");
+  recorded.add_pass("confirm");
+  CHECK(recorded.report().findings.at(0).device_unknown == "no rerun for a core dump");
+  session::Pass& pass = recorded.add_pass("device");
+  pass.cut_short = "time limit";
+  CHECK(recorded.report().findings.at(0).device_unknown == "the rerun was cut short: time limit");
+  pass.dump = "1.gpucore";
+  std::ofstream(recorded.session.folder / "device/1.gpucore") << "x";
+  CHECK(recorded.report().findings.at(0).device_unknown.find("is no GPU core dump") != std::string::npos);
+  CHECK(section(recorded.report(), "Passes")[0].ends_with("device 64 s core dump not read"));
+}
+
+TEST_CASE("hostile text of an assertion stays one harmless line") {
+  Recorded recorded;
+  recorded.add_device(
+      "assert.nvcudmp",
+      "\x1b[2J/tmp/cases/cases.cu:17: f: block: [0,0,0], thread: [0,0,0] Assertion `\x1b[31m\xff\xe2\x80\xae"
+      "x` failed.\n");
+  const Report report = recorded.report();
+  CHECK(section(report, "Device")[1] == "assertion `\\x1b[31m\\xff\\u202ex` failed");
+}
