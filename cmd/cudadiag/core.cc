@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "commands.h"
+#include "disassembly.h"
 #include "gpucore/core_file.h"
 #include "gpucore/json.h"
 #include "gpucore/text.h"
@@ -15,13 +16,15 @@ int core(const std::string& file, bool json) {
     return say(session::Failure{failure->what, failure->hint}), kOwnFailure;
   }
   const auto& testimony = std::get<gpucore::Testimony>(read);
+  std::string instruction;
+  if (testimony.failure && testimony.failure->code) instruction = failing_instruction(*testimony.failure->code);
   if (json) {
-    const std::string text = gpucore::write_json(testimony);
+    const std::string text = gpucore::write_json(testimony, instruction);
     std::fwrite(text.data(), 1, text.size(), stdout);
     if (testimony.damaged > 0) say("parts of the dump could not be read: " + std::to_string(testimony.damaged));
     return 0;
   }
-  for (const std::string& line : gpucore::describe(testimony)) std::puts(report::printable(line).c_str());
+  for (const std::string& line : gpucore::describe(testimony, instruction)) std::puts(report::printable(line).c_str());
   return 0;
 }
 

@@ -32,6 +32,8 @@ class Bytes {
     return {data_ + offset, size < size_ - offset ? static_cast<std::size_t>(size) : size_ - offset};
   }
 
+  std::string_view all() const { return {data_, size_}; }
+
   // The text at `offset` up to its zero; empty where no zero is near.
   std::string_view text(std::uint64_t offset) const {
     const Bytes rest = slice(offset, kLongestText);

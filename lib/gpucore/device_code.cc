@@ -49,7 +49,8 @@ void DeviceCode::read_symbols(std::uint32_t image, const Section& table) {
                           .size = symbols.u64(at + 16),
                           .name = own_name(names.text(symbols.u32(at))),
                           .kernel = (symbols.u8(at + 5) & kKernelSymbol) != 0,
-                          .image = image});
+                          .image = image,
+                          .section = symbols.u16(at + 6)});
   }
 }
 
@@ -65,6 +66,14 @@ const Function* DeviceCode::kernel_at(std::uint64_t pc) const {
   const auto found = std::find_if(functions_.begin(), functions_.end(),
                                   [pc](const Function& function) { return function.kernel && function.contains(pc); });
   return found == functions_.end() ? nullptr : &*found;
+}
+
+Bytes DeviceCode::instructions(const Function& function) const {
+  const ElfImage& elf = images_[function.image];
+  const Section section = elf.section(function.section);
+  if (function.address < section.address) return {};
+  const Bytes code = elf.contents(section).slice(function.address - section.address, function.size);
+  return code.size() == function.size ? code : Bytes();
 }
 
 std::vector<LineChain> DeviceCode::lines_at(std::span<const std::uint64_t> addresses) const {

@@ -17,7 +17,7 @@ struct Function {
   std::uint64_t address = 0, size = 0;
   std::string_view name;  // mangled
   bool kernel = false;    // can be launched
-  std::uint32_t image = 0;
+  std::uint32_t image = 0, section = 0;
 
   bool contains(std::uint64_t pc) const { return pc >= address && pc - address < size; }
 };
@@ -30,6 +30,9 @@ class DeviceCode {
   // was not kept.
   const Function* function_at(std::uint64_t pc) const;
   const Function* kernel_at(std::uint64_t pc) const;
+
+  // The instructions of a function; empty where they were not kept.
+  Bytes instructions(const Function& function) const;
 
   // For each address its line, and the calls that were inlined around it.
   std::vector<LineChain> lines_at(std::span<const std::uint64_t> addresses) const;

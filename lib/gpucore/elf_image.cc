@@ -46,6 +46,7 @@ Section ElfImage::section(std::uint32_t index) const {
   const Bytes h = headers_.slice(index * header_size_, header_size_);
   return {.name = h.u32(0),
           .type = h.u32(4),
+          .address = h.u64(16),
           .offset = h.u64(24),
           .size = h.u64(32),
           .entry_size = h.u64(56),

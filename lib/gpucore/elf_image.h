@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kSymbols = 2, kStrings = 3, kNoBits = 8;
 struct Section {
   std::uint32_t name = 0;  // offset in the table of section names
   std::uint32_t type = 0;
-  std::uint64_t offset = 0, size = 0, entry_size = 0;
+  std::uint64_t address = 0, offset = 0, size = 0, entry_size = 0;
   std::uint32_t link = 0, info = 0;
 };
 

@@ -32,7 +32,7 @@ Json inline_chain(const CodePlace& place) {
 
 }  // namespace
 
-std::string write_json(const Testimony& testimony) {
+std::string write_json(const Testimony& testimony, const std::string& instruction) {
   const Failure failure = testimony.failure.value_or(Failure{});
   const CodePlace& place = failure.place;
   const SourceLine* line = place.lines.empty() ? nullptr : &place.lines.front();
@@ -48,6 +48,7 @@ std::string write_json(const Testimony& testimony) {
       {"grid", value_or_null(failure.grid)},
       {"block_dim", value_or_null(failure.block_dim)},
       {"pc", failure.witness ? Json(fmt::format("{:#x}", place.pc)) : Json(nullptr)},
+      {"instruction", text_or_null(instruction)},
       {"inline", inline_chain(place)},
       {"grid_id", value_or_null(failure.grid_id)},
       {"threads", value_or_null(failure.threads)},

@@ -8,7 +8,8 @@
 namespace cudadiag::gpucore {
 
 // One object. Every member is there; null is "not known", and all are null where the dump holds no failure.
+// `instruction` as describe() takes it.
 // `inline` is the whole chain from the innermost line on, empty where nothing was inlined.
-std::string write_json(const Testimony& testimony);
+std::string write_json(const Testimony& testimony, const std::string& instruction = {});
 
 }  // namespace cudadiag::gpucore

@@ -56,6 +56,7 @@ class Examination {
       return std::nullopt;
     }
     resolve();
+    keep_code();
     return std::move(failure_);
   }
 
@@ -89,6 +90,7 @@ class Examination {
   }
 
   void of_exception(const Sm& sm, std::uint32_t exception) {
+    device_ = &dump_.device(sm);
     failure_.exception = exception;
     failure_.exception_name = exception == 0 ? kTrapName : exception_name(exception);
     if (exception == sm.exception) failure_.message = sm.exception_text;
@@ -175,7 +177,24 @@ class Examination {
     }
   }
 
+  // A thread stands behind its trap or its call of the assertion's handler. After any other exception it may have gone
+  // on for who knows how long.
+  void keep_code() {
+    if (!failure_.witness || device_->instruction_bytes == 0) return;
+    const bool behind = *failure_.witness == PcWitness::thread;
+    if (behind && failure_.exception != kAssertion && failure_.exception != 0) return;
+    const std::uint64_t pc = failure_.place.pc - (behind ? device_->instruction_bytes : 0);
+    const Function* function = code_.function_at(pc);
+    if (function == nullptr || function->size > FunctionCode::kLargest) return;
+    const Bytes instructions = code_.instructions(*function);
+    if (instructions.empty()) return;
+    failure_.code = FunctionCode{.architecture = std::string(device_->architecture),
+                                 .instructions = std::string(instructions.all()),
+                                 .offset = pc - function->address};
+  }
+
   const Dump& dump_;
+  const Device* device_ = nullptr;  // of the failure
   DeviceCode code_;
   Failure failure_;
 };

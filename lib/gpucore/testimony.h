@@ -25,6 +25,15 @@ struct CodePlace {
   std::vector<SourceLine> lines{};  // innermost first, through what was inlined to the function itself; often empty
 };
 
+// The code around the instruction that failed, for a disassembler.
+struct FunctionCode {
+  static constexpr std::uint64_t kLargest = 4u << 20;
+
+  std::string architecture;  // "sm_90"
+  std::string instructions;  // of the function, as they are in the GPU's memory
+  std::uint64_t offset = 0;  // of the instruction
+};
+
 // Who gave the PC: the warp or the SM name the instruction that failed; a thread only the one it stands at.
 enum class PcWitness { warp, sm, thread };
 
@@ -42,9 +51,10 @@ struct Failure {
 
   std::optional<PcWitness> witness;  // of place
   CodePlace place;
-  std::optional<SourceLine> trap;   // of the instruction before place, at which a trapped thread stands
-  std::optional<CodePlace> stands;  // where the thread has got to since, as debuggers show it
-  std::vector<CodePlace> callers;   // of stands, innermost first; a place is where the caller goes on
+  std::optional<FunctionCode> code;  // none where the instruction or the code is not known
+  std::optional<SourceLine> trap;    // of the instruction before place, at which a trapped thread stands
+  std::optional<CodePlace> stands;   // where the thread has got to since, as debuggers show it
+  std::vector<CodePlace> callers;    // of stands, innermost first; a place is where the caller goes on
 
   std::string kernel;  // empty where neither the grid nor the PC tells
   std::optional<std::uint64_t> grid_id;

@@ -37,13 +37,15 @@ std::string place_and_line(const CodePlace& place) {
 
 class Description {
  public:
-  std::vector<std::string> of_failure(const Failure& failure) {
+  std::vector<std::string> of_failure(const Failure& failure, const std::string& instruction) {
     lines_.push_back(headline(failure));
     if (!failure.message.empty()) add("Message", failure.message);
     add_lines(failure);
     add_kernel(failure);
     add_threads(failure);
     add_pc(failure);
+    if (!instruction.empty()) add("Code", instruction);
+    add_stand(failure);
     add_callers(failure.callers);
     add_registers(failure.registers);
     return std::move(lines_);
@@ -104,7 +106,11 @@ class Description {
     const CodePlace& place = failure.place;
     add("PC",
         fmt::format("{:#x}, {}{}", place.pc, function_and_offset(place), kBy[static_cast<int>(*failure.witness)]));
-    if (failure.stands && failure.stands->pc != place.pc) {
+  }
+
+  void add_stand(const Failure& failure) {
+    const CodePlace& place = failure.place;
+    if (failure.witness && failure.stands && failure.stands->pc != place.pc) {
       add("Stands", fmt::format("{:#x}, {}", failure.stands->pc, place_and_line(*failure.stands)));
     }
   }
@@ -135,10 +141,10 @@ class Description {
 
 }  // namespace
 
-std::vector<std::string> describe(const Testimony& testimony) {
+std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction) {
   std::vector<std::string> lines;
   if (testimony.failure) {
-    lines = Description().of_failure(*testimony.failure);
+    lines = Description().of_failure(*testimony.failure, instruction);
   } else if (testimony.damaged > 0) {
     lines = {"No exception in what could be read"};
   } else {

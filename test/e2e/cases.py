@@ -332,6 +332,31 @@ def core_dump_is_read(machine):
     expect_in("is no GPU core dump", source.stderr, "message")
 
 
+def core_shows_what_a_disassembler_says(machine):
+    dump = DATA / "gpucore/load.nvcudmp.gz"
+    tool = machine.folder / "tools/nvdisasm"
+    tool.parent.mkdir()
+    machine.environment["PATH"] = f"{tool.parent}:{machine.environment['PATH']}"
+
+    def instruction(script):
+        tool.write_text("#!/bin/sh\n" + script)
+        tool.chmod(0o755)
+        text = expect_success(machine.cudadiag("core", dump)).stdout
+        expect_in("PC      0x7f21277a0a70, far_load(int*)+0x70\n", text, "text")
+        found = json.loads(expect_success(machine.cudadiag("core", dump, "--json")).stdout)["instruction"]
+        lines = [line[8:] for line in text.splitlines() if line.startswith("Code ")]
+        expect(lines, [] if found is None else [found], "text and JSON")
+        return found
+
+    # It is given the code of the function: 24 instructions of 16 bytes.
+    seen = "printf '/*0060*/ NOP ;\\n\\t/*0070*/    @P0 LDG.E R5, desc[UR4][%s.%s] ;\\n' $1$2 $(wc -c <$3)\n"
+    expect(instruction(seen), "@P0 LDG.E R5, desc[UR4][-bSM90.384]", "instruction")
+    expect(instruction("echo '/*0060*/ NOP ;'\n"), None, "another place")
+    expect(instruction("echo '/*0070*/ EXIT ;'; exit 1\n"), None, "a tool that fails")
+    expect(instruction("echo '/*0070*/ EXIT ;'; kill -SEGV $$\n"), None, "a tool that crashes")
+    expect(instruction("echo '/*0070*/ EXIT ;'; exec sleep 1000\n"), None, "a tool that hangs")
+
+
 def nodes_of_a_graph_are_listed(machine):
     machine.plan(targets.plan("graph_replay"))
     machine.run(*targets.command(machine.build, "graph_replay"))

@@ -41,6 +41,14 @@ void check_launch(const Failure& failure, std::uint32_t blocks, std::uint32_t ho
   CHECK(failure.message.empty());
 }
 
+// As nvdisasm shows them, at the offset of the instruction that is named at the call.
+void check_code(const Failure& failure, std::size_t size, std::uint64_t offset) {
+  REQUIRE(failure.code);
+  CHECK(failure.code->architecture == "sm_90");
+  CHECK(failure.code->instructions.size() == size);
+  CHECK(failure.code->offset == offset);
+}
+
 }  // namespace
 
 TEST_CASE("an assertion: no PC of the error, so the thread's, behind the call of the handler") {
@@ -57,6 +65,7 @@ TEST_CASE("an assertion: no PC of the error, so the thread's, behind the call of
   CHECK(f.place.pc == 0x7f912f7a0b80);
   CHECK(f.place.function == "_Z15assert_positivePKi");
   CHECK(f.place.offset == 0x180);
+  check_code(f, 640, 0x170);  // CALL.ABS.NOINC R2
   check_line(f.place, 17);
   CHECK(f.registers.size() == 30);
   CHECK(f.registers[1] == 0xfffc60);
@@ -77,6 +86,7 @@ TEST_CASE("a bad load") {
   CHECK(f.place.pc == 0x7f21277a0a70);
   CHECK(f.place.function == "_Z8far_loadPi");
   CHECK(f.place.offset == 0x70);
+  check_code(f, 384, 0x70);  // LDG.E R5, desc[UR4][R4.64]
   check_line(f.place, 16);
 }
 
@@ -110,6 +120,7 @@ TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
   CHECK(f.witness == PcWitness::thread);
   CHECK(f.place.pc == 0x7f97a37a0a60);
   CHECK(f.place.offset == 0x60);
+  check_code(f, 384, 0x50);  // BPT.TRAP 0x1
   check_line(f.place, 21);
   REQUIRE(f.trap);
   CHECK(f.trap->line == 20);

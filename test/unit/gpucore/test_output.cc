@@ -57,6 +57,13 @@ Made by driver 580.65, CUDA 13.0
 )");
 }
 
+TEST_CASE("the failing instruction, where somebody could disassemble it") {
+  CHECK(joined(describe(sample(), "STG.E desc[UR4][R2.64], R5"))
+            .find("deep(int*)+0x10\nCode    STG.E desc[UR4][R2.64], R5\nStands") != std::string::npos);
+  CHECK(write_json(sample(), "EXIT").find("\"instruction\": \"EXIT\"") != std::string::npos);
+  CHECK(write_json(sample()).find("\"instruction\": null") != std::string::npos);
+}
+
 TEST_CASE("the text of a failure says what is not known") {
   CHECK(joined(describe(exited())) == R"(Warp Illegal Address (14) in fill(int*, int)
 Line    not known: the code has no line information (nvcc -lineinfo)
@@ -121,6 +128,7 @@ TEST_CASE("JSON of a failure of which everything is known") {
     1
   ],
   "pc": "0x7f0000001090",
+  "instruction": null,
   "inline": [
     {
       "function": "leaf(int*)",
@@ -157,6 +165,7 @@ TEST_CASE("JSON has null for what is not known") {
   "grid": null,
   "block_dim": null,
   "pc": "0x1010",
+  "instruction": null,
   "inline": [],
   "grid_id": null,
   "threads": null
