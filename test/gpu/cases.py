@@ -113,11 +113,11 @@ CASES = [
       for shape in ("captured", "added", "thousand", "updated", "child", "branches")],
     # Followed by one rerun that does not fail, by three of which the last one does, by one whose wait is given up.
     native("race", "reruns race", mark="race", rerun="did not fail",
-           **fails(700, kernel="follow", grade="inferred", first=False)),
+           **fails(700, grade="inferred", first=False)),
     native("sometimes", "reruns sometimes @runs", source="reruns.cu", mark="sometimes",
            options=("--rerun=always", "--repeat=3"), **FAR_LOAD),
     native("needs_later", "reruns needs_later", source="reruns.cu", mark="needs_later",
-           options=("--wait-limit=0.5",), **FAR_LOAD),
+           options=("--wait-limit=0.5",), **FAR_STORE),
     broken_capture("synchronised", 900),
     broken_capture("default_stream", 906),
     broken_capture("allocated", 900),

@@ -21,7 +21,7 @@ def report_of(location, reported_at, code=700, kernel="far_load(int*)", candidat
     return {
         "schema": "cudadiag.report/1",
         "verdict": "cuda_failure",
-        "passes": [{"outcome": "bracketed"}, {"outcome": "proven"}],
+        "passes": [{"name": "record", "outcome": "bracketed"}, {"name": "confirm", "outcome": "proven"}],
         "findings": [{
             "kind": "async_error", "error": {"code": code}, "location": location, "reported_at": reported_at,
             "related": list(related), "launch": {"kernel": kernel},
