@@ -170,7 +170,7 @@ class Several(unittest.TestCase):
         marks = {"TRUE LINE": [Line("s.cu", 9)], "CAPTURE": [Line("s.cu", 5)], "BLAMED": [Line("s.cu", 12)]}
         report = report_of(at("s.cu", 9), at("s.cu", 12), 900, "", related=[{"role": "capture", **at("s.cu", 5)}])
         finding = report["findings"][0]
-        finding["kind"], report["passes"] = "capture_violation", [{"outcome": "proven"}]
+        finding["kind"], report["passes"] = "capture_violation", [{"name": "record", "outcome": "proven"}]
         self.assertEqual(differences(CASE["capture_allocated"], report, marks), [])
         finding["related"], finding["reported_at"] = [], at("s.cu", 13)
         self.assertEqual(differences(CASE["capture_allocated"], report, marks),
