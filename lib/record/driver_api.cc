@@ -32,6 +32,7 @@ bool DriverApi::load() {
   resolve(library, device_get_name, "cuDeviceGetName");
   resolve(library, device_get_attribute, "cuDeviceGetAttribute");
   resolve(library, driver_get_version, "cuDriverGetVersion");
+  resolve(library, logs_register_callback, "cuLogsRegisterCallback");
   resolve(library, func_get_name, "cuFuncGetName");
   resolve(library, kernel_get_name, "cuKernelGetName");
   resolve(library, graph_get_nodes, "cuGraphGetNodes");

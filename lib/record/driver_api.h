@@ -10,20 +10,21 @@ namespace cudadiag::record {
 struct DriverApi {
   bool load();
 
-  CUresult (*mem_host_register)(void*, size_t, unsigned) = nullptr;                         // 4.0
-  CUresult (*mem_host_get_device_pointer)(CUdeviceptr*, void*, unsigned) = nullptr;         // 3.2
-  CUresult (*stream_write_value32)(CUstream, CUdeviceptr, cuuint32_t, unsigned) = nullptr;  // _v2: 11.7
-  CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;              // 10.0
-  CUresult (*thread_exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;                 // 10.1
-  CUresult (*stream_query)(CUstream) = nullptr;                                             // 2.0
-  CUresult (*stream_get_id)(CUstream, unsigned long long*) = nullptr;                       // 12.0
-  CUresult (*ctx_get_current)(CUcontext*) = nullptr;                                        // 4.0
-  CUresult (*ctx_push_current)(CUcontext) = nullptr;                                        // 4.0
-  CUresult (*ctx_pop_current)(CUcontext*) = nullptr;                                        // 4.0
-  CUresult (*ctx_get_device)(CUdevice*) = nullptr;                                          // 2.0
-  CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;                              // 2.0
-  CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;           // 2.0
-  CUresult (*driver_get_version)(int*) = nullptr;                                           // 2.2
+  CUresult (*mem_host_register)(void*, size_t, unsigned) = nullptr;                                  // 4.0
+  CUresult (*mem_host_get_device_pointer)(CUdeviceptr*, void*, unsigned) = nullptr;                  // 3.2
+  CUresult (*stream_write_value32)(CUstream, CUdeviceptr, cuuint32_t, unsigned) = nullptr;           // _v2: 11.7
+  CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;                       // 10.0
+  CUresult (*thread_exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;                          // 10.1
+  CUresult (*stream_query)(CUstream) = nullptr;                                                      // 2.0
+  CUresult (*stream_get_id)(CUstream, unsigned long long*) = nullptr;                                // 12.0
+  CUresult (*ctx_get_current)(CUcontext*) = nullptr;                                                 // 4.0
+  CUresult (*ctx_push_current)(CUcontext) = nullptr;                                                 // 4.0
+  CUresult (*ctx_pop_current)(CUcontext*) = nullptr;                                                 // 4.0
+  CUresult (*ctx_get_device)(CUdevice*) = nullptr;                                                   // 2.0
+  CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;                                       // 2.0
+  CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;                    // 2.0
+  CUresult (*driver_get_version)(int*) = nullptr;                                                    // 2.2
+  CUresult (*logs_register_callback)(void (*)(void*, int, char*, size_t), void*, void**) = nullptr;  // 12.9
 
   CUresult (*func_get_name)(const char**, CUfunction) = nullptr;                                          // 12.3
   CUresult (*kernel_get_name)(const char**, CUkernel) = nullptr;                                          // 12.3

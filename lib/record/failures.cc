@@ -23,6 +23,7 @@ std::byte* Failures::record(std::uint32_t index) const {
 std::uint32_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   if (frozen()) return 0;
   const std::uint32_t name = interner_->string(failed.name);
+  const std::uint32_t explanation = failed.explanation.empty() ? 0 : interner_->string(failed.explanation);
   const char* outer = failed.domain == error::Domain::driver && thread != nullptr ? thread->runtime_call : nullptr;
   const std::uint32_t outer_name = outer == nullptr ? 0 : interner_->string(outer);
   const LockGuard lock(mutex_);
@@ -68,6 +69,7 @@ std::uint32_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   wire::store(to, error::kCaptureTid, capture.tid);
   wire::store(to, error::kCaptureMode, static_cast<std::uint32_t>(capture.mode));
   wire::store(to, error::kStarted, failed.started);
+  wire::store(to, error::kExplanation, explanation);
   wire::store_release(to, error::kSerial, serial);
   wire::store(area_->header(), area::kErrorCount, serial);
   if (is_sticky(failed.code)) {

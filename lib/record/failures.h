@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 #include "record/calls.h"
 #include "record/captures.h"
@@ -27,6 +28,7 @@ struct FailedCall {
   bool at_exit;
   bool own_wait;
   std::uint64_t started = 0;         // ticks; 0: not known
+  std::string_view explanation{};    // the driver's own words
   const Capture* capture = nullptr;  // that it is about; null: none is known
 };
 

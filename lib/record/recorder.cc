@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "record/clock.h"
+#include "record/driver_log.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {
@@ -36,6 +37,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   graph_markers_.attach(area_, interner_, driver_);
   native_.start(interner_);
   open_window();
+  driver_log::start(driver_);
   int version = 0;
   char text[512];
   if (driver_.driver_get_version(&version) == CUDA_SUCCESS) {
@@ -101,6 +103,7 @@ void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_Ca
                            std::uintptr_t frame) {
   const CallRule& rule = record::driver_call(id);
   if (data.callbackSite == CUPTI_API_ENTER) {
+    driver_log::forget();
     if (failures_.frozen()) return;
     if (thread != nullptr) {
       enter(*thread, id, rule, data, frame);
@@ -418,6 +421,7 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
     capture = captures_.concerned({}, thread->tid);
   }
   failed.capture = &capture;
+  failed.explanation = driver_log::explanation();
   const std::uint32_t record = failures_.add(thread, failed);
   if (thread != nullptr && domain == wire::error::Domain::driver) thread->runtime_error = record;
   // From the first failure on it matters who asks for the last error; before that these two are called too often.
@@ -432,6 +436,7 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
 void Recorder::runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                             std::uintptr_t frame) {
   if (data.callbackSite == CUPTI_API_ENTER) {
+    driver_log::forget();
     if (thread == nullptr) return;
     thread->runtime_call = data.functionName;
     thread->runtime_error = 0;

@@ -195,6 +195,11 @@ class FindingBuilder {
     finding_.runtime_name = error.runtime_name;
     finding_.title = error.title;
     finding_.text = error.meaning;
+    // Of a call that failed itself the driver may say more than the code does.
+    const bool own_words = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr;
+    if (own_words && !failure_.reported->explanation.empty()) {
+      finding_.text = "The driver says: " + failure_.reported->explanation;
+    }
     finding_.grade = failure_.grade;
     finding_.because = failure_.because;
     finding_.pid = process_.pid;

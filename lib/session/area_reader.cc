@@ -354,6 +354,7 @@ void AreaReader::read_error(const std::byte* slot) {
   };
   name(wire::load(record, e::kCallName), error.call);
   name(wire::load(record, e::kOuterName), error.outer);
+  name(wire::load(record, e::kExplanation), error.explanation);
   error.outer_code = wire::load(record, e::kOuterCode);
   error.site = wire::load(record, e::kSite);
   if (error.site > record_.sites.size()) error.site = 0;

@@ -160,6 +160,7 @@ struct Error {
   std::uint64_t operation = 0;
   std::uint64_t started = 0;  // ticks; 0: not known
   Capture capture;
+  std::string explanation;  // the driver's own words; empty: it said none
 };
 
 struct Note {

@@ -45,7 +45,7 @@ inline constexpr std::size_t kContextSize = 64;
 inline constexpr std::size_t kStreamSize = 64;
 inline constexpr std::size_t kMarkerSize = 32;
 inline constexpr std::size_t kFrozenSize = 8;
-inline constexpr std::size_t kErrorSize = 128;
+inline constexpr std::size_t kErrorSize = 136;
 inline constexpr std::size_t kSiteSize = 8;
 inline constexpr std::size_t kOperationSize = 64;
 

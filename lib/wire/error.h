@@ -1,4 +1,4 @@
-// A call that returned an error: 128 bytes. The first half of the region keeps the first failures of the
+// A call that returned an error: 136 bytes. The first half of the region keeps the first failures of the
 // process, the second half is a ring of the latest ones. A runtime call that fails because a driver call
 // inside it failed is one record: the driver's, with the runtime call named as the outer one.
 #pragma once
@@ -80,6 +80,7 @@ inline constexpr Field<std::uint64_t, 104> kCaptureBegan;  // ticks before the c
 inline constexpr Field<std::uint32_t, 112> kCaptureTid;    // of the thread that began it
 inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMode
 
-inline constexpr Field<std::uint64_t, 120> kStarted;  // ticks at ENTER of a failed driver call; 0: not known
+inline constexpr Field<std::uint64_t, 120> kStarted;      // ticks at ENTER of a failed driver call; 0: not known
+inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a string: the driver's own words; 0: none
 
 }  // namespace cudadiag::wire::error

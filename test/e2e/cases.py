@@ -403,3 +403,11 @@ def doctor_proves_the_planted_fault(machine):
     out = machine.cudadiag("doctor", "--gpu").stdout
     for what in ("recorder", "driver", "CUPTI", "memory", "captures", "markers", "first failure"):
         assert any(line.split()[:2] == ["OK", what.split()[0]] for line in out.splitlines()), what + " in " + out
+
+
+def driver_explains_a_refused_call(machine):
+    machine.run(machine.build / "targets/refused_launch")
+    error = machine.report()["findings"][0]["error"]
+    expect(error["code"], 1, "code")
+    expect(error["text"], "The driver says: One or more of block dimensions of (2048,1,1) exceeds the maximum of "
+                          "(1024,1024,64)", "text")

@@ -30,6 +30,7 @@ FAILING = {
     "event_wait": Failing(),
     "caught_and_goes_on": Failing(),
     "invalid_argument": Failing("proven", "sync_error", confirmed=""),
+    "refused_launch": Failing("proven", "sync_error", confirmed=""),
     "alloc_fails_fatal": Failing("proven", "out_of_memory", confirmed=""),
     "device_reset": Failing(),
     "many_resets": Failing(),

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -64,6 +65,25 @@ bool known(CUdevice device) { return device >= 0 && device < Gpu::instance().pla
 }  // namespace
 
 SIM_API(cuInit, nothing, (unsigned int Flags), (Flags)) { return Flags == 0 ? initialize() : CUDA_ERROR_INVALID_VALUE; }
+
+namespace {
+
+std::atomic<CUlogsCallback> log_callback{nullptr};
+std::atomic<void*> log_data{nullptr};
+
+}  // namespace
+
+void sim::log(std::string message) {
+  if (CUlogsCallback callback = log_callback) callback(log_data, CU_LOG_LEVEL_ERROR, message.data(), message.size());
+}
+
+// No callback of CUPTI's tells of it.
+extern "C" CUresult CUDAAPI cuLogsRegisterCallback(CUlogsCallback callback, void* data, CUlogsCallbackHandle* out) {
+  log_data = data;
+  log_callback = callback;
+  *out = nullptr;
+  return CUDA_SUCCESS;
+}
 
 SIM_API(cuDriverGetVersion, nothing, (int* driverVersion), (driverVersion)) {
   *driverVersion = CUDA_VERSION;

@@ -34,6 +34,10 @@ CUresult sim::check(const Launch& launch) {
   const std::uint64_t threads = launch.block_x * launch.block_y * launch.block_z;
   const bool fits = launch.grid_x <= 0x7fffffff && launch.grid_y <= 65535 && launch.grid_z <= 65535 &&
                     launch.block_x <= 1024 && launch.block_y <= 1024 && launch.block_z <= 64 && threads <= 1024;
+  if (launch.block_x > 1024 || launch.block_y > 1024 || launch.block_z > 64) {
+    log("One or more of block dimensions of (" + std::to_string(launch.block_x) + "," + std::to_string(launch.block_y) +
+        "," + std::to_string(launch.block_z) + ") exceeds the maximum of (1024,1024,64)");
+  }
   if (blocks == 0 || threads == 0 || !fits || launch.shared_bytes > 227 * 1024) return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }

@@ -1,9 +1,14 @@
 // What a kernel launch asks for, and the operation it becomes.
 #pragma once
 
+#include <string>
+
 #include "objects.h"
 
 namespace sim {
+
+// To whoever asked for the driver's log.
+void log(std::string message);
 
 struct Launch {
   CUfunction function = nullptr;

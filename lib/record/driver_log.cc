@@ -1,0 +1,50 @@
+#include "record/driver_log.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+namespace cudadiag::record::driver_log {
+
+namespace {
+
+// Plain data only, as t_local in inject.cc.
+struct Said {
+  std::size_t size;
+  char text[512];
+};
+thread_local Said t_said;
+
+// "[08:28:00.739][140398069522432][CUDA][E] One or more …" in a file; without its head where it is handed over.
+std::string_view without_head(std::string_view line) {
+  while (line.starts_with('[')) {
+    const std::size_t end = line.find(']');
+    if (end == line.npos) break;
+    line.remove_prefix(end + 1);
+  }
+  while (line.starts_with(' ')) line.remove_prefix(1);
+  while (line.ends_with('\n')) line.remove_suffix(1);
+  return line;
+}
+
+void say(void*, int, char* message, std::size_t length) {
+  const std::string_view line = without_head({message, strnlen(message, length)});
+  // "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel" is known from the call itself. The first of several
+  // lines is the cause.
+  if (t_said.size > 0 || line.empty() || line.starts_with("Returning ")) return;
+  t_said.size = std::min(line.size(), sizeof t_said.text);
+  memcpy(t_said.text, line.data(), t_said.size);
+}
+
+}  // namespace
+
+void start(const DriverApi& driver) {
+  void* handle = nullptr;
+  if (driver.logs_register_callback != nullptr) driver.logs_register_callback(say, nullptr, &handle);
+}
+
+void forget() { t_said.size = 0; }
+
+std::string_view explanation() { return {t_said.text, t_said.size}; }
+
+}  // namespace cudadiag::record::driver_log

@@ -1,0 +1,19 @@
+// What the driver itself says of a call that fails, in plain words: "One or more of block dimensions of (2048,1,1)
+// exceeds …" (cuLogsRegisterCallback, CUDA 12.9 and later). The driver tells it on the calling thread, before the call
+// returns; it is kept for that thread until its next call.
+#pragma once
+
+#include <string_view>
+
+#include "record/driver_api.h"
+
+namespace cudadiag::record::driver_log {
+
+// Without the entry point nothing is ever said. What the program registers or sets for itself stays as it is.
+void start(const DriverApi& driver);
+
+void forget();
+// Of the calling thread's call; empty: nothing was said.
+std::string_view explanation();
+
+}  // namespace cudadiag::record::driver_log

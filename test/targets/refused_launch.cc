@@ -1,0 +1,9 @@
+// A block of more threads than there can be: refused at the call, with the driver's own explanation.
+#include "driver.h"
+
+int main() {
+  Driver driver;
+  CUfunction scale = driver.kernel("scale");
+  CHECK(cuLaunchKernel(scale, 1, 1, 1, 2048, 1, 1, 0, nullptr, nullptr, nullptr));  // TRUE LINE
+  std::puts("done");
+}
