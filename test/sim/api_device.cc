@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api.h"
+#include "launch.h"
 #include "names.h"
 
 using sim::Gpu;
