@@ -125,10 +125,10 @@ int bisect(const BisectOptions& options) {
     follow(options.rerun, narrowing);
     narrowing.tell_passes = options.verbosity != report::Verbosity::quiet;
     narrowing.input = input.obstacle().empty() ? &input : nullptr;
-    narrow(session, std::get<session::SessionWriter>(writer), relay, narrowing);
+    const bool possible = narrow(session, std::get<session::SessionWriter>(writer), relay, narrowing);
     print_report(session, options.verbosity);
     if (!options.rerun.keep_core) drop_large_dumps(session, std::get<session::SessionWriter>(writer));
-    return 0;
+    return possible ? 0 : kOwnFailure;
   }
   print_report(session, options.verbosity);
   return 0;

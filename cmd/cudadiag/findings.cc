@@ -9,6 +9,7 @@
 
 #include "analyse/analysis.h"
 #include "analyse/rerun_window.h"
+#include "report/device_text.h"
 #include "report/json.h"
 #include "report/words.h"
 #include "session/session_folders.h"
@@ -44,6 +45,13 @@ std::string sentence(const report::Report& after) {
                      report::word(first.grade));
 }
 
+// "on the GPU: cases.cu:8  block 0,0,0 thread 0,0,0; 64 threads, one assertion; assertion `i < n` failed"
+std::string device_sentence(const report::Report& after) {
+  const std::vector<std::string> lines = report::device_lines(after.findings.front(), after.working_directory, false);
+  // The last line says how the dump fits the first run: for the whole report.
+  return "on the GPU: " + lines.front() + (lines.size() > 2 ? "; " + lines[1] : "");
+}
+
 }  // namespace
 
 report::Report examine(const session::Session& session, const std::function<bool(const session::Process&)>& wanted) {
@@ -66,6 +74,7 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
     return;
   }
   if (const std::string text = sentence(after); !text.empty()) say(text);
+  if (after.findings.front().device && verbosity != report::Verbosity::quiet) say(device_sentence(after));
   const bool open = after.findings.front().grade != analyse::Grade::proven;
   if (open && verbosity != report::Verbosity::quiet) say(after.findings.front().because);
 }

@@ -37,10 +37,10 @@ bool wants_proof(const Analysis& analysis) {
   });
 }
 
-// A device exception of which no dump tells yet.
+// A device exception for whose dump no rerun was made yet.
 bool wants_dump(const Analysis& analysis, const session::Manifest& manifest) {
   const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(),
-                                [](const session::Pass& pass) { return !pass.dump.empty(); });
+                                [](const session::Pass& pass) { return pass.name == "device"; });
   return !told && std::any_of(analysis.failures.begin(), analysis.failures.end(),
                               [](const auto& failure) { return is_async(failure) && leaves_a_dump(failure.code); });
 }
@@ -51,9 +51,11 @@ class Narrowing {
             const NarrowOptions& options)
       : session_(session), writer_(writer), relay_(relay), options_(options), analysis_(analyse::analyse(session)) {}
 
-  void run() {
+  bool run() {
     confirm();
-    if (options_.device && !interrupted_ && wants_dump(analysis_, session_.manifest)) device();
+    const bool go_on = possible_ && !interrupted_;
+    if (options_.device && go_on && wants_dump(analysis_, session_.manifest)) device();
+    return possible_;
   }
 
  private:
@@ -122,7 +124,8 @@ class Narrowing {
   bool add(const RerunSpec& spec) {
     auto done = rerun(spec, session_, writer_, relay_);
     if (const auto* failure = std::get_if<session::Failure>(&done)) {
-      say("the rerun was not possible: " + failure->what + (failure->hint.empty() ? "" : "; " + failure->hint));
+      say("the rerun was not possible: " + failure->what);
+      possible_ = false;
       return false;
     }
     auto& result = std::get<RerunResult>(done);
@@ -148,6 +151,7 @@ class Narrowing {
   const NarrowOptions& options_;
   Analysis analysis_;
   bool interrupted_ = false;
+  bool possible_ = true;
 };
 
 }  // namespace
@@ -160,9 +164,9 @@ void follow(const RerunOptions& given, NarrowOptions& options) {
   options.show = given.show;
 }
 
-void narrow(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
+bool narrow(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
             const NarrowOptions& options) {
-  Narrowing(session, writer, relay, options).run();
+  return Narrowing(session, writer, relay, options).run();
 }
 
 bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest, bool device) {

@@ -28,8 +28,9 @@ struct NarrowOptions {
 // Takes from the command line what concerns reruns.
 void follow(const RerunOptions& given, NarrowOptions& options);
 
-// The passes are added to `session`, and to its folder as soon as each is over.
-void narrow(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
+// The passes are added to `session`, and to its folder as soon as each is over. False: one could not be run, which is
+// said.
+bool narrow(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
             const NarrowOptions& options);
 
 // Whether a rerun could change, strengthen or enrich what is known; `device`: one for a GPU core dump counts.

@@ -147,6 +147,9 @@ void Recording::explain_silence(const session::ProcessEnd& end) const {
       if (remedy != nullptr) return say("nothing was recorded: " + note.text + "; " + remedy);
     }
   }
+  if (session_.processes.empty() && !arena_) {
+    return say("nothing was recorded: there is no memory for it (" + manifest_.notes.front() + ")");
+  }
   if (!failed(end) || options_.verbosity == report::Verbosity::quiet) return;
   const DriverReport driver = session_.processes.empty() ? ask_driver() : DriverReport{};
   if (session_.processes.empty() && !driver.library_found) {

@@ -81,9 +81,12 @@ std::error_code start(const std::string& path, const std::vector<std::string>& a
   command.environment = environment_pointers.data();
   command.options = options;
   std::error_code error;
+  errno = 0;
   bp::child child(command, error);
   if (error) return error;
   pid = child.id();
+  // Where Boost itself could not get a pipe it reports no error and no process: kill() would take -1 for everybody.
+  if (pid <= 0) return {errno == 0 ? EAGAIN : errno, std::generic_category()};
   // Its end is taken by Target::reap, together with those of orphans.
   child.detach();
   return {};
@@ -185,6 +188,8 @@ bool Target::reap() {
       ended_ = true;
     }
   }
+  // Nobody is left to wait for: somebody else has taken its status.
+  if (pid < 0 && errno == ECHILD) ended_ = true;
   return ended_;
 }
 

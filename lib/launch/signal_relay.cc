@@ -16,6 +16,7 @@ namespace {
 // process alone (si_code SI_USER and the like, not SI_KERNEL) is the target's.
 constexpr std::array kRelayed = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
+bool took_over = false;
 volatile sig_atomic_t was_interrupted = 0;
 std::array<int, 2> wake_pipe = {-1, -1};
 std::array<struct sigaction, kRelayed.size() + 1> former;
@@ -46,12 +47,19 @@ void take_over(int signal, struct sigaction& before) {
 
 SignalRelay::SignalRelay() {
   was_interrupted = 0;
-  if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) wake_pipe = {-1, -1};
+  if (::pipe2(wake_pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+    // Nobody could be told of signals: they stay what they are.
+    wake_pipe = {-1, -1};
+    took_over = false;
+    return;
+  }
+  took_over = true;
   for (std::size_t i = 0; i < kRelayed.size(); ++i) take_over(kRelayed[i], former[i]);
   take_over(SIGCHLD, former.back());
 }
 
 SignalRelay::~SignalRelay() {
+  if (!took_over) return;
   for (std::size_t i = 0; i < kRelayed.size(); ++i) ::sigaction(kRelayed[i], &former[i], nullptr);
   ::sigaction(SIGCHLD, &former.back(), nullptr);
   for (int& end : wake_pipe) {

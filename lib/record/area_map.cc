@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -73,8 +74,11 @@ bool AreaMap::create_file() {
   if (snprintf(path, sizeof path, "%s/%d.area", folder, getpid()) >= static_cast<int>(sizeof path)) return false;
   const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return false;
+  // A file that outgrows its limit would end the target with SIGXFSZ.
+  rlimit limit{};
+  const bool fits = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= area::kAreaSize;
   // Without the blocks in place a full disk would end the target with SIGBUS.
-  if (posix_fallocate(fd, 0, area::kAreaSize) == 0) base_ = map_shared(fd, 0, area::kAreaSize);
+  if (fits && posix_fallocate(fd, 0, area::kAreaSize) == 0) base_ = map_shared(fd, 0, area::kAreaSize);
   if (base_ == nullptr) unlink(path);
   close(fd);
   return base_ != nullptr;

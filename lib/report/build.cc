@@ -278,6 +278,10 @@ class FindingBuilder {
   }
 
   void report_of(const session::Error& error) {
+    if ((error.flags & wire::error::kOwnWait) != 0) {
+      finding_.found_by_wait = true;
+      return;
+    }
     if ((error.flags & wire::error::kAtExit) != 0) {
       finding_.found_at_exit = true;
       return;

@@ -66,12 +66,6 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
   fit.words = "same " + joined(same, " and ");
   if (!other.empty()) fit.words += ", another " + joined(other, " and ");
   if (!failure.grid) fit.words += "; its grid was not kept";
-  // Numbers of threads differ between runs; whether it is the first one of its process does not.
-  if (failure.main_thread && launch.thread != 0) {
-    const bool equal = *failure.main_thread == (launch.thread == finding.pid);
-    fit.points += equal ? 1 : -1;
-    if (!equal) fit.words += "; launched by another thread";
-  }
   // The number of a grid is not documented to count launches: it can speak for a launch, never against one.
   if (failure.grid_id && launch.kernel_ordinal == failure.grid_id) {
     ++fit.points;
@@ -208,6 +202,11 @@ class Matching {
       device.message = assertion.condition;
       device.assertions = testimony_.assertions.size();
       told_ = &assertion;
+      // Code without line information: the text names the line all the same.
+      if (device.line == 0) {
+        device.file = assertion.file;
+        device.line = static_cast<int>(assertion.line);
+      }
       return;
     }
   }

@@ -148,6 +148,8 @@ class FindingText {
     capture();
     if (!async() && !noticed_elsewhere()) {
       if (!finding_.reported_api.empty()) add("Call", {api}, 1, 0);
+    } else if (finding_.found_by_wait) {
+      add("Blamed", {"nothing: it was found by waiting for this operation, before any call could return it"}, 1, 0);
     } else if (finding_.found_at_exit) {
       add("Blamed", {"nothing: no call that was watched returned it; found when the program ended"}, 1, 0);
     } else if (!finding_.reported_at) {

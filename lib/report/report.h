@@ -78,6 +78,7 @@ struct Finding {
   std::optional<Location> reported_at;         // where the program noticed; nothing if it never asked
   std::string reported_api;                    // "cudaMemcpy"
   bool found_at_exit = false;                  // by our look at process exit, not by a call of the program
+  bool found_by_wait = false;                  // by our wait for the operation, before any call of the program
   std::vector<Related> related;
   std::optional<Launch> launch;
   symbolize::SourceStack stack;

@@ -74,10 +74,11 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
     return Failure{"there is no session " + wanted, "cudadiag list shows what there is"};
   }
   for (const Root& root : roots) {
-    const fs::path latest = root.folder / kLatest;
-    if (fs::is_directory(latest, error)) return fs::canonical(latest, error);
-    const auto sessions = sessions_in(root.folder);
-    if (!sessions.empty()) return sessions.front();
+    // Also one whose launcher was killed, or that has none; but nothing is to be learnt from one that never began.
+    for (const fs::path& session : sessions_in(root.folder)) {
+      const bool begun = !area_files({session / kRecordFolder, session}).empty();
+      if (begun || fs::exists(session / kManifest, error)) return session;
+    }
   }
   return Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"};
 }

@@ -1,6 +1,5 @@
 #include "symbolize/device_testimony.h"
 
-#include <charconv>
 #include <filesystem>
 
 #include "gpucore/core_file.h"
@@ -16,15 +15,7 @@ bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
-// The driver puts the process into the name of its dump: "4711.gpucore".
-std::optional<std::uint32_t> process_of(const std::string& dump) {
-  std::uint32_t pid = 0;
-  const auto [end, error] = std::from_chars(dump.data(), dump.data() + dump.size(), pid);
-  if (error != std::errc() || end == dump.data() + dump.size() || *end != '.') return std::nullopt;
-  return pid;
-}
-
-DeviceFailure plain(const gpucore::Failure& from, std::optional<std::uint32_t> process) {
+DeviceFailure plain(const gpucore::Failure& from) {
   DeviceFailure failure;
   failure.exception = from.exception_name;
   failure.assertion = from.exception == gpucore::kAssertion;
@@ -43,7 +34,6 @@ DeviceFailure plain(const gpucore::Failure& from, std::optional<std::uint32_t> p
   failure.grid = from.grid;
   failure.block_dim = from.block_dim;
   failure.grid_id = from.grid_id;
-  if (from.host_thread && process) failure.main_thread = *from.host_thread == *process;
   return failure;
 }
 
@@ -59,7 +49,7 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   }
   const auto& core = std::get<gpucore::Testimony>(read);
   if (core.failure) {
-    testimony.failure = plain(*core.failure, process_of(pass.dump));
+    testimony.failure = plain(*core.failure);
   } else {
     testimony.unreadable = "the core dump holds no exception";
   }

@@ -33,7 +33,6 @@ struct DeviceFailure {
   std::string kernel, mangled;                   // empty: not known
   std::optional<Dim3> grid, block_dim;
   std::optional<std::uint64_t> grid_id;  // opaque; the launch's number in its process on drivers that were looked at
-  std::optional<bool> main_thread;       // whether that of the process launched it
 };
 
 struct DeviceTestimony {

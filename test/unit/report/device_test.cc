@@ -148,7 +148,7 @@ TEST_CASE("a failed assertion whose text is not in the output") {
   CHECK(section(recorded.report(), "Device")[1] == "the text of the assertion is not in the rerun's output");
 }
 
-TEST_CASE("the same kernel with other dimensions, another thread and another error is said to be so") {
+TEST_CASE("the same kernel with other dimensions and another error is said to be so") {
   Recorded recorded;
   recorded.add_device("assert.nvcudmp");
   recorded.failing().grid = {7, 1, 1};
@@ -158,7 +158,7 @@ TEST_CASE("the same kernel with other dimensions, another thread and another err
   recorded.session.processes[0].record.threads[0].tid = 4712;
   recorded.session.processes[0].record.operations_issued = 4;
   CHECK(device_of(recorded.report(700)).join ==
-        "same kernel, another grid (2,1,1) and block (32,1,1); launched by another thread; the first run's error was "
+        "same kernel, another grid (2,1,1) and block (32,1,1); the first run's error was "
         "700");
 }
 

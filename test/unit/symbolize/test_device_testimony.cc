@@ -73,7 +73,6 @@ TEST_CASE("a failed assertion: the dump's words and the program's") {
   CHECK(failure.grid == Dim3{2, 1, 1});
   CHECK(failure.block_dim == Dim3{32, 1, 1});
   CHECK(failure.grid_id == 3u);
-  CHECK(failure.main_thread == true);
   REQUIRE(testimony.assertions.size() == 1);
   CHECK(testimony.assertions[0].condition == "p[threadIdx.x] > 0");
 }
@@ -89,14 +88,7 @@ TEST_CASE("a warp that has exited leaves no block, thread and grid") {
   CHECK_FALSE(testimony.failure->thread);
   CHECK_FALSE(testimony.failure->threads);
   CHECK_FALSE(testimony.failure->grid);
-  CHECK_FALSE(testimony.failure->main_thread);
   CHECK(testimony.failure->mangled == "_Z9far_storePi");
-}
-
-TEST_CASE("another thread than the first launched the kernel") {
-  Recorded recorded;
-  recorded.add_device("load.nvcudmp.gz", "500.gpucore");
-  CHECK(device_testimony(recorded.session).failure->main_thread == false);
 }
 
 TEST_CASE("no rerun, no dump, no readable dump") {
