@@ -48,6 +48,9 @@ Result<Manifest> read_manifest(const fs::path& file) {
   return parse_manifest(text);
 }
 
+// "20261121-101500" of a session's name.
+std::string second_of(const fs::path& session) { return session.filename().string().substr(0, 15); }
+
 // A folder given by name: a session, or what `-o` named, which holds sessions; then the newest of them.
 fs::path session_at(const fs::path& folder) {
   std::error_code error;
@@ -77,7 +80,10 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
     // Also one whose launcher was killed, or that has none; but nothing is to be learnt from one that never began.
     for (const fs::path& session : sessions_in(root.folder)) {
       const bool begun = !area_files({session / kRecordFolder, session}).empty();
-      if (begun || fs::exists(session / kManifest, error)) return session;
+      if (!begun && !fs::exists(session / kManifest, error)) continue;
+      // Names tell seconds apart; of those of one second the link knows which was finished last.
+      const fs::path latest = fs::canonical(root.folder / kLatest, error);
+      return !error && second_of(latest) == second_of(session) ? latest : session;
     }
   }
   return Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"};
