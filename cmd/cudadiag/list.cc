@@ -1,5 +1,7 @@
 #include <cstdio>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "commands.h"
 #include "session/session_reader.h"
@@ -8,17 +10,30 @@
 namespace cudadiag::command {
 namespace {
 
-std::string ending(const session::Manifest& manifest) {
+std::string ending(const session::Manifest& manifest, bool goes_on) {
+  if (goes_on) return "goes on";
   if (manifest.passes.empty()) return "not finished";
   const session::ProcessEnd& end = manifest.passes.front().end;
   if (end.signal) return "signal " + std::to_string(*end.signal);
   return end.code ? "exit " + std::to_string(*end.code) : "not finished";
 }
 
-std::string command_line(const session::Manifest& manifest) {
+std::string joined(const std::vector<std::string>& words) {
   std::string line;
-  for (const std::string& word : manifest.command) line += (line.empty() ? "" : " ") + word;
-  return line.empty() ? "(started without cudadiag run)" : harmless(line);
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return harmless(line);
+}
+
+// Without a manifest, what the recorded processes themselves say they are.
+std::string command_line(const std::filesystem::path& path, const session::Manifest& manifest, bool goes_on) {
+  if (!manifest.command.empty()) return joined(manifest.command);
+  const auto opened = session::open_session(path);
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) return "(" + harmless(failure->what) + ")";
+  for (const session::Process& process : std::get<session::Session>(opened).processes) {
+    if (!process.argv.empty()) return joined(process.argv);
+  }
+  if (goes_on) return "(its command is known once it fails or ends)";
+  return "(command not known: its cudadiag run was killed, or nothing was run yet with what cudadiag env printed)";
 }
 
 }  // namespace
@@ -31,7 +46,9 @@ int list(const std::optional<std::string>& output) {
     for (const std::filesystem::path& path : session::sessions_in(root.folder)) {
       any = true;
       const auto manifest = session::open_manifest(path);
-      std::printf("%s  %-12s  %s\n", path.string().c_str(), ending(manifest).c_str(), command_line(manifest).c_str());
+      const bool goes_on = path.string().ends_with(session::kIncomplete) && session::is_being_written(path);
+      std::printf("%s  %-12s  %s\n", path.string().c_str(), ending(manifest, goes_on).c_str(),
+                  command_line(path, manifest, goes_on).c_str());
     }
   }
   if (!any) say("there is no session yet; sessions come from failures: cudadiag run -- COMMAND");

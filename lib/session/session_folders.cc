@@ -44,12 +44,6 @@ bool is_ours(const fs::path& folder) {
   return fs::exists(folder / kManifest, ignored) || fs::is_directory(folder / kRecordFolder, ignored);
 }
 
-// A writer holds a lock on its folder for as long as it lives.
-bool is_being_written(const fs::path& folder) {
-  const FileDescriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-  return !descriptor.valid() || ::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0;
-}
-
 // What the folder takes on disk: areas are sparse, their sizes say nothing.
 std::uintmax_t bytes_on_disk(const fs::path& folder) {
   std::uintmax_t bytes = 0;
@@ -104,6 +98,11 @@ std::vector<fs::path> sessions_in(const fs::path& root) {
   }
   std::sort(found.begin(), found.end(), std::greater<>());
   return found;
+}
+
+bool is_being_written(const fs::path& folder) {
+  const FileDescriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  return !descriptor.valid() || ::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
 void retain(const fs::path& root, const fs::path& newest, const Retention& keep) {

@@ -33,6 +33,9 @@ bool is_session_name(const std::string& name);
 // Sessions in a root, newest first.
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
 
+// A writer holds a lock on its folder for as long as it lives.
+bool is_being_written(const std::filesystem::path& folder);
+
 struct Retention {
   std::size_t sessions = 20;
   std::uintmax_t bytes = 2'000'000'000;
