@@ -1,7 +1,11 @@
-#include <CLI/CLI.hpp>
-#include <exception>
-#include <map>
+#include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+
+#include "command_line.h"
 #include "commands.h"
 #include "planted_fault.h"
 #include "terminal.h"
@@ -9,108 +13,148 @@
 namespace {
 
 using namespace cudadiag;
+using namespace cudadiag::command;
+
+constexpr const char* kSession = "folder or name of a session; the latest if left out";
 
 void add_output(CLI::App* command, std::optional<std::string>& output) {
-  command->add_option("-o,--output", output, "folder that holds the sessions");
+  add_text(command, "-o,--output", output, "FOLDER", "folder that holds the sessions");
 }
 
-void add_verbosity(CLI::App* command, report::Verbosity& verbosity) {
+// For what only reads: a folder that is not there is a slip of the pen.
+void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output) {
+  add_text(command, "SESSION", session, "SESSION", kSession);
+  add_text(command, "-o,--output", output, "FOLDER", "folder that holds the sessions")->check(an_existing_folder());
+}
+
+CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity) {
   auto* quiet = command->add_flag_callback(
       "-q,--quiet", [&] { verbosity = report::Verbosity::quiet; }, "one line a failure");
   command
       ->add_flag_callback(
           "-v,--verbose", [&] { verbosity = report::Verbosity::verbose; }, "everything that is known")
       ->excludes(quiet);
+  return quiet;
 }
 
 void add_recording(CLI::App* command, launch::RecordOptions& record) {
-  const std::map<std::string, launch::Markers> markers = {
+  const Words<launch::Markers> markers = {
       {"sparse", launch::Markers::sparse}, {"dense", launch::Markers::dense}, {"off", launch::Markers::off}};
-  command->add_option("--markers", record.markers, "completion markers: sparse, dense or off")
-      ->transform(CLI::CheckedTransformer(markers).description("{sparse,dense,off}"));
-  command->add_flag("!--no-python-stacks", record.python_stacks, "record no Python stacks");
-  command->add_flag("!--no-native-stacks", record.native_stacks, "record no native stacks");
+  add_word(command, "--markers", record.markers, markers, "completion markers");
+  command->add_flag_callback(
+      "--no-python-stacks", [&] { record.python_stacks = false; }, "record no Python stacks");
+  command->add_flag_callback(
+      "--no-native-stacks", [&] { record.native_stacks = false; }, "record no native stacks");
 }
 
-void add_reruns(CLI::App* command, command::RerunOptions& rerun) {
-  command->add_option("--repeat", rerun.repeat, "reruns that may end without a failure before the search does")
-      ->check(CLI::Range(1u, 1000u));
+void add_reruns(CLI::App* command, RerunOptions& rerun) {
+  add_number(command, "--repeat", rerun.repeat, 1u, 1000u, "number from 1 to 1000", "N",
+             "reruns that may end without a failure before the search does")
+      ->default_str(std::to_string(rerun.repeat));
   command->add_flag("--show-rerun", rerun.show, "show what reruns print, on standard error");
-  command->add_flag("!--no-device-pass", rerun.device, "make no rerun for a GPU core dump");
+  command->add_flag_callback(
+      "--no-device-pass", [&] { rerun.device = false; }, "make no rerun for a GPU core dump");
   command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump, however large");
-  command->add_option("--wait-limit", rerun.patience, "seconds that one operation may take while it is waited for")
-      ->check(CLI::Range(0.01, 86400.0));
-  command->add_option("--time-limit", rerun.time_limit, "seconds that one rerun may take")->check(CLI::Range(0.1, 1e7));
+  add_number(command, "--wait-limit", rerun.patience, 0.01, 86400.0, "number from 0.01 to 86400", "SECONDS",
+             "how long one operation may take while it is waited for")
+      ->default_str(fmt::format("{}", rerun.patience));
+  add_number(command, "--time-limit", rerun.time_limit, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
+             "how long one rerun may take");
 }
 
-int dispatch(int argc, char** argv) {
+CLI::App* add_run(CLI::App& app, RunOptions& run) {
+  auto* command = app.add_subcommand("run", "run a command and report its first CUDA failure");
+  add_output(command, run.output);
+  add_verbosity(command, run.verbosity);
+  add_recording(command, run.record);
+  const Words<RerunMode> modes = {
+      {"auto", RerunMode::automatic}, {"always", RerunMode::always}, {"never", RerunMode::never}};
+  add_word(command, "--rerun", run.rerun.mode, modes, "confirm a failure by a rerun");
+  add_reruns(command, run.rerun);
+  add_text(command, "--arm", run.arm, "SESSION", "wait at the suspects of this session");
+  add_number(command, "--error-exitcode", run.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
+             "exit status if there are findings");
+  add_text(command, "--json", run.json, "FILE", "file to write the report to as JSON");
+  command->add_option("COMMAND", run.command, "the command and its arguments")->required();
+  // From the first word of the command on, everything is the command's own.
+  return command->positionals_at_end();
+}
+
+CLI::App* add_bisect(CLI::App& app, BisectOptions& bisect) {
+  auto* command = app.add_subcommand("bisect", "rerun a recorded command until its failure is proven");
+  add_input(command, bisect.session, bisect.output);
+  add_verbosity(command, bisect.verbosity);
+  add_reruns(command, bisect.rerun);
+  const Words<analyse::Reach> reaches = {
+      {"calls", analyse::Reach::calls}, {"sites", analyse::Reach::sites}, {"all", analyse::Reach::everything}};
+  const std::vector<CLI::Option*> windows = {
+      add_word(command, "--window", bisect.reach, reaches, "suspects' calls, all calls of their sites, or everything"),
+      add_number(command, "--launch", bisect.launch, std::uint64_t{1}, UINT64_MAX, "number from 1 on", "N",
+                 "the operation with this number in the first run"),
+      add_text(command, "--kernel", bisect.kernel, "REGEX", "kernels whose name this regular expression matches"),
+      add_text(command, "--site", bisect.site, "FILE:LINE", "operations issued by way of this line")->check(a_line())};
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    windows[i]->group("Options for what to wait for, at most one of them");
+    for (std::size_t other = 0; other < i; ++other) windows[i]->excludes(windows[other]);
+  }
+  return command;
+}
+
+// A first word that is no command; the library would only say that some command is needed.
+std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty()) return "which command? See cudadiag --help";
+  const std::string& word = words.front();
+  if (!app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; }).empty()) return "";
+  if (word == "-h" || word == "--help" || word == "--version") return "";
+  return (word.starts_with('-') ? "no such option before a command: " : "no such command ") + word +
+         "; see cudadiag --help";
+}
+
+int dispatch(std::vector<std::string> words) {
   CLI::App app("Names the CUDA operation that failed first, and the line of source that issued it.", "cudadiag");
-  app.set_version_flag("--version", "cudadiag " CUDADIAG_VERSION);
+  set_help_format(app);
+  app.set_help_flag("-h,--help", "print this help");
+  app.set_version_flag("--version", "cudadiag " CUDADIAG_VERSION, "print the version");
   app.require_subcommand(1);
+  app.footer("All of this is in cudadiag(1): man cudadiag");
   int status = 0;
 
-  command::RunOptions run;
-  auto* run_command = app.add_subcommand("run", "run a command and report its first CUDA failure");
-  add_output(run_command, run.output);
-  add_verbosity(run_command, run.verbosity);
-  add_recording(run_command, run.record);
-  const std::map<std::string, command::RerunMode> modes = {{"auto", command::RerunMode::automatic},
-                                                           {"always", command::RerunMode::always},
-                                                           {"never", command::RerunMode::never}};
-  run_command->add_option("--rerun", run.rerun.mode, "confirm a failure by a rerun: auto, always or never")
-      ->transform(CLI::CheckedTransformer(modes).description("{auto,always,never}"));
-  add_reruns(run_command, run.rerun);
-  run_command->add_option("--arm", run.arm, "wait at the suspects of this session");
-  run_command->add_option("--error-exitcode", run.error_exit_status, "exit status if there are findings")
-      ->check(CLI::Range(0, 255));
-  run_command->add_option("--json", run.json, "file to write the report to as JSON");
-  run_command->add_option("command", run.command, "the command and its arguments, after --")->required();
-  // From the first word of the command on, everything is the command's own.
-  run_command->positionals_at_end();
+  RunOptions run;
+  auto* run_command = add_run(app, run);
+  run_command->footer("All of this is in cudadiag-run(1): man cudadiag-run");
   run_command->callback([&] { status = command::run(run); });
 
-  command::BisectOptions bisect;
-  auto* bisect_command = app.add_subcommand("bisect", "rerun a recorded command until its failure is proven");
-  bisect_command->add_option("session", bisect.session, "folder or name of a session; the latest if left out");
-  add_output(bisect_command, bisect.output);
-  add_verbosity(bisect_command, bisect.verbosity);
-  add_reruns(bisect_command, bisect.rerun);
-  const std::map<std::string, analyse::Reach> reaches = {
-      {"calls", analyse::Reach::calls}, {"sites", analyse::Reach::sites}, {"all", analyse::Reach::everything}};
-  auto* window = bisect_command->add_option_group("window", "what to wait for, instead of the suspects");
-  window->add_option("--window", bisect.reach, "suspects' calls, all calls of their sites, or everything")
-      ->transform(CLI::CheckedTransformer(reaches).description("{calls,sites,all}"));
-  window->add_option("--launch", bisect.launch, "the operation with this number in the first run");
-  window->add_option("--kernel", bisect.kernel, "kernels whose name this regular expression matches");
-  window->add_option("--site", bisect.site, "operations issued by way of this FILE:LINE");
-  window->require_option(0, 1);
+  BisectOptions bisect;
+  auto* bisect_command = add_bisect(app, bisect);
+  bisect_command->footer("All of this is in cudadiag-bisect(1): man cudadiag-bisect");
   bisect_command->callback([&] { status = command::bisect(bisect); });
 
-  command::ReportOptions report;
+  ReportOptions report;
   auto* report_command = app.add_subcommand("report", "report on a session");
-  report_command->add_option("session", report.session, "folder or name of a session; the latest if left out");
-  add_output(report_command, report.output);
-  add_verbosity(report_command, report.verbosity);
-  report_command->add_flag("--json", report.json, "as JSON");
+  add_input(report_command, report.session, report.output);
+  auto* quiet = add_verbosity(report_command, report.verbosity);
+  report_command->add_flag("--json", report.json, "as JSON")->excludes(quiet);
+  report_command->footer("All of this is in cudadiag-report(1): man cudadiag-report");
   report_command->callback([&] { status = command::report(report); });
 
   std::optional<std::string> list_output;
   auto* list_command = app.add_subcommand("list", "list the sessions, newest first");
   add_output(list_command, list_output);
+  list_command->get_option("--output")->check(an_existing_folder());
   list_command->callback([&] { status = command::list(list_output); });
 
   std::string dump_session;
   std::optional<std::string> dump_output;
   auto* dump_command = app.add_subcommand("dump", "print every record of a session");
-  dump_command->add_option("session", dump_session, "folder or name of a session; the latest if left out");
-  add_output(dump_command, dump_output);
+  add_input(dump_command, dump_session, dump_output);
   dump_command->callback([&] { status = command::dump(dump_session, dump_output); });
 
   std::string core_file;
   bool core_json = false;
   auto* core_command = app.add_subcommand("core", "say what a GPU core dump knows of the failure");
-  core_command->add_option("file", core_file, "the dump, gzip-compressed or not")->required();
+  add_text(core_command, "FILE", core_file, "FILE", "the dump, gzip-compressed or not")->required();
   core_command->add_flag("--json", core_json, "as JSON");
+  core_command->footer("All of this is in cudadiag-core(1): man cudadiag-core");
   core_command->callback([&] { status = command::core(core_file, core_json); });
 
   std::optional<std::string> env_output;
@@ -130,10 +174,17 @@ int dispatch(int argc, char** argv) {
   child_command->add_option("mode", mode)->required();
   child_command->callback([&] { status = command::doctor_child(mode); });
 
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.resize(std::min<std::size_t>(words.size(), 1));
+    words.emplace_back("--help");
+  }
+  if (const std::string wrong = wrong_first_word(app, words); !wrong.empty()) return say(wrong), kOwnFailure;
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : command::kOwnFailure;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return say(complaint(app, error)), kOwnFailure;
   }
   return status;
 }
@@ -142,7 +193,8 @@ int dispatch(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return dispatch(argc, argv);
+    const int status = dispatch({argv + std::min(argc, 1), argv + argc});
+    return command::output_arrived() ? status : command::kOwnFailure;
   } catch (const std::exception& error) {
     command::say(std::string("this should not have happened: ") + error.what());
     return command::kOwnFailure;

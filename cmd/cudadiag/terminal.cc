@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 namespace cudadiag::command {
@@ -23,6 +25,15 @@ void say(const std::string& text) { write_error_text("cudadiag: " + harmless(tex
 
 void say(const session::Failure& failure) {
   say(failure.hint.empty() ? failure.what : failure.what + "; " + failure.hint);
+}
+
+bool output_arrived() {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && std::ferror(stdout) == 0) return true;
+  // What went wrong earlier than now has left no reason.
+  say(std::string("the output could not be written") + (flushed ? "" : ": " + std::string(std::strerror(errno))));
+  return false;
 }
 
 report::TextOptions text_options(report::Verbosity verbosity, int file) {

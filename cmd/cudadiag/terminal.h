@@ -16,6 +16,9 @@ void say(const session::Failure& failure);
 // Text that is complete with its line ends, in one write as far as the system allows.
 void write_error_text(const std::string& text);
 
+// Whether all that was printed to stdout has been written; says so if it has not. Asked once, at the very end.
+bool output_arrived();
+
 // Colour only on a terminal and where NO_COLOR is unset; the width of that terminal. `file` is 1 or 2.
 report::TextOptions text_options(report::Verbosity verbosity, int file);
 

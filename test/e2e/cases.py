@@ -270,6 +270,94 @@ def sessions_are_private_listed_and_dumped(machine):
     expect((missing.returncode, missing.stderr.count("\n")), (125, 1), "missing session")
 
 
+def _refused(machine, *words):
+    """What is said on one line about a command line that is wrong."""
+    result = machine.cudadiag(*words)
+    expect((result.returncode, result.stdout, result.stderr.count("\n")), (125, "", 1), f"refusal of {words}")
+    expect(result.stderr[:10], "cudadiag: ", "beginning of the message")
+    return result.stderr[10:-1]
+
+
+def wrong_command_lines_are_explained(machine):
+    for words, message in (
+            (["foo"], "no such command foo; see cudadiag --help"),
+            (["RUN", "--", "true"], "no such command RUN; see cudadiag --help"),
+            (["--quiet"], "no such option before a command: --quiet; see cudadiag --help"),
+            ([], "which command? See cudadiag --help"),
+            (["help", "foo"], "no such command foo; see cudadiag --help"),
+            (["run", "--bogus", "--", "true"], "no such option: --bogus; see cudadiag run --help"),
+            (["run"], "COMMAND is required; see cudadiag run --help"),
+            (["run", "--json"], "--json wants FILE; see cudadiag run --help"),
+            (["list", "x"], "one argument too many: x; see cudadiag list --help"),
+            (["report", "-q", "--json"], "--quiet excludes --json; see cudadiag report --help")):
+        expect(_refused(machine, *words), message, f"message for {words}")
+
+
+def wrong_values_are_refused_before_anything_runs(machine):
+    for value, message in (
+            ("--rerun=foo", "--rerun: foo is none of auto, always, never"),
+            ("--rerun=1", "--rerun: 1 is none of auto, always, never"),
+            ("--markers=2", "--markers: 2 is none of sparse, dense, off"),
+            ("--wait-limit=nan", "--wait-limit: nan is no number from 0.01 to 86400"),
+            ("--time-limit=nan", "--time-limit: nan is no number from 0.1 to 10000000"),
+            ("--repeat=0x1", "--repeat: 0x1 is no number from 1 to 1000"),
+            ("--error-exitcode=256", "--error-exitcode: 256 is no number from 0 to 255")):
+        expect(_refused(machine, "run", value, "--", "echo", "ran"), message, value)
+    for option, kind in (("--json", "FILE"), ("--arm", "SESSION"), ("--output", "FOLDER")):
+        expect(_refused(machine, "run", option, "", "--", "echo", "ran"), f'{option}: "" is no {kind}', option)
+    expect(_refused(machine, "run", "--json", "--", "echo", "ran"), '--json: "--" is no FILE', "no value")
+    for option, value, message in (
+            ("--window", "1", "1 is none of calls, sites, all"), ("--kernel", "", '"" is no REGEX'),
+            ("--site", ":5", ":5 is not FILE:LINE, for example train.py:41"),
+            ("--site", "a.py:0", "a.py:0 is not FILE:LINE, for example train.py:41"),
+            ("--launch", "-1", "-1 is no number from 1 on"), ("--launch", "0", "0 is no number from 1 on")):
+        expect(_refused(machine, "bisect", option, value), f"{option}: {message}", value)
+    for command in ("list", "report", "dump", "bisect"):
+        expect(_refused(machine, command, "-o", "gone"), "--output: the folder gone does not exist", command)
+
+
+def every_command_has_help(machine):
+    overview = expect_success(machine.cudadiag("--help")).stdout
+    commands = [line.split()[0] for line in overview.partition("Subcommands:\n")[2].splitlines() if line[:2] == "  "]
+    assert "run" in commands and len(commands) > 5, overview
+    for command in commands:
+        text = expect_success(machine.cudadiag(command, "--help")).stdout
+        expect(expect_success(machine.cudadiag("help", command)).stdout, text, "help " + command)
+        expect_in(f"Usage: cudadiag {command} [options]", text, "usage")
+        expect_in(": man cudadiag", text.splitlines()[-1], "last line")
+        for raw in ("ENUM", "UINT", "TEXT", "{", " in ["):
+            assert raw not in text, f"{raw} in {text}"
+    expect_in("Usage: cudadiag run [options] -- COMMAND…\n", expect_success(machine.cudadiag("help", "run")).stdout, "run")
+
+
+def full_disk_is_no_success(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    for words in (["report"], ["report", "--json"], ["list"], ["dump"], ["env"], ["--help"],
+                  ["core", DATA / "gpucore/load.nvcudmp.gz"]):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            result = machine.cudadiag(*words, stdout=full)
+        expect(result.returncode, 125, f"status of {words}")
+        expect_in("cudadiag: the output could not be written", result.stderr, f"message of {words}")
+
+
+def list_tells_a_run_that_goes_on_from_one_that_was_killed(machine):
+    run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
+    expect(run.stdout.readline(), "ready\n", "first line")
+    expect_in("goes on       (its command is known once it fails or ends)", machine.cudadiag("list").stdout, "list")
+    run.kill()
+    run.communicate()
+    expect_in("not finished  (command not known: ", machine.cudadiag("list").stdout, "list")
+
+
+def list_shows_what_was_recorded_without_the_launcher(machine):
+    exports = expect_success(machine.cudadiag("env")).stdout
+    machine.plain("sh", "-c", exports + '"$@"', "sh", *map(str, program("ten_launches.py")))
+    (line,) = expect_success(machine.cudadiag("list")).stdout.splitlines()
+    expect_in("not finished  ", line, "end")
+    expect_in("ten_launches.py", line, "command")
+
+
 def _recorded(machine, command, name, window=""):
     """What `command` issued: (key of the site, key of the kernel, call of the site, waited for); and the waits."""
     kept = ["-o", machine.folder / name]

@@ -1,0 +1,107 @@
+#include "command_line.h"
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+namespace cudadiag::command {
+namespace {
+
+class HelpFormat : public CLI::Formatter {
+ public:
+  HelpFormat() { column_width(36); }
+
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = "Usage: " + name + " [options]";
+    for (const CLI::Option* option : app->get_options([](const CLI::Option* o) { return o->get_positional(); })) {
+      usage += " " + make_option_usage(option);
+    }
+    return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND …\n");
+  }
+
+  std::string make_option_usage(const CLI::Option* option) const override {
+    if (takes_the_rest(option)) return "-- " + option->get_name(true) + "…";
+    return option->get_required() ? option->get_name(true) : "[" + option->get_name(true) + "]";
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_positional()) return takes_the_rest(option) ? "…" : "";
+    return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+  }
+
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const std::string standard = option->get_default_str();
+    return option->get_description() + (standard.empty() ? "" : "; " + standard + " if left out");
+  }
+
+ private:
+  static bool takes_the_rest(const CLI::Option* option) {
+    return option->get_expected_max() >= CLI::detail::expected_max_vector_size;
+  }
+};
+
+template <typename Text>
+CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text, const std::string& type,
+                          const std::string& description) {
+  const auto check = [type](const std::string& given) -> std::string {
+    // What the library takes for the value of "--json -- true" and "--json= -- true" is none either.
+    return given.empty() || given == "--" ? '"' + given + "\" is no " + type : "";
+  };
+  return command->add_option(name, text, description)->type_name(type)->check(CLI::Validator(check, ""));
+}
+
+// "--json: 1 required FILE missing" is how the library puts it.
+std::string without_value(std::string text) {
+  constexpr std::string_view before = ": 1 required ", after = " missing";
+  const std::size_t at = text.find(before);
+  if (at == std::string::npos || !text.ends_with(after)) return text;
+  text.resize(text.size() - after.size());
+  return text.replace(at, before.size(), " wants ");
+}
+
+}  // namespace
+
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const auto selected = app.get_subcommands();
+  const std::string help = "; see cudadiag " + (selected.empty() ? "" : selected.front()->get_name() + " ") + "--help";
+  for (const std::string& word : app.remaining(true)) {
+    if (word == "--") continue;
+    return (word.starts_with('-') ? "no such option: " : "one argument too many: ") + word + help;
+  }
+  return without_value(error.what()) + (error.get_name() == "ValidationError" ? "" : help);
+}
+
+void set_help_format(CLI::App& app) { app.formatter(std::make_shared<HelpFormat>()); }
+
+CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,
+                      const std::string& description) {
+  return add_any_text(command, name, text, type, description);
+}
+
+CLI::Option* add_text(CLI::App* command, const std::string& name, std::optional<std::string>& text,
+                      const std::string& type, const std::string& description) {
+  return add_any_text(command, name, text, type, description);
+}
+
+CLI::Validator a_line() {
+  return {[](const std::string& given) -> std::string {
+            const std::size_t colon = given.rfind(':');
+            const std::string line = colon == std::string::npos ? "" : given.substr(colon + 1);
+            const bool number = !line.empty() && line.find_first_not_of("0123456789") == std::string::npos &&
+                                line.find_first_not_of('0') != std::string::npos;
+            return colon != 0 && number ? "" : given + " is not FILE:LINE, for example train.py:41";
+          },
+          ""};
+}
+
+CLI::Validator an_existing_folder() {
+  return {[](const std::string& given) -> std::string {
+            std::error_code error;
+            if (std::filesystem::is_directory(given, error)) return "";
+            return std::filesystem::exists(given, error) ? given + " is not a folder"
+                                                         : "the folder " + given + " does not exist";
+          },
+          ""};
+}
+
+}  // namespace cudadiag::command

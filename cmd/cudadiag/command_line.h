@@ -1,0 +1,76 @@
+// Options as all subcommands have them: what they accept, how --help shows them, and how a refusal reads.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cudadiag::command {
+
+// What is wrong with the command line, for say().
+std::string complaint(const CLI::App& app, const CLI::ParseError& error);
+
+// Help that shows no more of a type than its name, and defaults in words. Subcommands that are added later have it too.
+void set_help_format(CLI::App& app);
+
+// Refuses empty text: it comes from a variable of a script that was never set.
+CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,
+                      const std::string& description);
+CLI::Option* add_text(CLI::App* command, const std::string& name, std::optional<std::string>& text,
+                      const std::string& type, const std::string& description);
+
+// FILE:LINE.
+CLI::Validator a_line();
+CLI::Validator an_existing_folder();
+
+template <typename Value>
+using Words = std::vector<std::pair<std::string, Value>>;
+
+// One of these words; `value` as it is now is the default.
+template <typename Value, typename Target>
+CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value, const Words<Value>& words,
+                      const std::string& description) {
+  std::string alternatives, listed;
+  for (const auto& [word, meaning] : words) {
+    alternatives += (alternatives.empty() ? "" : "|") + word;
+    listed += (listed.empty() ? "" : ", ") + word;
+  }
+  auto* option = command->add_option_function<std::string>(
+      name,
+      [=, &value](const std::string& given) {
+        for (const auto& [word, meaning] : words) {
+          if (word == given) return void(value = meaning);
+        }
+        throw CLI::ValidationError(name, given + " is none of " + listed);
+      },
+      description);
+  for (const auto& [word, meaning] : words) {
+    if (value == meaning) option->default_str(word);
+  }
+  return option->type_name(alternatives);
+}
+
+// A decimal number from `least` to `most`: no hexadecimal, no sign, no infinity, nothing that is not a number.
+template <typename Value, typename Target>
+CLI::Option* add_number(CLI::App* command, const std::string& name, Target& value, Value least, Value most,
+                        const std::string& range, const std::string& type, const std::string& description) {
+  auto* option = command->add_option_function<std::string>(
+      name,
+      [=, &value](const std::string& given) {
+        Value number{};
+        const char* end = given.data() + given.size();
+        const auto [rest, error] = std::from_chars(given.data(), end, number);
+        const bool inside = number >= least && number <= most;  // false for what is not a number
+        if (error != std::errc() || rest != end || !inside) {
+          throw CLI::ValidationError(name, given + " is no " + range);
+        }
+        value = number;
+      },
+      description);
+  return option->type_name(type);
+}
+
+}  // namespace cudadiag::command
