@@ -57,8 +57,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 100; i++) spin<<<1, 32, 0, one>>>(p, 1000);
     far_load<<<1, 32, 0, one>>>(bad ? p : p - (1ull << 38));  // TRUE LINE sometimes
   } else {
-    wait_for<<<1, 1, 0, one>>>(p);
-    let_go<<<1, 1, 0, other>>>(p);
+    wait_for<<<1, 1, 0, one>>>(p + 512);
+    let_go<<<1, 1, 0, other>>>(p + 512);
     cudaStreamSynchronize(one);
     far_store<<<1, 32, 0, one>>>(p);  // TRUE LINE needs_later
   }
