@@ -1,6 +1,7 @@
 """The launcher's cases, a function each; its name is the claim."""
 
 import json
+import resource
 import signal
 import stat
 import sys
@@ -499,3 +500,24 @@ def driver_explains_a_refused_call(machine):
     expect(error["code"], 1, "code")
     expect(error["text"], "The driver says: One or more of block dimensions of (2048,1,1) exceeds the maximum of "
                           "(1024,1024,64)", "text")
+
+
+def limit(which, value):
+    return lambda: resource.setrlimit(which, (value, value))
+
+
+def small_files_do_not_end_the_target(machine):
+    healthy = machine.build / "targets/healthy"
+    plain = machine.plain(healthy)
+    recorded = machine.run(healthy, preexec_fn=limit(resource.RLIMIT_FSIZE, 1 << 20))
+    expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
+    expect_in("nothing was recorded", recorded.stderr, "message")
+
+
+def few_descriptors_are_said(machine):
+    healthy = machine.build / "targets/healthy"
+    for few in (5, 6, 7):
+        result = machine.run(healthy, preexec_fn=limit(resource.RLIMIT_NOFILE, few), timeout=30)
+        if result.returncode != 0:
+            expect(result.returncode, 125, "status")
+            expect_in("Too many open files", result.stderr, "message")
