@@ -25,6 +25,7 @@ using std::chrono::milliseconds;
 
 // So long a rerun may still end by itself once it has failed, and once it has been asked to.
 constexpr auto kCourtesy = milliseconds(1000);
+constexpr auto kUnkillable = std::chrono::seconds(10);
 
 std::uint64_t operations_of(const launch::Arena& arena) {
   std::uint64_t operations = 0;
@@ -75,7 +76,9 @@ class Supervision {
       relay_.wait(50);
       relay_.take_signals();
     }
-    while (!target_.reap()) {
+    // A process that is stuck inside the GPU's driver dies when the driver lets it: that is not waited for.
+    const auto limit = Clock::now() + kUnkillable;
+    while (!target_.reap() && Clock::now() < limit) {
       target_.signal_all(SIGKILL);
       relay_.wait(50);
       relay_.take_signals();
