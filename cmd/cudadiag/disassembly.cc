@@ -14,6 +14,7 @@
 
 #include "launch/command_path.h"
 #include "launch/process.h"
+#include "session/file_descriptor.h"
 
 namespace cudadiag::command {
 namespace {
@@ -25,20 +26,6 @@ constexpr std::chrono::seconds kPatience{5};
 constexpr std::chrono::seconds kToDie{1};
 constexpr std::size_t kLongestOutput = std::size_t{64} << 20;
 constexpr std::size_t kLongestInstruction = 200;
-
-class OpenFile {
- public:
-  explicit OpenFile(int number) : number_(number) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 std::string find_tool() {
   if (std::string path = launch::find_command(kTool).path; !path.empty()) return path;
@@ -89,10 +76,10 @@ std::vector<std::string> environment() {
 // True if the tool ended well and in time.
 bool run(const std::vector<std::string>& command, int output) {
   launch::SignalRelay relay;
-  const OpenFile nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const session::FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   launch::SpawnOptions options;
   options.apart = true;
-  options.input = nothing.number();
+  options.input = nothing.get();
   options.output = output;
   auto spawned = launch::Target::spawn(command, environment(), options);
   auto* tool = std::get_if<launch::Target>(&spawned);
@@ -130,11 +117,12 @@ std::string failing_instruction(const gpucore::FunctionCode& code) {
   const std::string tool = find_tool(), architecture = tool_s_name(code.architecture);
   if (tool.empty() || architecture.empty()) return "";
   // Files without a name: nobody else can open them, and none is left behind.
-  const OpenFile input(::memfd_create("code", MFD_CLOEXEC)), output(::memfd_create("disassembly", MFD_CLOEXEC));
-  if (input.number() < 0 || output.number() < 0 || !write_all(input.number(), code.instructions)) return "";
-  const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), input.number());
-  if (!run({tool, "-b", architecture, path}, output.number())) return "";
-  return instruction_at(read_all(output.number()), code.offset);
+  const session::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC)),
+      output(::memfd_create("disassembly", MFD_CLOEXEC));
+  if (input.get() < 0 || output.get() < 0 || !write_all(input.get(), code.instructions)) return "";
+  const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());
+  if (!run({tool, "-b", architecture, path}, output.get())) return "";
+  return instruction_at(read_all(output.get()), code.offset);
 }
 
 }  // namespace cudadiag::command

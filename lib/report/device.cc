@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "report/kernel_name.h"
+#include "report/words.h"
 
 namespace cudadiag::report {
 namespace {
@@ -18,8 +19,6 @@ using Dim3 = std::array<std::uint32_t, 3>;
 constexpr std::uint32_t kDeviceAssert = 710;
 constexpr std::size_t kAssertionsNoted = 3;
 constexpr std::size_t kWholeName = 16u << 10;
-
-std::string dimensions(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t kFunctionColumns = 40;
 
-std::string dimensions(const std::array<std::uint32_t, 3>& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
-
 // Libraries are built in folders that tell nobody anything: of those the file's name is enough.
 std::string file_of(const std::string& file, const std::string& directory, bool verbose) {
   const std::string relative = relative_path(file, directory);

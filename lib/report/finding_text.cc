@@ -186,10 +186,6 @@ class FindingText {
     return a.line > 0 && a.line == b.line && a.file == b.file;
   }
 
-  static std::string dimensions(const std::array<std::uint32_t, 3>& d) {
-    return fmt::format("{},{},{}", d[0], d[1], d[2]);
-  }
-
   static std::string stream(std::uint64_t handle) {
     if (handle == kLegacyStream) return "default stream";
     if (handle == kPerThreadStream) return "per-thread default stream";

@@ -1,6 +1,7 @@
 // The contract's words for the model's enumerations: what `--json` prints and people filter by.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@ std::string_view word(analyse::Kind kind);
 
 // What became of a rerun: "proven", "did not fail".
 std::string_view word(analyse::Rerun::Outcome outcome);
+
+// "4096,1,1"
+std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
 // "12,345"
 std::string thousands(std::uint64_t number);
