@@ -37,7 +37,7 @@ def check_rerun(machine, name, recorded):
     expect((rerun.returncode, rerun.stdout), (recorded.returncode, recorded.stdout), "status and stdout")
     report = machine.report()
     passes = [each["name"] for each in report["passes"]]
-    expect(passes, ["record", "confirm", "device"] if wanted else ["record"], "passes")
+    expect(passes, ["record", "confirm", "device"] if wanted else ["record"], "passes, where it says " + rerun.stderr)
     if wanted:
         finding = report["findings"][0]
         expect(finding["evidence"]["grade"], wanted, "grade after the rerun: " + finding["evidence"]["because"])
