@@ -14,6 +14,8 @@ using Json = nlohmann::ordered_json;
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json line_or_null(int line) { return line > 0 ? Json(line) : Json(nullptr); }
 
+std::string address(std::uint64_t value) { return fmt::format("{:#x}", value); }
+
 template <typename T>
 Json value_or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -59,7 +61,7 @@ Json of(const Launch& launch) {
           {"grid", launch.grid},
           {"block", launch.block},
           {"shared_bytes", launch.shared_bytes},
-          {"stream", fmt::format("{:#x}", launch.stream)},
+          {"stream", address(launch.stream)},
           {"device", value_or_null(launch.device)},
           {"process_ordinal", value_or_null(launch.process_ordinal)},
           {"stream_ordinal", value_or_null(launch.stream_ordinal)},
@@ -90,6 +92,53 @@ Json of(const Device& device) {
           {"message", text_or_null(device.message)}};
 }
 
+Json location_or_null(const std::optional<Location>& location) { return location ? of(*location) : Json(nullptr); }
+
+Json of(const Allocation& allocation) {
+  return {{"address", address(allocation.address)},
+          {"bytes", allocation.bytes},
+          {"offset", allocation.offset},
+          {"device", value_or_null(allocation.device)},
+          {"state", allocation.state},
+          {"allocated", location_or_null(allocation.allocated)},
+          {"freed", location_or_null(allocation.freed)}};
+}
+
+// JSON has no words for what is no finite number; the counts of them stand beside it.
+Json number_or_null(const std::optional<Number>& number) {
+  return number ? std::visit([](auto value) { return Json(value); }, *number) : Json(nullptr);
+}
+
+Json of(const Argument& argument) {
+  return {{"name", argument.name},
+          {"origin", argument.origin},
+          {"dtype", text_or_null(argument.dtype)},
+          {"shape", argument.shape},
+          {"strides", argument.strides},
+          {"device", text_or_null(argument.device)},
+          {"value", text_or_null(argument.value)},
+          {"min", number_or_null(argument.min)},
+          {"max", number_or_null(argument.max)},
+          {"nan", value_or_null(argument.nan)},
+          {"inf", value_or_null(argument.inf)},
+          {"bound", value_or_null(argument.bound)},
+          {"outside", value_or_null(argument.outside)},
+          {"first_outside", argument.first_outside},
+          {"first_value", number_or_null(argument.first_value)},
+          {"pointer", argument.pointer ? Json(address(*argument.pointer)) : Json(nullptr)},
+          {"allocation", argument.allocation ? of(*argument.allocation) : Json(nullptr)}};
+}
+
+Json of(const Cause& cause) {
+  Json facts = Json::object();
+  for (const auto& [name, value] : cause.facts) facts[name] = value;
+  return {{"id", cause.id},
+          {"text", cause.text},
+          {"facts", std::move(facts)},
+          {"link", text_or_null(cause.link)},
+          {"certain", cause.certain}};
+}
+
 Json of(const Candidate& candidate) {
   return {{"location", of(candidate.location)}, {"launch", of(candidate.launch)}, {"because", candidate.because}};
 }
@@ -107,12 +156,12 @@ Json of(const Finding& finding) {
       {"reported_at", reported_at(finding)},
       {"related", array_of(finding.related, each)},
       {"launch", finding.launch ? of(*finding.launch) : Json(nullptr)},
-      {"arguments", Json::array()},
+      {"arguments", array_of(finding.arguments, each)},
       {"accesses", Json::array()},
       {"stack", {{"python", array_of(finding.stack.python, each)}, {"native", array_of(finding.stack.native, each)}}},
       {"device", finding.device ? of(*finding.device) : Json(nullptr)},
       {"candidates", array_of(finding.candidates, each)},
-      {"cause", nullptr},
+      {"cause", finding.cause ? of(*finding.cause) : Json(nullptr)},
       {"fix", finding.fix},
       {"evidence", {{"grade", word(finding.grade)}, {"because", finding.because}}},
       {"process", {{"pid", finding.pid}, {"rank", value_or_null(finding.rank)}, {"host", text_or_null(finding.host)}}}};

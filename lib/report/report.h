@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "analyse/analysis.h"
@@ -59,6 +61,45 @@ struct Device {
   std::string join;            // how it fits the launch: "same kernel, grid and block"
 };
 
+// Where a pointer pointed when the operation was issued.
+struct Allocation {
+  std::uint64_t address = 0, bytes = 0,
+                offset = 0;  // offset: of the pointer, from address; not less than bytes: past it
+  std::optional<std::uint32_t> device;
+  std::string state;                         // "live" | "freed", then `freed` says where
+  std::optional<Location> allocated, freed;  // nothing: not recorded
+};
+
+// A number as the program had it: integers stay exact.
+using Number = std::variant<std::int64_t, double>;
+
+// One value that went into the failing operation, taken in a rerun before it was issued.
+struct Argument {
+  std::string name;    // of the operator's or kernel's parameter, or of the user's variable
+  std::string origin;  // "operator" | "variable" | "kernel"
+  std::string dtype, device;
+  std::string value;  // of a scalar or a kernel's parameter that is no pointer, as text
+  std::vector<std::int64_t> shape, strides;
+  std::optional<Number> min, max;
+  std::optional<std::uint64_t> nan, inf;
+  // Of indices into something of `bound` entries: how many lie outside 0..bound-1, and the first of them.
+  std::optional<std::int64_t> bound;
+  std::optional<std::uint64_t> outside;
+  std::vector<std::int64_t> first_outside;  // its index
+  std::optional<Number> first_value;
+  std::optional<std::uint64_t> pointer;
+  std::optional<Allocation> allocation;
+};
+
+// Why it failed, as a rule knows it from this finding's facts.
+struct Cause {
+  std::string id;    // "index-out-of-range"
+  std::string text;  // a sentence or two with the values filled in
+  std::vector<std::pair<std::string, std::string>> facts;
+  std::string link;      // documentation
+  bool certain = false;  // false: "often caused by"
+};
+
 // Candidates with one true line are one: `launch` is the likeliest of `launches`.
 struct Candidate {
   Location location;
@@ -85,6 +126,8 @@ struct Finding {
   std::optional<Device> device;
   std::string device_unknown;         // why there is none
   std::vector<Candidate> candidates;  // all of them, likeliest first, `location`/`launch` itself included; empty if one
+  std::vector<Argument> arguments;
+  std::optional<Cause> cause;
   std::vector<std::string> fix;
   analyse::Grade grade = analyse::Grade::suspected;
   std::string because;

@@ -42,8 +42,8 @@ void check_strict(const json& node) {
 }  // namespace
 
 TEST_CASE("the JSON of every shape follows the schema") {
-  for (const Report& report :
-       {python_report(), native_report(), refused_report(), device_report(), crowded_report(), clean_report()}) {
+  for (const Report& report : {python_report(), native_report(), refused_report(), device_report(), explained_report(),
+                               crowded_report(), clean_report()}) {
     CHECK(valid(json::parse(write_json(report))));
   }
 }
@@ -85,6 +85,24 @@ TEST_CASE("what the device said, and null for what it does not know") {
   CHECK(written["findings"][0]["device"] ==
         json::parse(R"({"exception": null, "function": null, "file": null, "line": null, "block": null,
                         "thread": null, "message": null})"));
+}
+
+TEST_CASE("arguments and cause") {
+  const json finding = json::parse(write_json(explained_report()))["findings"][0];
+  CHECK(finding["arguments"] == json::parse(R"([
+      {"name": "idx", "origin": "variable", "dtype": "int64", "shape": [8, 512], "strides": [512, 1],
+       "device": "cuda:0", "value": null, "min": 0, "max": 30050, "nan": null, "inf": null, "bound": 30000,
+       "outside": 3, "first_outside": [0, 77], "first_value": 30050, "pointer": null, "allocation": null},
+      {"name": "parameter 0", "origin": "kernel", "dtype": null, "shape": [], "strides": [], "device": null,
+       "value": null, "min": null, "max": null, "nan": null, "inf": null, "bound": null, "outside": null,
+       "first_outside": [], "first_value": null, "pointer": "0x7f0000001200",
+       "allocation": {"address": "0x7f0000001000", "bytes": 4096, "offset": 512, "device": 0, "state": "freed",
+                      "allocated": null,
+                      "freed": {"file": "/home/u/train.py", "line": 39, "function": "forward", "language": "python",
+                                "source": "del cache"}}}])"));
+  CHECK(finding["cause"] == json::parse(R"({"id": "index-out-of-range",
+      "text": "idx[0,77] = 30050, but the table has 30000 rows", "facts": {"index": "30050", "rows": "30000"},
+      "link": "https://pytorch.org/docs", "certain": true})"));
 }
 
 TEST_CASE("strings from the target stay text") {

@@ -146,6 +146,42 @@ Report device_report() {
   return report;
 }
 
+Report explained_report() {
+  Report report = python_report();
+  Argument index;
+  index.name = "idx";
+  index.origin = "variable";
+  index.dtype = "int64";
+  index.device = "cuda:0";
+  index.shape = {8, 512};
+  index.strides = {512, 1};
+  index.min = std::int64_t{0};
+  index.max = std::int64_t{30050};
+  index.bound = 30000;
+  index.outside = 3;
+  index.first_outside = {0, 77};
+  index.first_value = std::int64_t{30050};
+  Argument out;
+  out.name = "parameter 0";
+  out.origin = "kernel";
+  out.pointer = 0x7f0000001200;
+  Allocation allocation;
+  allocation.address = 0x7f0000001000;
+  allocation.bytes = 4096;
+  allocation.offset = 0x200;
+  allocation.device = 0;
+  allocation.state = "freed";
+  allocation.freed = in_python("/home/u/train.py", 39, "forward", "del cache");
+  out.allocation = allocation;
+  report.findings[0].arguments = {index, out};
+  report.findings[0].cause = {"index-out-of-range",
+                              "idx[0,77] = 30050, but the table has 30000 rows",
+                              {{"index", "30050"}, {"rows", "30000"}},
+                              "https://pytorch.org/docs",
+                              true};
+  return report;
+}
+
 Report clean_report() { return {}; }
 
 std::string read_file(const std::string& path) {

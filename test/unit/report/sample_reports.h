@@ -12,6 +12,7 @@ Report native_report();   // a kernel behind ctypes, several candidates, found a
 Report refused_report();  // a refused launch without a line, three processes
 Report crowded_report();  // everything at its longest
 Report device_report();   // the first with what a GPU core dump knows
+Report explained_report();  // the first with its arguments and its cause
 Report clean_report();
 
 std::string read_file(const std::string& path);
