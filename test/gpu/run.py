@@ -5,6 +5,7 @@ Needs a machine with an NVIDIA GPU and the built tree, nothing else. Without a G
 """
 
 import argparse
+import concurrent.futures
 import ctypes
 import dataclasses
 import fnmatch
@@ -233,6 +234,7 @@ def parse_arguments():
     parser.add_argument("--build", type=Path, default=HERE.parents[1] / "build", help="the built tree")
     parser.add_argument("--only", action="append", metavar="NAME", help="cases of this name or pattern; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run so many cases at a time (default 1)")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     return parser.parse_args()
 
@@ -258,11 +260,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cudadiag-gpu-") as scratch:
         suite = Suite(build, Path(scratch))
         print(f"     {'case':<25} | {'expected':<22} | {'found':<26} | {'grade':<10} | seconds")
-        for case in chosen:
-            results.append(suite.run(case))
-            show(results[-1])
-            if options.json:
-                options.json.write_text(json.dumps([dataclasses.asdict(r) for r in results], indent=1) + "\n")
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for finished in concurrent.futures.as_completed([pool.submit(suite.run, case) for case in chosen]):
+                results.append(finished.result())
+                show(results[-1])
+                if options.json:
+                    options.json.write_text(json.dumps([dataclasses.asdict(r) for r in results], indent=1) + "\n")
     count = {outcome: sum(r.outcome == outcome for r in results) for outcome in ("pass", "fail", "skip")}
     print(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped")
     return 1 if count["fail"] else 0
