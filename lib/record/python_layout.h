@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace cudadiag::record {
 
@@ -20,7 +21,12 @@ struct PythonLayout {
   std::size_t ascii_header, compact_header;  // sizes of PyASCIIObject and PyCompactUnicodeObject
 };
 
-inline constexpr unsigned char kOwnedByCStack = 3;  // a shim frame without code of its own (3.12, 3.13)
+// From this owner on: a shim frame without code of its own, of the C stack (3.12, 3.13) or the interpreter (3.14).
+inline constexpr unsigned char kFirstShimOwner = 3;
+inline constexpr unsigned char kLastOwner = 4;
+
+// 3.14 keeps marks in the low bits of a frame's pointer to its code; elsewhere they are clear.
+inline constexpr std::uintptr_t kReferenceMarks = 7;
 
 inline constexpr PythonLayout kPythonLayouts[] = {
     {9, 24, -1, 32, 24, 104, -1, true, 1, 0, 104, 112, 40, 120, 48, 72},
@@ -28,10 +34,26 @@ inline constexpr PythonLayout kPythonLayouts[] = {
     {11, 56, 8, 32, 48, 56, 69, false, 0, 184, 112, 128, 72, 136, 48, 72},
     {12, 56, 0, 0, 8, 56, 70, false, 0, 192, 112, 128, 68, 136, 40, 56},
     {13, 72, -1, 0, 8, 56, 70, false, 0, 200, 112, 128, 68, 136, 40, 56},
+    {14, 72, -1, 0, 8, 56, 74, false, 0, 208, 112, 128, 68, 136, 40, 56},
 };
+
+inline const std::byte* unmarked(const std::byte* reference) {
+  return reinterpret_cast<const std::byte*>(reinterpret_cast<std::uintptr_t>(reference) & ~kReferenceMarks);
+}
+
+// Where _PyRuntime begins with a table of the interpreter's own offsets (3.13 on): the parts of that table.
+struct OffsetTable {
+  int minor;
+  std::size_t thread_state, frame, code;
+};
+inline constexpr OffsetTable kOffsetTables[] = {{13, 152, 224, 272}, {14, 176, 248, 312}};
+inline constexpr char kOffsetCookie[] = "xdebugpy";
 
 // The same in all of them.
 inline constexpr std::size_t kObjectType = 8;
+inline constexpr std::size_t kIndexedBytecode =
+    48;                                         // where instructions are indices: the code object's bytes of bytecode
+inline constexpr std::size_t kObjectSize = 16;  // of what has a variable size; a code object counts two-byte units
 inline constexpr std::size_t kBytesSize = 16, kBytesData = 32;
 inline constexpr std::size_t kStringLength = 16, kStringState = 32;
 

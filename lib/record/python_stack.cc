@@ -17,6 +17,8 @@ using wire::mix;
 
 namespace {
 
+constexpr char kOtherLayout[] = "Python stacks are off: this interpreter's frames do not look like its release's";
+
 template <typename T>
 T read(const std::byte* object, std::size_t offset) {
   T value;
@@ -73,12 +75,11 @@ struct PythonStacks::Walk {
 };
 
 bool PythonStacks::start(Interner& interner) {
-  if (layout_ != nullptr) return true;
 #if defined(__x86_64__)
   const char* (*version)() = nullptr;
   if (!resolve(version, "Py_GetVersion") || !resolve(this_thread_state_, "PyGILState_GetThisThreadState") ||
       !resolve(is_initialized_, "Py_IsInitialized") || !resolve(code_type_, "PyCode_Type") ||
-      !resolve(string_type_, "PyUnicode_Type")) {
+      !resolve(string_type_, "PyUnicode_Type") || !resolve(bytes_type_, "PyBytes_Type")) {
     return false;
   }
   interner_ = &interner;
@@ -87,51 +88,74 @@ bool PythonStacks::start(Interner& interner) {
   const char* name_end = strchr(text, ' ');
   interner.property("python", {text, name_end ? static_cast<std::size_t>(name_end - text) : strlen(text)});
   if (strstr(text, "free-threading") != nullptr) {
-    give_up("Python stacks are off: free-threaded builds of CPython keep frames elsewhere");
+    give_up("Python stacks are off: free-threaded builds of CPython keep bytecode per thread");
     return false;
   }
   for (const PythonLayout& layout : kPythonLayouts) {
     if (strncmp(text, "3.", 2) == 0 && atoi(text + 2) == layout.minor) layout_ = &layout;
   }
-  if (layout_ == nullptr) give_up("Python stacks are off: this CPython release is not one of 3.9 to 3.13");
-  return layout_ != nullptr;
+  if (layout_ == nullptr) {
+    give_up("Python stacks are off: this CPython release is not one of 3.9 to 3.14");
+  } else if (!agrees_with_runtime()) {
+    give_up(kOtherLayout);
+  } else {
+    trust_.store(Trust::unproven, std::memory_order_release);
+  }
+  return trust_.load(std::memory_order_relaxed) != Trust::none;
 #else
   (void)interner;
   return false;
 #endif
 }
 
+// Other threads may be in the middle of a walk: nothing that it uses changes.
 void PythonStacks::give_up(const char* why) {
-  layout_ = nullptr;
-  this_thread_state_ = nullptr;
+  trust_.store(Trust::none, std::memory_order_relaxed);
   interner_->note("python-stacks-off", why);
 }
 
 std::uint32_t PythonStacks::current() {
-  if (layout_ == nullptr || is_initialized_() == 0) return 0;
+  const Trust trust = trust_.load(std::memory_order_acquire);
+  if (trust == Trust::none || is_initialized_() == 0) return 0;
   const std::byte* thread = this_thread_state_();
   if (thread == nullptr) return 0;
-  const std::byte* frame = pointer(thread, layout_->thread_frame);
-  if (layout_->cframe_frame >= 0 && frame != nullptr)
-    frame = pointer(frame, static_cast<std::size_t>(layout_->cframe_frame));
+  if (trust == Trust::unproven) {
+    switch (prove(thread)) {
+      case Proof::none_yet:
+        return 0;
+      case Proof::refuted:
+        give_up(kOtherLayout);
+        return 0;
+      case Proof::holds:
+        Trust expected = Trust::unproven;  // another thread may have given up
+        trust_.compare_exchange_strong(expected, Trust::proven, std::memory_order_relaxed);
+    }
+  }
+  const std::byte* frame = innermost(thread);
   Walk found;
   if (frame == nullptr || !walk(frame, found) || found.frames == 0) return 0;
   if (const std::uint32_t id = interner_->find_python_stack(found.hash)) return id;
   return intern(found);
 }
 
+const std::byte* PythonStacks::innermost(const std::byte* thread) const {
+  const std::byte* frame = pointer(thread, layout_->thread_frame);
+  if (layout_->cframe_frame < 0 || frame == nullptr) return frame;
+  return pointer(frame, static_cast<std::size_t>(layout_->cframe_frame));
+}
+
 bool PythonStacks::walk(const std::byte* frame, Walk& walk) const {
   const PythonLayout& layout = *layout_;
   for (; frame != nullptr; frame = pointer(frame, layout.frame_previous)) {
     if (layout.frame_owner >= 0 &&
-        read<unsigned char>(frame, static_cast<std::size_t>(layout.frame_owner)) == kOwnedByCStack) {
+        read<unsigned char>(frame, static_cast<std::size_t>(layout.frame_owner)) >= kFirstShimOwner) {
       continue;
     }
     if (walk.frames == kFrames) {
       walk.truncated = true;
       break;
     }
-    const std::byte* code = pointer(frame, layout.frame_code);
+    const std::byte* code = unmarked(pointer(frame, layout.frame_code));
     if (code == nullptr) return false;
     const std::uintptr_t instruction =
         layout.instruction_is_index
@@ -154,7 +178,7 @@ std::uint32_t PythonStacks::intern(const Walk& walk) {
     const std::byte* code = walk.codes[i];
     // The self-check: an unexpected layout shows as something that is no code object.
     if (!looks_like_code(code)) {
-      give_up("Python stacks are off: this interpreter's frames do not look like its release's");
+      give_up(kOtherLayout);
       return 0;
     }
     std::uintptr_t offset = walk.instructions[i];

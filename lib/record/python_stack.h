@@ -2,8 +2,13 @@
 //
 // Sound because the walk reads the calling thread's own frames: the thread stands inside a call that they made,
 // so nothing can unlink or free them meanwhile. Other threads' frames are never touched.
+//
+// A build of CPython may lay its structures out otherwise than its release does. So the first walk is made with care:
+// memory is read through the kernel, and everything on the way must look as the layout says. If it does not, there are
+// no Python stacks, and a note.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "record/interner.h"
@@ -25,6 +30,16 @@ class PythonStacks {
   static constexpr std::size_t kFrames = 128;
   struct Walk;
 
+  enum class Trust : std::uint8_t { none, unproven, proven };
+
+  const std::byte* innermost(const std::byte* thread) const;
+  // Whether the layout holds for the calling thread's frames; in python_proof.cc.
+  enum class Proof { none_yet, refuted, holds };
+  Proof prove(const std::byte* thread) const;
+  // `calling`: the frame stands at a call, so never at the first instruction.
+  bool is_code(const std::byte* code, std::uintptr_t instruction, bool calling) const;
+  bool is_a(const std::byte* object, const std::byte* type) const;
+  bool agrees_with_runtime() const;
   bool walk(const std::byte* frame, Walk& walk) const;
   std::uint32_t intern(const Walk& walk);
   std::uint32_t intern_code(const std::byte* code);
@@ -38,6 +53,8 @@ class PythonStacks {
   int (*is_initialized_)() = nullptr;
   const std::byte* code_type_ = nullptr;
   const std::byte* string_type_ = nullptr;
+  const std::byte* bytes_type_ = nullptr;
+  std::atomic<Trust> trust_ = Trust::none;
 };
 
 }  // namespace cudadiag::record

@@ -59,7 +59,7 @@ std::vector<Recorded> read_tables(const std::filesystem::path& path) {
 }  // namespace
 
 TEST_CASE("every instruction has the line that its interpreter gives it") {
-  for (const char* version : {"3.9", "3.10", "3.11", "3.12", "3.13"}) {
+  for (const char* version : {"3.9", "3.10", "3.11", "3.12", "3.13", "3.14"}) {
     const auto recorded = read_tables(std::string(TEST_DATA "/python/tables-") + version + ".txt");
     INFO("CPython ", version);
     REQUIRE(recorded.size() >= 10);
@@ -77,7 +77,7 @@ TEST_CASE("every instruction has the line that its interpreter gives it") {
 }
 
 TEST_CASE("a frame that has not started stands on its first line") {
-  for (unsigned minor : {9, 10, 11, 12, 13})
+  for (unsigned minor : {9, 10, 11, 12, 13, 14})
     CHECK(python_line(code_of(minor, 7, ""), static_cast<std::uint32_t>(-2)) == 7);
 }
 

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""run.py BUILD MINOR: every shape of Python code under a real CPython 3.MINOR and the simulated driver.
+
+For each shape in turn the plan makes its kernel fail. The whole Python stack of the finding must be what that
+interpreter said of itself, and the true line the one that is marked. Without such an interpreter the test is skipped.
+"""
+
+import glob
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.dont_write_bytecode = True
+
+from harness import Machine, expect, expect_in
+
+PROGRAM = HERE / "every_shape.py"
+SKIPPED = 77
+KNOWN = range(9, 15)
+MOST_FRAMES = 128  # that the recorder keeps
+
+
+def interpreters(build, minor):
+    """How to start such interpreters, each once: fetched ones, those of pyenv, those on the search path."""
+    name = f"python3.{minor}"
+    places = glob.glob(f"{build}/interpreters/*/{name}")
+    places += glob.glob(f"{pathlib.Path.home()}/.pyenv/versions/3.{minor}.*/bin/{name}")
+    places += [os.path.join(folder, name) for folder in os.get_exec_path()]
+    found = {}
+    for place in places:
+        if (is_one := executable(place, minor)) is not None:
+            found.setdefault(is_one, place)
+    return list(found.values())
+
+
+def executable(place, minor):
+    show = "import os, sys, ctypes, asyncio; print(sys.version_info[1], os.path.realpath(sys.executable))"
+    try:
+        answer = subprocess.run([place, "-c", show], capture_output=True, text=True).stdout.partition(" ")
+    except OSError:
+        return None
+    return answer[2] if answer[0] == str(minor) else None
+
+
+def marked_lines():
+    lines = enumerate(PROGRAM.read_text().splitlines(), 1)
+    return {line.rpartition("# LINE ")[2]: number for number, line in lines if "  # LINE " in line}
+
+
+def check_shape(machine, interpreter, shape, marked):
+    machine.plan(f"fault kernel={shape} code=700")
+    told = machine.folder / "report.json"
+    result = machine.run(interpreter, PROGRAM, options=["-q", "--json", told])
+    expect(result.returncode, 3, f"status with {shape}, where it says {result.stderr}")
+    wanted = [tuple(frame) for frame in json.loads(result.stdout)[shape]]
+    finding = json.loads(told.read_text())["findings"][0]
+    stack = [(f["file"], f["line"], f["function"].rpartition(".")[2]) for f in finding["stack"]["python"]]
+    expect(stack, wanted[:MOST_FRAMES], f"stack of {shape}")
+    expect(finding["location"]["line"], marked.get(shape, wanted[0][1]), f"true line of {shape}")
+
+
+def check_other_layout(machine, interpreter, minor):
+    """The interpreter says that it is another release: there are no Python stacks, and nothing else changes."""
+    unknown = ["3.8.0 (main)", "3.15.0 (main)", f"3.{minor}.0 experimental free-threading build (main)"]
+    wrong = [f"3.{other}.0 (main)" for other in KNOWN if other != minor]
+    machine.plan("fault kernel=plain code=700")
+    machine.environment["LD_PRELOAD"] = str(machine.build / "interpreters/libclaims.so")
+    told = machine.folder / "report.json"
+    for claim in unknown + wrong:
+        machine.environment["CLAIMED_PYTHON"] = claim
+        result = machine.run(interpreter, PROGRAM, options=["-q", "--json", told])
+        expect(result.returncode, 3, f"status where it claims {claim} and says {result.stderr}")
+        report = json.loads(told.read_text())
+        if report["environment"]["python"] != claim.split()[0]:
+            return print("  other layouts not tried: an interpreter that is not a shared library cannot be made to lie")
+        finding = report["findings"][0]
+        expect(finding["stack"]["python"], [], f"Python stack where it claims {claim}")
+        expect(finding["launch"]["kernel"], "plain", "kernel")
+        if claim in unknown:
+            expect_in("Python stacks are off: ", str(report["notes"]), f"notes where it claims {claim}")
+
+
+def main(build, minor):
+    found = interpreters(pathlib.Path(build).resolve(), int(minor))
+    if not found:
+        print(f"skipped: there is no CPython 3.{minor} here; ./dev interpreters fetches some")
+        sys.exit(SKIPPED)
+    for interpreter in found:
+        print(interpreter, flush=True)
+        machine = Machine(build)
+        try:
+            marked = marked_lines()
+            for shape in json.loads(machine.plain(interpreter, PROGRAM).stdout):
+                check_shape(machine, interpreter, shape, marked)
+            check_other_layout(machine, interpreter, int(minor))
+        finally:
+            machine.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
