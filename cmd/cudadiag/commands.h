@@ -54,11 +54,17 @@ struct ReportOptions {
   bool json = false;
 };
 
+struct CoreOptions {
+  std::string file;
+  bool json = false;
+  bool cross_check = false;  // ask NVIDIA's debugger too
+};
+
 int run(const RunOptions& options);
 int bisect(const BisectOptions& options);
 int report(const ReportOptions& options);
 int list(const std::optional<std::string>& output);
-int core(const std::string& file, bool json);
+int core(const CoreOptions& options);
 int dump(const std::string& session, const std::optional<std::string>& output);
 int doctor(bool gpu);
 int environment(const std::optional<std::string>& output, const launch::RecordOptions& record);

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <optional>
 
 #include "commands.h"
 #include "disassembly.h"
@@ -6,11 +7,27 @@
 #include "gpucore/json.h"
 #include "gpucore/text.h"
 #include "report/printable.h"
+#include "session/witness.h"
 #include "terminal.h"
+#include "witnesses.h"
 
 namespace cudadiag::command {
+namespace {
 
-int core(const std::string& file, bool json) {
+gpucore::DebuggerWitness ask_debugger(const std::string& file, const gpucore::Testimony& testimony) {
+  launch::SignalRelay relay;
+  const ToolRun run = run_debugger(file, kDebuggerPatience, relay);
+  if (!run.obstacle.empty()) {
+    say(run.obstacle + "; where it is: " + debugger_command(file));
+    return {run.obstacle, {}};
+  }
+  return gpucore::debugger_witness(testimony.failure, run.output, session::how_it_failed(run.end, run.cut_short));
+}
+
+}  // namespace
+
+int core(const CoreOptions& options) {
+  const std::string& file = options.file;
   const auto read = gpucore::read_core(file);
   if (const auto* failure = std::get_if<gpucore::Unreadable>(&read)) {
     return say(session::Failure{failure->what, failure->hint}), kOwnFailure;
@@ -18,13 +35,21 @@ int core(const std::string& file, bool json) {
   const auto& testimony = std::get<gpucore::Testimony>(read);
   std::string instruction;
   if (testimony.failure && testimony.failure->code) instruction = failing_instruction(*testimony.failure->code);
-  if (json) {
-    const std::string text = gpucore::write_json(testimony, instruction);
+  std::optional<gpucore::DebuggerWitness> debugger;
+  if (options.cross_check) debugger = ask_debugger(file, testimony);
+  if (options.json) {
+    const std::string text = gpucore::write_json(testimony, instruction, debugger ? &*debugger : nullptr);
     std::fwrite(text.data(), 1, text.size(), stdout);
     if (testimony.damaged > 0) say("parts of the dump could not be read: " + std::to_string(testimony.damaged));
     return 0;
   }
   for (const std::string& line : gpucore::describe(testimony, instruction)) std::puts(report::printable(line).c_str());
+  if (!debugger) return 0;
+  const char* label = "Witness ";
+  for (const std::string& sentence : gpucore::sentences(*debugger)) {
+    std::puts((label + report::printable(sentence)).c_str());
+    label = "        ";
+  }
   return 0;
 }
 

@@ -149,13 +149,13 @@ int dispatch(std::vector<std::string> words) {
   add_input(dump_command, dump_session, dump_output);
   dump_command->callback([&] { status = command::dump(dump_session, dump_output); });
 
-  std::string core_file;
-  bool core_json = false;
+  CoreOptions core;
   auto* core_command = app.add_subcommand("core", "say what a GPU core dump knows of the failure");
-  add_text(core_command, "FILE", core_file, "FILE", "the dump, gzip-compressed or not")->required();
-  core_command->add_flag("--json", core_json, "as JSON");
+  add_text(core_command, "FILE", core.file, "FILE", "the dump, gzip-compressed or not")->required();
+  core_command->add_flag("--json", core.json, "as JSON");
+  core_command->add_flag("--cross-check", core.cross_check, "compare with what cuda-gdb says of the dump");
   core_command->footer("All of this is in cudadiag-core(1): man cudadiag-core");
-  core_command->callback([&] { status = command::core(core_file, core_json); });
+  core_command->callback([&] { status = command::core(core); });
 
   std::optional<std::string> env_output;
   launch::RecordOptions env_record;

@@ -30,9 +30,18 @@ Json inline_chain(const CodePlace& place) {
   return chain;
 }
 
+Json of(const DebuggerWitness* debugger) {
+  if (debugger == nullptr) return nullptr;
+  Json different = Json::array();
+  for (const Difference& difference : debugger->check.different) {
+    different.push_back({{"field", difference.field}, {"here", difference.here}, {"there", difference.there}});
+  }
+  return {{"failed", text_or_null(debugger->failed)}, {"same", debugger->check.same}, {"different", different}};
+}
+
 }  // namespace
 
-std::string write_json(const Testimony& testimony, const std::string& instruction) {
+std::string write_json(const Testimony& testimony, const std::string& instruction, const DebuggerWitness* debugger) {
   const Failure failure = testimony.failure.value_or(Failure{});
   const CodePlace& place = failure.place;
   const SourceLine* line = place.lines.empty() ? nullptr : &place.lines.front();
@@ -52,6 +61,7 @@ std::string write_json(const Testimony& testimony, const std::string& instructio
       {"inline", inline_chain(place)},
       {"grid_id", value_or_null(failure.grid_id)},
       {"threads", value_or_null(failure.threads)},
+      {"cuda_gdb", of(debugger)},
   };
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }

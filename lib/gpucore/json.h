@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "gpucore/debugger_text.h"
 #include "gpucore/testimony.h"
 
 namespace cudadiag::gpucore {
@@ -10,6 +11,8 @@ namespace cudadiag::gpucore {
 // One object. Every member is there; null is "not known", and all are null where the dump holds no failure.
 // `instruction` as describe() takes it.
 // `inline` is the whole chain from the innermost line on, empty where nothing was inlined.
-std::string write_json(const Testimony& testimony, const std::string& instruction = {});
+// `debugger`: null where it was not asked.
+std::string write_json(const Testimony& testimony, const std::string& instruction = {},
+                       const DebuggerWitness* debugger = nullptr);
 
 }  // namespace cudadiag::gpucore

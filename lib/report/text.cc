@@ -14,16 +14,6 @@ namespace {
 
 constexpr std::size_t kOthersNamed = 2;
 
-std::string shell_word(std::string_view word) {
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || std::string_view("/._-+=:,@%").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain) return std::string(word);
-  std::string quoted = "'";
-  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 Section passes(const Report& report) {
   Section section{"Passes", {}, 0, 9, Ink::plain, false};
   std::string line;

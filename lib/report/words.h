@@ -25,6 +25,9 @@ std::string thousands(std::uint64_t number);
 // "4.2 s", "62 s", "3 min"
 std::string duration(double seconds);
 
+// As a shell takes it for one word.
+std::string shell_word(std::string_view word);
+
 // What a grade claims, for readers who meet the word for the first time.
 std::string_view meaning(analyse::Grade grade);
 

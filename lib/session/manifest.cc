@@ -45,6 +45,20 @@ std::optional<double> double_of(const Json& object, const char* key) {
 
 ProcessEnd end_of(const Json& object) { return {int_of(object, "code"), int_of(object, "signal")}; }
 
+std::optional<Witness> witness_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_object()) return std::nullopt;
+  return Witness{end_of(*found), text_of(*found, "cut_short"), double_of(*found, "seconds").value_or(0)};
+}
+
+Json witness_to_json(const std::optional<Witness>& witness) {
+  if (!witness) return nullptr;
+  Json json = end_to_json(witness->end);
+  json["cut_short"] = witness->cut_short;
+  json["seconds"] = witness->seconds;
+  return json;
+}
+
 Pass pass_of(const Json& object) {
   Pass pass;
   pass.name = text_of(object, "name");
@@ -54,6 +68,7 @@ Pass pass_of(const Json& object) {
   pass.dump = text_of(object, "dump");
   pass.seconds = double_of(object, "seconds").value_or(0);
   pass.failed_after = double_of(object, "failed_after");
+  pass.debugger = witness_of(object, "debugger");
   const auto end = object.find("end");
   if (end != object.end() && end->is_object()) pass.end = end_of(*end);
   return pass;
@@ -71,7 +86,8 @@ std::string write_manifest(const Manifest& manifest) {
                       {"dump", pass.dump},
                       {"seconds", pass.seconds},
                       {"end", end_to_json(pass.end)},
-                      {"failed_after", or_null(pass.failed_after)}});
+                      {"failed_after", or_null(pass.failed_after)},
+                      {"debugger", witness_to_json(pass.debugger)}});
   }
   Json ends = Json::array();
   for (const auto& [pid, end] : manifest.ends) {

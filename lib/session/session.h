@@ -6,6 +6,7 @@
 //     confirm/PID.area                 the same of a rerun; confirm-2, … of further ones
 //     confirm/output.txt               what the rerun wrote to stdout and stderr
 //     device/PID.gpucore               of a rerun without the recorder: the GPU core dump, and output.txt
+//     device/cuda-gdb.txt              what NVIDIA's debugger printed of it, where that was asked for
 //
 // Everything is 0700/0600. Errors are returned as Failure: what happened, to what, and what to do.
 #pragma once
@@ -44,6 +45,13 @@ struct Process {
   ProcessRecord record;
 };
 
+// A foreign program that read what a pass left.
+struct Witness {
+  ProcessEnd end;
+  std::string cut_short;  // why it was ended before its time
+  double seconds = 0;
+};
+
 // One run of the command. The first is the record pass, all others are reruns.
 struct Pass {
   std::string name;    // "record" | "confirm" | "device"
@@ -54,6 +62,7 @@ struct Pass {
   std::optional<double> failed_after;  // seconds from start to the first freeze
   std::string dump;                    // of a device pass: the GPU core dump in its folder; empty: none was written
   std::string cut_short;               // of a rerun: why it was ended before its time; empty if it was not
+  std::optional<Witness> debugger{};   // of a device pass: cuda-gdb over its dump
 };
 
 struct Manifest {

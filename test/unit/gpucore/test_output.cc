@@ -147,7 +147,8 @@ TEST_CASE("JSON of a failure of which everything is known") {
     }
   ],
   "grid_id": 7,
-  "threads": 1
+  "threads": 1,
+  "cuda_gdb": null
 }
 )json");
 }
@@ -168,7 +169,8 @@ TEST_CASE("JSON has null for what is not known") {
   "instruction": null,
   "inline": [],
   "grid_id": null,
-  "threads": null
+  "threads": null,
+  "cuda_gdb": null
 }
 )json");
   CHECK(write_json({}).starts_with("{\n  \"exception\": null,\n  \"function\": null,"));
@@ -194,4 +196,28 @@ TEST_CASE("names that are not mangled stay") {
   CHECK(demangle("triton_kernel_0d1d") == "triton_kernel_0d1d");
   CHECK(demangle("_Z") == "_Z");
   CHECK(demangle("").empty());
+}
+
+TEST_CASE("JSON has the debugger's word where it was asked") {
+  const auto member = [](const DebuggerWitness& witness) {
+    const std::string json = write_json(exited(), "", &witness);
+    return json.substr(json.find("\"cuda_gdb\""));
+  };
+  CHECK(member({"", {{"exception"}, {{"PC", "0x1010", "0x1020"}}}}) == R"json("cuda_gdb": {
+    "failed": null,
+    "same": [
+      "exception"
+    ],
+    "different": [
+      {
+        "field": "PC",
+        "here": "0x1010",
+        "there": "0x1020"
+      }
+    ]
+  }
+}
+)json");
+  const std::string failed = member({"cuda-gdb failed on this dump (signal 6)", {}});
+  CHECK(failed.find(R"x("failed": "cuda-gdb failed on this dump (signal 6)",)x") != std::string::npos);
 }

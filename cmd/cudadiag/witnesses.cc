@@ -1,0 +1,56 @@
+#include "witnesses.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "gpucore/debugger_text.h"
+#include "report/words.h"
+#include "session/file_descriptor.h"
+
+namespace cudadiag::command {
+namespace {
+
+constexpr const char* kDebugger = "cuda-gdb";
+
+// The debugger's command line has quoting rules of its own: only what needs none goes there.
+bool is_plain(const std::string& path) {
+  return std::all_of(path.begin(), path.end(), [](unsigned char c) {
+    return c < 0x80 && (std::isalnum(c) != 0 || std::string("/._-+@").find(static_cast<char>(c)) != std::string::npos);
+  });
+}
+
+bool is_compressed(int file) {
+  unsigned char magic[2] = {};
+  return ::pread(file, magic, sizeof(magic), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+}  // namespace
+
+ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::milliseconds patience,
+                     launch::SignalRelay& relay) {
+  ToolRun run;
+  const std::string tool = find_toolkit_program(kDebugger);
+  const session::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (tool.empty()) run.obstacle = "cuda-gdb is not installed here";
+  if (file.valid() && is_compressed(file.get())) run.obstacle = "cuda-gdb reads no compressed dump: unpack it first";
+  if (!run.obstacle.empty()) return run;
+  std::error_code ignored;
+  std::string path = std::filesystem::absolute(dump, ignored).string();
+  if (!is_plain(path)) path = fmt::format("/proc/{}/fd/{}", ::getpid(), file.get());
+  std::vector<std::string> command = {
+      tool, "--batch", "-nx", "-ex", "set width 0", "-ex", "set height 0", "-ex", "target cudacore " + path};
+  for (const char* more : gpucore::kDebuggerCommands) command.insert(command.end(), {"-ex", more});
+  return run_tool(command, patience, relay);
+}
+
+std::string debugger_command(const std::filesystem::path& dump) {
+  std::error_code ignored;
+  return "cuda-gdb --batch -ex " +
+         report::shell_word("target cudacore " + std::filesystem::absolute(dump, ignored).string()) + " -ex bt";
+}
+
+}  // namespace cudadiag::command

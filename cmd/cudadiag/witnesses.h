@@ -1,0 +1,22 @@
+// Foreign programs that are asked what they make of a failure: NVIDIA's debugger over a GPU core dump, and
+// compute-sanitizer over a rerun (rerun.h). Asked only on request; whatever becomes of them, the report stays.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "launch/process.h"
+#include "toolkit.h"
+
+namespace cudadiag::command {
+
+inline constexpr std::chrono::milliseconds kDebuggerPatience = std::chrono::seconds(30);
+
+// Reads the dump; `obstacle` is set where there is no debugger here, or it could not read this file.
+ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::milliseconds patience, launch::SignalRelay& relay);
+
+// For people to paste.
+std::string debugger_command(const std::filesystem::path& dump);
+
+}  // namespace cudadiag::command

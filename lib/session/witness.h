@@ -1,0 +1,13 @@
+// A foreign program that looked at what a pass left: how that ended. Its output is in a file of the pass's folder.
+#pragma once
+
+#include <string>
+
+#include "session/session.h"
+
+namespace cudadiag::session {
+
+// Why a program has nothing to say: "time limit", "signal 6", "status 1"; empty if it ended well.
+std::string how_it_failed(const ProcessEnd& end, const std::string& cut_short);
+
+}  // namespace cudadiag::session
