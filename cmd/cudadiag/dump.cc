@@ -22,9 +22,9 @@ void dump_process(const session::Process& process) {
       "process pid=%u parent=%u state=%u start=%" PRIu64 " issued=%" PRIu64 " damaged=%" PRIu64 " waits=%" PRIu64 "\n",
       r.pid, r.parent_pid, static_cast<unsigned>(r.state), r.start_realtime, r.operations_issued, r.damaged, r.waits);
   std::printf("dropped operations=%" PRIu64 " sites=%" PRIu64 " interns=%" PRIu64 " streams=%" PRIu64 " held=%" PRIu64
-              " markers=%" PRIu64 " graphs=%" PRIu64 "\n",
+              " markers=%" PRIu64 " graphs=%" PRIu64 " allocations=%" PRIu64 " forgotten_allocations=%" PRIu64 "\n",
               r.dropped_operations, r.dropped_sites, r.dropped_interns, r.dropped_streams, r.dropped_held,
-              r.failed_markers, r.dropped_graphs);
+              r.failed_markers, r.dropped_graphs, r.dropped_allocations, r.forgotten_allocations);
   std::printf("freeze error=%u code=%u ticks=%" PRIu64 "\n", r.frozen_error, r.frozen_code, r.frozen_ticks);
   for (const auto& [key, value] : r.properties) {
     std::printf("property %s=%s\n", harmless(key).c_str(), harmless(value).c_str());
@@ -72,6 +72,9 @@ void dump_operations(const ProcessRecord& r) {
       std::printf(" shared=%u\n", o.shared_bytes);
     } else {
       std::printf(" argument=0x%" PRIx64, o.argument);
+      if (o.destination != 0 || o.source != 0) {
+        std::printf(" destination=0x%" PRIx64 " source=0x%" PRIx64, o.destination, o.source);
+      }
       if (o.kind == wire::operation::Kind::graph) {
         std::printf(" graph=%u replay=%u graph_flags=%u words=%u", o.graph, o.replay, o.graph_flags, o.graph_words);
       }
@@ -92,7 +95,29 @@ void dump_operations(const ProcessRecord& r) {
       std::printf(" capture_began=%" PRIu64 " capture_tid=%u capture_mode=%u capture_site=%u", e.capture.began,
                   e.capture.tid, e.capture.mode, e.capture.site);
     }
+    if (e.device_total != 0) {
+      std::printf(" device_free=%" PRIu64 " device_total=%" PRIu64, e.device_free, e.device_total);
+    }
     std::printf(" started=%" PRIu64 "\n", e.started);
+  }
+}
+
+void dump_memory(const ProcessRecord& r) {
+  for (const session::Allocation& a : r.allocations) {
+    std::printf("allocation %" PRIu64 " address=0x%" PRIx64 " bytes=%" PRIu64 " kind=%u flags=%u made=%" PRIu64
+                " freed=%" PRIu64 " site=%u freed_site=%u thread=%u context=%d stream=%d freed_stream=%d\n",
+                a.serial, a.address, a.bytes, static_cast<unsigned>(a.kind), a.flags, a.made, a.freed, a.site,
+                a.freed_site, a.thread, static_cast<int>(a.context), static_cast<int>(a.stream),
+                static_cast<int>(a.freed_stream));
+  }
+  for (const session::Arguments& arguments : r.arguments) {
+    std::printf("arguments thread=%u serial=%" PRIu64 " flags=%u\n", arguments.thread, arguments.serial,
+                arguments.flags);
+    for (const session::Parameter& parameter : arguments.parameters) {
+      std::printf("parameter offset=%u bytes=%zu ", parameter.offset, parameter.bytes.size());
+      for (const char byte : parameter.bytes) std::printf("%02x", static_cast<unsigned char>(byte));
+      std::printf("\n");
+    }
   }
 }
 
@@ -165,6 +190,7 @@ int dump(const std::string& wanted, const std::optional<std::string>& output) {
     dump_process(process);
     dump_places(process.record);
     dump_operations(process.record);
+    dump_memory(process.record);
     dump_interned(process.record);
     dump_graphs(process.record);
   }

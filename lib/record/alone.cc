@@ -32,12 +32,14 @@ struct Alone::Wait {
   bool foreign;  // another thread's default stream: it cannot be named from here
 };
 
-void Alone::attach(AreaMap& map, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures) {
+void Alone::attach(AreaMap& map, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures,
+                   LaunchArguments& arguments) {
   area_ = &map;
   interner_ = &interner;
   driver_ = &driver;
   streams_ = &streams;
   failures_ = &failures;
+  arguments_ = &arguments;
 }
 
 void Alone::start(std::uint32_t patience) {
@@ -153,6 +155,8 @@ bool Alone::wait(ThreadState& thread) {
   const Wait wait = {current, streams_->handle(open.stream), open.stream, open.ordinal, false};
   const CUresult result = wait_for(wait, nanoseconds(CLOCK_MONOTONIC) + patience_);
   if (result == CUDA_ERROR_NOT_READY) give_up("an operation did not finish");
+  // Before the picture is frozen: the launcher may read it from then on.
+  if (is_sticky(static_cast<std::uint32_t>(result))) arguments_->keep(thread.index, thread.serial);
   report(thread, result, open.stream, open.site);
   return result != CUDA_ERROR_NOT_READY;
 }

@@ -17,6 +17,7 @@
 #include "record/driver_api.h"
 #include "record/failures.h"
 #include "record/interner.h"
+#include "record/launch_arguments.h"
 #include "record/streams.h"
 #include "record/threads.h"
 
@@ -24,7 +25,8 @@ namespace cudadiag::record {
 
 class Alone {
  public:
-  void attach(AreaMap& area, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures);
+  void attach(AreaMap& area, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures,
+              LaunchArguments& arguments);
   // `patience` in milliseconds, for one operation.
   void start(std::uint32_t patience);
   bool on() const { return on_.load(std::memory_order_relaxed); }
@@ -52,6 +54,7 @@ class Alone {
   const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;
   Failures* failures_ = nullptr;
+  LaunchArguments* arguments_ = nullptr;
   AreaMap* area_ = nullptr;
   std::uint64_t patience_ = 0;  // ns
   std::atomic<bool> on_ = false;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "record/graph_calls.h"
+#include "record/memory_calls.h"
 
 namespace cudadiag::record {
 
@@ -22,6 +23,27 @@ void read_launch_config(const CUlaunchConfig& config, Call& call) {
     const auto& cluster = config.attrs[i].value.clusterDim;
     call.cluster[0] = cluster.x, call.cluster[1] = cluster.y, call.cluster[2] = cluster.z;
   }
+}
+
+// Addresses of a copy of rows; none where it goes to or from an array.
+template <typename Copy>
+void read_rows(const Copy& copy, Call& call) {
+  const auto place = [](CUmemorytype type, CUdeviceptr device, const void* host) -> std::uint64_t {
+    if (type == CU_MEMORYTYPE_HOST) return reinterpret_cast<std::uint64_t>(host);
+    return type == CU_MEMORYTYPE_ARRAY ? 0 : device;
+  };
+  call.destination = place(copy.dstMemoryType, copy.dstDevice, copy.dstHost);
+  call.source = place(copy.srcMemoryType, copy.srcDevice, copy.srcHost);
+  call.argument = copy.WidthInBytes * copy.Height;
+  if constexpr (requires { copy.Depth; }) call.argument *= copy.Depth;
+}
+
+// Bytes that one element of a memset takes.
+template <typename Parameters>
+constexpr std::uint64_t element_size() {
+  if (requires(Parameters p) { p.ui; }) return 4;
+  return requires(Parameters p) { p.us; }
+  ? 2 : 1;
 }
 
 // CUPTI has one structure per call, with the names that cuda.h gives the arguments: this reads whatever of interest
@@ -53,9 +75,26 @@ void decode(const void* raw, Call& call) {
       call.shared_bytes = first.sharedMemBytes;
     }
   }
+  if constexpr (requires { p.kernelParams; }) call.parameters = p.kernelParams;
+  if constexpr (requires { p.extra; }) call.extra = p.extra;
+  if constexpr (requires { p.dstDevice; }) call.destination = p.dstDevice;
+  if constexpr (requires { p.dstHost; }) call.destination = reinterpret_cast<std::uint64_t>(p.dstHost);
+  if constexpr (requires { CUdeviceptr{p.dst}; }) call.destination = p.dst;
+  if constexpr (requires { CUdeviceptr{p.devPtr}; }) call.destination = p.devPtr;
+  if constexpr (requires { p.srcDevice; }) call.source = p.srcDevice;
+  if constexpr (requires { p.srcHost; }) call.source = reinterpret_cast<std::uint64_t>(p.srcHost);
+  if constexpr (requires { CUdeviceptr{p.src}; }) call.source = p.src;
   if constexpr (requires { p.ByteCount; }) call.argument = p.ByteCount;
-  if constexpr (requires { p.N; }) call.argument = p.N;
-  if constexpr (requires { p.Width* p.Height; }) call.argument = p.Width * p.Height;
+  if constexpr (requires {
+                  p.count;
+                  CUdeviceptr{p.devPtr};
+                })
+    call.argument = p.count;
+  if constexpr (requires { p.N; }) call.argument = p.N * element_size<Parameters>();
+  if constexpr (requires { p.Width* p.Height; }) call.argument = p.Width * p.Height * element_size<Parameters>();
+  if constexpr (requires { p.pCopy->WidthInBytes; }) {
+    if (p.pCopy != nullptr) read_rows(*p.pCopy, call);
+  }
   if constexpr (requires { p.bytesize; }) call.argument = p.bytesize;
   if constexpr (requires { p.hEvent; }) call.argument = reinterpret_cast<std::uint64_t>(p.hEvent);
   if constexpr (requires {
@@ -177,6 +216,10 @@ constexpr void add_graphs(Builder& b) {
   }
 }
 
+constexpr void mark_memory(Builder& b) {
+  for (std::uint32_t id = 1; id < b.table.size(); ++id) b.table[id].memory = memory_call(id) != MemoryCall::What::none;
+}
+
 #undef RULE
 #undef RULE_SZ
 #undef RULE_DS
@@ -189,6 +232,7 @@ constexpr Table kTable = [] {
   add_memory(b);
   add_order(b);
   add_graphs(b);
+  mark_memory(b);
   return b.table;
 }();
 

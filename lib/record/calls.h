@@ -30,6 +30,9 @@ struct Call {
   std::uint32_t grid[3] = {}, block[3] = {}, cluster[3] = {};
   std::uint32_t shared_bytes = 0;
   std::uint64_t argument = 0;  // wire::operation::kArgument; a capture's mode
+  std::uint64_t destination = 0, source = 0;
+  void* const* parameters = nullptr;  // of a launch
+  void* const* extra = nullptr;
 };
 
 struct CallRule {
@@ -38,6 +41,7 @@ struct CallRule {
   bool per_thread = false;       // handle 0 is the per-thread default stream
   bool proves_finished = false;  // an operation after whose success the data has arrived
   void (*decode)(const void* parameters, Call& call) = nullptr;
+  bool memory = false;  // memory_calls.h
 };
 
 // Ids of drivers to come lie beyond the table: they are watched.

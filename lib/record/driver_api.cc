@@ -35,6 +35,10 @@ bool DriverApi::load() {
   resolve(library, logs_register_callback, "cuLogsRegisterCallback");
   resolve(library, func_get_name, "cuFuncGetName");
   resolve(library, kernel_get_name, "cuKernelGetName");
+  resolve(library, mem_get_info, "cuMemGetInfo_v2");
+  resolve(library, mem_get_address_range, "cuMemGetAddressRange_v2");
+  resolve(library, func_get_param_info, "cuFuncGetParamInfo");
+  resolve(library, kernel_get_param_info, "cuKernelGetParamInfo");
   resolve(library, graph_get_nodes, "cuGraphGetNodes");
   resolve(library, graph_get_edges, "cuGraphGetEdges_v2");
   resolve(library, graph_node_get_type, "cuGraphNodeGetType");

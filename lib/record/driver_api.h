@@ -28,6 +28,10 @@ struct DriverApi {
 
   CUresult (*func_get_name)(const char**, CUfunction) = nullptr;                                          // 12.3
   CUresult (*kernel_get_name)(const char**, CUkernel) = nullptr;                                          // 12.3
+  CUresult (*mem_get_info)(size_t*, size_t*) = nullptr;                                                   // 2.0
+  CUresult (*mem_get_address_range)(CUdeviceptr*, size_t*, CUdeviceptr) = nullptr;                        // 2.0
+  CUresult (*func_get_param_info)(CUfunction, size_t, size_t*, size_t*) = nullptr;                        // 12.4
+  CUresult (*kernel_get_param_info)(CUkernel, size_t, size_t*, size_t*) = nullptr;                        // 12.4
   CUresult (*graph_get_nodes)(CUgraph, CUgraphNode*, size_t*) = nullptr;                                  // 10.0
   CUresult (*graph_get_edges)(CUgraph, CUgraphNode*, CUgraphNode*, CUgraphEdgeData*, size_t*) = nullptr;  // _v2: 12.3
   CUresult (*graph_node_get_type)(CUgraphNode, CUgraphNodeType*) = nullptr;                               // 10.0

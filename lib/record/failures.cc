@@ -59,7 +59,9 @@ std::uint32_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   wire::store(to, error::kBlockY, call.block[1]);
   wire::store(to, error::kBlockZ, call.block[2]);
   wire::store(to, error::kSharedBytes, call.shared_bytes);
-  wire::store(to, error::kBytes, failed.launch ? 0 : call.argument);
+  wire::store(to, error::kBytes, failed.launch ? 0 : failed.bytes != 0 ? failed.bytes : call.argument);
+  wire::store(to, error::kDeviceFree, failed.device_free);
+  wire::store(to, error::kDeviceTotal, failed.device_total);
   wire::store(to, error::kOperation, thread == nullptr ? 0 : thread->serial);
   wire::store(to, error::kThread, thread == nullptr ? 0xffffffff : thread->index);
   const Capture outside{};

@@ -30,6 +30,8 @@ struct FailedCall {
   std::uint64_t started = 0;         // ticks; 0: not known
   std::string_view explanation{};    // the driver's own words
   const Capture* capture = nullptr;  // that it is about; null: none is known
+  std::uint64_t bytes = 0;           // asked for, where `call` does not say
+  std::uint64_t device_free = 0, device_total = 0;
 };
 
 using wire::error::is_sticky;

@@ -99,7 +99,7 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
       const auto* node = static_cast<const CUpti_GraphData*>(resource.resourceDescriptor);
       if (node != nullptr) recorder->graph_node(thread_state(*recorder), id, *node);
     } else {
-      recorder->resource(id, resource);
+      recorder->resource(thread_state(*recorder), id, resource, frame);
     }
   }
   t_local.inside = false;

@@ -166,6 +166,11 @@ std::uint32_t Interner::graph(std::uint32_t site, std::span<const std::byte> nod
   return id;
 }
 
+void Interner::arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values) {
+  const LockGuard lock(mutex_);
+  append(Tag::arguments, count, head, values);
+}
+
 void Interner::note(std::string_view code, std::string_view text) {
   const std::uint32_t payload[2] = {string(code), string(text)};
   const LockGuard lock(mutex_);

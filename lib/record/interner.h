@@ -77,6 +77,9 @@ class Interner {
   // A graph with these contents; one that is described already keeps its id. `nodes`: records of wire/intern.h.
   std::uint32_t graph(std::uint32_t site, std::span<const std::byte> nodes, std::span<const GraphEdge> edges);
 
+  // Parameters of a launch, laid out as wire/intern.h draws them.
+  void arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values);
+
   std::uint32_t find_module(std::uint64_t key) const { return modules_.find(key); }
   std::uint32_t find_code(std::uint64_t key) const { return codes_.find(key); }
   std::uint32_t find_python_stack(std::uint64_t key) const { return python_stacks_.find(key); }

@@ -8,6 +8,7 @@
 
 #include "record/clock.h"
 #include "record/driver_log.h"
+#include "record/memory_calls.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {
@@ -33,6 +34,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
     return true;
   }
   streams_.attach(area_, interner_, driver_, options_.markers);
+  allocations_.attach(area_);
   graphs_.attach(area_, interner_, driver_);
   graph_markers_.attach(area_, interner_, driver_);
   native_.start(interner_);
@@ -62,7 +64,8 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
 }
 
 void Recorder::open_window() {
-  alone_.attach(area_, interner_, driver_, streams_, failures_);
+  arguments_.attach(interner_, driver_);
+  alone_.attach(area_, interner_, driver_, streams_, failures_, arguments_);
   if (options_.window.empty()) return;
   if (!window_.read(options_.window)) {
     interner_.note("window-not-read", "what to wait for could not be read: nothing was waited for");
@@ -115,6 +118,7 @@ void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_Ca
   const auto* returned = static_cast<const CUresult*>(data.functionReturnValue);
   const std::uint32_t result = returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
   if (thread != nullptr) leave(*thread, id, rule, data, result);
+  if (rule.memory && result == CUDA_SUCCESS) note_memory(thread, id, data, frame);
   if (!is_answer(result)) fail(thread, wire::error::Domain::driver, id, data, result, frame);
   if (thread == nullptr) return;
   if (rule.role == Role::capture_end) end_capture(*thread, rule, data, result);
@@ -205,6 +209,9 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
   if (operation::can_fault(rule.kind)) site = site_call(thread, id, rule.kind, function, frame);
   open.site = site.site;
   if (alone_.on()) take_turn(thread, site.armed);
+  if ((open.flags & operation::kAlone) != 0) {
+    rule.kind == Kind::kernel ? arguments_.read(call) : arguments_.forget();
+  }
 
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
   // Another thread's default stream cannot be asked how far it is: in a rerun its markers say.
@@ -260,6 +267,10 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
   } else {
     memset(record + operation::kArgument.offset, 0, area::kOperationSize - operation::kArgument.offset);
     wire::store(record, operation::kArgument, call.argument);
+    if (rule.kind == Kind::copy || rule.kind == Kind::memset || rule.kind == Kind::prefetch) {
+      wire::store(record, operation::kDestination, call.destination);
+      wire::store(record, operation::kSource, call.source);
+    }
   }
   if (rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0) {
     const GraphReplay replay = graphs_.launched(reinterpret_cast<CUgraphExec>(call.argument));
@@ -294,6 +305,7 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
       open.flags &= static_cast<std::uint8_t>(~operation::kAlone);
     }
   }
+  if (is_sticky(result) && (open.flags & operation::kAlone) != 0) arguments_.keep(thread.index, thread.serial);
   wire::store_release(open.record, operation::kFlags, open.flags);
   if (ok && thread.recent_errors != thread.recent_worked) failures_.worked(thread);
 }
@@ -421,6 +433,8 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
     capture = captures_.concerned({}, thread->tid);
   }
   failed.capture = &capture;
+  if (domain == wire::error::Domain::driver) failed.bytes = bytes_asked_for(id, data.functionParams);
+  if (code == CUDA_ERROR_OUT_OF_MEMORY) ask_what_is_left(failed);
   failed.explanation = driver_log::explanation();
   const std::uint32_t record = failures_.add(thread, failed);
   if (thread != nullptr && domain == wire::error::Domain::driver) thread->runtime_error = record;
@@ -462,9 +476,10 @@ void Recorder::runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_C
   }
 }
 
-void Recorder::resource(std::uint32_t id, const CUpti_ResourceData& data) {
+void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame) {
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+      note_context_destroyed(thread, cupti_.context_uid(data.context), frame);
       streams_.context_destroyed(cupti_.context_uid(data.context));
       newest_context_.store(0, std::memory_order_relaxed);
       break;

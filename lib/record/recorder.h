@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "record/allocations.h"
 #include "record/alone.h"
 #include "record/area_map.h"
 #include "record/calls.h"
@@ -20,6 +21,7 @@
 #include "record/failures.h"
 #include "record/graphs.h"
 #include "record/interner.h"
+#include "record/launch_arguments.h"
 #include "record/native_stack.h"
 #include "record/python_stack.h"
 #include "record/streams.h"
@@ -46,7 +48,7 @@ class Recorder {
 
   void driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
-  void resource(std::uint32_t id, const CUpti_ResourceData& data);
+  void resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame);
   void graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);
   // One bounded look for a fault that no call of the program has asked about.
   void look_at_exit();
@@ -79,6 +81,9 @@ class Recorder {
                      std::uintptr_t frame);
   void end_capture(const ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data,
                    std::uint32_t result);
+  void note_memory(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
+  void note_context_destroyed(ThreadState* thread, std::uint32_t uid, std::uintptr_t frame);
+  void ask_what_is_left(FailedCall& failed) const;
   void note_event_completed(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
   void see_context(const CUpti_CallbackData& data);
 
@@ -113,7 +118,9 @@ class Recorder {
   PythonStacks python_;
   NativeStacks native_;
   Window window_;
+  LaunchArguments arguments_;
   Alone alone_;
+  Allocations allocations_;
   std::atomic<bool> has_python_ = false;
   std::atomic<bool> python_sought_ = false;  // by the first operation: the interpreter is there before CUDA is
   std::atomic<bool> watching_last_error_ = false;

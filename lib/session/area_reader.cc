@@ -22,6 +22,7 @@ constexpr std::size_t kMostContexts = 8192;
 constexpr std::size_t kMostStreams = 65536;
 constexpr std::size_t kMostErrors = 65536;
 constexpr std::size_t kMostGraphWords = 1u << 20;
+constexpr std::size_t kMostAllocations = 1u << 20;
 
 std::string not_an_area(std::span<const std::byte> area) {
   if (area.size() < wire::area::kHeaderSize) return "it is too short to be a recording";
@@ -52,6 +53,7 @@ class AreaReader {
     read_streams();
     read_operations();
     read_errors();
+    read_allocations();
     read_site_counts();
     return std::move(record_);
   }
@@ -74,6 +76,7 @@ class AreaReader {
   void read_graph_words();
   void read_errors();
   void read_error(const std::byte* slot);
+  void read_allocations();
   void read_site_counts();
 
   std::span<const std::byte> area_;
@@ -102,6 +105,8 @@ void AreaReader::read_header() {
   record_.dropped_streams = wire::load_acquire(header, a::kDroppedStreams);
   record_.dropped_held = wire::load_acquire(header, a::kDroppedHeld);
   record_.dropped_graphs = wire::load_acquire(header, a::kDroppedGraphs);
+  record_.dropped_allocations = wire::load_acquire(header, a::kDroppedAllocations);
+  record_.forgotten_allocations = wire::load_acquire(header, a::kForgottenAllocations);
   record_.failed_markers = wire::load_acquire(header, a::kFailedMarkers);
   record_.error_count = wire::load_acquire(header, a::kErrorCount);
   record_.waits = wire::load_acquire(header, a::kWaits);
@@ -295,6 +300,10 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
   } else {
     operation.argument = wire::load(record, o::kArgument);
   }
+  if (kind == o::Kind::copy || kind == o::Kind::memset || kind == o::Kind::prefetch) {
+    operation.destination = wire::load(record, o::kDestination);
+    operation.source = wire::load(record, o::kSource);
+  }
   if (kind == o::Kind::graph) {
     operation.graph = wire::load(record, o::kGraph);
     if (operation.graph > record_.graphs.size()) operation.graph = 0;
@@ -368,11 +377,50 @@ void AreaReader::read_error(const std::byte* slot) {
   error.block = {wire::load(record, e::kBlockX), wire::load(record, e::kBlockY), wire::load(record, e::kBlockZ)};
   error.shared_bytes = wire::load(record, e::kSharedBytes);
   error.bytes = wire::load(record, e::kBytes);
+  error.device_free = wire::load(record, e::kDeviceFree);
+  error.device_total = wire::load(record, e::kDeviceTotal);
   error.operation = wire::load(record, e::kOperation);
   error.started = wire::load(record, e::kStarted);
   error.capture = {wire::load(record, e::kCaptureBegan), wire::load(record, e::kCaptureTid),
                    wire::load(record, e::kCaptureMode), wire::load(record, e::kCaptureSite)};
   if (error.capture.site > record_.sites.size()) error.capture.site = 0;
+}
+
+void AreaReader::read_allocations() {
+  namespace w = wire::allocation;
+  const std::uint64_t used = wire::load_acquire(area_.data(), wire::area::kAllocationsUsed);
+  const std::size_t places = regions_.count(Region::allocations, wire::area::kAllocationSize, kMostAllocations);
+  if (used > places) ++record_.damaged;
+  const auto site = [&](std::uint32_t id) { return id > record_.sites.size() ? 0 : id; };
+  const auto index = [](std::uint32_t value, std::size_t size) { return value < size ? value : w::kNone; };
+  for (std::size_t i = 0; i < std::min<std::uint64_t>(used, places); ++i) {
+    const auto copy =
+        copy_serialised<wire::area::kAllocationSize>(at<wire::area::kAllocationSize>(Region::allocations, i));
+    if (!copy) continue;
+    const std::byte* from = copy->data();
+    const auto kind = static_cast<w::Kind>(wire::load(from, w::kKind));
+    Allocation made;
+    made.address = wire::load(from, w::kAddress);
+    made.bytes = wire::load(from, w::kBytes);
+    if (kind == w::Kind::none || kind > w::Kind::registered || made.address + made.bytes < made.address) {
+      ++record_.damaged;
+      continue;
+    }
+    made.kind = kind;
+    made.serial = wire::load(from, w::kSerial);
+    made.made = wire::load(from, w::kMade);
+    made.freed = wire::load(from, w::kFreed);
+    made.site = site(wire::load(from, w::kSite));
+    made.freed_site = site(wire::load(from, w::kFreedSite));
+    made.flags = wire::load(from, w::kFlags);
+    made.thread = wire::load(from, w::kThread);
+    made.context = index(wire::load(from, w::kContext), record_.contexts.size());
+    made.stream = index(wire::load(from, w::kStream), record_.streams.size());
+    made.freed_stream = index(wire::load(from, w::kFreedStream), record_.streams.size());
+    record_.allocations.push_back(made);
+  }
+  std::sort(record_.allocations.begin(), record_.allocations.end(),
+            [](const Allocation& a, const Allocation& b) { return a.serial < b.serial; });
 }
 
 // Counts lie at their site's id, so the first place stays empty.

@@ -88,6 +88,8 @@ class HeapReader {
         return read_graph_nodes(count, payload);
       case Tag::graph_edges:
         return read_graph_edges(count, payload);
+      case Tag::arguments:
+        return read_arguments(count, payload);
     }
     ++record_.damaged;
   }
@@ -229,6 +231,23 @@ class HeapReader {
     for (std::size_t at = 0; graph != nullptr && at < count; ++at) {
       graph->edges.push_back({number<std::uint32_t>(payload, 8 + 8 * at), number<std::uint32_t>(payload, 12 + 8 * at)});
     }
+  }
+
+  void read_arguments(std::uint16_t count, std::span<const std::byte> payload) {
+    constexpr std::size_t kHead = 16;
+    if (!has(payload, kHead + std::size_t{8} * count)) return;
+    Arguments arguments;
+    arguments.serial = number<std::uint64_t>(payload, 0);
+    arguments.thread = number<std::uint32_t>(payload, 8);
+    arguments.flags = number<std::uint32_t>(payload, 12);
+    auto values = payload.subspan(kHead + std::size_t{8} * count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t size = number<std::uint32_t>(payload, kHead + 8 * i + 4);
+      if (!has(values, size)) return;
+      arguments.parameters.push_back({number<std::uint32_t>(payload, kHead + 8 * i), text(values.first(size))});
+      values = values.subspan(std::min((size + 7) / 8 * 8, values.size()));
+    }
+    record_.arguments.push_back(std::move(arguments));
   }
 
   void finish_graphs() {

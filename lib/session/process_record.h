@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "wire/allocation.h"
 #include "wire/area.h"
 #include "wire/error.h"
 #include "wire/intern.h"
@@ -78,6 +79,31 @@ struct Graph {
   std::vector<GraphEdge> edges;
 };
 
+// Memory that the driver handed out (wire/allocation.h).
+struct Allocation {
+  std::uint64_t serial = 0, address = 0, bytes = 0;
+  std::uint64_t made = 0, freed = 0;  // ticks; freed 0: it lives
+  std::uint32_t site = 0, freed_site = 0;
+  wire::allocation::Kind kind = wire::allocation::Kind::none;
+  std::uint8_t flags = 0;  // wire::allocation::Flag
+  std::uint16_t thread = 0;
+  std::uint32_t context = wire::allocation::kNone;
+  std::uint32_t stream = wire::allocation::kNone, freed_stream = wire::allocation::kNone;
+};
+
+struct Parameter {
+  std::uint32_t offset = 0;  // among the kernel's parameters
+  std::string bytes;
+};
+
+// What a kernel was launched with, of an operation that failed while it was waited for.
+struct Arguments {
+  std::uint64_t serial = 0;  // of the operation in its thread
+  std::uint32_t thread = 0;
+  std::uint32_t flags = 0;  // wire::intern::ArgumentFlag
+  std::vector<Parameter> parameters;
+};
+
 struct Operation {
   wire::operation::Kind kind = wire::operation::Kind::none;
   std::uint8_t flags = 0;  // wire::operation::Flag
@@ -89,9 +115,10 @@ struct Operation {
   std::uint32_t result = 0;
   std::uint32_t site_ordinal = 0;
   std::uint64_t ticks = 0;
-  std::uint64_t argument = 0;  // not for kernels
-  std::uint32_t graph = 0;     // graph launches: id of a graph
-  std::uint32_t replay = 0;    // and which launch of it this was; 0: not known
+  std::uint64_t argument = 0;                 // not for kernels
+  std::uint64_t destination = 0, source = 0;  // copies, memsets, prefetches: addresses; 0: none is named
+  std::uint32_t graph = 0;                    // graph launches: id of a graph
+  std::uint32_t replay = 0;                   // and which launch of it this was; 0: not known
   std::uint32_t graph_flags = 0;
   std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of its first node's; 0: none
   Dim3 grid{}, block{}, cluster{};
@@ -157,6 +184,7 @@ struct Error {
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t device_free = 0, device_total = 0;  // where memory was wanting; both 0: not asked
   std::uint64_t operation = 0;
   std::uint64_t started = 0;  // ticks; 0: not known
   Capture capture;
@@ -190,12 +218,15 @@ struct ProcessRecord {
   std::vector<Site> sites;
   std::vector<Graph> graphs;
   std::vector<std::uint32_t> graph_words;  // not 0: the node has finished; empty if no operation refers to them
+  std::vector<Allocation> allocations;     // by serial
+  std::vector<Arguments> arguments;
   std::vector<Note> notes;
   std::map<std::string, std::string> properties;  // "argv", "cwd", "driver", "cupti", "python", "device.0.name", …
 
   std::uint64_t operations_issued = 0;  // whole run, from the threads' counts
   std::uint64_t dropped_operations = 0, dropped_sites = 0, dropped_interns = 0, dropped_streams = 0;
   std::uint64_t dropped_graphs = 0;
+  std::uint64_t dropped_allocations = 0, forgotten_allocations = 0;
   std::uint64_t dropped_held = 0, failed_markers = 0, error_count = 0;
   std::uint64_t waits = 0;    // operations that a rerun waited for
   std::uint64_t damaged = 0;  // pieces of the area that made no sense and were left out

@@ -7,11 +7,12 @@
 //   streams  kStreams   x 64 B     stream.h
 //   markers  kStreams   x 32 B     stream.h; page-aligned, registered with the driver, written by the GPU
 //   frozen   kStreams   x  8 B     marker and host-known completion of each stream at the freeze
-//   errors   kErrors    x 128 B    error.h
+//   errors   kErrors    x 152 B    error.h
 //   sites    kSites     x  8 B     number of operations issued at each site, whole run
 //   held     kStreams   x kHeldPerStream x 64 B    unfinished operations that left their ring
 //   rings    kThreads   x kRingRecords x 64 B      operation.h
 //   graph_words kGraphWords x 4 B      nodes of graphs, in a rerun; registered with the driver, written by the GPU
+//   allocations kAllocations x 64 B    allocation.h
 //   intern   the rest              intern.h
 //
 // Times are ticks of the clock that kClockTicks/kClockNanoseconds pairs calibrate (TSC on x86-64).
@@ -27,7 +28,7 @@
 namespace cudadiag::wire::area {
 
 inline constexpr std::uint64_t kMagicValue = 0x3141455241474443;  // "CDGAREA1"
-inline constexpr std::uint32_t kFormatVersion = 2;
+inline constexpr std::uint32_t kFormatVersion = 3;
 
 inline constexpr std::size_t kHeaderSize = 8192;
 inline constexpr std::size_t kPage = 4096;
@@ -45,12 +46,15 @@ inline constexpr std::size_t kContextSize = 64;
 inline constexpr std::size_t kStreamSize = 64;
 inline constexpr std::size_t kMarkerSize = 32;
 inline constexpr std::size_t kFrozenSize = 8;
-inline constexpr std::size_t kErrorSize = 136;
+inline constexpr std::size_t kErrorSize = 152;
 inline constexpr std::size_t kSiteSize = 8;
 inline constexpr std::size_t kOperationSize = 64;
 
 inline constexpr std::size_t kGraphWords = 65536;
 inline constexpr std::size_t kGraphWordSize = 4;
+
+inline constexpr std::size_t kAllocations = 32768;  // live ones, and freed ones in what they leave
+inline constexpr std::size_t kAllocationSize = 64;
 
 enum class Region : std::uint32_t {
   threads,
@@ -63,9 +67,10 @@ enum class Region : std::uint32_t {
   held,
   rings,
   graph_words,
+  allocations,
   intern
 };
-inline constexpr std::size_t kRegions = 11;
+inline constexpr std::size_t kRegions = 12;
 
 // Everything, the intern heap included: the recorder's bound on memory for one process.
 inline constexpr std::size_t kAreaSize = 64u << 20;
@@ -86,7 +91,8 @@ constexpr std::array<RegionRange, kRegions> layout() {
                                                          kSites * kSiteSize,
                                                          kStreams * kHeldPerStream * kOperationSize,
                                                          kThreads * kRingRecords * kOperationSize,
-                                                         kGraphWords * kGraphWordSize};
+                                                         kGraphWords * kGraphWordSize,
+                                                         kAllocations * kAllocationSize};
   std::array<RegionRange, kRegions> ranges{};
   std::uint64_t at = kHeaderSize;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -127,6 +133,11 @@ inline constexpr Field<std::uint64_t, 96> kDroppedHeld;        // unfinished ope
 inline constexpr Field<std::uint64_t, 104> kFailedMarkers;     // marker writes that the driver refused
 inline constexpr Field<std::uint64_t, 112> kErrorCount;        // failed calls seen; kErrors of them are kept
 inline constexpr Field<std::uint64_t, 152> kDroppedGraphs;     // graphs and nodes for which there was no place
+
+inline constexpr Field<std::uint64_t, 160> kDroppedAllocations;    // live ones for which there was no entry
+inline constexpr Field<std::uint64_t, 168> kForgottenAllocations;  // freed ones whose entries were used again
+
+inline constexpr Field<std::uint64_t, 176> kAllocationsUsed;  // entries of `allocations` ever used; release
 
 inline constexpr Field<std::uint64_t, 120> kInternUsed;  // bytes of the intern heap that are whole; release
 

@@ -1,4 +1,4 @@
-// A call that returned an error: 136 bytes. The first half of the region keeps the first failures of the
+// A call that returned an error: 152 bytes. The first half of the region keeps the first failures of the
 // process, the second half is a ring of the latest ones. A runtime call that fails because a driver call
 // inside it failed is one record: the driver's, with the runtime call named as the outer one.
 #pragma once
@@ -82,5 +82,9 @@ inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMod
 
 inline constexpr Field<std::uint64_t, 120> kStarted;      // ticks at ENTER of a failed driver call; 0: not known
 inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a string: the driver's own words; 0: none
+
+// Of an allocation that failed for want of memory: what its device had at that moment. Both 0: not asked.
+inline constexpr Field<std::uint64_t, 136> kDeviceFree;
+inline constexpr Field<std::uint64_t, 144> kDeviceTotal;
 
 }  // namespace cudadiag::wire::error

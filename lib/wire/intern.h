@@ -28,6 +28,11 @@
 //    graph_nodes  count: nodes           payload: u32 graph id, u32 index of the first, nodes (below)
 //    graph_edges  count: edges           payload: u32 graph id, u32 zero, per edge: u32 from, u32 to (node indices)
 //
+//    arguments count: parameters         payload: u64 serial of a kernel's launch, u32 its thread's index,
+//                                                 u32 ArgumentFlag, per parameter: u32 offset among the kernel's
+//                                                 parameters, u32 bytes; then the bytes of all of them, each
+//                                                 parameter's filled up to a multiple of 8
+//
 // A graph is followed by its nodes and edges, in as many entries as they take. Child graphs are laid out flat: their
 // nodes stand behind the node that holds them and name it. A node takes 32 bytes:
 //
@@ -62,12 +67,18 @@ enum class Tag : std::uint16_t {
   graph = 10,
   graph_nodes = 11,
   graph_edges = 12,
+  arguments = 13,
 };
-inline constexpr std::size_t kTags = 13;  // one past the last
+inline constexpr std::size_t kTags = 14;  // one past the last
 
 inline constexpr std::size_t kHeaderSize = 8;
 inline constexpr std::size_t kMaxEntry = 64u << 10;
 inline constexpr std::uint16_t kTruncated = 0x8000;
+
+enum ArgumentFlag : std::uint32_t {
+  kCut = 1,     // there are more parameters, or bytes, than were kept
+  kBuffer = 2,  // the driver did not tell the layout: one piece with all of them
+};
 
 inline constexpr Field<std::uint32_t, 0> kSize;
 inline constexpr Field<std::uint16_t, 4> kTag;

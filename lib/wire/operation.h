@@ -9,7 +9,8 @@
 //    | grid x |  y   |  z   |block x|   y   |   z   |cluster x,y| shared bytes |cluster z|    kernels
 //    +--------+------+------+-------+-------+-------+-----------+--------------+---------+
 //    | argument (u64)| graph: id, replay, flags, words                                   |    graph launches
-//    | argument (u64)| zero                                                              |    other kinds
+//    | argument (u64)| destination (u64) | source (u64)                                  |    copies, memsets,
+//    prefetches | argument (u64)| zero                                                              |    other kinds
 //
 // The ring's single writer clears the serial, fills the record, then stores the serial (release). It
 // does so at ENTER of the call, and patches kResult and kFlags at EXIT: a record whose call never
@@ -33,7 +34,7 @@ enum class Kind : std::uint8_t {
   event_record = 7,       // kArgument is the CUevent
   event_wait = 8,         // the stream waits for the CUevent in kArgument
   event_sync = 9,         // the host saw the CUevent in kArgument complete (cuEventSynchronize, cuEventQuery)
-  allocation = 10,        // stream-ordered allocation or free; kArgument is the pointer
+  allocation = 10,        // stream-ordered allocation or free; kArgument is the number of bytes; 0: a free
   memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp: kArgument is the address
 };
 
@@ -83,6 +84,10 @@ inline constexpr Field<std::uint32_t, 60> kClusterZ;
 
 // All other kinds: see Kind.
 inline constexpr Field<std::uint64_t, 40> kArgument;
+
+// Copies, memsets and prefetches: the addresses that the call names, 0 where it names none (an array, a batch).
+inline constexpr Field<std::uint64_t, 48> kDestination;
+inline constexpr Field<std::uint64_t, 56> kSource;
 
 // Graph launches: what the executable graph was made of, and which launch of it this is.
 inline constexpr Field<std::uint32_t, 48> kGraph;       // intern id of a graph; 0: not known

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "wire/allocation.h"
 #include "wire/area.h"
 #include "wire/error.h"
 #include "wire/intern.h"
@@ -19,7 +20,7 @@ namespace cudadiag::test {
 
 struct AreaShape {
   std::size_t threads = 2, contexts = 1, streams = 2, errors = 4, sites = 8, held_per_stream = 2, ring = 4;
-  std::size_t graph_words = 2, intern_bytes = 4096;
+  std::size_t graph_words = 2, allocations = 4, intern_bytes = 4096;
 };
 
 class AreaBuilder {
@@ -38,6 +39,7 @@ class AreaBuilder {
                                             shape.streams * shape.held_per_stream * a::kOperationSize,
                                             shape.threads * shape.ring * a::kOperationSize,
                                             shape.graph_words * a::kGraphWordSize,
+                                            shape.allocations * a::kAllocationSize,
                                             shape.intern_bytes};
     std::size_t at = a::kHeaderSize;
     for (std::size_t i = 0; i < a::kRegions; ++i) {
@@ -65,6 +67,17 @@ class AreaBuilder {
   std::byte* stream(std::size_t i) { return at(Region::streams, i * wire::area::kStreamSize); }
   std::byte* marker(std::size_t i) { return at(Region::markers, i * wire::area::kMarkerSize); }
   std::byte* frozen(std::size_t i) { return at(Region::frozen, i * wire::area::kFrozenSize); }
+  // Entry i of `allocations`, live; returned for further fields.
+  std::byte* allocation(std::size_t i, std::uint64_t address, std::uint64_t bytes) {
+    namespace w = wire::allocation;
+    std::byte* entry = at(Region::allocations, i * wire::area::kAllocationSize);
+    wire::store(data(), wire::area::kAllocationsUsed, i + 1);
+    wire::store(entry, w::kAddress, address);
+    wire::store(entry, w::kBytes, bytes);
+    wire::store(entry, w::kKind, static_cast<std::uint8_t>(w::Kind::device));
+    wire::store(entry, w::kSerial, i + 1);
+    return entry;
+  }
   std::byte* error(std::size_t i) { return at(Region::errors, i * wire::area::kErrorSize); }
   std::byte* site_count(std::size_t i) { return at(Region::sites, i * wire::area::kSiteSize); }
   std::byte* held(std::size_t stream, std::size_t place) {

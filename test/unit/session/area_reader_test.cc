@@ -27,7 +27,7 @@ TEST_CASE("what is no area is refused with a reason") {
   AreaBuilder area;
   CHECK(session::read_area(area.bytes().first(8191)).error == "it is too short to be a recording");
   wire::store(area.data(), wire::area::kVersion, 9u);
-  CHECK(session::read_area(area.bytes()).error == "it was written in format version 9; this cudadiag reads version 2");
+  CHECK(session::read_area(area.bytes()).error == "it was written in format version 9; this cudadiag reads version 3");
   wire::store(area.data(), wire::area::kMagic, 1);
   CHECK(session::read_area(area.bytes()).error == "it is not a cudadiag recording");
 }
@@ -227,4 +227,79 @@ TEST_CASE("seconds follow the clock's two readings") {
   wire::store(area.data(), wire::area::kClockTicksLast, 5000);
   wire::store(area.data(), wire::area::kClockNanosecondsLast, 7'000'000'000);
   CHECK(read(area).seconds(3000) == doctest::Approx(1.0));
+}
+
+TEST_CASE("an allocation and its end are read; one that makes no sense is damage") {
+  namespace w = wire::allocation;
+  AreaBuilder area;
+  area.entry(wire::intern::Tag::site, 0, {0, 0, 0, 10});
+  std::byte* first = area.allocation(0, 0x7f0000000000, 4096);
+  wire::store(first, w::kMade, 100);
+  wire::store(first, w::kFreed, 200);
+  wire::store(first, w::kSite, 1);
+  wire::store(first, w::kFreedSite, 2);  // there is none
+  wire::store(first, w::kFlags, w::kWithContext);
+  wire::store(first, w::kContext, 0);
+  wire::store(first, w::kStream, 1);
+  wire::store(first, w::kFreedStream, 7);  // there is none
+  wire::store(area.allocation(1, 0x1000, 1), w::kKind, 99);
+  area.allocation(2, ~std::uint64_t{0}, 2);
+  wire::store(area.data(), wire::area::kDroppedAllocations, 3);
+  wire::store(area.data(), wire::area::kForgottenAllocations, 4);
+  const auto record = read(area);
+  REQUIRE(record.allocations.size() == 1);
+  const session::Allocation& allocation = record.allocations[0];
+  CHECK((allocation.serial == 1 && allocation.address == 0x7f0000000000 && allocation.bytes == 4096));
+  CHECK((allocation.made == 100 && allocation.freed == 200));
+  CHECK((allocation.site == 1 && allocation.freed_site == 0));
+  CHECK((allocation.kind == w::Kind::device && allocation.flags == w::kWithContext));
+  CHECK((allocation.context == 0 && allocation.stream == 1 && allocation.freed_stream == w::kNone));
+  CHECK((record.dropped_allocations == 3 && record.forgotten_allocations == 4));
+  CHECK(record.damaged == 2);
+}
+
+TEST_CASE("more entries claimed than there are is damage, and those that are there are read") {
+  AreaBuilder area;
+  for (std::size_t i = 0; i < 4; ++i) area.allocation(i, 4096 * (i + 1), 16);
+  wire::store(area.data(), wire::area::kAllocationsUsed, 5);
+  const auto record = read(area);
+  CHECK(record.allocations.size() == 4);
+  CHECK(record.damaged == 1);
+}
+
+TEST_CASE("the parameters of a launch are read, each filled up to eight bytes") {
+  AreaBuilder area;
+  using namespace std::string_literals;
+  area.entry(wire::intern::Tag::arguments, 2, {7, 0, 1, wire::intern::kCut, 0, 4, 8, 8},
+             "\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\x80"s);
+  area.entry(wire::intern::Tag::arguments, 1, {8, 0, 0, 0, 0, 9}, std::string(8, 'x'));  // a byte is missing
+  const auto record = read(area);
+  REQUIRE(record.arguments.size() == 1);
+  const session::Arguments& arguments = record.arguments[0];
+  CHECK((arguments.serial == 7 && arguments.thread == 1 && arguments.flags == wire::intern::kCut));
+  REQUIRE(arguments.parameters.size() == 2);
+  CHECK((arguments.parameters[0].offset == 0 && arguments.parameters[0].bytes == "\x01\0\0\0"s));
+  CHECK((arguments.parameters[1].offset == 8 && arguments.parameters[1].bytes == "\x02\0\0\0\0\0\0\x80"s));
+  CHECK(record.damaged == 1);
+}
+
+TEST_CASE("a copy tells its addresses, a call that found no memory what there was") {
+  AreaBuilder area;
+  area.live_thread(0, 11, 1);
+  area.live_stream(0);
+  std::byte* copy = area.kernel(0, 1, 0, 10);
+  wire::store(copy, wire::operation::kKind, static_cast<std::uint8_t>(wire::operation::Kind::copy));
+  wire::store(copy, wire::operation::kArgument, 64);
+  wire::store(copy, wire::operation::kDestination, 0x1000);
+  wire::store(copy, wire::operation::kSource, 0x2000);
+  wire::store(area.error(0), wire::error::kDomain, 1);
+  wire::store(area.error(0), wire::error::kDeviceFree, 5);
+  wire::store(area.error(0), wire::error::kDeviceTotal, 6);
+  wire::store(area.error(0), wire::error::kSerial, 1);
+  const auto record = read(area);
+  REQUIRE(record.operations.size() == 1);
+  const session::Operation& read_copy = record.operations[0];
+  CHECK((read_copy.argument == 64 && read_copy.destination == 0x1000 && read_copy.source == 0x2000));
+  REQUIRE(record.errors.size() == 1);
+  CHECK((record.errors[0].device_free == 5 && record.errors[0].device_total == 6));
 }

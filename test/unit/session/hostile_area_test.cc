@@ -29,6 +29,9 @@ AreaBuilder busy_area() {
   area.entry(wire::intern::Tag::graph, 0, {1, 1, 1, 0});
   area.entry(wire::intern::Tag::graph_nodes, 1, {1, 0, 1, 1, 1, 1, 1, 1, 1, 0});
   area.entry(wire::intern::Tag::graph_edges, 1, {1, 0, 0, 0});
+  area.entry(wire::intern::Tag::arguments, 1, {1, 0, 0, 0, 0, 8}, "12345678");
+  wire::store(area.allocation(0, 0x1000, 64), wire::allocation::kSite, 1);
+  wire::store(area.allocation(1, 0x2000, 64), wire::allocation::kContext, 0);
   wire::store(area.error(0), wire::error::kDomain, 1);
   wire::store(area.error(0), wire::error::kSerial, 1);
   return area;
@@ -56,6 +59,11 @@ void check_references(const session::ProcessRecord& record) {
       REQUIRE(node.parent <= graph.nodes.size());
     }
     for (const auto& edge : graph.edges) REQUIRE(std::max(edge.from, edge.to) < graph.nodes.size());
+  }
+  for (const auto& allocation : record.allocations) {
+    REQUIRE(std::max(allocation.site, allocation.freed_site) <= record.sites.size());
+    REQUIRE((allocation.context == wire::allocation::kNone || allocation.context < record.contexts.size()));
+    REQUIRE((allocation.stream == wire::allocation::kNone || allocation.stream < record.streams.size()));
   }
   REQUIRE(record.frozen_error <= record.errors.size());
 }

@@ -1,0 +1,122 @@
+#include "record/allocations.h"
+
+#include "record/clock.h"
+#include "wire/hash.h"
+
+namespace cudadiag::record {
+
+namespace area = wire::area;
+namespace allocation = wire::allocation;
+
+void Allocations::attach(AreaMap& map) { area_ = &map; }
+
+std::byte* Allocations::entry(std::uint32_t index) const {
+  return area_->region(area::Region::allocations) + index * area::kAllocationSize;
+}
+
+std::size_t Allocations::bucket_of(std::uint64_t address) {
+  return wire::mix(wire::kHashSeed, address) >> 20 & (kBuckets - 1);
+}
+
+std::uint32_t Allocations::find(std::uint64_t address) const {
+  std::uint32_t at = buckets_[bucket_of(address)];
+  while (at != 0 && wire::load(entry(at - 1), allocation::kAddress) != address) at = next_[at - 1];
+  return at;
+}
+
+// One never used, else the one freed longest ago; 1 + its index.
+std::uint32_t Allocations::take_entry() {
+  if (used_ < area::kAllocations) return ++used_;
+  if (freed_count_ == 0) return 0;
+  const std::uint32_t oldest = freed_[freed_first_];
+  freed_first_ = (freed_first_ + 1) % freed_.size();
+  --freed_count_;
+  area_->count(area::kForgottenAllocations);
+  return oldest + 1;
+}
+
+void Allocations::made(const Made& made) {
+  const LockGuard lock(mutex_);
+  // Another thread's call has freed it, and has not come back to say so.
+  if (const std::uint32_t before = find(made.address))
+    end(before - 1, {made.address, ticks(), 0, allocation::kNone}, allocation::kReplaced);
+  const std::uint32_t taken = take_entry();
+  if (taken == 0) return area_->count(area::kDroppedAllocations);
+  std::byte* to = entry(taken - 1);
+  wire::store_release(to, allocation::kSerial, 0);
+  std::atomic_thread_fence(std::memory_order_release);
+  wire::store(to, allocation::kAddress, made.address);
+  wire::store(to, allocation::kBytes, made.bytes);
+  wire::store(to, allocation::kMade, ticks());
+  wire::store(to, allocation::kFreed, 0);
+  wire::store(to, allocation::kSite, made.site);
+  wire::store(to, allocation::kFreedSite, 0);
+  wire::store(to, allocation::kKind, static_cast<std::uint8_t>(made.kind));
+  wire::store(to, allocation::kFlags, 0);
+  wire::store(to, allocation::kThread, made.thread);
+  wire::store(to, allocation::kContext, made.context);
+  wire::store(to, allocation::kStream, made.stream);
+  wire::store(to, allocation::kFreedStream, allocation::kNone);
+  wire::store_release(to, allocation::kSerial, ++serial_);
+  wire::store_release(area_->header(), area::kAllocationsUsed, used_);
+  std::uint32_t& bucket = buckets_[bucket_of(made.address)];
+  next_[taken - 1] = bucket;
+  bucket = taken;
+}
+
+// Takes it out of the living ones; its entry stays until it is the oldest of the freed ones.
+void Allocations::end(std::uint32_t index, const Freed& freed, std::uint8_t flags) {
+  std::byte* to = entry(index);
+  std::uint32_t* at = &buckets_[bucket_of(wire::load(to, allocation::kAddress))];
+  while (*at != index + 1) at = &next_[*at - 1];
+  *at = next_[index];
+  wire::store(to, allocation::kFreedSite, freed.site);
+  wire::store(to, allocation::kFreedStream, freed.stream);
+  wire::store(to, allocation::kFlags, flags);
+  wire::store_release(to, allocation::kFreed, freed.entered);
+  freed_[(freed_first_ + freed_count_) % freed_.size()] = index;
+  ++freed_count_;
+}
+
+void Allocations::freed(const Freed& freed) {
+  const LockGuard lock(mutex_);
+  const std::uint32_t at = find(freed.address);
+  if (at != 0 && wire::load(entry(at - 1), allocation::kMade) < freed.entered) return end(at - 1, freed, 0);
+  // What lives there now was made since: this call's has been taken for replaced.
+  for (std::uint32_t i = 0; at != 0 && i < used_; ++i) {
+    std::byte* to = entry(i);
+    if (wire::load(to, allocation::kAddress) != freed.address ||
+        wire::load(to, allocation::kFlags) != allocation::kReplaced) {
+      continue;
+    }
+    wire::store(to, allocation::kFreedSite, freed.site);
+    wire::store(to, allocation::kFreedStream, freed.stream);
+    wire::store(to, allocation::kFlags, 0);
+    wire::store_release(to, allocation::kFreed, freed.entered);
+  }
+}
+
+void Allocations::unmapped(const Freed& freed, std::uint64_t bytes) {
+  const LockGuard lock(mutex_);
+  for (std::uint32_t i = 0; i < used_; ++i) {
+    const std::byte* known = entry(i);
+    const std::uint64_t address = wire::load(known, allocation::kAddress);
+    const bool mapped = wire::load(known, allocation::kKind) == static_cast<std::uint8_t>(allocation::Kind::mapped);
+    if (mapped && wire::load(known, allocation::kFreed) == 0 && address - freed.address < bytes) end(i, freed, 0);
+  }
+}
+
+void Allocations::context_destroyed(std::uint32_t context, const Freed& freed) {
+  using Kind = allocation::Kind;
+  const LockGuard lock(mutex_);
+  for (std::uint32_t i = 0; i < used_; ++i) {
+    const std::byte* known = entry(i);
+    // Physical memory and reserved addresses are the process's.
+    const bool own = wire::load(known, allocation::kKind) != static_cast<std::uint8_t>(Kind::mapped);
+    if (own && wire::load(known, allocation::kFreed) == 0 && wire::load(known, allocation::kContext) == context) {
+      end(i, freed, allocation::kWithContext);
+    }
+  }
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,57 @@
+// The allocations of the process, living and lately freed, as the area's `allocations` keep them (wire/allocation.h).
+// Each call into it comes after the driver's call has returned success; one lock of its own.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "record/area_map.h"
+#include "record/lock.h"
+#include "wire/allocation.h"
+
+namespace cudadiag::record {
+
+class Allocations {
+ public:
+  struct Made {
+    std::uint64_t address, bytes;
+    wire::allocation::Kind kind;
+    std::uint16_t thread;
+    std::uint32_t site, context, stream;
+  };
+  struct Freed {
+    std::uint64_t address;
+    std::uint64_t entered;  // ticks at ENTER of the call: from there on the memory was not to be used
+    std::uint32_t site, stream;
+  };
+
+  void attach(AreaMap& area);
+
+  void made(const Made& made);
+  void freed(const Freed& freed);
+  // Everything that was mapped within `bytes` from the address on.
+  void unmapped(const Freed& freed, std::uint64_t bytes);
+  void context_destroyed(std::uint32_t context, const Freed& freed);
+
+ private:
+  static constexpr std::size_t kBuckets = 16384;
+
+  std::byte* entry(std::uint32_t index) const;
+  static std::size_t bucket_of(std::uint64_t address);
+  // 1 + the entry that lives at this address; 0: none.
+  std::uint32_t find(std::uint64_t address) const;
+  void end(std::uint32_t index, const Freed& freed, std::uint8_t flags);
+  std::uint32_t take_entry();
+
+  AreaMap* area_ = nullptr;
+  Mutex mutex_;
+  std::uint64_t serial_ = 0;
+  std::uint32_t used_ = 0;                                      // entries ever used
+  std::array<std::uint32_t, kBuckets> buckets_{};               // of living ones: 1 + entry; 0: empty
+  std::array<std::uint32_t, wire::area::kAllocations> next_{};  // in the same bucket
+  std::array<std::uint32_t, wire::area::kAllocations> freed_;   // entries, oldest first, a ring buffer
+  std::size_t freed_first_ = 0, freed_count_ = 0;
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,60 @@
+// What the recorder notes of memory: who got which, who gave it back, and what was left when there was none.
+#include "record/clock.h"
+#include "record/memory_calls.h"
+#include "record/recorder.h"
+
+namespace cudadiag::record {
+
+namespace operation = wire::operation;
+using operation::Kind;
+
+void Recorder::note_memory(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                           std::uintptr_t frame) {
+  using What = MemoryCall::What;
+  if (failures_.frozen()) return;
+  MemoryCall call = decode_memory_call(id, data.functionParams);
+  if (call.what == What::asks || call.address == 0) return;
+  if (thread == nullptr) {
+    if (call.what == What::makes) area_.count(wire::area::kDroppedAllocations);
+    return;
+  }
+  const bool ordered = thread->open.record != nullptr;
+  // A node of a graph then, whose memory lives with its replays.
+  if (ordered && (thread->open.flags & operation::kCaptured) != 0) return;
+  const std::uint32_t stream = ordered ? thread->open.stream : operation::kNoStream;
+  const Place at = place(*thread, id, Kind::allocation, 0, frame);
+  const std::uint32_t site = interner_.site(at.key, at.python, at.native, 0, Kind::allocation, thread->index);
+  const Allocations::Freed freed = {call.address, wire::load(thread->entry, wire::thread::kCallTicks), site, stream};
+  if (call.what == What::frees) return allocations_.freed(freed);
+  if (call.what == What::unmaps) return allocations_.unmapped(freed, call.bytes);
+  if (call.bytes == 0 && driver_.mem_get_address_range != nullptr) {
+    const RelaxedCapture relaxed(driver_);
+    CUdeviceptr begin = 0;
+    std::size_t size = 0;
+    if (driver_.mem_get_address_range(&begin, &size, call.address) == CUDA_SUCCESS) call.bytes = size;
+  }
+  allocations_.made(
+      {call.address, call.bytes, call.kind, thread->index, site, streams_.context_index(data.contextUid), stream});
+}
+
+void Recorder::note_context_destroyed(ThreadState* thread, std::uint32_t uid, std::uintptr_t frame) {
+  const std::uint32_t context = streams_.context_index(uid);
+  if (failures_.frozen() || context == Streams::kNone) return;
+  std::uint32_t site = 0;
+  if (thread != nullptr) {
+    const Place at = place(*thread, 0, Kind::allocation, 0, frame);
+    site = interner_.site(at.key, at.python, at.native, 0, Kind::allocation, thread->index);
+  }
+  allocations_.context_destroyed(context, {0, ticks(), site, operation::kNoStream});
+}
+
+void Recorder::ask_what_is_left(FailedCall& failed) const {
+  if (driver_.mem_get_info == nullptr || streams_.capture_going_on()) return;
+  const RelaxedCapture relaxed(driver_);
+  std::size_t free = 0, total = 0;
+  if (driver_.mem_get_info(&free, &total) != CUDA_SUCCESS) return;
+  failed.device_free = free;
+  failed.device_total = total;
+}
+
+}  // namespace cudadiag::record
