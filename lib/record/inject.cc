@@ -12,6 +12,7 @@
 #include <new>
 
 #include "record/recorder.h"
+#include "record/this_thread.h"
 #include "wire/environment.h"
 
 namespace cudadiag::record {
@@ -23,17 +24,11 @@ pthread_key_t g_thread_end;
 // A page that reads as zero in a child of fork or clone: the recorder belongs to the process that wrote it.
 const volatile char* g_owned;
 
-// Plain data only: a thread may come here while its other thread-local objects are gone already.
-struct ThreadLocal {
-  ThreadState* state;
-  bool asked;   // whether `state` was acquired, or refused
-  bool inside;  // our own calls into the driver, or a signal handler's on top of a callback: not recorded
-};
-thread_local ThreadLocal t_local;
-
 Options read_options() {
   Options options;
   if (const char* window = getenv(wire::environment::kWindow)) options.window = window;
+  const char* pass = getenv(wire::environment::kPass);
+  options.hook = pass != nullptr && strcmp(pass, "confirm") == 0;
   const char* text = getenv(wire::environment::kRecord);
   if (text == nullptr) return options;
   if (strstr(text, "markers=off") != nullptr) options.markers = MarkerMode::off;
@@ -46,18 +41,18 @@ Options read_options() {
 void on_thread_end(void* state) {
   Recorder* recorder = g_recorder.load(std::memory_order_acquire);
   // In a forked child the entry is the parent's.
-  if (recorder != nullptr && *g_owned != 0 && t_local.state == state)
+  if (recorder != nullptr && *g_owned != 0 && t_this.state == state)
     recorder->release_thread(*static_cast<ThreadState*>(state));
-  t_local = {nullptr, true, false};
+  t_this = {nullptr, true, false, false, false, 0};
 }
 
 ThreadState* thread_state(Recorder& recorder) {
-  if (!t_local.asked) {
-    t_local.asked = true;
-    t_local.state = recorder.acquire_thread();
-    if (t_local.state != nullptr) pthread_setspecific(g_thread_end, t_local.state);
+  if (!t_this.asked) {
+    t_this.asked = true;
+    t_this.state = recorder.acquire_thread();
+    if (t_this.state != nullptr) pthread_setspecific(g_thread_end, t_this.state);
   }
-  return t_local.state;
+  return t_this.state;
 }
 
 void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
@@ -83,11 +78,11 @@ bool own_this_process() {
 }
 
 void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (t_local.inside || *g_owned == 0) return;
+  if (t_this.inside || t_this.quiet || *g_owned == 0) return;
   Recorder* recorder = g_recorder.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
   const int saved_errno = errno;
-  t_local.inside = true;
+  t_this.inside = true;
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     recorder->driver_call(thread_state(*recorder), id, *static_cast<const CUpti_CallbackData*>(data), frame);
@@ -102,19 +97,23 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
       recorder->resource(thread_state(*recorder), id, resource, frame);
     }
   }
-  t_local.inside = false;
+  t_this.inside = false;
   errno = saved_errno;
 }
 
 void on_exit() {
   Recorder* recorder = g_recorder.load(std::memory_order_acquire);
   if (recorder == nullptr || *g_owned == 0) return;
-  t_local.inside = true;
+  t_this.inside = true;
   recorder->look_at_exit();
-  t_local.inside = false;
+  t_this.inside = false;
 }
 
 }  // namespace
+
+constinit thread_local ThisThread t_this = {};
+
+bool is_own_process() { return g_owned != nullptr && *g_owned != 0; }
 
 }  // namespace cudadiag::record
 
@@ -123,11 +122,12 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   using namespace cudadiag::record;
   if (g_recorder.load() != nullptr || !own_this_process()) return 1;
   if (pthread_key_create(&g_thread_end, on_thread_end) != 0) return 1;
-  t_local.inside = true;
+  t_this.inside = true;
   Recorder* recorder = make_recorder();
-  t_local.inside = false;
+  t_this.inside = false;
   if (recorder == nullptr) return 1;
   g_recorder.store(recorder, std::memory_order_release);
+  recorder->ask_python();
   atexit(on_exit);
   return 1;
 }

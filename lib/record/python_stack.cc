@@ -74,7 +74,7 @@ struct PythonStacks::Walk {
   bool truncated = false;
 };
 
-bool PythonStacks::start(Interner& interner) {
+bool PythonStacks::start(Interner& interner, const PythonHook& hook) {
 #if defined(__x86_64__)
   const char* (*version)() = nullptr;
   if (!resolve(version, "Py_GetVersion") || !resolve(this_thread_state_, "PyGILState_GetThisThreadState") ||
@@ -83,6 +83,7 @@ bool PythonStacks::start(Interner& interner) {
     return false;
   }
   interner_ = &interner;
+  hook_ = &hook;
   interpreter_ = reinterpret_cast<std::uintptr_t>(version);
   const char* text = version();
   const char* name_end = strchr(text, ' ');
@@ -104,6 +105,7 @@ bool PythonStacks::start(Interner& interner) {
   return trust_.load(std::memory_order_relaxed) != Trust::none;
 #else
   (void)interner;
+  (void)hook;
   return false;
 #endif
 }
@@ -157,6 +159,7 @@ bool PythonStacks::walk(const std::byte* frame, Walk& walk) const {
     }
     const std::byte* code = unmarked(pointer(frame, layout.frame_code));
     if (code == nullptr) return false;
+    if (hook_->asked() && hook_->is_own_file(pointer(code, layout.code_file))) continue;
     const std::uintptr_t instruction =
         layout.instruction_is_index
             ? static_cast<std::uintptr_t>(read<int>(frame, layout.frame_instruction) * layout.index_scale)

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "record/interner.h"
+#include "record/python_hook.h"
 #include "record/python_layout.h"
 
 namespace cudadiag::record {
@@ -19,7 +20,7 @@ namespace cudadiag::record {
 class PythonStacks {
  public:
   // Looks for an interpreter in the process. False: none (yet), or one whose layout is not known; then a note says so.
-  bool start(Interner& interner);
+  bool start(Interner& interner, const PythonHook& hook);
   // Address inside the interpreter's module: native stacks end there.
   std::uintptr_t interpreter() const { return interpreter_; }
 
@@ -47,6 +48,7 @@ class PythonStacks {
   void give_up(const char* why);
 
   Interner* interner_ = nullptr;
+  const PythonHook* hook_ = nullptr;
   const PythonLayout* layout_ = nullptr;
   std::uintptr_t interpreter_ = 0;
   const std::byte* (*this_thread_state_)() = nullptr;

@@ -9,6 +9,7 @@
 #include "record/clock.h"
 #include "record/driver_log.h"
 #include "record/memory_calls.h"
+#include "record/this_thread.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {
@@ -511,13 +512,14 @@ std::uint32_t Recorder::function_id(CUfunction function, const char* symbol) {
 Recorder::Place Recorder::place(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
                                 std::uintptr_t frame) {
   if (options_.python && !python_sought_.load(std::memory_order_relaxed) && !python_sought_.exchange(true)) {
-    const bool found = python_.start(interner_);
+    const bool found = python_.start(interner_, hook_);
     if (found && options_.native) native_.stop_at(python_.interpreter(), python_.interpreter() + 1);
     has_python_.store(found, std::memory_order_release);
   }
   const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
   const std::uint64_t salt = std::uint64_t{id} << 32 | function;
-  const std::uint32_t native = options_.native ? native_.current(thread, frame, salt) : 0;
+  const bool native_leads_to_python = t_this.hooked;
+  const std::uint32_t native = options_.native && !native_leads_to_python ? native_.current(thread, frame, salt) : 0;
   const std::uint64_t stacks = mix(mix(kHashSeed, std::uint64_t{python} << 32 | native), salt);
   return {python, native, mix(stacks, std::uint64_t{thread.index} << 8 | static_cast<std::uint64_t>(kind)) | 1};
 }
@@ -537,6 +539,7 @@ Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Ki
               window_.empty() ? Window::kNever : window_.armed_from(key, interner_.function_key(function))};
   }
   const std::uint32_t ordinal = count_at(entry->site);
+  if (entry->armed_from != Window::kNever && ordinal + kNear >= entry->armed_from) hook_.come_near();
   return {entry->site, ordinal, entry->armed_from != Window::kNever && ordinal >= entry->armed_from};
 }
 

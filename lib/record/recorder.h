@@ -23,6 +23,7 @@
 #include "record/interner.h"
 #include "record/launch_arguments.h"
 #include "record/native_stack.h"
+#include "record/python_hook.h"
 #include "record/python_stack.h"
 #include "record/streams.h"
 #include "record/threads.h"
@@ -35,6 +36,7 @@ struct Options {
   bool python = true;
   bool native = true;
   std::string_view window;  // wire/window.h; empty: nothing is waited for
+  bool hook = false;        // Python code of ours runs in the target
 };
 
 class Recorder {
@@ -42,6 +44,8 @@ class Recorder {
   // How many operations of a site get markers of their own in sparse mode, and how far apart markers are after that.
   static constexpr std::uint32_t kDenseOperations = 8;
   static constexpr std::uint32_t kSparseDistance = 16;
+  // So many calls before the first one of its site that is waited for, the Python hook begins to look.
+  static constexpr std::uint32_t kNear = 2;
 
   // False: there is nowhere to record to. Everything else that fails leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
@@ -50,6 +54,10 @@ class Recorder {
   void runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame);
   void graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);
+  // Once the recorder can be found: python_hook.h.
+  void ask_python() {
+    if (options_.hook && options_.python) hook_.ask(interner_, window_);
+  }
   // One bounded look for a fault that no call of the program has asked about.
   void look_at_exit();
 
@@ -119,6 +127,7 @@ class Recorder {
   NativeStacks native_;
   Window window_;
   LaunchArguments arguments_;
+  PythonHook hook_;
   Alone alone_;
   Allocations allocations_;
   std::atomic<bool> has_python_ = false;

@@ -8,7 +8,7 @@ bool Window::read(std::string_view text) {
   bool whole = true;
   const auto add_key = [&](wire::site_key::Key key, std::uint32_t from) {
     if (used_ == entries_.size()) whole = false;
-    if (whole) entries_[used_++] = {key, std::max(from, 1u)};
+    if (whole) entries_[used_++] = {key, std::max(from, 1u), from == 0};
   };
   const bool readable = wire::window::parse(
       text, add_key, [&] { all_ = true; }, [&](std::uint32_t patience) { patience_ = patience; });
@@ -16,6 +16,12 @@ bool Window::read(std::string_view text) {
   all_ = false;
   used_ = 0;
   return false;
+}
+
+bool Window::from_the_start() const {
+  constexpr std::uint32_t kFirst = 3;
+  return all_ || std::any_of(entries_.begin(), entries_.begin() + used_,
+                             [](const Entry& entry) { return !entry.hooked && entry.from <= kFirst; });
 }
 
 // Asked once per site: a walk over the few keys will do.

@@ -18,6 +18,8 @@ class Window {
   bool read(std::string_view text);
 
   bool empty() const { return !all_ && used_ == 0; }
+  // Whether some first call of a site is waited for, or nearly.
+  bool from_the_start() const;
   std::uint32_t patience() const { return patience_; }  // ms
   // From which call of a site on its operations are waited for; kNever.
   std::uint32_t armed_from(wire::site_key::Key site, wire::site_key::Key function) const;
@@ -26,6 +28,7 @@ class Window {
   struct Entry {
     wire::site_key::Key key;
     std::uint32_t from;
+    bool hooked;
   };
   bool all_ = false;
   std::uint32_t patience_ = wire::window::kDefaultPatience;

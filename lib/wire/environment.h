@@ -14,6 +14,8 @@ inline constexpr const char* kSession = "CUDADIAG_SESSION";
 inline constexpr const char* kPass = "CUDADIAG_PASS";
 // In a rerun: what is waited for (window.h).
 inline constexpr const char* kWindow = "CUDADIAG_WINDOW";
+// In a rerun: of which lines of Python values are taken (values.h). Unset: none are.
+inline constexpr const char* kValues = "CUDADIAG_VALUES";
 // Comma-separated: markers=sparse|dense|off, python=on|off, native=on|off.
 inline constexpr const char* kRecord = "CUDADIAG_RECORD";
 // Colon-separated paths of libcupti to try when the process has none loaded, best first.

@@ -1,0 +1,44 @@
+// The little of CPython's C API that the hook needs, found in the process. All of it belongs to the stable ABI, so no
+// header of Python's is needed.
+#pragma once
+
+#include <sys/types.h>
+
+namespace cudadiag::record {
+
+struct PyObject;
+
+struct PythonFunction {  // PyMethodDef
+  const char* name;
+  PyObject* (*function)(PyObject* self, PyObject* argument);
+  int flags;
+  const char* documentation;
+};
+inline constexpr int kPythonNoArguments = 4, kPythonOneArgument = 8;  // METH_NOARGS, METH_O
+inline constexpr int kPythonFileInput = 257;                          // Py_file_input
+
+struct PythonApi {
+  // False: there is no interpreter in the process, or not all of this.
+  bool load();
+
+  int (*is_initialized)() = nullptr;
+  int (*add_pending_call)(int (*)(void*), void*) = nullptr;  // needs no GIL
+  // All of these need it.
+  PyObject* (*add_module)(const char*) = nullptr;  // PyImport_AddModule: a borrowed reference
+  PyObject* (*compile)(const char* source, const char* file, int start) = nullptr;
+  PyObject* (*run)(PyObject* code, PyObject* globals, PyObject* locals) = nullptr;
+  PyObject* (*attribute)(PyObject*, const char*) = nullptr;
+  PyObject* (*new_dictionary)() = nullptr;
+  int (*set_item)(PyObject* dictionary, const char*, PyObject*) = nullptr;
+  PyObject* (*new_function)(PythonFunction*, PyObject*, PyObject*) = nullptr;
+  PyObject* (*new_string)(const char*) = nullptr;
+  const char* (*utf8)(PyObject*, ssize_t*) = nullptr;
+  PyObject* (*text_of)(PyObject*) = nullptr;
+  int (*is_true)(PyObject*) = nullptr;
+  PyObject* (*new_bool)(long) = nullptr;
+  void (*drop)(PyObject*) = nullptr;
+  void (*fetch_error)(PyObject**, PyObject**, PyObject**) = nullptr;
+  void (*clear_error)() = nullptr;
+};
+
+}  // namespace cudadiag::record

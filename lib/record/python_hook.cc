@@ -1,0 +1,149 @@
+#include "record/python_hook.h"
+
+#include <stdlib.h>
+
+#include "record/deliveries.h"
+#include "record/this_thread.h"
+#include "wire/environment.h"
+
+namespace cudadiag::record {
+
+namespace {
+
+// One a process, as the interpreter's functions have no room for more. Set before the interpreter is asked.
+PythonHook* g_hook;
+Deliveries g_deliveries;
+
+std::string_view view(const PythonApi& python, PyObject* text) {
+  ssize_t size = 0;
+  const char* data = python.utf8(text, &size);
+  return data == nullptr ? std::string_view() : std::string_view(data, static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+// What the sources can call. A value that makes no sense is taken for nothing: none of these raises.
+struct HookFunctions {
+  static PyObject* answer(bool yes) { return g_hook->python_.new_bool(yes); }
+  static bool truth(PyObject* value) { return g_hook->python_.is_true(value) == 1; }
+
+  static PyObject* deliver(PyObject*, PyObject* text) {
+    const std::string_view line = view(g_hook->python_, text);
+    if (line.data() == nullptr) g_hook->python_.clear_error();
+    return answer(line.data() != nullptr && is_own_process() && g_deliveries.add(line));
+  }
+
+  static PyObject* note(PyObject*, PyObject* text) {
+    const std::string_view line = view(g_hook->python_, text);
+    if (line.data() == nullptr) g_hook->python_.clear_error();
+    if (line.data() != nullptr && is_own_process()) g_hook->interner_->note("python-hook", line);
+    return answer(line.data() != nullptr);
+  }
+
+  static PyObject* near(PyObject*, PyObject*) {
+    return answer(is_own_process() && g_hook->near_.load(std::memory_order_relaxed));
+  }
+
+  static PyObject* quiet(PyObject*, PyObject* on) { return answer(t_this.quiet = truth(on)); }
+  static PyObject* hooked(PyObject*, PyObject* on) { return answer(t_this.hooked = truth(on)); }
+
+  static PyObject* forward(PyObject*, PyObject* line) {
+    const std::string_view text = view(g_hook->python_, line);
+    if (text.data() == nullptr) g_hook->python_.clear_error();
+    t_this.forward = text.empty() || !is_own_process() ? 0 : g_hook->interner_->string(text);
+    return answer(t_this.forward != 0);
+  }
+};
+
+void PythonHook::ask(Interner& interner, const Window& window) {
+  interner_ = &interner;
+  // Nothing to say where there is no Python at all.
+  if (!python_.load()) return;
+  if (python_.is_initialized() == 0) {
+    interner.note("python-hook-off", "no values were taken: CUDA was initialised before Python");
+    return;
+  }
+  g_hook = this;
+  if (window.from_the_start()) come_near();
+  asked_ = python_.add_pending_call(run_pending, nullptr) == 0;
+  if (!asked_) interner.note("python-hook-off", "no values were taken: the interpreter takes no pending calls");
+}
+
+// With the GIL, on the main thread, between two instructions of the target.
+int PythonHook::run_pending(void*) {
+  if (is_own_process()) g_hook->run();
+  return 0;
+}
+
+void PythonHook::run() {
+  PyObject* builtins = python_.add_module("builtins");
+  if (builtins == nullptr) return note_error("builtins");
+  for (const HookSource& source : hook_sources()) run_source(source, builtins);
+  interner_->property("python.hook", "on");
+}
+
+void PythonHook::run_source(const HookSource& source, PyObject* builtins) {
+  if (sources_run_ == kMostSources) return;
+  PyObject* names = python_.new_dictionary();
+  PyObject* code = python_.compile(source.text, "<cudadiag>", kPythonFileInput);
+  if (names == nullptr || code == nullptr) return note_error(source.name);
+  // All code objects of one compilation share it; kept, so that no other string can take its place.
+  PyObject* file = python_.attribute(code, "co_filename");
+  if (file != nullptr) files_[sources_run_++].store(file);
+  PyObject* result = nullptr;
+  if (file != nullptr && python_.set_item(names, "__builtins__", builtins) == 0 && add_functions(names)) {
+    result = python_.run(code, names, names);
+  }
+  if (result == nullptr) note_error(source.name);
+  if (result != nullptr) python_.drop(result);
+  python_.drop(code);
+  // What the source has set up keeps its namespace alive, as functions do.
+  python_.drop(names);
+}
+
+bool PythonHook::add_functions(PyObject* names) {
+  static PythonFunction functions[] = {
+      {"deliver", HookFunctions::deliver, kPythonOneArgument, nullptr},
+      {"note", HookFunctions::note, kPythonOneArgument, nullptr},
+      {"near", HookFunctions::near, kPythonNoArguments, nullptr},
+      {"quiet", HookFunctions::quiet, kPythonOneArgument, nullptr},
+      {"hooked", HookFunctions::hooked, kPythonOneArgument, nullptr},
+      {"forward", HookFunctions::forward, kPythonOneArgument, nullptr},
+  };
+  for (PythonFunction& function : functions) {
+    PyObject* made = python_.new_function(&function, nullptr, nullptr);
+    if (made == nullptr || python_.set_item(names, function.name, made) != 0) return false;
+    python_.drop(made);
+  }
+  const char* lines = getenv(wire::environment::kValues);
+  PyObject* text = python_.new_string(lines == nullptr ? "" : lines);
+  if (text == nullptr || python_.set_item(names, "lines", text) != 0) return false;
+  python_.drop(text);
+  return true;
+}
+
+void PythonHook::note_error(const char* source) {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  python_.fetch_error(&type, &value, &traceback);
+  char text[512];
+  std::size_t used = 0;
+  const auto add = [&](std::string_view part) {
+    for (std::size_t i = 0; i < part.size() && used < sizeof text; ++i) text[used++] = part[i];
+  };
+  add("the hook's source ");
+  add(source);
+  add(" did not run");
+  PyObject* words = value == nullptr ? nullptr : python_.text_of(value);
+  if (words != nullptr) {
+    add(": ");
+    const std::string_view said = view(python_, words);
+    if (said.data() != nullptr) add(said);
+  }
+  python_.clear_error();
+  interner_->note("python-hook", {text, used});
+  for (PyObject* object : {type, value, traceback, words}) {
+    if (object != nullptr) python_.drop(object);
+  }
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,72 @@
+// Python code of ours inside the target, in a rerun: it tells what no callback can know, such as the values that go
+// into a suspect line's operators. Its sources are lib/record/hook/*.py, each run once in a namespace of its own, on
+// the main thread, as soon as the interpreter comes round to it. They find there:
+//
+//    lines                what CUDADIAG_VALUES says (wire/values.h); "" where no values are wanted
+//    deliver(text)        a line for the session, on one thread in order with its operations
+//    note(text)           a degraded mode, for the report
+//    near()               whether an operation that is waited for can come now
+//    quiet(bool)          this thread's calls into CUDA are the hook's own: they are not recorded from here on
+//    hooked(bool)         this thread is inside an operator whose values were taken: its native stack, which leads
+//                         through the hook, is left out of its sites
+//    forward(text|None)   what this thread's operations carry from here on: the forward line behind them
+//
+// A source that raises leaves a note, and the others run. Frames of the sources are left out of Python stacks. Nothing
+// is left in the target that its own code can find, but for what a source itself sets up there.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <span>
+
+#include "record/interner.h"
+#include "record/python_api.h"
+#include "record/window.h"
+
+namespace cudadiag::record {
+
+struct HookSource {
+  const char* name;
+  const char* text;
+};
+std::span<const HookSource> hook_sources();
+
+class PythonHook {
+ public:
+  static constexpr std::size_t kMostSources = 4;
+
+  // Asks the interpreter to run the sources; leaves a note if there is none that could. Needs no GIL.
+  void ask(Interner& interner, const Window& window);
+  bool asked() const { return asked_; }
+
+  // A call of an operation that is waited for comes, or will soon.
+  void come_near() {
+    if (!near_.load(std::memory_order_relaxed)) near_.store(true, std::memory_order_relaxed);
+  }
+
+  // co_filename of a source's code objects: frames that have it are the hook's.
+  bool is_own_file(const void* file) const {
+    for (const auto& own : files_) {
+      if (own.load(std::memory_order_relaxed) == file) return true;
+    }
+    return false;
+  }
+
+ private:
+  static int run_pending(void*);
+  void run();
+  void run_source(const HookSource& source, PyObject* builtins);
+  bool add_functions(PyObject* names);
+  void note_error(const char* source);
+
+  Interner* interner_ = nullptr;
+  PythonApi python_;
+  bool asked_ = false;
+  std::atomic<bool> near_ = false;
+  std::array<std::atomic<const void*>, kMostSources> files_{};
+  std::size_t sources_run_ = 0;
+
+  friend struct HookFunctions;
+};
+
+}  // namespace cudadiag::record

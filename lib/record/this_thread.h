@@ -1,0 +1,25 @@
+// What the recorder knows of the calling thread without asking anybody. Plain data only: a thread may come here while
+// its other thread-local objects are gone already.
+#pragma once
+
+#include <cstdint>
+
+namespace cudadiag::record {
+
+struct ThreadState;
+
+struct ThisThread {
+  ThreadState* state;
+  bool asked;             // whether `state` was acquired, or refused
+  bool inside;            // our own calls into the driver, or a signal handler's on top of a callback: not recorded
+  bool quiet;             // the Python hook's own calls into CUDA: not recorded either
+  bool hooked;            // inside an operator that the Python hook took values of (python_hook.h)
+  std::uint32_t forward;  // string id that the thread's next operations carry; 0: none
+};
+
+extern constinit thread_local ThisThread t_this;
+
+// False in a child of fork or clone, where the recorder is the parent's.
+bool is_own_process();
+
+}  // namespace cudadiag::record

@@ -1,0 +1,21 @@
+// What the Python hook of a rerun tells of one process: lines in PID.values, beside its area.
+//
+//    TID TICKS TEXT        TICKS of the clock of the operations; TEXT is a JSON object, by kind:
+//
+// {"kind":"operator", "line":I, "operator":"aten::embedding", "arguments":[…]}   what the thread calls next
+// {"kind":"line", "line":I, "arguments":[…]}                                     what stands at the line that it comes
+// to
+//
+// `line` is an index into CUDADIAG_VALUES (values.h). Members of an argument are those of report::Argument; what is
+// not known is left out.
+#pragma once
+
+#include <cstddef>
+
+namespace cudadiag::wire::delivery {
+
+inline constexpr const char* kSuffix = ".values";
+inline constexpr std::size_t kMostLine = 32u << 10;
+inline constexpr std::size_t kMostBytes = 16u << 20;
+
+}  // namespace cudadiag::wire::delivery

@@ -1,0 +1,16 @@
+// Of which lines of Python a rerun takes values, as text in one environment variable. A line each, in fields that are
+// separated by tabs:
+//
+//    LINE  FIRST  MODE  FUNCTION  FILE     FIRST: first line of the code object; FUNCTION: its qualified name
+//
+// MODE: "operators", or "variables" where the line leads into compiled code, which a dispatch mode would change.
+// Fields that would need a tab or a newline in them do not occur: such a line is left out.
+#pragma once
+
+#include <cstddef>
+
+namespace cudadiag::wire::values {
+
+inline constexpr std::size_t kMostLines = 64;
+
+}  // namespace cudadiag::wire::values
