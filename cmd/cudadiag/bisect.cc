@@ -113,7 +113,7 @@ int bisect(const BisectOptions& options) {
   narrowing.window = std::get<std::optional<RerunWindow>>(window);
   // Everything can be waited for in a run without a failure too: to see whether waiting changes it.
   const bool asked_for = narrowing.window || options.reach == analyse::Reach::everything;
-  if (!asked_for && !worth_narrowing(analyse::analyse(session), session.manifest, options.rerun.device)) {
+  if (!asked_for && !worth_narrowing(analyse::analyse(session), session.manifest, options.rerun)) {
     say("there is nothing to narrow: this session has no asynchronous failure that is not proven already");
   } else {
     auto writer = session::SessionWriter::reopen(session.folder);

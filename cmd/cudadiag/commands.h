@@ -20,6 +20,8 @@ struct RerunOptions {
   bool show = false;                 // their output, on standard error
   bool device = true;                // a pass for a GPU core dump
   bool keep_core = false;            // the dump, however large
+  bool cross_check = false;          // cuda-gdb over the dump
+  bool sanitize = false;             // a pass under compute-sanitizer
   double patience = 5;               // seconds that an operation may take while it is waited for
   std::optional<double> time_limit;  // seconds for one rerun
 };

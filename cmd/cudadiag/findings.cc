@@ -75,6 +75,10 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
   }
   if (const std::string text = sentence(after); !text.empty()) say(text);
   if (after.findings.front().device && verbosity != report::Verbosity::quiet) say(device_sentence(after));
+  if (verbosity != report::Verbosity::quiet) {
+    if (after.findings.front().memory) say("compute-sanitizer: " + after.findings.front().memory->text);
+    for (const std::string& sentence : after.findings.front().witnesses) say(sentence);
+  }
   const bool open = after.findings.front().grade != analyse::Grade::proven;
   if (open && verbosity != report::Verbosity::quiet) say(after.findings.front().because);
 }

@@ -3,13 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <fstream>
 #include <utility>
 
 #include "device_pass.h"
+#include "report/witnesses.h"
 #include "report/words.h"
 #include "rerun.h"
+#include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "symbolize/device_testimony.h"
 #include "terminal.h"
+#include "witnesses.h"
 
 namespace cudadiag::command {
 namespace {
@@ -18,7 +24,8 @@ using analyse::Analysis;
 using analyse::Reach;
 using Outcome = analyse::Rerun::Outcome;
 
-constexpr double kSlowest = 3;        // of a rerun, against the first run
+constexpr double kSlowest = 3;  // of a rerun, against the first run
+constexpr double kSlowestSanitized = 30;
 constexpr double kStartSeconds = 30;  // that a rerun may take besides
 
 bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous(failure.kind); }
@@ -45,6 +52,43 @@ bool wants_dump(const Analysis& analysis, const session::Manifest& manifest) {
                               [](const auto& failure) { return is_async(failure) && leaves_a_dump(failure.code); });
 }
 
+bool memcheck_may_tell(const analyse::Failure& failure) {
+  return is_async(failure) && report::memcheck_may_tell(failure.code);
+}
+
+bool wants_sanitizer(const Analysis& analysis, const session::Manifest& manifest) {
+  const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(),
+                                [](const session::Pass& pass) { return pass.name == "sanitize"; });
+  return !told && std::any_of(analysis.failures.begin(), analysis.failures.end(), memcheck_may_tell);
+}
+
+// The newest pass with a dump that the debugger was not asked about.
+template <typename Passes>
+auto* unchecked_dump(Passes& passes) {
+  const auto found = std::find_if(passes.rbegin(), passes.rend(), [](const auto& pass) { return !pass.dump.empty(); });
+  return found == passes.rend() || found->debugger ? nullptr : &*found;
+}
+
+// The kernels that the first such failure may have happened in, likeliest first.
+std::vector<std::string> suspected_kernels(const Analysis& analysis) {
+  constexpr std::size_t kMost = 8;
+  std::vector<std::string> kernels;
+  for (const analyse::Failure& failure : analysis.failures) {
+    if (!memcheck_may_tell(failure) || failure.process == nullptr || !kernels.empty()) continue;
+    const session::ProcessRecord& record = failure.process->record;
+    for (const analyse::Candidate& candidate : failure.candidates) {
+      const session::Site* site = session::by_id(record.sites, candidate.operation->site);
+      const std::uint32_t function = candidate.node != nullptr ? candidate.node->function
+                                     : site != nullptr         ? site->function
+                                                               : 0;
+      const std::string* name = session::by_id(record.functions, function);
+      if (name == nullptr || name->empty() || kernels.size() == kMost) continue;
+      if (std::find(kernels.begin(), kernels.end(), *name) == kernels.end()) kernels.push_back(*name);
+    }
+  }
+  return kernels;
+}
+
 class Narrowing {
  public:
   Narrowing(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
@@ -55,6 +99,8 @@ class Narrowing {
     confirm();
     const bool go_on = possible_ && !interrupted_;
     if (options_.device && go_on && wants_dump(analysis_, session_.manifest)) device();
+    if (options_.cross_check && !interrupted_) cross_check();
+    if (options_.sanitize && possible_ && !interrupted_ && wants_sanitizer(analysis_, session_.manifest)) sanitize();
     return possible_;
   }
 
@@ -111,6 +157,41 @@ class Narrowing {
                     report::duration(pass.seconds)));
   }
 
+  void cross_check() {
+    session::Pass* pass = unchecked_dump(session_.manifest.passes);
+    if (pass == nullptr) return;
+    const std::filesystem::path folder = writer_.folder() / pass->folder;
+    const auto patience = std::chrono::milliseconds(
+        options_.time_limit ? static_cast<std::int64_t>(*options_.time_limit * 1000) : kDebuggerPatience.count());
+    const ToolRun run = run_debugger(folder / pass->dump, std::min(patience, kDebuggerPatience), relay_);
+    if (!run.obstacle.empty()) {
+      return say(run.obstacle + "; where it is: " + debugger_command(folder / pass->dump));
+    }
+    const std::string file = folder / session::kDebuggerFile;
+    std::ofstream text(file, std::ios::binary | std::ios::trunc);
+    text << run.output.substr(0, symbolize::kDebuggerTextKept);
+    if (!text.flush()) return say("cannot write " + file + "; free some space");
+    pass->debugger = session::Witness{run.end, run.cut_short, run.seconds};
+    if (const auto failure = writer_.store_manifest(session_.manifest)) say(*failure);
+  }
+
+  void sanitize() {
+    RerunSpec spec = common();
+    spec.kind = RerunSpec::Kind::sanitize;
+    spec.kernels = suspected_kernels(analysis_);
+    if (spec.kernels.empty()) return say("no rerun under compute-sanitizer: no kernel is suspected by name");
+    spec.sanitizer = find_sanitizer();
+    if (spec.sanitizer.empty()) {
+      return say("compute-sanitizer is not installed here; cudadiag report -v has the command for a machine with it");
+    }
+    spec.time_limit = options_.time_limit.value_or(kStartSeconds + kSlowestSanitized * expected_seconds(session_));
+    if (options_.tell_passes) say(fmt::format("rerun {}: under compute-sanitizer", session_.reruns.size() + 1));
+    if (!add(spec) || !options_.tell_passes) return;
+    const session::Pass& pass = session_.manifest.passes.back();
+    say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(),
+                    pass.cut_short.empty() ? "it ended" : pass.cut_short, report::duration(pass.seconds)));
+  }
+
   RerunSpec common() const {
     RerunSpec spec;
     spec.time_limit = options_.time_limit.value_or(kStartSeconds + kSlowest * expected_seconds(session_));
@@ -161,6 +242,8 @@ void follow(const RerunOptions& given, NarrowOptions& options) {
   options.patience = given.patience;
   options.time_limit = given.time_limit;
   options.device = given.device;
+  options.cross_check = given.cross_check;
+  options.sanitize = given.sanitize;
   options.show = given.show;
 }
 
@@ -169,8 +252,11 @@ bool narrow(session::Session& session, session::SessionWriter& writer, launch::S
   return Narrowing(session, writer, relay, options).run();
 }
 
-bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest, bool device) {
-  return wants_proof(analysis) || (device && wants_dump(analysis, manifest));
+bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest,
+                     const RerunOptions& options) {
+  return wants_proof(analysis) || (options.device && wants_dump(analysis, manifest)) ||
+         (options.cross_check && unchecked_dump(manifest.passes) != nullptr) ||
+         (options.sanitize && wants_sanitizer(analysis, manifest));
 }
 
 std::string with_patience(const std::string& window, double seconds) {

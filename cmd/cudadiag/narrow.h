@@ -20,6 +20,8 @@ struct NarrowOptions {
   double patience = 5;                         // seconds that an operation may take while it is waited for
   std::optional<double> time_limit;            // seconds a rerun; by default by the length of the first run
   bool device = true;                          // a device pass at the end
+  bool cross_check = false;                    // cuda-gdb over its dump
+  bool sanitize = false;                       // a pass under compute-sanitizer after that
   bool show = false;                           // the reruns' output, on standard error
   bool tell_passes = false;                    // a line before and after each
   const launch::Input* input = nullptr;        // null: /dev/null
@@ -33,8 +35,8 @@ void follow(const RerunOptions& given, NarrowOptions& options);
 bool narrow(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
             const NarrowOptions& options);
 
-// Whether a rerun could change, strengthen or enrich what is known; `device`: one for a GPU core dump counts.
-bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest, bool device);
+// Whether a rerun could change, strengthen or enrich what is known, or a witness was asked for that had no say yet.
+bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options);
 // The window (wire/window.h) with the time that one operation may take.
 std::string with_patience(const std::string& window, double seconds);
 // How long one rerun will take, by the first run: to its failure.

@@ -16,6 +16,7 @@
 #include "progress.h"
 #include "session/area_reader.h"
 #include "wire/environment.h"
+#include "witnesses.h"
 
 namespace cudadiag::command {
 namespace {
@@ -35,7 +36,17 @@ std::uint64_t operations_of(const launch::Arena& arena) {
   return operations;
 }
 
-const char* name_of(RerunSpec::Kind kind) { return kind == RerunSpec::Kind::device ? "device" : "confirm"; }
+const char* name_of(RerunSpec::Kind kind) {
+  switch (kind) {
+    case RerunSpec::Kind::device:
+      return "device";
+    case RerunSpec::Kind::sanitize:
+      return "sanitize";
+    case RerunSpec::Kind::confirm:
+      break;
+  }
+  return "confirm";
+}
 
 // Waits for the end of a target, and sees to it that there is one.
 class Supervision {
@@ -128,9 +139,14 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   if (const auto* failure = std::get_if<session::Failure>(&folder)) return *failure;
   std::optional<launch::Arena> arena;
   std::vector<launch::Variable> variables;
+  std::vector<std::string> command = session.manifest.command;
   if (spec.kind == RerunSpec::Kind::device) {
     variables = dump_variables(writer.pass_folder(), cuda_of(session));
     variables.push_back({wire::environment::kPass, name_of(spec.kind)});
+  } else if (spec.kind == RerunSpec::Kind::sanitize) {
+    // Of the caching allocator's blocks the sanitizer sees only the large ones that they are cut from.
+    variables = {{wire::environment::kPass, name_of(spec.kind)}, {"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}};
+    command = sanitizer_command(spec.sanitizer, writer.pass_folder() / session::kSanitizerFile, spec.kernels, command);
   } else {
     const auto recorder = launch::find_recorder();
     if (const auto* failure = std::get_if<session::Failure>(&recorder)) return *failure;
@@ -155,7 +171,7 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
 
   const auto started = Clock::now();
   const auto started_at = std::chrono::system_clock::now().time_since_epoch();
-  auto spawned = launch::Target::spawn(session.manifest.command, launch::environment_with(variables), options);
+  auto spawned = launch::Target::spawn(command, launch::environment_with(variables), options);
   if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) return failure->failure;
   auto& target = std::get<launch::Target>(spawned);
 
@@ -164,6 +180,7 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   pass.name = name_of(spec.kind);
   pass.folder = std::get<std::string>(folder);
   pass.waits = spec.waits;
+  pass.kernels = spec.kernels;
   pass.cut_short = Supervision(target, relay, arena ? &*arena : nullptr, spec).wait();
   pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   pass.end = target.end();
@@ -172,7 +189,7 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
     result.processes = read_processes(&*arena, &writer, session);
     pass.failed_after = first_freeze(result.processes, std::chrono::duration<double>(started_at).count());
     if (const auto failure = store_areas(*arena, writer)) return *failure;
-  } else {
+  } else if (spec.kind == RerunSpec::Kind::device) {
     pass.dump = collect_dump(writer.pass_folder(), session.manifest.working_directory,
                              std::chrono::duration_cast<std::chrono::nanoseconds>(started_at).count());
   }

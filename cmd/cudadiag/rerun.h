@@ -15,9 +15,11 @@
 namespace cudadiag::command {
 
 struct RerunSpec {
-  enum class Kind { confirm, device } kind = Kind::confirm;
+  enum class Kind { confirm, device, sanitize } kind = Kind::confirm;
   std::string window;                    // wire/window.h
   std::string waits;                     // what it waits for, in words
+  std::string sanitizer;                 // path of compute-sanitizer
+  std::vector<std::string> kernels;      // that it checks, mangled
   double time_limit = 0;                 // seconds
   std::uint64_t operations = 0;          // that the first run issued, for the progress shown; 0: not known
   bool show = false;                     // its output goes to our standard error, not to a file

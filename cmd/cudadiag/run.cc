@@ -77,7 +77,7 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
   session::Session& session = recording.session();
   const analyse::Analysis analysis = analyse::analyse(session);
   if (options.rerun.mode == RerunMode::never || recording.writer() == nullptr ||
-      !worth_narrowing(analysis, session.manifest, options.rerun.device)) {
+      !worth_narrowing(analysis, session.manifest, options.rerun)) {
     return;
   }
   const std::string obstacle = relay.interrupted() ? "it was interrupted"

@@ -53,4 +53,22 @@ std::string debugger_command(const std::filesystem::path& dump) {
          report::shell_word("target cudacore " + std::filesystem::absolute(dump, ignored).string()) + " -ex bt";
 }
 
+std::string find_sanitizer() { return find_toolkit_program("compute-sanitizer"); }
+
+std::vector<std::string> sanitizer_command(const std::string& sanitizer, const std::filesystem::path& log,
+                                           const std::vector<std::string>& kernels,
+                                           const std::vector<std::string>& command) {
+  std::error_code ignored;
+  std::string file;  // in which a percent sign begins a placeholder
+  for (const char c : std::filesystem::absolute(log, ignored).string())
+    file += c == '%' ? std::string("%%") : std::string(1, c);
+  std::vector<std::string> words = {
+      sanitizer, "--tool",           "memcheck", "--target-processes", "all", "--demangle",
+      "no",      "--show-backtrace", "device",   "--strip-paths",      "no",  "--report-api-errors",
+      "no",      "--print-limit",    "100",      "--log-file",         file};
+  for (const std::string& kernel : kernels) words.insert(words.end(), {"--kernel-name", "kne=" + kernel});
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
 }  // namespace cudadiag::command

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "launch/process.h"
 #include "toolkit.h"
@@ -18,5 +19,13 @@ ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::millisecond
 
 // For people to paste.
 std::string debugger_command(const std::filesystem::path& dump);
+
+// Empty: it is not installed here.
+std::string find_sanitizer();
+// `command` under memcheck, which checks these kernels alone and writes its words to `log`. Names stay mangled, so that
+// they can be compared.
+std::vector<std::string> sanitizer_command(const std::string& sanitizer, const std::filesystem::path& log,
+                                           const std::vector<std::string>& kernels,
+                                           const std::vector<std::string>& command);
 
 }  // namespace cudadiag::command

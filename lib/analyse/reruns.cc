@@ -121,7 +121,7 @@ bool confirm(Failure& failure, const Failure& again) {
 
 Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, std::vector<Failure>& failures) {
   Rerun rerun;
-  if (pass.name == "device") {
+  if (pass.name == "device" || pass.name == "sanitize") {
     rerun.outcome = Rerun::Outcome::not_watched;
     return rerun;
   }

@@ -8,6 +8,7 @@
 #include "report/next_steps.h"
 #include "report/report.h"
 #include "report/surroundings.h"
+#include "report/witnesses.h"
 
 namespace cudadiag::report {
 namespace {
@@ -308,6 +309,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   Report report;
   report.verdict = analysis.verdict;
   report.session = session.folder.string();
+  report.command = session.manifest.command;
   report.working_directory = session.manifest.working_directory;
   for (const analyse::Failure& failure : analysis.failures) {
     report.findings.push_back(FindingBuilder(session, failure, symbolizer).build());
@@ -320,6 +322,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   }
   const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
   add_device(report, testimony, session.manifest.passes.size() > 1);
+  add_witnesses(report, testimony);
   add_environment(report, session);
   add_processes(report, session);
   add_passes(report, session, analysis, testimony);

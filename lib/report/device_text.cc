@@ -32,6 +32,7 @@ std::string place_of(const Device& device, const std::string& directory, bool ve
 std::string threads_of(const Device& device, bool verbose) {
   if (!device.block || !device.thread) return "block, thread: not known (the warp had exited)";
   std::string text = fmt::format("block {} thread {}", dimensions(*device.block), dimensions(*device.thread));
+  if (device.threads_by_sanitizer && !device.line_by_sanitizer) text += " (compute-sanitizer)";
   if (device.threads) {
     text += fmt::format("; {} thread{}", thousands(*device.threads), *device.threads == 1 ? "" : "s");
   }
@@ -52,6 +53,11 @@ std::vector<std::string> device_lines(const Finding& finding, const std::string&
   const Device& device = *finding.device;
   std::string place = place_of(device, directory, verbose);
   if (verbose && device.line > 0 && !device.function.empty()) place += " in " + printable(device.function);
+  if (device.line_by_sanitizer && device.threads_by_sanitizer) {
+    place = "compute-sanitizer: " + place;
+  } else if (device.line_by_sanitizer) {
+    place += " (compute-sanitizer)";
+  }
   std::vector<std::string> lines = {place + "  " + threads_of(device, verbose)};
   if (verbose) {
     for (const Location& caller : device.callers) {

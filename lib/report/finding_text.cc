@@ -37,6 +37,7 @@ class FindingText {
     blamed();
     launch();
     if (async()) device();
+    witnesses();
     verbose_ ? whole_stack() : stack();
     if (verbose_) process();
   }
@@ -215,6 +216,15 @@ class FindingText {
   void device() {
     std::vector<std::string> lines = device_lines(finding_, directory_, verbose_);
     add("Device", finding_.device ? std::move(lines) : page_.wrap(lines.front()), 1, 5);
+  }
+
+  void witnesses() {
+    if (finding_.memory) add("Memory", page_.wrap(printable(finding_.memory->text)), 1, 6);
+    std::vector<std::string> lines;
+    for (const std::string& sentence : finding_.witnesses) {
+      for (std::string& line : page_.wrap(printable(sentence))) lines.push_back(std::move(line));
+    }
+    if (!lines.empty()) add("Witness", std::move(lines), 0, 6);
   }
 
   // "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first.

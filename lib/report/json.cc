@@ -139,6 +139,24 @@ Json of(const Cause& cause) {
           {"certain", cause.certain}};
 }
 
+Json of(const Memory& memory) {
+  const bool nearest = memory.allocation && memory.allocation_bytes;
+  return {{"space", text_or_null(memory.space)},
+          {"mode", text_or_null(memory.mode)},
+          {"bytes", memory.bytes},
+          {"address", memory.address ? Json(address(*memory.address)) : Json(nullptr)},
+          {"problem", text_or_null(memory.problem)},
+          {"nearest", nearest ? Json{{"address", address(*memory.allocation)}, {"bytes", *memory.allocation_bytes}}
+                              : Json(nullptr)},
+          {"text", memory.text},
+          {"function", text_or_null(memory.function)},
+          {"file", text_or_null(memory.file)},
+          {"line", line_or_null(memory.line)},
+          {"block", memory.block},
+          {"thread", memory.thread},
+          {"accesses", memory.accesses}};
+}
+
 Json of(const Candidate& candidate) {
   return {{"location", of(candidate.location)}, {"launch", of(candidate.launch)}, {"because", candidate.because}};
 }
@@ -160,6 +178,8 @@ Json of(const Finding& finding) {
       {"accesses", Json::array()},
       {"stack", {{"python", array_of(finding.stack.python, each)}, {"native", array_of(finding.stack.native, each)}}},
       {"device", finding.device ? of(*finding.device) : Json(nullptr)},
+      {"memory", finding.memory ? of(*finding.memory) : Json(nullptr)},
+      {"witnesses", finding.witnesses},
       {"candidates", array_of(finding.candidates, each)},
       {"cause", finding.cause ? of(*finding.cause) : Json(nullptr)},
       {"fix", finding.fix},

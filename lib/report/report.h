@@ -59,6 +59,20 @@ struct Device {
   bool asserted = false;
   std::size_t assertions = 0;  // different ones that were printed; 0: the message is none's
   std::string join;            // how it fits the launch: "same kernel, grid and block"
+  bool line_by_sanitizer = false, threads_by_sanitizer = false;  // compute-sanitizer's word, not the dump's
+};
+
+// An access that compute-sanitizer found invalid, in a rerun of its own.
+struct Memory {
+  std::string space, mode, problem;  // "global", "write", "out of bounds"
+  std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> address;
+  std::optional<std::uint64_t> allocation, allocation_bytes;  // the nearest
+  std::string text;                                           // all of that, for people
+  std::string function, file;
+  int line = 0;
+  std::array<std::uint32_t, 3> block{}, thread{};
+  std::size_t accesses = 0;  // that were printed of this kernel
 };
 
 // Where a pointer pointed when the operation was issued.
@@ -124,7 +138,10 @@ struct Finding {
   std::optional<Launch> launch;
   symbolize::SourceStack stack;
   std::optional<Device> device;
-  std::string device_unknown;         // why there is none
+  std::string device_unknown;  // why there is none
+  std::optional<Memory> memory;
+  std::vector<std::string> witnesses;       // what foreign programs say of all that, a sentence each
+  std::vector<std::string> witness_wanted;  // commands that ask those which were not asked
   std::vector<Candidate> candidates;  // all of them, likeliest first, `location`/`launch` itself included; empty if one
   std::vector<Argument> arguments;
   std::optional<Cause> cause;
@@ -157,8 +174,9 @@ struct Report {
   // "driver", "cuda", "cupti", "python", "torch", …: empty where not known. `gpus` one entry per device.
   std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
   std::vector<std::string> gpus;
-  std::string session;            // folder, for the next commands
-  std::string working_directory;  // of the target: paths inside it are shown relative to it
+  std::vector<std::string> command;  // the target's
+  std::string session;               // folder, for the next commands
+  std::string working_directory;     // of the target: paths inside it are shown relative to it
 };
 
 Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer);

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "report/versions.h"
+#include "report/witnesses.h"
 #include "report/words.h"
 
 namespace cudadiag::report {
@@ -20,7 +21,8 @@ void add(std::vector<analyse::Note>& notes, const std::string& code, const std::
 std::string outcome_of(const session::Pass& device, const symbolize::DeviceTestimony& testimony) {
   if (device.dump.empty()) return device.cut_short.empty() ? "no core dump" : device.cut_short;
   const bool this_one = std::filesystem::path(testimony.dump).filename() == device.dump;
-  return this_one && testimony.unreadable.empty() ? "core dump read" : "core dump not read";
+  if (!this_one || !testimony.unreadable.empty()) return "core dump not read";
+  return "core dump read" + (testimony.debugger ? ", " + testimony.debugger->outcome : "");
 }
 
 }  // namespace
@@ -77,6 +79,8 @@ void add_passes(Report& report, const session::Session& session, const analyse::
       line.outcome = analysis.first_grade ? word(*analysis.first_grade) : "nothing found";
     } else if (pass.name == "device") {
       line.outcome = outcome_of(pass, testimony);
+    } else if (pass.name == "sanitize") {
+      line.outcome = testimony.sanitizer ? outcome_of(*testimony.sanitizer) : "not read";
     } else if (i <= analysis.reruns.size()) {
       line.outcome = pass.cut_short.empty() ? word(analysis.reruns[i - 1].outcome) : pass.cut_short;
     }

@@ -7,6 +7,7 @@
 #include "report/finding_text.h"
 #include "report/page.h"
 #include "report/printable.h"
+#include "report/witnesses.h"
 #include "report/words.h"
 
 namespace cudadiag::report {
@@ -49,11 +50,25 @@ Section next_commands(const Report& report, bool suggest_rerun) {
     section.lines.push_back(printable(
         fmt::format("cudadiag bisect {}  # about {} a rerun", session, duration(report.passes.front().seconds))));
   }
+  // An access whose line the GPU did not keep, where the reruns are done.
+  const Finding& first = report.findings.front();
+  const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(),
+                                     [](const PassLine& pass) { return pass.name == "sanitize"; });
+  const bool lineless = !first.device || first.device->line == 0 || !first.device->block;
+  if (report.passes.size() > 1 && !sanitized && lineless && memcheck_may_tell(first.code)) {
+    section.lines.push_back(
+        printable(fmt::format("cudadiag bisect {} --sanitize  # needs compute-sanitizer", session)));
+  }
   section.lines.push_back(printable(fmt::format("cudadiag report {} -v", session)));
   return section;
 }
 
 void add_whole_picture(Page& page, const Report& report) {
+  Section next{"Next", {}, 0, 0, Ink::plain, true};
+  for (const Finding& finding : report.findings) {
+    for (const std::string& command : finding.witness_wanted) next.lines.push_back(printable(command));
+  }
+  page.sections.push_back(next);
   Section notes{"Notes", {}, 0, 0, Ink::plain, false};
   for (const analyse::Note& note : report.notes) {
     for (std::string& line : page.wrap(printable(fmt::format("{} ({})", note.text, note.code)))) {

@@ -6,6 +6,7 @@
 //     confirm/PID.area                 the same of a rerun; confirm-2, … of further ones
 //     confirm/output.txt               what the rerun wrote to stdout and stderr
 //     device/PID.gpucore               of a rerun without the recorder: the GPU core dump, and output.txt
+//     sanitize/compute-sanitizer.txt   of a rerun under compute-sanitizer: its log, beside output.txt
 //     device/cuda-gdb.txt              what NVIDIA's debugger printed of it, where that was asked for
 //
 // Everything is 0700/0600. Errors are returned as Failure: what happened, to what, and what to do.
@@ -54,7 +55,7 @@ struct Witness {
 
 // One run of the command. The first is the record pass, all others are reruns.
 struct Pass {
-  std::string name;    // "record" | "confirm" | "device"
+  std::string name;    // "record" | "confirm" | "device" | "sanitize"
   std::string folder;  // in the session: "record", "confirm-2"
   std::string waits;   // of a rerun: what it waited for, in words; empty: nothing
   double seconds = 0;
@@ -63,6 +64,7 @@ struct Pass {
   std::string dump;                    // of a device pass: the GPU core dump in its folder; empty: none was written
   std::string cut_short;               // of a rerun: why it was ended before its time; empty if it was not
   std::optional<Witness> debugger{};   // of a device pass: cuda-gdb over its dump
+  std::vector<std::string> kernels{};  // of a sanitize pass: the kernels that were checked, mangled
 };
 
 struct Manifest {

@@ -3,8 +3,10 @@
 #include <filesystem>
 
 #include "gpucore/core_file.h"
+#include "gpucore/debugger_text.h"
 #include "gpucore/exceptions.h"
 #include "session/session_folders.h"
+#include "session/witness.h"
 #include "symbolize/demangle.h"
 
 namespace cudadiag::symbolize {
@@ -37,6 +39,26 @@ DeviceFailure plain(const gpucore::Failure& from) {
   return failure;
 }
 
+WitnessWords debugger_words(const session::Session& session, const session::Pass& pass,
+                            const gpucore::Testimony& core) {
+  const auto file = session.folder / pass.folder / session::kDebuggerFile;
+  const auto witness = gpucore::debugger_witness(core.failure, read_log(file, kDebuggerTextKept),
+                                                 session::how_it_failed(pass.debugger->end, pass.debugger->cut_short));
+  return {gpucore::outcome(witness), gpucore::sentences(witness),
+          !witness.failed.empty() || !witness.check.different.empty()};
+}
+
+void read_sanitizer(const session::Session& session, const session::Pass& pass, DeviceTestimony& testimony) {
+  if (!is_plain_name(pass.folder)) return;
+  SanitizerTestimony& sanitizer = testimony.sanitizer.emplace();
+  sanitizer.kernels = pass.kernels;
+  sanitizer.log = sanitizer_log(read_log(session.folder / pass.folder / session::kSanitizerFile));
+  // It ends as the program does, which fails: only where it has counted nothing its end tells of itself.
+  if (sanitizer.log.errors) return;
+  sanitizer.failed = session::how_it_failed(pass.end, pass.cut_short);
+  if (sanitizer.failed.empty()) sanitizer.failed = "it did not finish its log";
+}
+
 void read_dump(const session::Session& session, const session::Pass& pass, DeviceTestimony& testimony) {
   testimony.cut_short = pass.cut_short;
   if (!is_plain_name(pass.folder) || !is_plain_name(pass.dump)) return;
@@ -48,6 +70,7 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
     return;
   }
   const auto& core = std::get<gpucore::Testimony>(read);
+  if (pass.debugger) testimony.debugger = debugger_words(session, pass, core);
   if (core.failure) {
     testimony.failure = plain(*core.failure);
   } else {
@@ -67,6 +90,7 @@ DeviceTestimony device_testimony(const session::Session& session) {
       read_dump(session, passes[i], testimony);
       reruns.insert(reruns.begin(), &passes[i]);
     } else {
+      if (passes[i].name == "sanitize" && !testimony.sanitizer) read_sanitizer(session, passes[i], testimony);
       reruns.push_back(&passes[i]);
     }
   }

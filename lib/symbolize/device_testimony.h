@@ -10,6 +10,7 @@
 
 #include "session/session.h"
 #include "symbolize/assertion_text.h"
+#include "symbolize/sanitizer_text.h"
 
 namespace cudadiag::symbolize {
 
@@ -35,14 +36,32 @@ struct DeviceFailure {
   std::optional<std::uint64_t> grid_id;  // opaque; the launch's number in its process on drivers that were looked at
 };
 
+// A foreign program's word, as sentences.
+struct WitnessWords {
+  std::string outcome;                 // in a word or two
+  std::vector<std::string> sentences;  // what differs first
+  bool in_doubt = false;               // it differs, or failed
+};
+
+// A rerun under compute-sanitizer.
+struct SanitizerTestimony {
+  std::vector<std::string> kernels;  // that it checked, mangled
+  SanitizerLog log;
+  std::string failed;  // how it ended, where that was not well and it found nothing: "signal 11"
+};
+
 struct DeviceTestimony {
   bool device_pass = false;  // there was one
   std::string dump;          // the core dump that was read; empty: none was written
   std::string unreadable;    // why the dump tells nothing: a sentence
   std::string cut_short;     // why the pass was ended before its time
   std::optional<DeviceFailure> failure;
+  std::optional<WitnessWords> debugger;         // on that dump
+  std::optional<SanitizerTestimony> sanitizer;  // of the last such pass
   std::vector<Assertion> assertions;  // of the first rerun that printed any, the device pass before the others
 };
+
+inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;
 
 // Of the last device pass of `session`, and of its other reruns.
 DeviceTestimony device_testimony(const session::Session& session);

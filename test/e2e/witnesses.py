@@ -5,7 +5,7 @@ simulated driver writes no core dumps: the programs lay real ones of an H200 whe
 
 import json
 
-from harness import DATA, expect, expect_in, expect_success
+from harness import DATA, expect, expect_in, expect_success, expect_true_line, program
 
 # The shape of cuda-gdb 13.0, with the values of data/gpucore/assert.nvcudmp.
 DEBUGGER = """Opening GPU coredump: here
@@ -94,3 +94,180 @@ def debugger_gets_a_path_that_needs_no_quotes(machine):
     expect((machine.folder / "copy").read_bytes() == DUMP.read_bytes(), True, "the same dump")
     packed = machine.cudadiag("core", DATA / "gpucore/load.nvcudmp.gz", "--cross-check")
     expect(_witness(packed.stdout)[0], ["cuda-gdb reads no compressed dump: unpack it first"], "a packed one")
+
+
+# ---- a run with its witnesses
+
+LOAD = "_Z8far_loadPi"
+LOAD_DUMP = DATA / "gpucore/load.nvcudmp.gz"
+LOAD_DEBUGGER = """CUDA Exception: Warp Illegal Address
+The exception was triggered at PC 0x7f21277a0a70  far_load(int*)  (cases.cu:16)
+[Current focus set to CUDA kernel 0, grid 3, block (0,0,0), thread (0,0,0), device 0, sm 124, warp 2, lane 0]
+#0  0x00007f21277a0a90 in far_load(int*)<<<(2,1,1),(32,1,1)>>> () at /tmp/cases/cases.cu:16
+"""
+
+# The shape of compute-sanitizer 2025.3 with --demangle no.
+LOG = """========= COMPUTE-SANITIZER
+========= Invalid __global__ read of size 4 bytes
+=========     at KERNEL+0x70 in /tmp/cases/cases.cu:16
+=========     by thread (THREAD,0,0) in block (0,0,0)
+=========     Access to 0x7f0000001010 is out of bounds
+=========     and is 17 bytes after the nearest allocation at 0x7f0000000000 of size 4,096 bytes
+=========
+========= ERROR SUMMARY: 1 error
+"""
+MEMORY = "4-byte read at 0x7f0000001010, 16 bytes past the 4,096-byte allocation at 0x7f0000000000"
+
+SANITIZER = """while [ "${1#--}" != "$1" ]; do
+  [ "$1" = --log-file ] && log=$2
+  [ "$1" = --kernel-name ] && echo "$2" >>"$HOME/kernels"
+  shift 2
+done
+"""
+
+
+def _log(kernel, thread=0):
+    return LOG.replace("KERNEL", kernel).replace("THREAD", str(thread))
+
+
+def _install_sanitizer(machine, log, then='exec "$@"\n'):
+    _install(machine, "compute-sanitizer", SANITIZER + f"cat >\"$log\" <<'END'\n{log}END\n{then}")
+
+
+def _run(machine, *options, kernel=LOAD, dump=LOAD_DUMP):
+    """The report on a run whose kernel fails every time."""
+    machine.environment.update(CUDADIAG_SIM_RUNS=str(machine.runs), CUDA_HOME=str(machine.folder))
+    machine.plan(f"fault kernel={kernel} nth=3 code=700")
+    result = machine.run(*program("leaves_dump.py", kernel, dump), options=["--rerun=always", *options], timeout=90)
+    expect(result.returncode, 3, "status, where it says " + result.stderr)
+    report = machine.report()
+    expect_true_line(report, "leaves_dump.py")
+    expect(report["findings"][0]["evidence"]["grade"], "proven", "grade")
+    return report, result
+
+
+def _outcome(report, name):
+    return [each["outcome"] for each in report["passes"] if each["name"] == name]
+
+
+def _device(report):
+    device = report["findings"][0]["device"]
+    return device and (device["file"], device["line"], device["block"], device["thread"])
+
+
+DUMP_SAYS = ("/tmp/cases/cases.cu", 16, [0, 0, 0], [0, 0, 0])
+
+
+def run_compares_its_dump_with_the_debugger(machine):
+    _install(machine, "cuda-gdb", _saying(LOAD_DEBUGGER))
+    report, result = _run(machine, "--cross-check")
+    agrees = "cuda-gdb agrees: " + ALL_FIELDS
+    expect(_outcome(report, "device"), ["core dump read, cuda-gdb agrees"], "pass")
+    expect(report["findings"][0]["witnesses"], [agrees], "witnesses")
+    expect_in("cudadiag: " + agrees, result.stderr, "stderr")
+    expect_in("Witness " + agrees, machine.cudadiag("report").stdout, "report")
+    expect(_device(report), DUMP_SAYS, "device")
+
+
+def debugger_that_differs_changes_no_answer(machine):
+    _install(machine, "cuda-gdb", _saying(LOAD_DEBUGGER.replace("cases.cu:16", "cases.cu:61")))
+    report, _ = _run(machine, "--cross-check")
+    expect(_outcome(report, "device"), ["core dump read, cuda-gdb differs: line"], "pass")
+    differs = "cuda-gdb differs: line cases.cu:61, here /tmp/cases/cases.cu:16"
+    expect(report["findings"][0]["witnesses"][0], differs, "witnesses")
+    expect_in({"code": "cuda-gdb", "text": differs}, report["notes"], "notes")
+    expect(_device(report), DUMP_SAYS, "device")
+
+
+def debugger_that_crashes_hangs_or_is_missing_costs_no_report(machine):
+    for script, said in (("kill -ABRT $$", "cuda-gdb failed on this dump (signal 6)"),
+                         ("sleep 1000 & exec sleep 1000", "cuda-gdb failed on this dump (time limit)")):
+        _install(machine, "cuda-gdb", _saying(LOAD_DEBUGGER, script))
+        report, _ = _run(machine, "--cross-check", "--time-limit", "5")
+        expect(_outcome(report, "device"), ["core dump read, cuda-gdb failed"], "pass with " + script)
+        expect(report["findings"][0]["witnesses"], [said], "witnesses")
+        expect(_device(report), DUMP_SAYS, "device")
+    (machine.folder / "bin/cuda-gdb").unlink()
+    report, result = _run(machine, "--cross-check")
+    expect(_outcome(report, "device"), ["core dump read"], "pass")
+    expect_in("cuda-gdb is not installed here; where it is: cuda-gdb --batch -ex 'target cudacore /", result.stderr, "stderr")
+    _install(machine, "cuda-gdb", _saying(LOAD_DEBUGGER))
+    expect_success(machine.cudadiag("bisect", "--cross-check", timeout=60))
+    report = machine.report()
+    expect(_outcome(report, "device"), ["core dump read, cuda-gdb agrees"], "pass after bisect")
+    expect(len(report["passes"]), 3, "passes")
+
+
+# ---- --sanitize
+
+
+def sanitizer_tells_what_no_dump_knows(machine):
+    _install_sanitizer(machine, _log("smooth", thread=7))
+    report, result = _run(machine, "--sanitize", kernel="smooth", dump="none")
+    expect((machine.folder / "kernels").read_text(), "kne=smooth\n", "filter")
+    folder = machine.state / "cudadiag/latest/sanitize"
+    expect((folder / "output.txt").read_text(), "['1', 'disabled', None]\n", "the program's environment")
+    expect(_outcome(report, "sanitize"), ["1 invalid access"], "pass")
+    expect(_device(report), ("/tmp/cases/cases.cu", 16, [0, 0, 0], [7, 0, 0]), "device")
+    memory = report["findings"][0]["memory"]
+    expect((memory["text"], memory["mode"], memory["bytes"], memory["nearest"]),
+           (MEMORY, "read", 4, {"address": "0x7f0000000000", "bytes": 4096}), "memory")
+    expect_in("cudadiag: compute-sanitizer: " + MEMORY, result.stderr, "stderr")
+    text = machine.cudadiag("report").stdout
+    expect_in("Memory  " + MEMORY, text, "report")
+    expect_in("Device  compute-sanitizer: cases.cu:16  block 0,0,0 thread 7,0,0", text, "report")
+
+
+def sanitizer_is_put_beside_the_dump(machine):
+    _install_sanitizer(machine, _log(LOAD))
+    report, _ = _run(machine, "--sanitize")
+    expect(report["findings"][0]["witnesses"], ["compute-sanitizer agrees: kernel, line, block, thread"], "witnesses")
+    expect(report["findings"][0]["memory"]["text"], MEMORY, "memory")
+    _install_sanitizer(machine, _log(LOAD, thread=5).replace("cases.cu:16", "cases.cu:61"))
+    report, _ = _run(machine, "--sanitize")
+    expect(report["findings"][0]["witnesses"],
+           ["compute-sanitizer differs: line cases.cu:61, the GPU core dump has cases.cu:16",
+            "compute-sanitizer differs: block 0,0,0 thread 5,0,0 first, the GPU core dump has block 0,0,0 thread 0,0,0"],
+           "witnesses")
+    expect(_device(report), DUMP_SAYS, "device")
+    expect([note["code"] for note in report["notes"]].count("sanitizer-differs"), 2, "notes")
+
+
+def sanitizer_with_another_kernel_is_no_witness(machine):
+    _install_sanitizer(machine, _log("_Z5otherPi"))
+    report, _ = _run(machine, "--sanitize")
+    expect(report["findings"][0]["memory"], None, "memory")
+    expect_in("sanitizer-elsewhere", [note["code"] for note in report["notes"]], "notes")
+    _install_sanitizer(machine, "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n")
+    expect(_outcome(_run(machine, "--sanitize")[0], "sanitize"), ["no invalid access"], "pass")
+
+
+def sanitizer_that_crashes_hangs_or_is_missing_costs_no_report(machine):
+    begun = "========= COMPUTE-SANITIZER\n"
+    for log, script, said in (
+            (begun, "kill -SEGV $$\n", "compute-sanitizer failed (signal 11)"),
+            (begun, "exit 9\n", "compute-sanitizer failed (status 9)"),
+            (begun, "exec sleep 1000\n", "compute-sanitizer failed (time limit)"),
+            (begun + "========= Error: No attachable process found\n", "exit 1\n",
+             "failed: Error: No attachable process found")):
+        _install_sanitizer(machine, log, script)
+        report, _ = _run(machine, "--sanitize", "--time-limit", "5")
+        expect(_outcome(report, "sanitize"), [said], "pass with " + script)
+        expect(_device(report), DUMP_SAYS, "device")
+    (machine.folder / "bin/compute-sanitizer").unlink()
+    report, result = _run(machine, "--sanitize")
+    expect(_outcome(report, "sanitize"), [], "pass")
+    expect_in("compute-sanitizer is not installed here; cudadiag report -v has the command", result.stderr, "stderr")
+    _install_sanitizer(machine, _log(LOAD))
+    expect_success(machine.cudadiag("bisect", "--sanitize", timeout=60))
+    expect(_outcome(machine.report(), "sanitize"), ["1 invalid access"], "pass after bisect")
+
+
+def witnesses_that_were_not_asked_are_named_with_their_commands(machine):
+    _run(machine)
+    text = machine.cudadiag("report", "-v").stdout
+    expect_in(f"compute-sanitizer --tool memcheck --kernel-name kne={LOAD} ", text, "report")
+    expect_in("cuda-gdb --batch -ex 'target cudacore /", text, "report")
+    _run(machine, kernel="smooth", dump="none")
+    text = machine.cudadiag("report").stdout
+    expect_in("--sanitize  # needs compute-sanitizer", text, "next commands where the GPU kept no line")

@@ -82,6 +82,13 @@ TEST_CASE("what the device said, and null for what it does not know") {
   report.findings[0].device = Device{};
   const json written = json::parse(write_json(report));
   CHECK(valid(written));
+  const json crowded = json::parse(write_json(crowded_report()))["findings"][0];
+  CHECK(crowded["memory"]["mode"] == "write");
+  CHECK(crowded["memory"]["bytes"] == 4);
+  CHECK(crowded["memory"]["address"] == "0x7f0000001010");
+  CHECK(crowded["memory"]["nearest"] == json::parse(R"({"address": "0x7f0000000000", "bytes": 4096})"));
+  CHECK(crowded["memory"]["file"].is_null());
+  CHECK(crowded["witnesses"].size() == 2);
   CHECK(written["findings"][0]["device"] ==
         json::parse(R"({"exception": null, "function": null, "file": null, "line": null, "block": null,
                         "thread": null, "message": null})"));

@@ -120,6 +120,14 @@ Report crowded_report() {
   for (int i = 0; i < 60; ++i) finding.stack.python.push_back({"/home/u/deep.py", i + 1, words, true});
   finding.device = device_report().findings[0].device;
   finding.device->message = words;
+  Memory& memory = finding.memory.emplace();
+  memory.mode = "write";
+  memory.bytes = 4;
+  memory.address = 0x7f0000001010;
+  memory.allocation = 0x7f0000000000;
+  memory.allocation_bytes = 4096;
+  memory.text = words;
+  finding.witnesses = {words, words};
   report.findings.assign(10, Finding(finding));
   return report;
 }

@@ -7,11 +7,11 @@
 
 namespace cudadiag::report {
 
-Report python_report();   // one bracketed asynchronous failure in Python
-Report native_report();   // a kernel behind ctypes, several candidates, found at exit
-Report refused_report();  // a refused launch without a line, three processes
-Report crowded_report();  // everything at its longest
-Report device_report();   // the first with what a GPU core dump knows
+Report python_report();     // one bracketed asynchronous failure in Python
+Report native_report();     // a kernel behind ctypes, several candidates, found at exit
+Report refused_report();    // a refused launch without a line, three processes
+Report crowded_report();    // everything at its longest
+Report device_report();     // the first with what a GPU core dump knows
 Report explained_report();  // the first with its arguments and its cause
 Report clean_report();
 

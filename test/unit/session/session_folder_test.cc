@@ -231,6 +231,8 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   manifest.started = "2026-11-21T10:15:00Z";
   manifest.passes = {{"record", "record", "", 1.5, {std::nullopt, 11}, 0.25, "", ""},
                      {"confirm", "confirm", "the one candidate", 2.5, {}, std::nullopt, "a.gpucore", "time limit"}};
+  manifest.passes[1].debugger = session::Witness{{std::nullopt, 6}, "interrupted", 1.5};
+  manifest.passes[1].kernels = {"_Z4fillPii"};
   manifest.ends[7] = {0, std::nullopt};
   manifest.notes = {"n"};
   const auto parsed = session::parse_manifest(session::write_manifest(manifest));
@@ -244,6 +246,12 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   CHECK(back.passes[1].waits == "the one candidate");
   CHECK(back.passes[1].cut_short == "time limit");
   CHECK(back.passes[1].dump == "a.gpucore");
+  CHECK(!back.passes[0].debugger);
+  REQUIRE(back.passes[1].debugger);
+  CHECK(back.passes[1].debugger->end.signal == 6);
+  CHECK(back.passes[1].debugger->cut_short == "interrupted");
+  CHECK(back.passes[1].debugger->seconds == 1.5);
+  CHECK(back.passes[1].kernels == std::vector<std::string>{"_Z4fillPii"});
   CHECK(back.ends.at(7).code == 0);
   CHECK(back.notes == manifest.notes);
   const std::string text = session::write_manifest(manifest);

@@ -1,0 +1,22 @@
+// Ties what foreign programs say (symbolize/device_testimony.h) to the findings: labelled as theirs, and beside what
+// was measured where they differ.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "report/report.h"
+#include "symbolize/device_testimony.h"
+
+namespace cudadiag::report {
+
+// After add_device(): what the core dump knows stands.
+void add_witnesses(Report& report, const symbolize::DeviceTestimony& testimony);
+
+// Errors of a kernel for which memcheck looks.
+bool memcheck_may_tell(std::uint32_t code);
+
+// What came of the pass, in a few words.
+std::string outcome_of(const symbolize::SanitizerTestimony& testimony);
+
+}  // namespace cudadiag::report
