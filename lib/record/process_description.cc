@@ -1,6 +1,7 @@
 // What the area says of the process itself: the properties of session::ProcessRecord.
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -49,6 +50,14 @@ void Recorder::describe_process() {
       interner_.property("rank", rank);
       break;
     }
+  }
+  // What changes how CUDA behaves, as it is when CUDA starts.
+  for (const char* variable : {"CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING"}) {
+    const char* value = getenv(variable);
+    if (value == nullptr) continue;
+    char key[64];
+    snprintf(key, sizeof key, "env.%s", variable);
+    interner_.property(key, value);
   }
 }
 

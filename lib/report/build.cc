@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "analyse/cuda_errors.h"
+#include "report/causes.h"
 #include "report/device.h"
 #include "report/next_steps.h"
 #include "report/report.h"
@@ -288,7 +289,9 @@ class FindingBuilder {
       return;
     }
     finding_.reported_api = error.outer.empty() ? error.call : error.outer;
-    finding_.reported_at = located(resolve(symbolizer_, process_, error.site).line.location);
+    const ResolvedSite site = resolve(symbolizer_, process_, error.site);
+    finding_.reported_at = located(site.line.location);
+    finding_.reported_library = cuda_library(site.stack);
   }
 
   void relate_capture(const session::Capture& capture) {
@@ -303,6 +306,17 @@ class FindingBuilder {
   Finding finding_;
 };
 
+// Of build()'s findings.
+std::vector<const analyse::Failure*> in_order(const std::vector<analyse::Failure>& failures) {
+  std::vector<const analyse::Failure*> ordered;
+  for (const analyse::Failure& failure : failures) ordered.push_back(&failure);
+  // The first failure's process first; what failed in other processes after it, each group by time.
+  std::stable_partition(ordered.begin(), ordered.end(), [&](const analyse::Failure* failure) {
+    return failure->process->pid == failures.front().process->pid;
+  });
+  return ordered;
+}
+
 }  // namespace
 
 Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer) {
@@ -311,14 +325,9 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   report.session = session.folder.string();
   report.command = session.manifest.command;
   report.working_directory = session.manifest.working_directory;
-  for (const analyse::Failure& failure : analysis.failures) {
-    report.findings.push_back(FindingBuilder(session, failure, symbolizer).build());
-  }
-  // The first failure's process first; what failed in other processes after it, each group by time.
-  if (!report.findings.empty()) {
-    std::stable_partition(
-        report.findings.begin(), report.findings.end(),
-        [first = report.findings.front().pid](const Finding& finding) { return finding.pid == first; });
+  const std::vector<const analyse::Failure*> failures = in_order(analysis.failures);
+  for (const analyse::Failure* failure : failures) {
+    report.findings.push_back(FindingBuilder(session, *failure, symbolizer).build());
   }
   const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
   add_device(report, testimony, session.manifest.passes.size() > 1);
@@ -327,6 +336,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   add_processes(report, session);
   add_passes(report, session, analysis, testimony);
   add_notes(report, session, analysis, symbolizer.notes());
+  add_causes(report, session, analysis, failures);  // last: it reasons from all of the above
   return report;
 }
 

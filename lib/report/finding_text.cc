@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/argument_text.h"
 #include "report/device_text.h"
 #include "report/kernel_name.h"
 #include "report/place.h"
@@ -29,12 +30,13 @@ class FindingText {
   void write() {
     title();
     excerpt();
-    add("Why", page_.wrap(printable(finding_.text)), 1, 3);
+    why();
     if (verbose_) add("Grade", {fmt::format("{}: {}", word(finding_.grade), meaning(finding_.grade))}, 1, 0);
     add("Known", page_.wrap(printable(finding_.because)), 1, 4);
     maybe();
     fix();
     blamed();
+    library();
     launch();
     if (async()) device();
     witnesses();
@@ -136,6 +138,16 @@ class FindingText {
     return " (" + printable(short_kernel_name(launch.kernel, verbose_ ? launch.kernel.size() : 30)) + ")";
   }
 
+  // The cause, where one is known; what the error means in general goes to -v then.
+  void why() {
+    std::vector<std::string> lines = page_.wrap(printable(finding_.cause ? finding_.cause->text : finding_.text));
+    for (std::string& line : argument_lines(finding_, directory_, verbose_)) lines.push_back(std::move(line));
+    add("Why", std::move(lines), 1, 3);
+    if (!verbose_ || !finding_.cause) return;
+    add("Means", page_.wrap(printable(finding_.text)), 1, 0);
+    if (!finding_.cause->link.empty()) add("See", {printable(finding_.cause->link)}, 1, 0);
+  }
+
   void fix() {
     std::vector<std::string> lines;
     for (const std::string& step : finding_.fix) {
@@ -168,6 +180,13 @@ class FindingText {
           quoted ? fmt::format("{}:{} {}", path(at.file), at.line, printable(at.source)) : place(at);
       add("Blamed", {fmt::format("{} ({}): innocent", where, api)}, 1, 0);
     }
+  }
+
+  // "CUBLAS_STATUS_ALLOC_FAILED" is what the program shows then.
+  void library() {
+    if (!async() || finding_.reported_library.empty()) return;
+    page_.sections.back().lines.push_back(
+        fmt::format("{} made that call: its own error hides this one", printable(finding_.reported_library)));
   }
 
   // A broken capture is noticed by the calls after the one that broke it.

@@ -110,8 +110,9 @@ struct Cause {
   std::string id;    // "index-out-of-range"
   std::string text;  // a sentence or two with the values filled in
   std::vector<std::pair<std::string, std::string>> facts;
-  std::string link;      // documentation
-  bool certain = false;  // false: "often caused by"
+  std::string link;                // documentation
+  bool certain = false;            // false: "often caused by"
+  std::vector<std::size_t> proof;  // indices in Finding::arguments
 };
 
 // Candidates with one true line are one: `launch` is the likeliest of `launches`.
@@ -132,6 +133,7 @@ struct Finding {
   std::string via;                             // how it got there: "ctypes, libsmooth.so"
   std::optional<Location> reported_at;         // where the program noticed; nothing if it never asked
   std::string reported_api;                    // "cudaMemcpy"
+  std::string reported_library;                // "libcublas.so.13": it made that call, and returns a status of its own
   bool found_at_exit = false;                  // by our look at process exit, not by a call of the program
   bool found_by_wait = false;                  // by our wait for the operation, before any call of the program
   std::vector<Related> related;

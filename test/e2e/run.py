@@ -61,6 +61,7 @@ def check_finding(report, name, wanted):
     expect(finding["evidence"]["grade"], wanted.grade, "grade: " + finding["evidence"]["because"])
     expect(len(finding["candidates"]) > 1, wanted.candidates, "several candidates")
     expect(finding["kind"], wanted.kind, "kind")
+    expect((finding["cause"] or {"id": ""})["id"], wanted.cause, "cause")
     replay = targets.marked_line(name, "REPLAY LINE")
     if replay is not None:
         related = {line["role"]: place(line) for line in finding["related"]}

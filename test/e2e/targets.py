@@ -19,9 +19,12 @@ class Failing:
     leads: bool = True  # the true line is the first of them
     confirmed: str = "proven"  # the grade after a rerun; empty: none is made
     confirmed_line: str = "TRUE LINE"  # the mark of the line that leads then
+    cause: str = ""  # what a rule says of it; empty: none fits
 
 
-BROKE_CAPTURE = Failing("proven", "capture_violation", confirmed="")
+def broke_capture(cause):
+    return Failing("proven", "capture_violation", confirmed="", cause=cause)
+
 
 FAILING = {
     "third_of_ten": Failing(),
@@ -30,8 +33,8 @@ FAILING = {
     "event_wait": Failing(),
     "caught_and_goes_on": Failing(),
     "invalid_argument": Failing("proven", "sync_error", confirmed=""),
-    "refused_launch": Failing("proven", "sync_error", confirmed=""),
-    "alloc_fails_fatal": Failing("proven", "out_of_memory", confirmed=""),
+    "refused_launch": Failing("proven", "sync_error", confirmed="", cause="block-too-large"),
+    "alloc_fails_fatal": Failing("proven", "out_of_memory", confirmed="", cause="out-of-memory"),
     "device_reset": Failing(),
     "many_resets": Failing(),
     "forked_child": Failing(),
@@ -47,17 +50,17 @@ FAILING = {
     "many_threads": Failing("inferred"),
     "exit_without_sync": Failing(),
     "million_launches": Failing("inferred"),  # one line, but several launches since its last marker
-    "capture_synced": BROKE_CAPTURE,
-    "capture_other_thread": BROKE_CAPTURE,
-    "capture_default_stream": BROKE_CAPTURE,
-    "capture_twice": BROKE_CAPTURE,
-    "capture_wrong_thread": BROKE_CAPTURE,
-    "capture_on_two_threads": BROKE_CAPTURE,
-    "capture_broken_unseen": Failing("inferred", "capture_violation", confirmed=""),
-    "unchecked_launch": Failing("suspected", "unchecked_error", confirmed=""),
+    "capture_synced": broke_capture("capture-unsupported"),
+    "capture_other_thread": broke_capture("capture-by-another-thread"),
+    "capture_default_stream": broke_capture("capture-implicit"),
+    "capture_twice": broke_capture("capture-unsupported"),
+    "capture_wrong_thread": broke_capture("capture-wrong-thread"),
+    "capture_on_two_threads": broke_capture("capture-unsupported"),
+    "capture_broken_unseen": Failing("inferred", "capture_violation", confirmed="", cause="capture-invalidated"),
+    "unchecked_launch": Failing("suspected", "unchecked_error", confirmed="", cause="block-too-large"),
     "py_third_of_ten": Failing(),
     "py_caught": Failing(),
-    "py_capture_item": BROKE_CAPTURE,
+    "py_capture_item": broke_capture("capture-unsupported"),
     "py_module": Failing(source="python/solver.py"),
     "py_threads": Failing("inferred", candidates=True, leads=False),
 }

@@ -16,7 +16,8 @@ MAY_INCLUDE = {
     "gpucore": set(),
     "symbolize": {"session", "gpucore", "wire"},
     "analyse": {"session", "wire"},
-    "report": {"analyse", "symbolize", "session", "wire"},
+    "explain": set(),
+    "report": {"analyse", "symbolize", "explain", "session", "wire"},
 }
 
 THIRD_PARTY = re.compile(

@@ -234,3 +234,75 @@ TEST_CASE("surroundings: environment, passes, processes, notes once each") {
   CHECK(count("python-off") == 1);
   CHECK(count("launcher") == 1);
 }
+
+namespace {
+
+analyse::Failure refused(session::Process& process, std::uint32_t code, const char* call) {
+  session::Error& error = process.record.errors[0];
+  error.code = code;
+  error.call = error.outer = call;
+  analyse::Failure failure;
+  failure.kind = analyse::Kind::sync_error;
+  failure.code = code;
+  failure.process = &process;
+  failure.reported = &error;
+  failure.grade = analyse::Grade::proven;
+  return failure;
+}
+
+}  // namespace
+
+TEST_CASE("a rule that fits gives cause and fix; without one there is a next step") {
+  session::Session session = session_of({process()});
+  Report report = report_of(session, {failure_of(session.processes[0], 1)});
+  CHECK(!report.findings[0].cause);
+  CHECK(report.findings[0].fix.size() == 1);
+
+  session.processes[0].record.properties["env.CUDA_VISIBLE_DEVICES"] = "3";
+  report = report_of(session, {refused(session.processes[0], 101, "cudaSetDevice")});
+  REQUIRE(report.findings[0].cause);
+  CHECK(report.findings[0].cause->id == "invalid-device");
+  CHECK(report.findings[0].cause->text.find("CUDA_VISIBLE_DEVICES=3") != std::string::npos);
+}
+
+TEST_CASE("a fork is told from a child with a program of its own by its command line") {
+  session::Session session = session_of({process(), process()});
+  session.processes[1].pid = 4800;
+  session.processes[1].parent_pid = 4711;
+  Report report = report_of(session, {refused(session.processes[1], 3, "cudaSetDevice")});
+  REQUIRE(report.findings[0].cause);
+  CHECK(report.findings[0].cause->id == "fork-after-init");
+  session.processes[1].argv = {"python", "-c", "from multiprocessing.spawn import spawn_main"};
+  report = report_of(session, {refused(session.processes[1], 3, "cudaSetDevice")});
+  CHECK(!report.findings[0].cause);
+}
+
+TEST_CASE("a kernel's name proves nothing where another kernel can be the one") {
+  session::Session session = session_of({process()});
+  session::ProcessRecord& record = session.processes[0].record;
+  record.functions = {"_ZN2at6native24vectorized_gather_kernelILi16ElEEvPcS2_PT0_illllb", "_Z5scalePf"};
+  const auto cause_of = [&](std::size_t candidates) {
+    analyse::Failure failure = failure_of(session.processes[0], candidates);
+    failure.code = 710;
+    return report_of(session, {failure}).findings[0].cause;
+  };
+  REQUIRE(cause_of(1));
+  CHECK(cause_of(1)->id == "index-out-of-range");
+  record.sites.push_back(record.sites[0]);
+  record.sites[2].function = 2;
+  record.sites[2].python = 2;
+  record.operations[1].site = 3;
+  CHECK(!cause_of(2));
+}
+
+TEST_CASE("launches that wait are a note") {
+  session::Session session = session_of({process()});
+  const auto noted = [&](const char* value) {
+    session.processes[0].record.properties["env.CUDA_LAUNCH_BLOCKING"] = value;
+    const Report report = report_of(session, {});
+    return std::any_of(report.notes.begin(), report.notes.end(),
+                       [](const analyse::Note& note) { return note.code == "launch-blocking"; });
+  };
+  CHECK(noted("1"));
+  CHECK(!noted("0"));
+}

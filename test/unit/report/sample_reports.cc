@@ -186,7 +186,8 @@ Report explained_report() {
                               "idx[0,77] = 30050, but the table has 30000 rows",
                               {{"index", "30050"}, {"rows", "30000"}},
                               "https://pytorch.org/docs",
-                              true};
+                              true,
+                              {0}};
   return report;
 }
 

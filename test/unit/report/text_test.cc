@@ -65,6 +65,42 @@ TEST_CASE("a broken capture: where it was begun, and the call that noticed") {
   }
 }
 
+TEST_CASE("a cause with the values that prove it stands under Why") {
+  const std::string text = write_text(explained_report(), {});
+  const std::size_t at = text.find("\nWhy") + 1;
+  CHECK(text.substr(at, text.find("\nKnown") - at) ==
+        "Why     idx[0,77] = 30050, but the table has 30000 rows\n"
+        "        idx int64 [8,512] cuda:0, min 0, max 30050, 3 too large");
+  CHECK(text.find("Means") == text.npos);
+  const std::string verbose = write_text(explained_report(), kVerbose);
+  CHECK(
+      verbose.find("        parameter 0, at 0x7f0000001200, 512 bytes into 4,096 bytes freed at train.py:39, forward\n"
+                   "Means   A kernel read or wrote memory that is not its own.\n"
+                   "See     https://pytorch.org/docs\n") != verbose.npos);
+}
+
+TEST_CASE("indices outside on one side, or on both") {
+  Report report = explained_report();
+  Argument& index = report.findings[0].arguments[0];
+  const auto line = [&] {
+    const std::string text = write_text(report, {});
+    const std::size_t at = text.find("        idx");
+    return text.substr(at + 8, text.find('\n', at) - at - 8);
+  };
+  index.min = std::int64_t{-4};
+  CHECK(line() == "idx int64 [8,512] cuda:0, min -4, max 30050, 3 not in 0..29999");
+  index.max = std::int64_t{29999};
+  CHECK(line() == "idx int64 [8,512] cuda:0, min -4, max 29999, 3 negative");
+}
+
+TEST_CASE("a CUDA library whose own error hides this one") {
+  Report report = python_report();
+  report.findings[0].reported_library = "libcublas.so.13";
+  const std::string text = write_text(report, {});
+  CHECK(text.find("Blamed  train.py:88 loss.item() (cudaMemcpyAsync): innocent\n"
+                  "        libcublas.so.13 made that call: its own error hides this one\n") != text.npos);
+}
+
 TEST_CASE("quiet is one line") {
   CHECK(write_text(python_report(), {Verbosity::quiet, false, 100, false}) ==
         "cudadiag: illegal memory access (700) in train.py:41, forward [bracketed]\n");
@@ -111,6 +147,11 @@ TEST_CASE("no member of a report can reach the terminal raw") {
   finding.launch->kernel = attack;
   finding.launch->operation = "kernel";
   finding.fix = {attack};
+  finding.reported_library = attack;
+  finding.arguments = explained_report().findings[0].arguments;
+  finding.arguments[0].name = finding.arguments[0].dtype = finding.arguments[0].device = attack;
+  finding.arguments[0].value = finding.arguments[1].allocation->freed->file = attack;
+  finding.cause = Cause{attack, attack, {{attack, attack}}, attack, true, {0, 1}};
   finding.excerpt = {{12, attack}};
   Device device;
   device.exception = device.function = device.message = device.join = attack;

@@ -1,0 +1,34 @@
+// What the values of the arguments prove, as facts for the texts of rules.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "explain/rule.h"
+
+namespace cudadiag::explain {
+
+std::string text_of(const Number& number);
+double real(const Number& number);
+// "[0,77]"; empty for a scalar.
+std::string subscript(const std::vector<std::int64_t>& index);
+// "12.0 GiB"
+std::string size_text(std::uint64_t bytes);
+// Elements that lie between the first and the last one in memory, both included; nothing where a shape is not known.
+std::optional<std::uint64_t> extent(const Argument& argument);
+std::uint64_t item_size(std::string_view dtype);  // 0: not known
+
+// Facts of the argument with indices outside of their bound: argument, at, value, bound, last, outside. The user's
+// own variable is preferred to the operator's parameter. False if there is none.
+bool add_bad_index(const Symptoms& symptoms, Facts& facts);
+// The same of labels, of which PyTorch's default ignore_index (-100) is none.
+bool add_bad_label(const Symptoms& symptoms, Facts& facts);
+// Facts of the first floating-point argument that holds NaN, infinity or a value outside low..high: argument and
+// values ("12 NaN", "min -0.5, max 3.25"). False if there is none.
+bool add_bad_value(const Symptoms& symptoms, Facts& facts, double low, double high);
+
+// The PyTorch function that the true line led to: "embedding" of torch/nn/functional.py; empty: not known.
+std::string_view torch_function(const Symptoms& symptoms);
+
+}  // namespace cudadiag::explain

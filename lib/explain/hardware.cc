@@ -1,0 +1,39 @@
+// What lies below the program: memory, links, the display's watchdog.
+
+#include "explain/families.h"
+
+namespace cudadiag::explain {
+
+const std::vector<Rule>& hardware_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "ecc",
+       .codes = {214},
+       .texts = {"the GPU's memory lost data that it could not repair: the hardware is at fault, not this line"},
+       .fix =
+           {"nvidia-smi -q -d ECC,ROW_REMAPPER and dmesg (Xid 48, 63, 64, 94, 95); reset the GPU, and have it replaced "
+            "if it happens again"},
+       .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
+      {.id = "nvlink",
+       .codes = {220},
+       .texts = {"a link between GPUs lost data: the hardware is at fault, not this line"},
+       .fix =
+           {"nvidia-smi nvlink -e and dmesg (Xid 74); reset the GPUs, and have the link looked at if it happens again"},
+       .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
+      {.id = "memory-contained",
+       .codes = {226},
+       .texts =
+           {"the hardware confined damaged memory to this process and stopped it: the hardware is at fault, not this "
+            "line"},
+       .fix = {"run again; dmesg (Xid 94) and nvidia-smi -q -d ECC,ROW_REMAPPER tell whether the GPU must be reset"},
+       .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
+      {.id = "launch-timeout",
+       .codes = {702},
+       .texts = {"the kernel ran longer than the time limit of a GPU that drives a display, and was stopped"},
+       .fix = {"split the work into shorter kernels, look for a loop that does not end, or use a GPU without a display "
+               "(cudaDevAttrKernelExecTimeout tells which)"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::explain

@@ -1,0 +1,185 @@
+// Pointers that lead nowhere, offsets that overflow, addresses that are not aligned.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "explain/argument_facts.h"
+#include "explain/families.h"
+
+namespace cudadiag::explain {
+namespace {
+
+constexpr std::uint64_t kMost32 = std::numeric_limits<std::int32_t>::max();
+constexpr std::uint64_t kVector = 16;  // bytes of the widest load
+
+template <typename Is>
+const Argument* add_first(const Symptoms& symptoms, Facts& facts, Is is) {
+  const auto found = std::find_if(symptoms.arguments.begin(), symptoms.arguments.end(), is);
+  if (found == symptoms.arguments.end()) return nullptr;
+  facts.proof.push_back(static_cast<std::size_t>(found - symptoms.arguments.begin()));
+  facts.add("argument", found->name.empty() ? "a pointer" : found->name);
+  return &*found;
+}
+
+bool is_freed(const Argument& argument) { return argument.memory && argument.memory->state == "freed"; }
+
+bool freed(const Symptoms& symptoms, Facts& facts) {
+  const Argument* pointer = add_first(symptoms, facts, is_freed);
+  if (pointer == nullptr) return false;
+  facts.add("bytes", size_text(pointer->memory->bytes));
+  if (!pointer->memory->freed_at.empty()) facts.add("freed", pointer->memory->freed_at);
+  return true;
+}
+
+// Nothing else among the pointers can be what was used.
+bool only_freed(const Symptoms& symptoms, Facts& facts) {
+  const bool others = std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(), [](const Argument& argument) {
+    const bool past = argument.memory && argument.memory->offset >= argument.memory->bytes;
+    return argument.pointer == 0u || (argument.pointer && !argument.memory) || (!is_freed(argument) && past);
+  });
+  return !others && freed(symptoms, facts);
+}
+
+bool freed_before_replay(const Symptoms& symptoms, Facts& facts) { return symptoms.in_graph && freed(symptoms, facts); }
+
+bool past_the_end(const Symptoms& symptoms, Facts& facts) {
+  const Argument* pointer = add_first(symptoms, facts, [](const Argument& argument) {
+    return argument.memory && argument.memory->state == "live" && argument.memory->offset > argument.memory->bytes &&
+           argument.memory->bytes > 0;
+  });
+  if (pointer == nullptr) return false;
+  facts.add("bytes", size_text(pointer->memory->bytes));
+  facts.add("past", size_text(pointer->memory->offset - pointer->memory->bytes));
+  return true;
+}
+
+bool null_pointer(const Symptoms& symptoms, Facts& facts) {
+  return add_first(symptoms, facts, [](const Argument& argument) { return argument.pointer == 0u; }) != nullptr;
+}
+
+bool big_tensor(const Symptoms& symptoms, Facts& facts) {
+  const Argument* tensor =
+      add_first(symptoms, facts, [](const Argument& argument) { return extent(argument).value_or(0) > kMost32; });
+  if (tensor == nullptr) return false;
+  facts.add("elements", std::to_string(*extent(*tensor)));
+  return true;
+}
+
+bool off_its_type(const Symptoms& symptoms, Facts& facts) {
+  const Argument* tensor = add_first(symptoms, facts, [](const Argument& argument) {
+    const std::uint64_t size = item_size(argument.dtype);
+    return size > 1 && argument.pointer.value_or(0) % size != 0;
+  });
+  if (tensor == nullptr) return false;
+  facts.add("size", std::to_string(item_size(tensor->dtype)));
+  facts.add("dtype", tensor->dtype);
+  return true;
+}
+
+bool off_a_vector(const Symptoms& symptoms, Facts& facts) {
+  const Argument* pointer =
+      add_first(symptoms, facts, [](const Argument& argument) { return argument.pointer.value_or(0) % kVector != 0; });
+  if (pointer == nullptr) return false;
+  facts.add("remainder", std::to_string(*pointer->pointer % kVector));
+  return true;
+}
+
+bool out_of_shared(const Symptoms& symptoms, Facts& facts) {
+  facts.add("exception", symptoms.exception);
+  return symptoms.exception == "Warp Out-of-range Address";
+}
+
+}  // namespace
+
+const std::vector<Rule>& memory_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "stale-graph-pointer",
+       .codes = {700},
+       .when = freed_before_replay,
+       .texts =
+           {"the graph still uses {bytes} that were freed at {freed} before this replay: a graph keeps the addresses "
+            "that it was captured with ({argument})",
+            "the graph still uses {bytes} that were freed before this replay: a graph keeps the addresses that it "
+            "was captured with ({argument})"},
+       .fix =
+           {"keep every tensor that the capture used alive as long as the graph, and give it new values with copy_() "
+            "instead of replacing it",
+            "or capture again after such a change"},
+       .link = "https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs"},
+      {.id = "use-after-free",
+       .codes = {700},
+       .when = only_freed,
+       .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued",
+                 "{argument} points into {bytes} that were freed before this operation was issued"},
+       .fix = {"free it after the last operation that uses it has finished (cudaStreamSynchronize, or cudaFreeAsync on "
+               "the same stream)",
+               "in Python, keep a reference to what a raw pointer was taken from"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
+      {.id = "use-after-free",
+       .sure = Sure::often,
+       .codes = {700, 719},
+       .when = freed,
+       .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued: such a "
+                 "failure is often caused by using it",
+                 "{argument} points into {bytes} that were freed before this operation was issued: such a failure is "
+                 "often caused by using it"},
+       .fix = {"free it after the last operation that uses it has finished (cudaStreamSynchronize, or cudaFreeAsync on "
+               "the same stream)"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
+      {.id = "pointer-past-allocation",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = past_the_end,
+       .texts = {"{argument} points {past} past the end of an allocation of {bytes}: an illegal access with such an "
+                 "argument is often caused by using it"},
+       .fix = {"check the offset that this pointer was made with, in elements or in bytes"},
+       .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
+      {.id = "null-pointer",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = null_pointer,
+       .texts =
+           {"{argument} is a null pointer: an illegal access with one among the arguments is often caused by using "
+            "it"},
+       .fix = {"check what the allocation of it returned, and whether it was made before this launch"},
+       .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
+      {.id = "index-overflow-32",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = big_tensor,
+       .texts = {"{argument} reaches over {elements} elements, more than a 32-bit index can count (2147483647): an "
+                 "illegal access there is often caused by an offset that overflows"},
+       .fix = {"compute offsets in 64 bits (Triton: tl.program_id(0).to(tl.int64); CUDA: size_t before the "
+               "multiplication)",
+               "or call it in parts of fewer than 2**31 elements"},
+       .link = "https://github.com/pytorch/pytorch/issues/68418"},
+      {.id = "misaligned-for-type",
+       .codes = {716},
+       .when = off_its_type,
+       .texts = {"{argument} does not lie on a multiple of {size} bytes, as its elements ({dtype}) must"},
+       .fix =
+           {"make the pointer from an aligned one, in whole elements; copy packed data out before using it as {dtype}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
+      {.id = "misaligned-view",
+       .sure = Sure::often,
+       .codes = {716},
+       .when = off_a_vector,
+       .texts = {"{argument} lies {remainder} bytes behind a multiple of 16: a misaligned access is often caused by "
+                 "reading such a view in vectors (int4, float4, 128-bit loads)"},
+       .fix = {"call the kernel with {argument}.clone(): .contiguous() keeps a view's offset",
+               "or let the kernel test the pointer (ptr % 16) and read single elements where it must"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
+      {.id = "shared-out-of-range",
+       .when = out_of_shared,
+       .texts = {"a thread went past the end of shared or local memory ({exception})"},
+       .fix =
+           {"compare the largest index into shared memory with its size: the third launch argument if it is dynamic, "
+            "in bytes"},
+       .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-error-reporting"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::explain

@@ -1,0 +1,75 @@
+// What is known of one failure, as the rules ask for it: plain data, names resolved and demangled, numbers exact.
+// Empty, zero or nothing is "not known", and a rule that needs it does not fire.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace cudadiag::explain {
+
+using Dim3 = std::array<std::uint32_t, 3>;
+using Number = std::variant<std::int64_t, double>;
+
+// The allocation that a pointer pointed into or behind.
+struct Memory {
+  std::uint64_t bytes = 0, offset = 0;  // offset: of the pointer; not less than bytes: past the end
+  std::string state;                    // "live" | "freed"
+  std::string freed_at;                 // "train.py:39, forward"
+};
+
+// One value that went into the failing operation.
+struct Argument {
+  std::string name;
+  std::string origin;  // "operator" | "variable" | "kernel"
+  std::string dtype;
+  std::vector<std::int64_t> shape, strides;
+  std::optional<Number> min, max;
+  std::optional<std::uint64_t> nan, inf;
+  // Of indices into something of `bound` entries: how many are no such index, and the first of them.
+  std::optional<std::int64_t> bound;
+  std::optional<std::uint64_t> outside;
+  std::vector<std::int64_t> first_outside;
+  std::optional<Number> first_value;
+  std::optional<std::uint64_t> pointer;
+  std::optional<Memory> memory;
+};
+
+struct Frame {
+  std::string file, function;
+  bool user = false;
+};
+
+struct Symptoms {
+  std::uint32_t code = 0;
+  bool asynchronous = false;  // the GPU's own work failed; else a call was refused
+  std::string call;           // the refused call, as the program made it: "cudaMalloc"
+  std::string library;        // CUDA library that made the call: "libcublas.so.13"
+  std::uint64_t bytes = 0;    // that the call asked for
+  std::string operation;      // "kernel" | "graph" | "copy" | "memset" | "call"
+  bool in_graph = false;      // a node of a launched graph, or the launch itself
+  bool launch = false;        // the refused call launches a kernel: grid, block and shared_bytes are its
+  std::string kernel;         // demangled; empty where several kernels can be the one
+  Dim3 grid{}, block{};
+  std::uint32_t shared_bytes = 0;            // dynamic
+  std::string assertion;                     // condition or message of the device assertion that failed
+  std::string device_function, device_file;  // of the exception or assertion
+  std::string exception;                     // "Warp Misaligned Address"
+  std::vector<Argument> arguments;
+  std::string source;         // the true line
+  std::vector<Frame> python;  // innermost first
+  // A broken capture, where it was one.
+  bool captured_by_other_thread = false;           // this thread captures nothing
+  std::uint32_t forked_from = 0;                   // process with CUDA of which this one is a fork; 0: none is known
+  std::uint32_t failed_elsewhere = 0;              // process of the same job that failed earlier; 0: none is known
+  bool vanished_when_serialised = false;           // a rerun that waited at this operation did not fail
+  std::map<std::string, std::string> versions;     // "driver", "cuda", "torch", …
+  std::vector<std::string> gpus;                   // names
+  std::map<std::string, std::string> environment;  // of the variables that CUDA reads; not set: not there
+};
+
+}  // namespace cudadiag::explain

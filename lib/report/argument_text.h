@@ -1,0 +1,17 @@
+// The values that went into a failing operation, a line each.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/report.h"
+
+namespace cudadiag::report {
+
+// "idx int64 [8,512] cuda:0, min 0, max 30050, 3 too large"
+std::string argument_line(const Argument& argument, const std::string& directory);
+
+// Those that prove the cause, at most three; with `verbose` all, those first.
+std::vector<std::string> argument_lines(const Finding& finding, const std::string& directory, bool verbose);
+
+}  // namespace cudadiag::report

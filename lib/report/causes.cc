@@ -1,0 +1,173 @@
+#include "report/causes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "explain/explain.h"
+#include "report/place.h"
+
+namespace cudadiag::report {
+namespace {
+
+constexpr std::string_view kVariables = "env.";
+
+explain::Argument argument_of(const Argument& argument, const std::string& directory) {
+  explain::Argument result;
+  result.name = argument.name;
+  result.origin = argument.origin;
+  result.dtype = argument.dtype;
+  result.shape = argument.shape;
+  result.strides = argument.strides;
+  result.min = argument.min;
+  result.max = argument.max;
+  result.nan = argument.nan;
+  result.inf = argument.inf;
+  result.bound = argument.bound;
+  result.outside = argument.outside;
+  result.first_outside = argument.first_outside;
+  result.first_value = argument.first_value;
+  result.pointer = argument.pointer;
+  if (!argument.allocation) return result;
+  const Allocation& allocation = *argument.allocation;
+  result.memory = {allocation.bytes, allocation.offset, allocation.state,
+                   allocation.freed ? place(*allocation.freed, directory) : ""};
+  return result;
+}
+
+// The likeliest candidate's kernel proves nothing where another one can be the one.
+bool kernel_is_known(const Finding& finding) {
+  return std::all_of(finding.candidates.begin(), finding.candidates.end(),
+                     [&](const Candidate& candidate) { return candidate.launch.kernel == finding.launch->kernel; });
+}
+
+class Gathering {
+ public:
+  Gathering(const Report& report, const session::Session& session, const analyse::Analysis& analysis)
+      : report_(report), session_(session) {
+    // A rerun that waited and did not fail speaks of a race only where none failed.
+    const auto came = [](const analyse::Rerun& rerun, bool failed) {
+      using Outcome = analyse::Rerun::Outcome;
+      return failed ? rerun.outcome == Outcome::proven || rerun.outcome == Outcome::failed
+                    : rerun.outcome == Outcome::did_not_fail && rerun.waits > 0;
+    };
+    const auto any = [&](bool failed) {
+      return std::any_of(analysis.reruns.begin(), analysis.reruns.end(),
+                         [&](const analyse::Rerun& rerun) { return came(rerun, failed); });
+    };
+    vanished_ = any(false) && !any(true);
+  }
+
+  explain::Symptoms symptoms(const Finding& finding, const analyse::Failure& failure) const {
+    explain::Symptoms symptoms;
+    symptoms.code = finding.code;
+    symptoms.asynchronous = analyse::is_asynchronous(finding.kind);
+    add_operation(finding, symptoms);
+    symptoms.source = finding.location.source;
+    for (const symbolize::PythonFrame& frame : finding.stack.python) {
+      symptoms.python.push_back({frame.file, frame.function, frame.user});
+    }
+    for (const Argument& argument : finding.arguments) {
+      symptoms.arguments.push_back(argument_of(argument, report_.working_directory));
+    }
+    if (!symptoms.asynchronous && failure.reported != nullptr) add_call(finding, failure, symptoms);
+    add_process(*failure.process, symptoms);
+    const Finding& first = report_.findings.front();
+    if (first.pid != finding.pid && analyse::is_asynchronous(first.kind)) symptoms.failed_elsewhere = first.pid;
+    symptoms.vanished_when_serialised = symptoms.asynchronous && &first == &finding && vanished_;
+    return symptoms;
+  }
+
+ private:
+  static void add_operation(const Finding& finding, explain::Symptoms& symptoms) {
+    if (finding.launch) {
+      const Launch& launch = *finding.launch;
+      if (kernel_is_known(finding)) symptoms.kernel = launch.kernel;
+      symptoms.in_graph = launch.operation == "graph" || launch.graph_node;
+      symptoms.launch = launch.operation == "kernel";
+      symptoms.grid = launch.grid;
+      symptoms.block = launch.block;
+      symptoms.shared_bytes = launch.shared_bytes;
+    }
+    if (!finding.device) return;
+    symptoms.device_function = finding.device->function;
+    symptoms.device_file = finding.device->file;
+    symptoms.exception = finding.device->exception;
+    if (finding.device->assertions > 0) symptoms.assertion = finding.device->message;
+  }
+
+  static void add_call(const Finding& finding, const analyse::Failure& failure, explain::Symptoms& symptoms) {
+    const session::Error& call = *failure.reported;
+    symptoms.call = call.outer.empty() ? call.call : call.outer;
+    symptoms.library = cuda_library(finding.stack);
+    symptoms.bytes = call.bytes;
+    const session::Capture& capture = (failure.noticed != nullptr ? *failure.noticed : call).capture;
+    symptoms.captured_by_other_thread = capture.began != 0 && capture.tid != call.tid;
+  }
+
+  void add_process(const session::Process& process, explain::Symptoms& symptoms) const {
+    const std::pair<const char*, const std::string*> versions[] = {
+        {"driver", &report_.driver}, {"cuda", &report_.cuda}, {"torch", &report_.torch}};
+    for (const auto& [name, version] : versions) {
+      if (!version->empty()) symptoms.versions[name] = *version;
+    }
+    symptoms.gpus = report_.gpus;
+    for (const auto& [name, value] : process.record.properties) {
+      if (name.starts_with(kVariables)) symptoms.environment[name.substr(kVariables.size())] = value;
+    }
+    // A child that began a program of its own has a command line of its own.
+    for (const session::Process& other : session_.processes) {
+      if (other.pid == process.parent_pid && other.argv == process.argv) symptoms.forked_from = other.pid;
+    }
+  }
+
+  const Report& report_;
+  const session::Session& session_;
+  bool vanished_ = false;
+};
+
+void note_blocking_launches(Report& report, const session::Session& session) {
+  for (const session::Process& process : session.processes) {
+    const auto found = process.record.properties.find("env.CUDA_LAUNCH_BLOCKING");
+    if (found == process.record.properties.end() || found->second.empty() || found->second == "0") continue;
+    report.notes.push_back({"launch-blocking",
+                            "CUDA_LAUNCH_BLOCKING was set: every launch waits for its end, which "
+                            "costs time and hides races; cudadiag does not need it"});
+    return;
+  }
+}
+
+}  // namespace
+
+std::string cuda_library(const symbolize::SourceStack& stack) {
+  for (const symbolize::NativeFrame& frame : stack.native) {
+    if (frame.user) break;
+    const std::string name = std::filesystem::path(frame.module).filename().string();
+    for (const std::string_view library :
+         {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft", "libcurand", "libnccl"}) {
+      if (name.starts_with(library)) return name;
+    }
+  }
+  return "";
+}
+
+void add_causes(Report& report, const session::Session& session, const analyse::Analysis& analysis,
+                const std::vector<const analyse::Failure*>& failures) {
+  note_blocking_launches(report, session);
+  const Gathering gathering(report, session, analysis);
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    Finding& finding = report.findings[i];
+    auto cause = explain::explain(gathering.symptoms(finding, *failures[i]));
+    if (!cause) continue;
+    finding.cause = {std::move(cause->id),   std::move(cause->text), std::move(cause->facts),
+                     std::move(cause->link), cause->certain,         std::move(cause->proof)};
+    if (!cause->fix.empty()) finding.fix = std::move(cause->fix);
+    if (finding.kind == analyse::Kind::unchecked_error) {
+      finding.fix.emplace_back("check what this call returns (after <<<>>>: cudaGetLastError())");
+    }
+  }
+}
+
+}  // namespace cudadiag::report

@@ -1,0 +1,38 @@
+#include <doctest/doctest.h>
+
+#include "unit/explain/symptoms_builder.h"
+
+using namespace cudadiag::explain;
+
+TEST_CASE("a kernel's own assertion is its cause") {
+  Symptoms symptoms = gpu_error(710);
+  CHECK(id_of(symptoms) == "none");  // its text is not known
+  symptoms.assertion = "count[i] < capacity";
+  symptoms.device_file = "/home/u/hash.cu";
+  CHECK(text_of(symptoms) == "the kernel's own assertion is false: `count[i] < capacity`");
+  symptoms.device_function = "insert";
+  CHECK(text_of(symptoms).ends_with("in insert"));
+  CHECK(explain(symptoms)->certain);
+}
+
+TEST_CASE("stack and trap by the exception, whatever the code") {
+  for (const char* exception : {"Warp Hardware Stack Overflow", "Lane User Stack Overflow", "Warp Stack Canary"}) {
+    Symptoms symptoms = gpu_error(700);
+    symptoms.exception = exception;
+    CHECK(id_of(symptoms) == "stack-overflow");
+  }
+  Symptoms symptoms = gpu_error(719);
+  symptoms.exception = "Trap Instruction";
+  CHECK(id_of(symptoms) == "trap");
+  symptoms.exception = "Warp Illegal Address";
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("by the code, often") {
+  CHECK(id_of(gpu_error(714)) == "hardware-stack-error");
+  CHECK(id_of(gpu_error(715)) == "invalid-code");
+  CHECK(id_of(gpu_error(717)) == "invalid-address-space");
+  CHECK(id_of(gpu_error(721)) == "tensor-memory-leak");
+  CHECK(!explain(gpu_error(715))->certain);
+  CHECK(id_of(gpu_error(719)) == "none");
+}

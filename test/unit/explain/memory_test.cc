@@ -1,0 +1,146 @@
+#include <doctest/doctest.h>
+
+#include "unit/explain/symptoms_builder.h"
+
+using namespace cudadiag::explain;
+
+namespace {
+
+Argument tensor(const std::string& dtype, std::vector<std::int64_t> shape, std::uint64_t pointer = 0x1000) {
+  Argument argument;
+  argument.name = "x";
+  argument.origin = "variable";
+  argument.dtype = dtype;
+  argument.shape = std::move(shape);
+  argument.pointer = pointer;
+  return argument;
+}
+
+}  // namespace
+
+TEST_CASE("freed memory, where no other pointer can be what was used") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.arguments = {pointer_argument("out", 0x1000, "live"), pointer_argument("in", 0x5000, "freed")};
+  symptoms.arguments[1].memory->freed_at = "train.py:39, forward";
+  const auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "use-after-free");
+  CHECK(cause->certain);
+  CHECK(cause->text ==
+        "in points into 4.0 KiB that were freed at train.py:39, forward before this operation was issued");
+  CHECK(cause->proof == std::vector<std::size_t>{1});
+
+  SUBCASE("beside a pointer of which nothing is known it is likely, no more") {
+    symptoms.arguments.push_back(pointer_argument("table", 0x9000, ""));
+    CHECK(id_of(symptoms) == "use-after-free");
+    CHECK(!explain(symptoms)->certain);
+  }
+  SUBCASE("live memory is no cause") {
+    symptoms.arguments = {pointer_argument("out", 0x1000, "live")};
+    CHECK(id_of(symptoms) == "none");
+  }
+  SUBCASE("another error has other causes") {
+    symptoms.code = 716;
+    CHECK(id_of(symptoms) == "none");
+  }
+}
+
+TEST_CASE("a graph that uses freed memory") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.in_graph = true;
+  symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
+  CHECK(id_of(symptoms) == "stale-graph-pointer");
+  symptoms.in_graph = false;
+  CHECK(id_of(symptoms) == "use-after-free");
+  symptoms.in_graph = true;
+  symptoms.arguments = {pointer_argument("in", 0x5000, "live")};
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("pointers behind their allocation, and null") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.arguments = {pointer_argument("end", 0x2000, "live", 4096, 4096)};
+  CHECK(id_of(symptoms) == "none");  // one past the last element is how ranges are passed
+  symptoms.arguments = {pointer_argument("end", 0x2004, "live", 4096, 4100)};
+  CHECK(text_of(symptoms).starts_with("end points 4 bytes past the end of an allocation of 4.0 KiB"));
+  symptoms.arguments = {pointer_argument("row", 0, "")};
+  CHECK(id_of(symptoms) == "null-pointer");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.arguments[0].pointer.reset();
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("32-bit offsets") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.arguments = {tensor("float16", {262144, 8960})};
+  CHECK(id_of(symptoms) == "index-overflow-32");
+  CHECK(text_of(symptoms).find("2348810240 elements") != std::string::npos);
+  symptoms.arguments = {tensor("float16", {2147483647})};
+  CHECK(id_of(symptoms) == "none");
+  SUBCASE("a view may reach further than it has elements") {
+    symptoms.arguments = {tensor("float16", {2, 8})};
+    symptoms.arguments[0].strides = {2147483648, 1};
+    CHECK(id_of(symptoms) == "index-overflow-32");
+  }
+  SUBCASE("an expanded one reaches less") {
+    symptoms.arguments = {tensor("float16", {1000000, 8960})};
+    symptoms.arguments[0].strides = {0, 1};
+    CHECK(id_of(symptoms) == "none");
+  }
+}
+
+TEST_CASE("misaligned addresses") {
+  Symptoms symptoms = gpu_error(716);
+  symptoms.arguments = {tensor("float32", {64}, 0x1002)};
+  CHECK(id_of(symptoms) == "misaligned-for-type");
+  CHECK(explain(symptoms)->certain);
+  symptoms.arguments = {tensor("float16", {64}, 0x1002)};
+  CHECK(id_of(symptoms) == "misaligned-view");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.arguments = {tensor("float16", {64}, 0x1010)};
+  CHECK(id_of(symptoms) == "none");
+  CHECK(id_of(gpu_error(716)) == "none");
+}
+
+TEST_CASE("shared memory") {
+  Symptoms symptoms = gpu_error(719);
+  symptoms.exception = "Warp Out-of-range Address";
+  CHECK(id_of(symptoms) == "shared-out-of-range");
+  symptoms.exception = "Warp Illegal Address";
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("out of memory, by who asked for how much") {
+  Symptoms symptoms = refused_call(2, "cudaMalloc");
+  CHECK(id_of(symptoms) == "none");  // how much is not known
+  symptoms.bytes = 12884901888;
+  CHECK(id_of(symptoms) == "out-of-memory");
+  CHECK(text_of(symptoms) == "cudaMalloc was asked for 12.0 GiB, and the device did not have that much free");
+  CHECK(explain(symptoms)->fix.size() == 1);
+  symptoms.versions = {{"torch", "2.11.0"}};
+  CHECK(explain(symptoms)->fix.size() == 3);
+  symptoms.bytes = 18446744073709547520ull;
+  CHECK(id_of(symptoms) == "absurd-allocation");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.bytes = (1ull << 44) - 1;
+  CHECK(id_of(symptoms) == "out-of-memory");
+  symptoms.call = "cudaHostAlloc";
+  CHECK(id_of(symptoms) == "no-pinned-memory");
+  CHECK(id_of(refused_call(2, "cuDevicePrimaryCtxRetain")) == "no-memory-for-the-context");
+  CHECK(id_of(refused_call(2, "cudaLaunchKernel")) == "none");
+}
+
+TEST_CASE("out of memory inside a library") {
+  Symptoms symptoms = refused_call(2, "cudaMalloc");
+  symptoms.library = "libcublas.so.13";
+  symptoms.bytes = 8 << 20;
+  CHECK(id_of(symptoms) == "library-out-of-memory");
+  symptoms.library = "libnccl.so.2";
+  CHECK(id_of(symptoms) == "out-of-memory");
+}
+
+TEST_CASE("freeing what is not allocated") {
+  CHECK(id_of(refused_call(1, "cudaFree")) == "invalid-free");
+  CHECK(id_of(refused_call(1, "cuMemFree_v2")) == "invalid-free");
+  CHECK(id_of(refused_call(1, "cudaMemcpy")) == "none");
+}

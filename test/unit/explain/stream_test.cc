@@ -1,0 +1,40 @@
+#include <doctest/doctest.h>
+
+#include "unit/explain/symptoms_builder.h"
+
+using namespace cudadiag::explain;
+
+TEST_CASE("a failure that waiting takes away") {
+  Symptoms symptoms = gpu_error(700);
+  CHECK(id_of(symptoms) == "none");
+  symptoms.vanished_when_serialised = true;
+  CHECK(id_of(symptoms) == "missing-wait");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
+  CHECK(id_of(symptoms) == "use-after-free");
+}
+
+TEST_CASE("handles of elsewhere") {
+  CHECK(id_of(refused_call(400, "cudaEventRecord")) == "foreign-handle");
+  CHECK(id_of(refused_launch(400, {1, 1, 1}, {32, 1, 1})) == "foreign-handle");
+  CHECK(id_of(refused_call(400, "cudaDestroyTextureObject")) == "none");
+  CHECK(id_of(refused_call(1, "cudaEventRecord")) == "none");
+}
+
+TEST_CASE("access between devices, and no context") {
+  CHECK(id_of(refused_call(217, "cudaDeviceEnablePeerAccess")) == "peer-access-unsupported");
+  CHECK(id_of(refused_call(705, "cudaMemcpyPeer")) == "peer-access-not-enabled");
+  CHECK(id_of(refused_call(704, "cudaDeviceEnablePeerAccess")) == "none");  // already enabled: nothing is wrong
+  CHECK(id_of(refused_call(201, "cuMemAlloc_v2")) == "no-context");
+  CHECK(id_of(refused_call(202, "cuCtxPushCurrent")) == "none");
+}
+
+TEST_CASE("collectives") {
+  Symptoms symptoms = gpu_error(700, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
+  CHECK(id_of(symptoms) == "collective");
+  symptoms.failed_elsewhere = 4712;
+  CHECK(id_of(symptoms) == "collective-after-peer");
+  CHECK(text_of(symptoms).find("4712") != std::string::npos);
+  symptoms.kernel = "scale(float*)";
+  CHECK(id_of(symptoms) == "none");
+}
