@@ -8,6 +8,7 @@
 
 #include "analyse/record_horizon.h"
 #include "analyse/site_keys.h"
+#include "code_rules.h"
 #include "commands.h"
 #include "device_pass.h"
 #include "findings.h"
@@ -103,6 +104,9 @@ int bisect(const BisectOptions& options) {
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<Failure>(&opened)) return say(*failure), kOwnFailure;
   auto& session = std::get<session::Session>(opened);
+  if (const auto unknown = unknown_path(options.code_rules, &session)) return say(*unknown), kOwnFailure;
+  session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
+                                     options.code_rules.end());
   if (session.manifest.command.empty()) {
     say("this session does not say which command it recorded: record it again with cudadiag run");
     return kOwnFailure;

@@ -40,14 +40,18 @@ class HelpFormat : public CLI::Formatter {
   }
 };
 
+CLI::Validator some_text(const std::string& type) {
+  return {[type](const std::string& given) -> std::string {
+            // What the library takes for the value of "--json -- true" and "--json= -- true" is none either.
+            return given.empty() || given == "--" ? '"' + given + "\" is no " + type : "";
+          },
+          ""};
+}
+
 template <typename Text>
 CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text, const std::string& type,
                           const std::string& description) {
-  const auto check = [type](const std::string& given) -> std::string {
-    // What the library takes for the value of "--json -- true" and "--json= -- true" is none either.
-    return given.empty() || given == "--" ? '"' + given + "\" is no " + type : "";
-  };
-  return command->add_option(name, text, description)->type_name(type)->check(CLI::Validator(check, ""));
+  return command->add_option(name, text, description)->type_name(type)->check(some_text(type));
 }
 
 // "--json: 1 required FILE missing" is how the library puts it.
@@ -81,6 +85,15 @@ CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& t
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::optional<std::string>& text,
                       const std::string& type, const std::string& description) {
   return add_any_text(command, name, text, type, description);
+}
+
+CLI::Option* add_texts(CLI::App* command, const std::string& name, const std::string& type,
+                       const std::string& description) {
+  return command->add_option(name, description)
+      ->type_name(type)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->check(some_text(type));
 }
 
 CLI::Validator a_line() {

@@ -22,6 +22,10 @@ CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& t
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::optional<std::string>& text,
                       const std::string& type, const std::string& description);
 
+// Once or more, one text each time.
+CLI::Option* add_texts(CLI::App* command, const std::string& name, const std::string& type,
+                       const std::string& description);
+
 // FILE:LINE.
 CLI::Validator a_line();
 CLI::Validator an_existing_folder();

@@ -9,6 +9,7 @@
 #include "analyse/rerun_window.h"
 #include "launch/environment.h"
 #include "report/text.h"
+#include "session/session.h"
 
 namespace cudadiag::command {
 
@@ -28,6 +29,7 @@ struct RerunOptions {
 
 struct RunOptions {
   std::vector<std::string> command;
+  std::vector<session::CodeRule> code_rules;
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   std::optional<int> error_exit_status;
@@ -40,6 +42,7 @@ struct RunOptions {
 
 struct BisectOptions {
   std::string session;
+  std::vector<session::CodeRule> code_rules;
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   RerunOptions rerun;
@@ -51,6 +54,7 @@ struct BisectOptions {
 
 struct ReportOptions {
   std::string session;
+  std::vector<session::CodeRule> code_rules;
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   bool json = false;

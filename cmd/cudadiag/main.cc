@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 
+#include "code_rules.h"
 #include "command_line.h"
 #include "commands.h"
 #include "planted_fault.h"
@@ -77,6 +78,7 @@ CLI::App* add_run(CLI::App& app, RunOptions& run) {
   add_number(command, "--error-exitcode", run.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
              "exit status if there are findings");
   add_text(command, "--json", run.json, "FILE", "file to write the report to as JSON");
+  add_code_rules(command);
   command->add_option("COMMAND", run.command, "the command and its arguments")->required();
   // From the first word of the command on, everything is the command's own.
   return command->positionals_at_end();
@@ -87,6 +89,7 @@ CLI::App* add_bisect(CLI::App& app, BisectOptions& bisect) {
   add_input(command, bisect.session, bisect.output);
   add_verbosity(command, bisect.verbosity);
   add_reruns(command, bisect.rerun);
+  add_code_rules(command);
   const Words<analyse::Reach> reaches = {
       {"calls", analyse::Reach::calls}, {"sites", analyse::Reach::sites}, {"all", analyse::Reach::everything}};
   const std::vector<CLI::Option*> windows = {
@@ -124,20 +127,30 @@ int dispatch(std::vector<std::string> words) {
   RunOptions run;
   auto* run_command = add_run(app, run);
   run_command->footer("All of this is in cudadiag-run(1): man cudadiag-run");
-  run_command->callback([&] { status = command::run(run); });
+  run_command->callback([&] {
+    run.code_rules = code_rules(*run_command);
+    status = command::run(run);
+  });
 
   BisectOptions bisect;
   auto* bisect_command = add_bisect(app, bisect);
   bisect_command->footer("All of this is in cudadiag-bisect(1): man cudadiag-bisect");
-  bisect_command->callback([&] { status = command::bisect(bisect); });
+  bisect_command->callback([&] {
+    bisect.code_rules = code_rules(*bisect_command);
+    status = command::bisect(bisect);
+  });
 
   ReportOptions report;
   auto* report_command = app.add_subcommand("report", "report on a session");
   add_input(report_command, report.session, report.output);
   auto* quiet = add_verbosity(report_command, report.verbosity);
   report_command->add_flag("--json", report.json, "as JSON")->excludes(quiet);
+  add_code_rules(report_command);
   report_command->footer("All of this is in cudadiag-report(1): man cudadiag-report");
-  report_command->callback([&] { status = command::report(report); });
+  report_command->callback([&] {
+    report.code_rules = code_rules(*report_command);
+    status = command::report(report);
+  });
 
   std::optional<std::string> list_output;
   auto* list_command = app.add_subcommand("list", "list the sessions, newest first");

@@ -50,6 +50,7 @@ Recording::Recording(const RunOptions& options)
   manifest_.command = options.command;
   manifest_.working_directory = std::filesystem::current_path(ignored).string();
   manifest_.host = host_name();
+  manifest_.code_rules = options.code_rules;
   manifest_.started = iso_time(now);
   session::Pass record;
   record.name = record.folder = session::kRecordFolder;

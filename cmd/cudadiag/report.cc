@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "code_rules.h"
 #include "commands.h"
 #include "findings.h"
 #include "report/json.h"
@@ -16,9 +17,13 @@ int report(const ReportOptions& options) {
   if (options.output) output = *options.output;
   const auto folder = session::find_session(session::roots(output), options.session);
   if (const auto* failure = std::get_if<session::Failure>(&folder)) return say(*failure), kOwnFailure;
-  const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
+  auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
-  const report::Report found = examine(std::get<session::Session>(opened));
+  auto& session = std::get<session::Session>(opened);
+  if (const auto unknown = unknown_path(options.code_rules, &session)) return say(*unknown), kOwnFailure;
+  session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
+                                     options.code_rules.end());
+  const report::Report found = examine(session);
   if (options.json) {
     const std::string json = report::write_json(found);
     std::fwrite(json.data(), 1, json.size(), stdout);

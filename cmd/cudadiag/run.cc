@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "code_rules.h"
 #include "commands.h"
 #include "device_pass.h"
 #include "findings.h"
@@ -104,6 +105,7 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
 
 int run(const RunOptions& given) {
   RunOptions options = given;
+  if (const auto unknown = unknown_path(options.code_rules, nullptr)) return say(*unknown), kOwnFailure;
   if (!options.arm.empty()) {
     auto window = window_of_session(options.arm, options.output);
     if (const auto* failure = std::get_if<session::Failure>(&window)) return say(*failure), kOwnFailure;

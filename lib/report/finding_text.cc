@@ -10,6 +10,7 @@
 #include "report/place.h"
 #include "report/printable.h"
 #include "report/words.h"
+#include "symbolize/pseudo_files.h"
 
 namespace cudadiag::report {
 namespace {
@@ -98,6 +99,9 @@ class FindingText {
           {"", {call.empty() ? text : edge.justify(text, call)}, 1, 0, marked ? Ink::marked : Ink::plain, verbose_});
     }
     if (finding_.excerpt.empty() && !which_call().empty()) add("", {"        " + which_call()}, 1, 0);
+    if (const std::string why = symbolize::why_no_source(finding_.location.file);
+        finding_.excerpt.empty() && !why.empty())
+      add("", {"        (" + printable(why) + ")"}, 1, 0);
     graph();
     if (!finding_.caller) return;
     const std::string via = finding_.via.empty() ? "" : " (" + printable(finding_.via) + ")";

@@ -97,10 +97,12 @@ std::string write_manifest(const Manifest& manifest) {
     entry["pid"] = pid;
     ends.push_back(std::move(entry));
   }
+  Json rules = Json::array();
+  for (const CodeRule& rule : manifest.code_rules) rules.push_back({{"path", rule.path}, {"user", rule.user}});
   const Json document = {
       {"schema", kSchema},       {"command", manifest.command}, {"working_directory", manifest.working_directory},
       {"host", manifest.host},   {"started", manifest.started}, {"passes", std::move(passes)},
-      {"ends", std::move(ends)}, {"notes", manifest.notes}};
+      {"ends", std::move(ends)}, {"notes", manifest.notes},     {"code_rules", std::move(rules)}};
   // Arguments and folders are bytes, not text: what is no UTF-8 is replaced, never thrown about.
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -119,6 +121,13 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.host = text_of(document, "host");
   manifest.started = text_of(document, "started");
   manifest.notes = texts_of(document, "notes");
+  const auto rules = document.find("code_rules");
+  if (rules != document.end() && rules->is_array()) {
+    for (const Json& rule : *rules) {
+      if (!rule.is_object() || !rule.contains("user") || !rule["user"].is_boolean()) continue;
+      manifest.code_rules.push_back({text_of(rule, "path"), rule["user"].get<bool>()});
+    }
+  }
   const auto passes = document.find("passes");
   if (passes != document.end() && passes->is_array()) {
     for (const Json& pass : *passes) {

@@ -67,6 +67,12 @@ struct Pass {
   std::vector<std::string> kernels{};  // of a sanitize pass: the kernels that were checked, mangled
 };
 
+// What the user said of a file or folder: whose the code is that lies there.
+struct CodeRule {
+  std::string path;  // absolute, without a slash at the end
+  bool user = true;
+};
+
 struct Manifest {
   std::vector<std::string> command;
   std::string working_directory;
@@ -74,6 +80,7 @@ struct Manifest {
   std::string started;  // ISO 8601, UTC
   std::vector<Pass> passes;
   std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the process that was started, and orphans that were reaped
+  std::vector<CodeRule> code_rules;          // of equally specific ones the later holds
   std::vector<std::string> notes;  // launcher's own: injections that were replaced, folders that could not be written
 };
 

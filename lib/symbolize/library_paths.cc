@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string>
 
 #include "symbolize/user_code.h"
 
@@ -22,12 +23,28 @@ constexpr std::string_view kCudaStems[] = {
     "libcudadevrt",    "libcudadiag_record", "libaccinj64"};
 constexpr std::string_view kCudaStemPrefixes[] = {"libcudnn_", "libnpp", "libnvinfer_", "libnvidia_"};
 
-constexpr std::string_view kLibraryStems[] = {
-    "libtorch",       "libc10",    "libshm",     "libtensorflow", "libtensorflow_cc",
-    "libonnxruntime", "libstdc++", "libc++",     "libc++abi",     "libgcc_s",
-    "libgomp",        "libomp",    "libiomp5",   "libffi",        "libc",
-    "libm",           "libdl",     "libpthread", "librt",         "ld",
-    "linux"};
+constexpr std::string_view kLibraryStems[] = {"libtorch",
+                                              "libc10",
+                                              "libshm",
+                                              "libtensorflow",
+                                              "libtensorflow_cc",
+                                              "libonnxruntime",
+                                              "libstdc++",
+                                              "libc++",
+                                              "libc++abi",
+                                              "libgcc_s",
+                                              "libgomp",
+                                              "libomp",
+                                              "libiomp5",
+                                              "libffi",
+                                              "__triton_launcher",
+                                              "libc",
+                                              "libm",
+                                              "libdl",
+                                              "libpthread",
+                                              "librt",
+                                              "ld",
+                                              "linux"};
 constexpr std::string_view kLibraryStemPrefixes[] = {"libtorch_", "libc10_", "libcaffe2", "libonnxruntime_"};
 
 constexpr std::string_view kLibrarySourceParts[] = {"/crt/",
@@ -51,8 +68,11 @@ constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api
 // Written by a compiler at run time: the user's line is the Python one behind it.
 constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
                                                 "/.triton/dump/"};
-constexpr std::string_view kUserPseudoFiles[] = {"<string>",        "<stdin>",   "<console>",
-                                                 "<ipython-input-", "<doctest ", "<cell "};
+constexpr std::string_view kUserPseudoFiles[] = {"<string>",        "<stdin>",   "<console>", "<input>",
+                                                 "<ipython-input-", "<doctest ", "<cell ",    "<command-"};
+
+// Debuggers and build tools that run the program in their own process.
+constexpr std::string_view kToolParts[] = {"/debugpy/", "/helpers/pydev/", "_stage2_bootstrap.py"};
 
 template <typename Prefixes>
 bool starts_with_any(std::string_view text, const Prefixes& prefixes) {
@@ -97,10 +117,29 @@ bool is_below_standard_library(std::string_view path) {
   return false;
 }
 
+// What Inductor writes is called by its hash, in a folder of that hash's first letters: `ab/cabq….py`.
+bool has_inductor_name(std::string_view path) {
+  constexpr std::size_t kHash = 52;
+  const auto name = base_name(path);
+  if (!name.ends_with(".py") || name.size() != kHash + 3 || name[0] != 'c') return false;
+  const auto folder = path.substr(0, path.size() - name.size());
+  const auto is_base32 = [](unsigned char c) { return std::islower(c) || (c >= '2' && c <= '7'); };
+  return folder.ends_with("/" + std::string(name.substr(1, 2)) + "/") &&
+         std::all_of(name.begin(), name.begin() + kHash, is_base32);
+}
+
+bool is_generated(std::string_view path) { return contains_any(path, kGeneratedParts) || has_inductor_name(path); }
+
 }  // namespace
 
 bool is_python_library(std::string_view path) {
-  constexpr std::string_view kPackageFolders[] = {"/site-packages/", "/dist-packages/"};
+  constexpr std::string_view kPackageFolders[] = {"/site-packages/",
+                                                  "/dist-packages/",
+                                                  "/__pypackages__/",
+                                                  ".whl/",
+                                                  ".egg/",
+                                                  "/.cache/torch/hub/",
+                                                  "/.cache/huggingface/modules/"};
   return contains_any(path, kPackageFolders) || is_below_standard_library(path);
 }
 
@@ -123,10 +162,10 @@ bool is_library_source(std::string_view file) {
          is_python_library(file);
 }
 
-bool is_user_python(std::string_view file) {
+bool is_python_file_of_users(std::string_view file) {
   if (file.empty()) return false;
   if (file.starts_with('<')) return starts_with_any(file, kUserPseudoFiles);
-  return !is_python_library(file) && !contains_any(file, kGeneratedParts);
+  return !is_python_library(file) && !is_generated(file) && !contains_any(file, kToolParts);
 }
 
 bool is_interpreter(std::string_view module) {
@@ -137,12 +176,12 @@ bool is_interpreter(std::string_view module) {
   return is_python_version(name);
 }
 
-bool is_user_module(std::string_view path) {
+bool is_module_of_users(std::string_view path) {
   if (path.empty() || path.starts_with('[')) return false;  // "[vdso]"
   const auto stem = stem_of(path);
   return !starts_with_any(path, kSystemFolders) && !is_cuda_module(path) && !equals_any(stem, kLibraryStems) &&
          !starts_with_any(stem, kLibraryStemPrefixes) && !is_python_library(path) && !is_interpreter(path) &&
-         !contains_any(path, kGeneratedParts);
+         !is_generated(path);
 }
 
 }  // namespace cudadiag::symbolize

@@ -6,6 +6,10 @@
 
 namespace cudadiag::symbolize {
 
+// Where nothing was said of the file or module: is it the user's by where it lies and what it is called?
+bool is_python_file_of_users(std::string_view file);
+bool is_module_of_users(std::string_view path);
+
 // Anywhere below Python's own library folder or an installed package: `lib/python3.12/`, `site-packages/`, a zipped
 // one.
 bool is_python_library(std::string_view path);

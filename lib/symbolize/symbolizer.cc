@@ -12,14 +12,34 @@
 #include "symbolize/user_code.h"
 
 namespace cudadiag::symbolize {
+namespace {
+
+// Folders of the interpreters, by what they are called and by what they are: in a virtual environment these differ.
+std::vector<std::string> interpreters(const session::Session& session) {
+  std::vector<std::string> folders;
+  for (const session::Process& process : session.processes) {
+    std::vector<std::string> paths = {process.argv.empty() ? "" : process.argv.front()};
+    const auto exe = process.record.properties.find("exe");
+    if (exe != process.record.properties.end()) paths.push_back(exe->second);
+    for (const std::string& path : paths) {
+      if (is_interpreter(path)) folders.push_back(std::filesystem::path(path).parent_path().string());
+    }
+  }
+  return folders;
+}
+
+}  // namespace
 
 struct Symbolizer::State {
+  explicit State(const session::Session& recorded) : code(recorded.manifest.code_rules, interpreters(recorded)) {}
+
   using ModuleKey = std::pair<std::string, std::string>;  // path, build-id
   using StackKey = std::tuple<const session::Process*, std::uint32_t, std::uint32_t, std::uint32_t>;
   std::map<ModuleKey, ElfModule> modules;
   std::map<std::pair<ElfModule*, std::uint64_t>, std::vector<NativeFrame>> frames;
   std::map<StackKey, SourceStack> stacks;
   std::vector<std::string> notes;
+  UserCode code;
 
   ElfModule& module(const session::Module& recorded);
   const std::vector<NativeFrame>& frames_at(ElfModule& module, std::uint64_t address);
@@ -31,6 +51,7 @@ struct Symbolizer::State {
   SourceStack resolve(const session::ProcessRecord& record, const session::Site& site);
   void note(std::string text);
   void note_missing_lines(const SourceStack& stack);
+  void note_foreign_thread(const session::ProcessRecord& record, const SourceStack& stack);
 };
 
 namespace {
@@ -97,7 +118,7 @@ std::vector<PhysicalFrame> Symbolizer::State::physical_frames(const session::Pro
 std::vector<ElfModule*> Symbolizer::State::user_modules(const session::ProcessRecord& record) {
   std::vector<ElfModule*> users;
   for (const session::Module& recorded : record.modules) {
-    if (is_user_module(recorded.path)) users.push_back(&module(recorded));
+    if (code.module(recorded.path)) users.push_back(&module(recorded));
   }
   return users;
 }
@@ -111,7 +132,7 @@ std::vector<NativeFrame> Symbolizer::State::native_frames(const session::Process
     native.insert(native.end(), physical[i].frames.begin(), physical[i].frames.end());
     owner.resize(native.size(), i);
   }
-  const auto [inside, kernel] = launch_frames(native, launched);
+  const auto [inside, kernel] = launch_frames(native, launched, code);
   if (inside == 0 || (inside < native.size() && owner[inside - 1] == owner[inside])) return native;
   const std::size_t inner = owner[inside - 1], outer = inner + 1;
   if (outer == physical.size()) return native;
@@ -127,8 +148,9 @@ SourceStack Symbolizer::State::resolve(const session::ProcessRecord& record, con
   const std::string* known = session::by_id(record.functions, site.function);
   const std::string_view kernel = known ? std::string_view(*known) : std::string_view{};
   SourceStack stack{python_frames(record, site.python), native_frames(record, site.native, kernel)};
-  mark_user_frames(stack, kernel);
+  mark_user_frames(stack, kernel, code);
   note_missing_lines(stack);
+  note_foreign_thread(record, stack);
   return stack;
 }
 
@@ -146,7 +168,17 @@ void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
   }
 }
 
-Symbolizer::Symbolizer(const session::Session&) : state_(std::make_unique<State>()) {}
+// JAX hands work on to threads of its runtime. Nothing ties the launch to the Python line that dispatched it.
+void Symbolizer::State::note_foreign_thread(const session::ProcessRecord& record, const SourceStack& stack) {
+  if (!stack.python.empty() || !record.properties.contains("python")) return;
+  const bool by_jax = std::any_of(stack.native.begin(), stack.native.end(), [](const NativeFrame& frame) {
+    return frame.module.find("/jaxlib/") != std::string::npos ||
+           frame.module.find("/jax_plugins/") != std::string::npos;
+  });
+  if (by_jax) note("launched by a thread of JAX's own: the Python line that dispatched it is not known");
+}
+
+Symbolizer::Symbolizer(const session::Session& session) : state_(std::make_unique<State>(session)) {}
 Symbolizer::~Symbolizer() = default;
 
 SourceStack Symbolizer::stack(const session::Process& process, const session::Site& site) {

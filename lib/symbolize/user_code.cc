@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "symbolize/demangle.h"
 #include "symbolize/library_paths.h"
@@ -71,9 +73,9 @@ bool is_cuda_function(const NativeFrame& frame) {
 
 // How many of the innermost frames are CUDA's and the recorder's: everything up to the API that the program called.
 // Inside an executable with a static runtime that takes in the nameless functions below the entry point.
-std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native) {
+std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native, const UserCode& code) {
   std::size_t inside = 0;
-  while (inside < native.size() && !is_user_module(native[inside].module)) ++inside;
+  while (inside < native.size() && !code.module(native[inside].module)) ++inside;
   for (std::size_t i = inside; i < native.size(); ++i) {
     const NativeFrame& frame = native[i];
     if (!frame.file.empty() || frame.module != native[inside].module) break;
@@ -82,14 +84,13 @@ std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native) {
   return inside;
 }
 
-bool is_user_native(const NativeFrame& frame) {
+bool is_user_native(const NativeFrame& frame, const UserCode& code) {
   // What the compiler puts before main() is in the user's executable too.
-  return is_user_module(frame.module) && !is_library_source(frame.file) && !is_device_stub(frame) &&
-         !is_cuda_function(frame) && frame.function != "_start";
+  return code.native(frame) && !is_device_stub(frame) && !is_cuda_function(frame) && frame.function != "_start";
 }
 
-void mark_native(std::vector<NativeFrame>& native, std::string_view launched) {
-  const std::size_t inside = frames_inside_cuda(native);
+void mark_native(std::vector<NativeFrame>& native, std::string_view launched, const UserCode& code) {
+  const std::size_t inside = frames_inside_cuda(native, code);
   std::string kernel(launched);
   bool below_is_stub = false;
   for (std::size_t i = 0; i < native.size(); ++i) {
@@ -97,7 +98,7 @@ void mark_native(std::vector<NativeFrame>& native, std::string_view launched) {
     if (const auto stubbed = kernel_of_stub(frame); !stubbed.empty()) kernel = stubbed;
     const bool host_side = is_host_side_of(frame, kernel) || is_host_side_of(frame, launched) ||
                            (below_is_stub && is_inlined_host_side_of(frame, kernel));
-    frame.user = i >= inside && is_user_native(frame) && !host_side;
+    frame.user = i >= inside && is_user_native(frame, code) && !host_side;
     below_is_stub = is_device_stub(frame);
   }
 }
@@ -114,10 +115,12 @@ auto first_where(const Frames& frames, Condition condition) {
   return found == frames.end() ? nullptr : &*found;
 }
 
-// No frame is the user's: the innermost one outside CUDA that anything is known of.
+// No frame is the user's: the innermost one outside CUDA, and outside of what only passes calls on to it, that anything
+// is known of.
 Location innermost_known(const SourceStack& stack, std::string_view kernel) {
   const auto* native = first_where(stack.native, [&](const NativeFrame& frame) {
-    return frame.line > 0 && !is_cuda_module(frame.module) && !is_device_stub(frame) && !is_host_side_of(frame, kernel);
+    return frame.line > 0 && !is_cuda_module(frame.module) && !is_foreign_function_interface(frame.module) &&
+           !is_device_stub(frame) && !is_host_side_of(frame, kernel);
   });
   if (native) return location_of(*native);
   const auto* python = first_where(stack.python, [](const PythonFrame& frame) { return frame.line > 0; });
@@ -134,23 +137,69 @@ bool is_launch_code(const NativeFrame& frame, std::string_view kernel) {
   return is_device_stub(frame) || is_host_side_of(frame, kernel);
 }
 
-LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_view launched) {
-  LaunchFrames launch{frames_inside_cuda(native), std::string(launched)};
+LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_view launched, const UserCode& code) {
+  LaunchFrames launch{frames_inside_cuda(native, code), std::string(launched)};
   for (; launch.count < native.size() && is_launch_code(native[launch.count], launch.kernel); ++launch.count) {
     if (const auto stubbed = kernel_of_stub(native[launch.count]); !stubbed.empty()) launch.kernel = stubbed;
   }
   return launch;
 }
 
-void mark_user_frames(SourceStack& stack, std::string_view kernel) {
-  for (PythonFrame& frame : stack.python) frame.user = is_user_python(frame.file);
+UserCode::UserCode(std::vector<session::CodeRule> rules, std::vector<std::string> interpreters)
+    : rules_(std::move(rules)), interpreters_(std::move(interpreters)) {}
+
+const session::CodeRule* UserCode::rule_for(std::string_view path) const {
+  const session::CodeRule* found = nullptr;
+  for (const session::CodeRule& rule : rules_) {
+    const bool holds =
+        path == rule.path || (path.starts_with(rule.path) && path.substr(rule.path.size()).starts_with('/'));
+    if (holds && (found == nullptr || rule.path.size() >= found->path.size())) found = &rule;
+  }
+  return found;
+}
+
+bool UserCode::python(std::string_view file) const {
+  const session::CodeRule* rule = rule_for(file);
+  return rule != nullptr ? rule->user : is_python_file_of_users(file);
+}
+
+bool UserCode::python(const PythonFrame& frame) const {
+  if (rule_for(frame.file) == nullptr && is_entry_point(frame)) return false;
+  return python(frame.file);
+}
+
+// What an installer writes to start a package by its name: `bin/train`, a few lines that call its main().
+bool UserCode::is_entry_point(const PythonFrame& frame) const {
+  constexpr int kLongest = 16;
+  const std::filesystem::path file(frame.file);
+  if (frame.function != "<module>" || frame.line > kLongest || file.has_extension()) return false;
+  const std::string folder = file.parent_path().string();
+  return folder.ends_with("/.local/bin") ||
+         std::find(interpreters_.begin(), interpreters_.end(), folder) != interpreters_.end();
+}
+
+bool UserCode::module(std::string_view path) const {
+  if (path.empty() || is_cuda_module(path) || is_interpreter(path)) return false;
+  const session::CodeRule* rule = rule_for(path);
+  return rule != nullptr ? rule->user : is_module_of_users(path);
+}
+
+bool UserCode::native(const NativeFrame& frame) const {
+  if (!frame.file.empty() && !is_cuda_module(frame.module)) {
+    if (const session::CodeRule* rule = rule_for(frame.file)) return rule->user;
+  }
+  return module(frame.module) && !is_library_source(frame.file);
+}
+
+void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code) {
+  for (PythonFrame& frame : stack.python) frame.user = code.python(frame);
   // Code that a library made up at run time, as a Triton launcher is, has no file. Neither has what `python -c` runs:
   // that is the user's where nothing else is.
   const auto is_nameless = [](const PythonFrame& frame) { return frame.file == "<string>"; };
   const bool has_files = std::any_of(stack.python.begin(), stack.python.end(),
                                      [&](const PythonFrame& frame) { return frame.user && !is_nameless(frame); });
   for (PythonFrame& frame : stack.python) frame.user = frame.user && !(has_files && is_nameless(frame));
-  mark_native(stack.native, kernel);
+  mark_native(stack.native, kernel, code);
 }
 
 // A library without line information is rarely what its user works on: any user line outside of it leads instead.

@@ -6,16 +6,37 @@
 #include <string_view>
 #include <vector>
 
+#include "session/session.h"
 #include "symbolize/source_frame.h"
 
 namespace cudadiag::symbolize {
 
-// Not the standard library, installed packages, frozen or generated code. `<string>`, `<stdin>` and notebook cells are
-// the user's.
-bool is_user_python(std::string_view file);
+// The rule, with what the user said of certain files and folders. The most specific path that holds the file decides,
+// of equal ones the last; without any, where the file lies and what it is called.
+class UserCode {
+ public:
+  UserCode() = default;
+  // `interpreters`: folders in which the interpreters of the processes stand; what packages install there starts them.
+  explicit UserCode(std::vector<session::CodeRule> rules, std::vector<std::string> interpreters = {});
 
-// Not system, CUDA or framework libraries, the interpreter or the recorder.
-bool is_user_module(std::string_view path);
+  // Not the standard library, installed packages, frozen or generated code. `<string>`, `<stdin>` and notebook cells
+  // are the user's.
+  bool python(std::string_view file) const;
+  bool python(const PythonFrame& frame) const;
+
+  // Not system, CUDA or framework libraries, the interpreter or the recorder. The interpreter, CUDA and the recorder
+  // never are, whatever was said.
+  bool module(std::string_view path) const;
+  // By the source that the code stands in, else by its module.
+  bool native(const NativeFrame& frame) const;
+
+ private:
+  const session::CodeRule* rule_for(std::string_view path) const;
+  bool is_entry_point(const PythonFrame& frame) const;
+
+  std::vector<session::CodeRule> rules_;
+  std::vector<std::string> interpreters_;
+};
 
 // Whether the interpreter itself lies here: native frames from it on outwards say nothing that Python's do not.
 bool is_interpreter(std::string_view module);
@@ -29,11 +50,12 @@ struct LaunchFrames {
   std::size_t count = 0;
   std::string kernel;
 };
-LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_view launched);
+LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_view launched,
+                           const UserCode& code = {});
 
 // Sets `user` in every frame. `kernel` is the mangled name of the launched kernel, empty if none: nvcc gives the host
 // function that launches a kernel that kernel's own name and the line of its definition, which nobody calls a launch.
-void mark_user_frames(SourceStack& stack, std::string_view kernel);
+void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code = {});
 
 // What is marked decides, save that a frame which is the host side of `kernel` never leads.
 TrueLine find_true_line(const SourceStack& stack, std::string_view kernel);

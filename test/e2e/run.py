@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run.py BUILD CASE: one end-to-end case, a function of cases.py, reruns.py or witnesses.py, or target:NAME; the
-simulated driver stands in for a GPU."""
+"""run.py BUILD CASE: one end-to-end case, a function of cases.py, reruns.py, shapes.py or witnesses.py, or target:NAME;
+the simulated driver stands in for a GPU."""
 
 import pathlib
 import sys
@@ -10,6 +10,7 @@ sys.dont_write_bytecode = True
 
 import cases
 import reruns
+import shapes
 import targets
 import witnesses
 from harness import Machine, expect, expect_in
@@ -81,7 +82,8 @@ def main(build, name):
         if name.startswith("target:"):
             check_target(machine, name.removeprefix("target:"))
         else:
-            next(getattr(module, name) for module in (cases, reruns, witnesses) if hasattr(module, name))(machine)
+            rooms = (cases, reruns, shapes, witnesses)
+            next(getattr(module, name) for module in rooms if hasattr(module, name))(machine)
     finally:
         machine.close()
 

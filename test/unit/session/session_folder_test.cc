@@ -235,6 +235,7 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   manifest.passes[1].kernels = {"_Z4fillPii"};
   manifest.ends[7] = {0, std::nullopt};
   manifest.notes = {"n"};
+  manifest.code_rules = {{"/home/u/lib", false}, {"/home/u/lib/mine", true}};
   const auto parsed = session::parse_manifest(session::write_manifest(manifest));
   REQUIRE(std::holds_alternative<session::Manifest>(parsed));
   const auto& back = std::get<session::Manifest>(parsed);
@@ -253,6 +254,10 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   CHECK(back.passes[1].debugger->seconds == 1.5);
   CHECK(back.passes[1].kernels == std::vector<std::string>{"_Z4fillPii"});
   CHECK(back.ends.at(7).code == 0);
+  REQUIRE(back.code_rules.size() == 2);
+  CHECK(back.code_rules[1].path == "/home/u/lib/mine");
+  CHECK(back.code_rules[1].user);
+  CHECK_FALSE(back.code_rules[0].user);
   CHECK(back.notes == manifest.notes);
   const std::string text = session::write_manifest(manifest);
   for (std::size_t size = 0; size + 2 < text.size(); ++size) {

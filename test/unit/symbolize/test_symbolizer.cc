@@ -89,3 +89,28 @@ TEST_CASE("a site without stacks is an empty stack and no line") {
   CHECK(stack.native.empty());
   CHECK_FALSE(symbolizer.true_line(stack, "").location.known());
 }
+
+TEST_CASE("a launch by a thread of JAX's own is said to be one, another is not") {
+  for (const char* module :
+       {"/v/site-packages/jax_plugins/xla_cuda12/xla_cuda_plugin.so", "/v/site-packages/torch/c.so"}) {
+    INFO(module);
+    Recorded recorded(module, "", 0x1000);
+    recorded.session.processes[0].record.properties["python"] = "3.12.3";
+    const bool by_jax = std::string(module).find("jax") != std::string::npos;
+    Symbolizer symbolizer(recorded.session);
+    symbolizer.stack(recorded.process(), recorded.site);
+    CHECK(symbolizer.notes().empty());  // there are Python frames
+    recorded.site.python = 0;
+    symbolizer.stack(recorded.process(), recorded.site);
+    CHECK(symbolizer.notes().size() == (by_jax ? 1 : 0));
+  }
+}
+
+TEST_CASE("what the user said of whose code it is comes with the session") {
+  Recorded recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
+  recorded.session.manifest.code_rules = {
+      {FIXTURE_SOURCE, false}, {"/home/user/project", false}, {"/usr/lib/python3.12/runpy.py", true}};
+  Symbolizer symbolizer(recorded.session);
+  const auto line = symbolizer.true_line(symbolizer.stack(recorded.process(), recorded.site), "_Z4fillPii");
+  CHECK(line.location.file == "/usr/lib/python3.12/runpy.py");
+}

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "symbolize/library_paths.h"
+#include "symbolize/pseudo_files.h"
 #include "symbolize/user_code.h"
 
 using namespace cudadiag::symbolize;
@@ -54,7 +55,7 @@ TEST_CASE("whose Python files are") {
   for (const char* file : {"/home/u/train.py", "train.py", "<string>", "<stdin>", "<ipython-input-3-abc>",
                            "/tmp/ipykernel_12/345.py", "/opt/app/lib/pythonic/a.py", "/srv/lib/python/a.py"}) {
     INFO(file);
-    CHECK(is_user_python(file));
+    CHECK(UserCode().python(std::string_view(file)));
   }
   for (const char* file :
        {"/usr/lib/python3.11/threading.py", "/opt/conda/lib/python3.12/site-packages/torch/nn/functional.py",
@@ -62,7 +63,7 @@ TEST_CASE("whose Python files are") {
         "<eval_with_key>.4", "/tmp/torchinductor_u/ab/cab.py", "/usr/lib/python312.zip/os.py",
         "/usr/local/lib/python3.13t/ast.py", "<__array_function__ internals>", ""}) {
     INFO(file);
-    CHECK_FALSE(is_user_python(file));
+    CHECK_FALSE(UserCode().python(std::string_view(file)));
   }
 }
 
@@ -71,7 +72,7 @@ TEST_CASE("whose modules are") {
        {"/home/u/fill", "/opt/solver/lib/libsmooth.so", "libcudakernels.so", "/home/u/libcudart_wrap.so",
         "/root/.cache/torch_extensions/py312_cu130/my/my.so", "/usr/local/bin/tool"}) {
     INFO(path);
-    CHECK(is_user_module(path));
+    CHECK(UserCode().module(path));
   }
   for (const char* path :
        {"/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib64/libcuda.so.1", "/home/u/env/lib/libcudart.so.12",
@@ -81,7 +82,7 @@ TEST_CASE("whose modules are") {
         "/x/libcudadiag_record.so", "/opt/conda/bin/python3.12", "/x/libpython3.11.so.1.0",
         "/usr/local/cuda-13.0/lib64/x.so", "[vdso]", ""}) {
     INFO(path);
-    CHECK_FALSE(is_user_module(path));
+    CHECK_FALSE(UserCode().module(path));
   }
 }
 
@@ -221,4 +222,131 @@ TEST_CASE("no frame is the user's: the innermost one that is known outside CUDA"
   CHECK_FALSE(native_only.user);
   CHECK(native_only.location.function == "foo");
   CHECK_FALSE(true_line({{}, inside_shared()}).location.known());
+}
+
+namespace {
+
+const char* kInductor = "/scratch/me/kernels/ab/cab4q2z7x5nq2z7x5nab4q2z7x5nq2z7x5nab4q2z7x5nq2z7x5n.py";
+
+struct WhoseFile {
+  const char* what;
+  const char* users;
+  const char* not_users;
+};
+
+}  // namespace
+
+TEST_CASE("no frame is the user's: what passes calls on is not where they come from") {
+  SourceStack stack;
+  stack.python = {python("/v/site-packages/library.py", 19)};
+  stack.native = {
+      native("/usr/lib/python3.12/lib-dynload/_ctypes.cpython-312.so", "call", "call", "/build/callproc.c", 923)};
+  CHECK(true_line(stack).location.line == 19);
+  stack.native[0].module = "/v/site-packages/library.so";
+  CHECK(true_line(stack).location.line == 923);
+}
+
+TEST_CASE("whose file it is, rule by rule, each beside what the rule must leave alone") {
+  for (const WhoseFile& rule : std::initializer_list<WhoseFile>{
+           {"a virtual environment inside the project", "/home/u/proj/src/net.py",
+            "/home/u/proj/.venv/lib/python3.12/site-packages/torch/nn/modules/linear.py"},
+           {"editable installs", "/home/u/mylib/src/mylib/model.py",
+            "/home/u/.venv/lib/python3.12/site-packages/__editable___mylib_0_1_finder.py"},
+           {"namespace packages", "/home/u/ns/pkg/a.py", "/v/lib/python3.12/site-packages/google/ns/a.py"},
+           {"conda environments", "/opt/conda/work/train.py", "/opt/conda/envs/ml/lib/python3.12/functools.py"},
+           {"Debian's packages", "/srv/dist/packages/a.py", "/usr/lib/python3/dist-packages/cupy/a.py"},
+           {"interpreters of uv", "/home/u/uv/train.py",
+            "/home/u/.local/share/uv/python/cpython-3.12.3-linux-x86_64-gnu/lib/python3.12/asyncio/runners.py"},
+           {"the cache of uv", "/home/u/.cache/mine/a.py",
+            "/home/u/.cache/uv/archive-v0/x1/lib/python3.12/site-packages/jax/_src/a.py"},
+           {"runfiles", "/c/execroot/_main/bazel-out/k8-opt/bin/app.runfiles/_main/app/train.py",
+            "/c/execroot/_main/bazel-out/k8-opt/bin/app.runfiles/rules_python~~pip~torch/site-packages/torch/a.py"},
+           {"the bootstrap of runfiles", "/c/app.runfiles/_main/app/bootstrap.py",
+            "/c/app.runfiles/_main/app/_train_stage2_bootstrap.py"},
+           {"packed environments", "/home/u/.pex/unzipped_pexes/0/train.py",
+            "/home/u/.pex/installed_wheels/0/torch-2.4.0-cp312-linux_x86_64.whl/torch/a.py"},
+           {"eggs", "/home/u/eggs/a.py", "/home/u/eggs/numba-0.60-py3.12.egg/numba/a.py"},
+           {"packages beside the project", "/home/u/p/packages/a.py", "/home/u/p/__pypackages__/3.12/lib/cupy/a.py"},
+           {"zipped modules", "/home/u/app.pyz/__main__.py", "/usr/lib/python312.zip/runpy.py"},
+           {"downloaded models", "/home/u/hub/model.py",
+            "/home/u/.cache/huggingface/modules/transformers_modules/org/m/modeling.py"},
+           {"downloaded repositories", "/home/u/torch/hub/model.py", "/home/u/.cache/torch/hub/org_repo_main/net.py"},
+           {"Inductor's modules", "/home/u/ab/cabinet.py", "/tmp/torchinductor_u/ab/cabq.py"},
+           {"Inductor's modules in a folder of the user's choice", "/home/u/ab/cab.py", kInductor},
+           {"generated functions", "<string>", "<eval_with_key>.4"},
+           {"generated methods", "<stdin>", "<attrs generated init model.Config>"},
+           {"cells", "<ipython-input-3-0a1b>", "<frozen runpy>"},
+           {"cells of a kernel", "/tmp/ipykernel_12/345.py", "<__array_function__ internals>"},
+           {"cells of a hosted notebook", "<command-1203>", "<decorator-gen-12>"},
+           {"consoles", "<input>", "<unknown>"},
+           {"debuggers", "/home/u/debug/run.py", "/home/u/.vscode/extensions/ms/bundled/libs/debugpy/server/cli.py"},
+           {"test files, rewritten or not", "/home/u/proj/tests/test_net.py",
+            "/home/u/.venv/lib/python3.12/site-packages/_pytest/python.py"}}) {
+    INFO(rule.what);
+    CHECK(UserCode().python(std::string_view(rule.users)));
+    CHECK_FALSE(UserCode().python(std::string_view(rule.not_users)));
+  }
+}
+
+TEST_CASE("modules that a compiler made at run time are not the user's wherever they lie") {
+  CHECK_FALSE(UserCode().module("/scratch/triton/HASH/__triton_launcher.cpython-312-x86_64-linux-gnu.so"));
+  CHECK(UserCode().module("/scratch/triton/HASH/launcher.so"));
+}
+
+TEST_CASE("the script that starts a package by its name is not the user's line") {
+  const UserCode code({}, {"/home/u/env/bin", "/usr/bin"});
+  const auto is_users = [&](std::string file, int line, std::string function = "<module>") {
+    return code.python(PythonFrame{std::move(file), line, std::move(function)});
+  };
+  CHECK_FALSE(is_users("/home/u/env/bin/train", 8));
+  CHECK_FALSE(is_users("/usr/bin/train", 8));
+  CHECK_FALSE(is_users("/home/u/.local/bin/train", 8));
+  CHECK(is_users("/home/u/bin/train", 8));         // not where the interpreter is
+  CHECK(is_users("/home/u/env/bin/train.py", 8));  // not what an installer writes
+  CHECK(is_users("/home/u/env/bin/train", 80));    // too long for one
+  CHECK(is_users("/home/u/env/bin/train", 8, "main"));
+  CHECK(UserCode({{"/home/u/env/bin/train", true}}, {"/home/u/env/bin"})
+            .python(PythonFrame{"/home/u/env/bin/train", 8, "<module>"}));
+}
+
+TEST_CASE("what the user says of files and folders: the most specific path, then the last word") {
+  const UserCode code({{"/p", false},
+                       {"/p/mine", true},
+                       {"/p/mine/vendored", false},
+                       {"/p/mine/one.py", false},
+                       {"/v/site-packages/lib", false},
+                       {"/v/site-packages/lib", true}});
+  for (const char* file : {"/p/mine/a.py", "/p/mine/vendored.py", "/q/a.py", "/v/site-packages/lib/a.py"}) {
+    INFO(file);
+    CHECK(code.python(std::string_view(file)));
+  }
+  for (const char* file : {"/p/a.py", "/p/mine/vendored/a.py", "/p/mine/one.py", "/v/site-packages/library/a.py"}) {
+    INFO(file);
+    CHECK_FALSE(code.python(std::string_view(file)));
+  }
+}
+
+TEST_CASE("what the user says of libraries and of the sources in them") {
+  const UserCode code({{"/p/libengine.so", false}, {"/v/site-packages/mine", true}, {"/p/vendored", false}});
+  CHECK_FALSE(code.module("/p/libengine.so"));
+  CHECK(code.module("/v/site-packages/mine/_C.so"));
+  CHECK_FALSE(UserCode({{"/", true}}).module("/usr/lib/libcuda.so.1"));
+  SourceStack stack = stack_of(inside_shared(), {native("/v/site-packages/mine/_C.so", "f", "_Z1fv", "/b/f.cc", 7),
+                                                 native("/p/libengine.so", "run", "_Z3runv", "/p/run.cc", 5),
+                                                 native(kExe, "v()", "_Z1vv", "/p/vendored/v.cc", 3),
+                                                 native(kExe, "main", "main", kSource, 30)});
+  mark_user_frames(stack, "", code);
+  CHECK(find_true_line(stack, "").location.line == 7);
+  stack.native.erase(stack.native.begin() + 3);
+  mark_user_frames(stack, "", code);
+  CHECK(find_true_line(stack, "").location.line == 30);
+}
+
+TEST_CASE("files that are none") {
+  CHECK(cell_name("<ipython-input-12-0a1b>") == "cell In[12]");
+  CHECK(cell_name("/tmp/ipykernel_12/345.py") == "cell ipykernel_12/345.py");
+  CHECK(cell_name("/home/u/ipykernel.py") == "");
+  CHECK(why_no_source("<string>") != "");
+  CHECK(why_no_source("/home/u/app.pyz/__main__.py") == "code inside /home/u/app.pyz");
+  CHECK(why_no_source("/home/u/train.py") == "");
 }

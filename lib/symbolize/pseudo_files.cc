@@ -1,0 +1,37 @@
+#include "symbolize/pseudo_files.h"
+
+namespace cudadiag::symbolize {
+namespace {
+
+constexpr std::string_view kInput = "<ipython-input-";
+constexpr std::string_view kCellFiles[] = {"/ipykernel_", "/ipython-input-", "/__marimo__cell_"};
+
+std::string_view archive_in(std::string_view file) {
+  for (const std::string_view suffix : {".zip/", ".pyz/", ".egg/", ".whl/", ".par/", ".pex/"}) {
+    if (const auto at = file.find(suffix); at != file.npos) return file.substr(0, at + suffix.size() - 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string cell_name(std::string_view file) {
+  if (file.starts_with(kInput)) {
+    const auto number = file.substr(kInput.size());
+    return "cell In[" + std::string(number.substr(0, number.find_first_not_of("0123456789"))) + "]";
+  }
+  for (const std::string_view part : kCellFiles) {
+    if (const auto at = file.rfind(part); at != file.npos) return "cell " + std::string(file.substr(at + 1));
+  }
+  return "";
+}
+
+std::string why_no_source(std::string_view file) {
+  if (!cell_name(file).empty()) return "the cell of a notebook, whose text is not on disk";
+  if (file == "<string>") return "code that was made of a string or given with -c";
+  if (file == "<stdin>" || file == "<console>" || file == "<input>") return "code that was read from standard input";
+  if (const auto archive = archive_in(file); !archive.empty()) return "code inside " + std::string(archive);
+  return "";
+}
+
+}  // namespace cudadiag::symbolize

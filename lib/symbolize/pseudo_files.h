@@ -1,0 +1,15 @@
+// What stands where a file's name should, when code was typed, made of a string, or packed away.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cudadiag::symbolize {
+
+// "cell In[3]" for `<ipython-input-3-0a1b>`, "cell ipykernel_12/345.py" for what a kernel calls its cells; else empty.
+std::string cell_name(std::string_view file);
+
+// Why no source can be shown of it; empty where the file itself should be there.
+std::string why_no_source(std::string_view file);
+
+}  // namespace cudadiag::symbolize

@@ -1,0 +1,152 @@
+"""How programs are started, and whose code then launches: a function each; its name is the claim."""
+
+import sys
+
+from harness import HERE, expect, expect_in, expect_success
+
+SOURCE = HERE / "programs/stands_alone.py"
+LINE = 1 + next(i for i, line in enumerate(SOURCE.read_text().splitlines()) if line.endswith("# TRUE LINE"))
+FAULT = "fault kernel=rank_0 nth=2 code=700"
+
+
+def _write(path, text, mode=0o600):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+def _placed(machine, path):
+    return _write(machine.folder / path, SOURCE.read_text())
+
+
+def _leads(machine, file, line=LINE):
+    location = machine.report()["findings"][0]["location"]
+    expect((location["file"], location["line"]), (str(file), line), "true line")
+
+
+def _fails(machine, *command, file, line=LINE, **options):
+    """Under cudadiag the command ends as it does without, and the line is named."""
+    machine.plan(FAULT)
+    result = machine.run(*command, **options)
+    expect(result.returncode, 3, f"status of {command}, which says {result.stderr}")
+    _leads(machine, file, line)
+    return result
+
+
+def a_package_by_its_name(machine):
+    file = _placed(machine, "package/__main__.py")
+    _fails(machine, sys.executable, "-m", "package", file=file)
+    _fails(machine, sys.executable, machine.folder / "package", file=file)
+
+
+def a_zipped_program(machine):
+    _placed(machine, "app/__main__.py")
+    expect_success(machine.plain(sys.executable, "-m", "zipapp", "app"))
+    result = _fails(machine, sys.executable, "app.pyz", file=machine.folder / "app.pyz/__main__.py")
+    expect_in("(code inside " + str(machine.folder / "app.pyz") + ")", result.stderr, "report")
+
+
+def code_that_has_no_file(machine):
+    result = _fails(machine, sys.executable, "-c", SOURCE.read_text(), file="<string>")
+    expect_in("(code that was made of a string or given with -c)", result.stderr, "report")
+    with SOURCE.open() as source:
+        _fails(machine, sys.executable, "-", stdin=source, file="<stdin>")
+
+
+def cells_of_a_notebook(machine):
+    run_cell = ("import runpy\nsource = open('cell.py').read()\n"
+                "exec(compile(source, '/tmp/ipykernel_12/345.py', 'exec'), {'__name__': '__main__'})\n")
+    _placed(machine, "cell.py")
+    kernel = _write(machine.folder / "site-packages/ipykernel_launcher.py", run_cell)
+    result = _fails(machine, sys.executable, kernel, file="/tmp/ipykernel_12/345.py")
+    expect_in(f"in cell ipykernel_12/345.py:{LINE}, main", result.stderr, "report")
+    expect_in("(the cell of a notebook, whose text is not on disk)", result.stderr, "report")
+
+
+def switches_of_the_interpreter(machine):
+    for switch in ("-I", "-S", "-E", "-O", "-B", "-u", "-Xdev"):
+        _fails(machine, sys.executable, switch, SOURCE, file=SOURCE)
+
+
+def scripts_of_a_shell(machine):
+    for body in ("exec {0} {1}\n", "{0} {1}\n", "{0} {1} | cat\nexit 3\n", "({0} {1})\n"):
+        script = _write(machine.folder / "start.sh", "#!/bin/sh\n" + body.format(sys.executable, SOURCE), 0o700)
+        _fails(machine, script, file=SOURCE)
+
+
+def tools_that_start_the_program(machine):
+    """By becoming it, as `uv run` and `conda run` do on Linux, and as a child, as `accelerate launch` does."""
+    for start in ("os.execvp(sys.argv[1], sys.argv[1:])",
+                  "sys.exit(subprocess.run(sys.argv[1:]).returncode)",
+                  "sys.exit(subprocess.run(sys.argv[1:], start_new_session=True, close_fds=True).returncode)"):
+        tool = _write(machine.folder / "tool", f"#!{sys.executable}\nimport os, subprocess, sys\n{start}\n", 0o700)
+        _fails(machine, tool, sys.executable, SOURCE, file=SOURCE)
+
+
+def workers_of_a_job(machine):
+    """As torchrun has them: each in a session of its own, told its rank."""
+    launcher = _write(machine.folder / "launcher.py", (
+        "import os, subprocess, sys\n"
+        "start = lambda rank: subprocess.Popen(sys.argv[1:], env={**os.environ, 'RANK': rank}, start_new_session=True)\n"
+        "sys.exit(max(worker.wait() for worker in [start('0'), start('1')]))\n"))
+    machine.plan("fault kernel=rank_1 nth=2 code=700")
+    expect(machine.run(sys.executable, launcher, sys.executable, SOURCE).returncode, 3, "status")
+    _leads(machine, SOURCE)
+    report = machine.report()
+    expect([finding["process"]["rank"] for finding in report["findings"]], [1], "ranks that failed")
+    expect(sorted(process["rank"] for process in report["processes"]), [0, 1], "ranks")
+
+
+def _environment(machine):
+    """A virtual environment inside the project, and where its packages are."""
+    folder = machine.folder / "project/env"
+    expect_success(machine.plain(sys.executable, "-m", "venv", "--without-pip", folder))
+    return folder, next(folder.glob("lib/python*/site-packages"))
+
+
+def a_virtual_environment_inside_the_project(machine):
+    folder, packages = _environment(machine)
+    _write(packages / "library.py", SOURCE.read_text())
+    script = _write(machine.folder / "project/train.py", "import library\n\nlibrary.main()\n")
+    result = _fails(machine, folder / "bin/python", script, file=script, line=3)
+    expect_in("project/train.py:3 <module> (+", result.stderr, "report")
+
+
+def a_command_that_a_package_installs(machine):
+    folder, packages = _environment(machine)
+    _write(packages / "library.py", SOURCE.read_text() + "\n\ndef run():\n    import plugin\n    plugin.work(main)\n")
+    stub = _write(folder / "bin/tool", f"#!{folder}/bin/python\nimport sys\nfrom library import main, run\n"
+                  "if __name__ == '__main__':\n    sys.exit(run() if sys.argv[1:] else main())\n", 0o700)
+    plugin = _write(machine.folder / "project/plugin.py", "def work(main):\n    main()\n")
+    machine.environment["PYTHONPATH"] = str(plugin.parent)
+    _fails(machine, stub, "plugin", file=plugin, line=2)
+    _fails(machine, stub, file=packages / "library.py")
+    users = [frame["file"] for frame in machine.report()["findings"][0]["stack"]["python"] if frame["user"]]
+    expect(users, [], "files of the user's")
+
+
+def the_user_says_whose_code_it_is(machine):
+    folder, packages = _environment(machine)
+    library = _write(packages / "library.py", SOURCE.read_text())
+    script = _write(machine.folder / "project/train.py", "import library\n\nlibrary.main()\n")
+    command = (folder / "bin/python", script)
+    _fails(machine, *command, options=["--user-code", packages], file=library)
+    _leads(machine, library)  # what was said is kept
+    for words, file, line in ((["--not-user-code", library], script, 3),
+                              (["--not-user-code", packages, "--user-code", packages], library, LINE),
+                              (["--user-code", packages, "--not-user-code", packages], script, 3)):
+        location = machine.report(*words)["findings"][0]["location"]
+        expect((location["file"], location["line"]), (str(file), line), f"true line with {words}")
+    _fails(machine, *command, options=["--not-user-code=train.py"], cwd=script.parent, file=library)
+
+
+def paths_of_code_that_is_nowhere(machine):
+    refused = machine.run("true", options=["--user-code", "nowhere"])
+    expect((refused.returncode, refused.stderr.count("\n")), (125, 1), "refusal")
+    expect_in(f"--user-code: there is no file or folder {machine.folder / 'nowhere'}", refused.stderr, "message")
+    _fails(machine, sys.executable, SOURCE, file=SOURCE)
+    for command in ("report", "bisect"):
+        refused = machine.cudadiag(command, "--not-user-code", "/no/where")
+        expect(refused.returncode, 125, f"status of {command}")
+        expect_in("/no/where, and the session has no code from there", refused.stderr, "message")

@@ -1,0 +1,23 @@
+"""A CuPy ElementwiseKernel that reads a raw array far outside, called by a method."""
+import sys
+
+import cupy
+
+
+class Gather:
+    kernel = cupy.ElementwiseKernel("raw float32 table, int64 i", "float32 y", "y = table[i]", "stray_gather")
+
+    def __call__(self, table, indices):
+        return self.kernel(table, indices)  # TRUE LINE
+
+
+gather = Gather()
+table = cupy.arange(256, dtype=cupy.float32)
+try:
+    gather(table, cupy.arange(8, dtype=cupy.int64))
+    cupy.cuda.Device().synchronize()
+except Exception as e:
+    print("CuPy does not work here:", e, file=sys.stderr)
+    sys.exit(77)
+y = gather(table, cupy.full(8, 1 << 40, dtype=cupy.int64))
+print(float(y.sum()))  # BLAMED
