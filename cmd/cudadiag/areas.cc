@@ -46,7 +46,7 @@ std::optional<double> first_freeze(const std::vector<session::Process>& processe
   for (const session::Process& process : processes) {
     const session::ProcessRecord& record = process.record;
     if (record.state != wire::area::State::frozen) continue;
-    const double at = static_cast<double>(record.start_realtime) * 1e-9 + record.seconds(record.frozen_ticks) - start;
+    const double at = record.unix_seconds(record.frozen_ticks) - start;
     if (!first || at < *first) first = at;
   }
   return first;

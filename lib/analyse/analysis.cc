@@ -19,12 +19,10 @@ using session::Process;
 using session::ProcessRecord;
 using session::Session;
 
-// Nanoseconds since the epoch, so that processes of one host compare.
-std::uint64_t time_of(const Failure& failure) {
+double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
-  ticks = std::max(ticks, record.clock_start);
-  return record.start_realtime + static_cast<std::uint64_t>(record.seconds(ticks) * 1e9);
+  return record.unix_seconds(std::max(ticks, record.clock_start));
 }
 
 // The error of a process that froze was measured, even where no operation could be tied to it.

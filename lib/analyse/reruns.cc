@@ -22,12 +22,12 @@ Key lead_key(const Failure& failure) {
 // The earliest first failure of the rerun's processes.
 std::optional<Failure> failure_of(const std::vector<Process>& processes) {
   std::optional<Failure> earliest;
-  std::uint64_t earliest_at = 0;
+  double earliest_at = 0;
   for (const Process& process : processes) {
     auto failure = first_failure(process);
     if (!failure) continue;
     const auto& record = process.record;
-    const auto at = record.start_realtime + static_cast<std::uint64_t>(record.seconds(record.frozen_ticks) * 1e9);
+    const double at = record.unix_seconds(record.frozen_ticks);
     // A proof outweighs what merely came first.
     const bool better = !earliest || (failure->grade == Grade::proven) > (earliest->grade == Grade::proven) ||
                         (failure->grade == earliest->grade && at < earliest_at);

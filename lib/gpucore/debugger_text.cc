@@ -94,6 +94,7 @@ class Reader {
  private:
   void read_line(std::string_view line) {
     if (const auto exception = after(line, "CUDA Exception: ")) return set_exception(*exception);
+    if (line == "Assertion failed.") return set_exception("Warp Assert");
     if (const auto signal = after(line, "signal CUDA_EXCEPTION_")) {
       if (const auto name = after(*signal, ", ")) set_exception(name->substr(0, name->find('.')));
     } else if (auto error = after(line, "The exception was triggered at PC ")) {

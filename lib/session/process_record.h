@@ -233,6 +233,8 @@ struct ProcessRecord {
 
   // Seconds since the first clock reading; 0 where the clock cannot be calibrated.
   double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks - clock_start) * seconds_per_tick; }
+  // Since the epoch, so that processes of one host compare.
+  double unix_seconds(std::uint64_t ticks) const { return static_cast<double>(start_realtime) * 1e-9 + seconds(ticks); }
   std::uint64_t clock_start = 0;
   double seconds_per_tick = 0;
 };

@@ -1,9 +1,14 @@
 """The launcher's cases, a function each; its name is the claim."""
 
 import json
+import mmap
+import os
+import random
 import resource
+import shutil
 import signal
 import stat
+import struct
 import sys
 
 import targets
@@ -235,6 +240,36 @@ def killed_program_leaves_its_record(machine):
     dump = expect_success(machine.cudadiag("dump", *kept)).stdout
     serials = [int(line.split(" serial=")[1].split()[0]) for line in dump.splitlines() if line.startswith("operation ")]
     expect(serials, list(range(1, 1001)), "serials of the operations")
+
+
+def killed_at_any_moment_the_record_is_whole(machine):
+    """CUDADIAG_KILLS says how often; what is published before the kill and inside the horizon of a ring is there."""
+    horizon, unfinished = 4096, 5
+    moments = random.Random(20261121)
+    machine.plan("hang stream=1")
+    counter = machine.folder / "counter"
+    counter.write_bytes(bytes(16))
+    with open(counter, "r+b") as file, mmap.mmap(file.fileno(), 16) as words:
+        for kill in range(int(os.environ.get("CUDADIAG_KILLS", "25"))):
+            words[:] = bytes(16)
+            kept = machine.folder / "kept"
+            moment = moments.randrange(1, 3 * horizon)
+            run = machine.start(*machine.command("run", "--rerun=never", "-o", kept, "--",
+                                                 machine.build / "targets/launches_until_killed", counter))
+            while struct.unpack_from("<Q", words, 8)[0] < moment and run.poll() is None:
+                os.sched_yield()
+            expect(run.poll(), None, f"status before kill {kill}")
+            os.kill(struct.unpack_from("<Q", words)[0], signal.SIGKILL)
+            run.communicate()
+            expect(run.returncode, -signal.SIGKILL, "status")
+            launched = struct.unpack_from("<Q", words, 8)[0]
+            dump = expect_success(machine.cudadiag("dump", "-o", kept)).stdout
+            serials = {int(line.split(" serial=")[1].split()[0]) for line in dump.splitlines()
+                       if line.startswith("operation ")}
+            # The ring's oldest place may be the one that was being written.
+            wanted = {*range(1, unfinished + 1), *range(max(1, launched - horizon + 2), launched + 1)}
+            expect(wanted - serials, set(), f"what is missing after {launched} launches")
+            shutil.rmtree(kept)
 
 
 def foreign_injection_is_named(machine):

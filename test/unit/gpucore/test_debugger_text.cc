@@ -39,6 +39,38 @@ using Fields = std::vector<std::string>;
 
 }  // namespace
 
+TEST_CASE("what cuda-gdb 13.0 prints of an assertion, and of a stack that overflowed") {
+  const CrossCheck assertion = cross_check(failure_of("assert.nvcudmp"), debugger_testimony(R"(Opening GPU coredump: a
+[Current focus set to CUDA kernel 0, grid 3, block (0,0,0), thread (0,0,0), device 0, sm 124, warp 2, lane 0]
+
+Assertion failed.
+#0  0x00007f912f7a0b80 in assert_positive<<<(2,1,1),(32,1,1)>>> () at /tmp/cases/cases.cu:17
+warning: 17\t/tmp/cases/cases.cu: No such file or directory
+$1 = <unavailable>
+$2 = 0x7f912f7a0b80
+#0  0x00007f912f7a0b80 in assert_positive<<<(2,1,1),(32,1,1)>>> () at /tmp/cases/cases.cu:17
+)"));
+  CHECK(assertion.same ==
+        std::vector<std::string>{"exception", "kernel", "grid", "block size", "block", "thread", "line", "PC"});
+  CHECK(assertion.different.empty());
+  const CrossCheck stack = cross_check(failure_of("stack.nvcudmp.gz"), debugger_testimony(R"(Opening GPU coredump: s
+[Current focus set to CUDA kernel 0, grid 3, block (0,0,0), thread (0,0,0), device 0, sm 124, warp 2, lane 0]
+
+CUDA Exception: Warp Out-of-range Address
+The exception was triggered at PC 0x7f54037a0ba0  deep(int*, int) [clone overflow_stack(int*)]  (cases.cu:25)
+#0  deep(int*, int) [clone overflow_stack(int*)] () at /tmp/cases/cases.cu:23
+warning: 23\t/tmp/cases/cases.cu: No such file or directory
+$1 = 0x7f54037a0ba0
+$2 = 0x7f54037a0ab0
+#0  deep(int*, int) [clone overflow_stack(int*)] () at /tmp/cases/cases.cu:23
+#1  0x00007f54037a0c00 in deep(int*, int) [clone overflow_stack(int*)] () at /tmp/cases/cases.cu:26
+#5  0x00007f54037a0a70 in overflow_stack<<<(1,1,1),(32,1,1)>>> () at /tmp/cases/cases.cu:28
+)"));
+  CHECK(stack.same ==
+        std::vector<std::string>{"exception", "kernel", "grid", "block size", "block", "thread", "line", "PC"});
+  CHECK(stack.different.empty());
+}
+
 TEST_CASE("a core dump as cuda-gdb shows it") {
   const DebuggerTestimony said = debugger_testimony(kLoad);
   CHECK(said.exception == "Warp Illegal Address");

@@ -18,7 +18,7 @@ Testimony read(const std::string& name) {
   return testimony;
 }
 
-// All of them were built from cases.cu and have neither inlined functions nor messages at the fault.
+// All but one of them were built from cases.cu and have neither inlined functions nor messages at the fault.
 void check_line(const CodePlace& place, std::uint32_t line) {
   REQUIRE(place.lines.size() == 1);
   CHECK(place.lines[0].function == place.function);
@@ -105,6 +105,30 @@ TEST_CASE("a misaligned store: the thread has gone on by one instruction") {
   REQUIRE(f.stands);
   CHECK(f.stands->pc == f.place.pc + 0x10);
   check_line(*f.stands, 18);
+}
+
+// Of `extern "C" __global__ void good(int* p) { p[threadIdx.x] = threadIdx.x * 3; }`, whose fourth instruction was
+// overwritten with ones; the only launch of its process.
+TEST_CASE("an illegal instruction") {
+  const Testimony testimony = read("illegal.nvcudmp.gz");
+  const Failure& f = *testimony.failure;
+  CHECK(f.exception == 4);
+  CHECK(f.exception_name == "Warp Illegal Instruction");
+  CHECK(f.kernel == "good");
+  CHECK(f.grid_id == 1);
+  CHECK(f.grid == Dim3{1, 1, 1});
+  CHECK(f.block_dim == Dim3{32, 1, 1});
+  CHECK(f.block == Dim3{0, 0, 0});
+  CHECK(f.thread == Dim3{0, 0, 0});
+  CHECK(f.threads == 32);
+  CHECK(f.witness == PcWitness::warp);
+  CHECK(f.place.pc == 0x7f0dab7a0030);
+  CHECK(f.place.offset == 0x30);
+  REQUIRE(f.place.lines.size() == 1);
+  CHECK(f.place.lines[0].file == "/tmp/ill/k.cu");
+  CHECK(f.place.lines[0].line == 1);
+  REQUIRE(f.stands);
+  CHECK(f.stands->pc == f.place.pc + 0x10);
 }
 
 TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {

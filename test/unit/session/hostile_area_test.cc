@@ -5,37 +5,13 @@
 #include <random>
 
 #include "session/area_reader.h"
-#include "unit/session/area_builder.h"
+#include "unit/session/busy_area.h"
 
 using namespace cudadiag;
 using test::AreaBuilder;
+using test::busy_area;
 
 namespace {
-
-AreaBuilder busy_area() {
-  AreaBuilder area({.intern_bytes = 1024});
-  area.live_thread(0, 11, 4);
-  area.live_stream(0);
-  area.live_stream(1);
-  for (std::uint64_t serial = 1; serial <= 4; ++serial) {
-    wire::store(area.kernel(0, serial, 0, serial), wire::operation::kSite, 1);
-  }
-  AreaBuilder::write_kernel(area.held(1, 0), 0, 9, 1, 9);
-  const auto name = area.string("name");
-  area.entry(wire::intern::Tag::code, 4, {name, name, 1, 12}, "\x01\x02\x03\x04");
-  area.entry(wire::intern::Tag::python, 2, {1, 2, 1, 4});
-  area.entry(wire::intern::Tag::function, 0, {name, 0});
-  area.entry(wire::intern::Tag::site, 0, {1, 0, 1, 1});
-  area.entry(wire::intern::Tag::graph, 0, {1, 1, 1, 0});
-  area.entry(wire::intern::Tag::graph_nodes, 1, {1, 0, 1, 1, 1, 1, 1, 1, 1, 0});
-  area.entry(wire::intern::Tag::graph_edges, 1, {1, 0, 0, 0});
-  area.entry(wire::intern::Tag::arguments, 1, {1, 0, 0, 0, 0, 8}, "12345678");
-  wire::store(area.allocation(0, 0x1000, 64), wire::allocation::kSite, 1);
-  wire::store(area.allocation(1, 0x2000, 64), wire::allocation::kContext, 0);
-  wire::store(area.error(0), wire::error::kDomain, 1);
-  wire::store(area.error(0), wire::error::kSerial, 1);
-  return area;
-}
 
 void check_references(const session::ProcessRecord& record) {
   for (const auto& operation : record.operations) {

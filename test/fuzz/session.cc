@@ -1,0 +1,62 @@
+// Feeds everything behind a recording: reader, analysis, symbols, text and JSON. An input holds one area or two, the
+// second a rerun's: two bytes of size in words, then what is laid over (exclusive or) the header's fields, the table of
+// regions and all behind the header of a sound area.
+#include <algorithm>
+
+#include "analyse/analysis.h"
+#include "report/json.h"
+#include "report/text.h"
+#include "session/area_reader.h"
+#include "session/session_reader.h"
+#include "unit/session/busy_area.h"
+
+using namespace cudadiag;
+
+namespace {
+
+namespace area = wire::area;
+
+constexpr std::size_t kFields = 192;  // of the header, from its start
+constexpr std::size_t kTable = 16 * area::kRegions;
+constexpr std::size_t kMost = 16384;
+
+// Takes one area off the input, laid over a sound one so that much of it stays so.
+session::ProcessRecord take_record(std::span<const std::uint8_t>& input) {
+  const std::size_t wanted = (input[0] | input[1] << 8) * std::size_t{8};
+  input = input.subspan(2);
+  const auto part = input.first(std::min({wanted, input.size(), kMost}));
+  input = input.subspan(part.size());
+  test::AreaBuilder builder = test::busy_area();
+  const auto lay = [&](std::size_t at, std::size_t most, std::size_t from) {
+    if (from >= part.size()) return;
+    const std::size_t count = std::min({most, part.size() - from, builder.bytes().size() - at});
+    for (std::size_t i = 0; i < count; ++i) builder.data()[at + i] ^= std::byte{part[from + i]};
+  };
+  lay(0, kFields, 0);
+  lay(area::kRegionTable, kTable, kFields);
+  lay(area::kHeaderSize, kMost, kFields + kTable);
+  return session::read_area(builder.bytes()).record;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::span<const std::uint8_t> input(data, size);
+  session::Session session;
+  session.manifest.working_directory = "/nowhere";
+  session.manifest.passes = {{.name = "record", .folder = "record"}};
+  if (input.size() > 2) session.processes.push_back(session::describe_process(take_record(input), session.manifest));
+  if (input.size() > 2) {
+    session.manifest.passes.push_back({.name = "confirm", .folder = "confirm"});
+    session.reruns.emplace_back().push_back(session::describe_process(take_record(input), session.manifest));
+  }
+  const analyse::Analysis analysis = analyse::analyse(session);
+  symbolize::Symbolizer symbolizer(session);
+  const report::Report report = report::build(session, analysis, symbolizer);
+  const std::string text = report::write_text(report, {.verbosity = report::Verbosity::verbose});
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 && c != '\n') __builtin_trap();
+  }
+  report::write_json(report);
+  return 0;
+}
