@@ -44,6 +44,15 @@ def check_rerun(machine, name, recorded):
         expect(finding["evidence"]["grade"], wanted, "grade after the rerun: " + finding["evidence"]["because"])
         expect(place(finding["location"]), targets.marked_line(name, targets.FAILING[name].confirmed_line, targets.FAILING[name].source),
                "true line after the rerun")
+        check_memory_lines(finding, name)
+
+
+def check_memory_lines(finding, name):
+    """Where memory was made and freed that the operation should not have been given."""
+    for role, mark in (("allocated", "ALLOCATED LINE"), ("freed", "FREED LINE")):
+        wanted = targets.marked_line(name, mark)
+        if wanted is not None:
+            expect([place(line) for line in finding["related"] if line["role"] == role], [wanted], role)
 
 
 def place(location):
