@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run.py BUILD CASE: one end-to-end case, a function of cases.py, reruns.py or witnesses.py, or target:NAME; the
-simulated driver stands in for a GPU."""
+"""run.py BUILD CASE: one end-to-end case, a function of cases.py, memory.py, reruns.py or witnesses.py, or
+target:NAME; the simulated driver stands in for a GPU."""
 
 import pathlib
 import sys
@@ -9,6 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 
 import cases
+import memory
 import reruns
 import targets
 import witnesses
@@ -90,7 +91,8 @@ def main(build, name):
         if name.startswith("target:"):
             check_target(machine, name.removeprefix("target:"))
         else:
-            next(getattr(module, name) for module in (cases, reruns, witnesses) if hasattr(module, name))(machine)
+            modules = (cases, memory, reruns, witnesses)
+            next(getattr(module, name) for module in modules if hasattr(module, name))(machine)
     finally:
         machine.close()
 
