@@ -11,6 +11,7 @@
 #include "analyse/rerun_window.h"
 #include "report/device_text.h"
 #include "report/json.h"
+#include "report/memory_text.h"
 #include "report/words.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
@@ -52,6 +53,14 @@ std::string device_sentence(const report::Report& after) {
   return "on the GPU: " + lines.front() + (lines.size() > 2 ? "; " + lines[1] : "");
 }
 
+// What the rerun adds to the report: the first pointer that lies wrong; the report has the others.
+std::string argument_sentence(const report::Report& after) {
+  report::Page wide;
+  wide.columns = 1000;
+  const auto lines = report::wrong_pointer_lines(wide, after.findings.front(), after.working_directory, true);
+  return lines.size() < 2 ? "" : lines.front();
+}
+
 }  // namespace
 
 report::Report examine(const session::Session& session, const std::function<bool(const session::Process&)>& wanted) {
@@ -79,6 +88,8 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
     if (after.findings.front().memory) say("compute-sanitizer: " + after.findings.front().memory->text);
     for (const std::string& sentence : after.findings.front().witnesses) say(sentence);
   }
+  if (const std::string text = argument_sentence(after); !text.empty() && verbosity != report::Verbosity::quiet)
+    say(text);
   const bool open = after.findings.front().grade != analyse::Grade::proven;
   if (open && verbosity != report::Verbosity::quiet) say(after.findings.front().because);
 }

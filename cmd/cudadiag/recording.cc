@@ -9,6 +9,7 @@
 
 #include "areas.h"
 #include "findings.h"
+#include "launch/gpu_processes.h"
 #include "planted_fault.h"
 #include "terminal.h"
 #include "wire/area.h"
@@ -27,6 +28,21 @@ std::string iso_time(std::time_t time) {
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text.data();
+}
+
+// Who else is on the devices where a call found no memory. False: there is nothing to be told.
+bool add_gpu_processes(const session::Session& session, std::vector<session::GpuProcess>& found) {
+  std::set<std::string> devices;
+  for (const analyse::Failure& failure : analyse::analyse(session).failures) {
+    if (failure.kind != analyse::Kind::out_of_memory) continue;
+    for (const auto& [key, value] : failure.process->record.properties) {
+      if (key.starts_with("device.") && key.ends_with(".pci")) devices.insert(value);
+    }
+  }
+  for (const std::string& device : devices) {
+    for (session::GpuProcess& process : launch::gpu_processes(device)) found.push_back(std::move(process));
+  }
+  return !found.empty();
 }
 
 // What to do when the recorder could not begin; null for notes that do not stop it.
@@ -174,6 +190,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   pass.end = end;
   manifest_.ends = ends;
   read();
+  if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;
   const report::Report whole = examine(session_);
   const bool clean = whole.findings.empty() && whole.verdict == analyse::Verdict::no_cuda_failure;
   if (writer_ && clean && !findings_ && !options_.output) {

@@ -38,8 +38,10 @@ std::uint32_t Allocations::take_entry() {
 void Allocations::made(const Made& made) {
   const LockGuard lock(mutex_);
   // Another thread's call has freed it, and has not come back to say so.
-  if (const std::uint32_t before = find(made.address))
+  if (const std::uint32_t before = find(made.address)) {
     end(before - 1, {made.address, ticks(), 0, allocation::kNone}, allocation::kReplaced);
+    ++replaced_;
+  }
   const std::uint32_t taken = take_entry();
   if (taken == 0) return area_->count(area::kDroppedAllocations);
   std::byte* to = entry(taken - 1);
@@ -82,8 +84,8 @@ void Allocations::freed(const Freed& freed) {
   const LockGuard lock(mutex_);
   const std::uint32_t at = find(freed.address);
   if (at != 0 && wire::load(entry(at - 1), allocation::kMade) < freed.entered) return end(at - 1, freed, 0);
-  // What lives there now was made since: this call's has been taken for replaced.
-  for (std::uint32_t i = 0; at != 0 && i < used_; ++i) {
+  // What lives there now, if anything does, was made since: this call's has been taken for replaced.
+  for (std::uint32_t i = 0; replaced_ > 0 && i < used_; ++i) {
     std::byte* to = entry(i);
     if (wire::load(to, allocation::kAddress) != freed.address ||
         wire::load(to, allocation::kFlags) != allocation::kReplaced) {
@@ -93,6 +95,8 @@ void Allocations::freed(const Freed& freed) {
     wire::store(to, allocation::kFreedStream, freed.stream);
     wire::store(to, allocation::kFlags, 0);
     wire::store_release(to, allocation::kFreed, freed.entered);
+    --replaced_;
+    return;
   }
 }
 

@@ -48,6 +48,7 @@ class Allocations {
   Mutex mutex_;
   std::uint64_t serial_ = 0;
   std::uint32_t used_ = 0;                                      // entries ever used
+  std::uint32_t replaced_ = 0;                                  // whose end is not known yet
   std::array<std::uint32_t, kBuckets> buckets_{};               // of living ones: 1 + entry; 0: empty
   std::array<std::uint32_t, wire::area::kAllocations> next_{};  // in the same bucket
   std::array<std::uint32_t, wire::area::kAllocations> freed_;   // entries, oldest first, a ring buffer

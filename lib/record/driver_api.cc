@@ -31,6 +31,7 @@ bool DriverApi::load() {
   resolve(library, ctx_get_device, "cuCtxGetDevice");
   resolve(library, device_get_name, "cuDeviceGetName");
   resolve(library, device_get_attribute, "cuDeviceGetAttribute");
+  resolve(library, device_get_pci_bus_id, "cuDeviceGetPCIBusId");
   resolve(library, driver_get_version, "cuDriverGetVersion");
   resolve(library, logs_register_callback, "cuLogsRegisterCallback");
   resolve(library, func_get_name, "cuFuncGetName");

@@ -23,6 +23,7 @@ struct DriverApi {
   CUresult (*ctx_get_device)(CUdevice*) = nullptr;                                                   // 2.0
   CUresult (*device_get_name)(char*, int, CUdevice) = nullptr;                                       // 2.0
   CUresult (*device_get_attribute)(int*, CUdevice_attribute, CUdevice) = nullptr;                    // 2.0
+  CUresult (*device_get_pci_bus_id)(char*, int, CUdevice) = nullptr;                                 // 4.1
   CUresult (*driver_get_version)(int*) = nullptr;                                                    // 2.2
   CUresult (*logs_register_callback)(void (*)(void*, int, char*, size_t), void*, void**) = nullptr;  // 12.9
 

@@ -86,6 +86,11 @@ void Streams::describe_device(std::uint32_t context_place) {
   char key[32], name[256] = "";
   snprintf(key, sizeof key, "device.%d.name", device);
   if (driver_->device_get_name(name, sizeof name, device) == CUDA_SUCCESS) interner_->property(key, name);
+  snprintf(key, sizeof key, "device.%d.pci", device);
+  if (driver_->device_get_pci_bus_id != nullptr &&
+      driver_->device_get_pci_bus_id(name, sizeof name, device) == CUDA_SUCCESS) {
+    interner_->property(key, name);
+  }
 }
 
 void Streams::context_destroyed(std::uint32_t uid) {

@@ -7,6 +7,7 @@
 #include "report/causes.h"
 #include "report/device.h"
 #include "report/next_steps.h"
+#include "report/operation_memory.h"
 #include "report/report.h"
 #include "report/surroundings.h"
 #include "report/witnesses.h"
@@ -174,7 +175,7 @@ std::string way_in(const ResolvedSite& site) {
 class FindingBuilder {
  public:
   FindingBuilder(const session::Session& session, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer)
-      : failure_(failure), process_(*failure.process), symbolizer_(symbolizer) {
+      : failure_(failure), process_(*failure.process), manifest_(session.manifest), symbolizer_(symbolizer) {
     finding_.host = session.manifest.host;
   }
 
@@ -185,6 +186,10 @@ class FindingBuilder {
     if (noticed != nullptr) report_of(*noticed);
     if (noticed != nullptr) relate_capture(noticed->capture);
     finding_.fix = next_steps(failure_);
+    add_memory(finding_, failure_, manifest_, [this](const Process& process, std::uint32_t site) {
+      ResolvedSite resolved = resolve(symbolizer_, process, site);
+      return std::pair(located(resolved.line.location), std::move(resolved.stack));
+    });
     return std::move(finding_);
   }
 
@@ -302,6 +307,7 @@ class FindingBuilder {
 
   const analyse::Failure& failure_;
   const Process& process_;
+  const session::Manifest& manifest_;
   symbolize::Symbolizer& symbolizer_;
   Finding finding_;
 };

@@ -7,6 +7,7 @@
 #include "report/argument_text.h"
 #include "report/device_text.h"
 #include "report/kernel_name.h"
+#include "report/memory_text.h"
 #include "report/place.h"
 #include "report/printable.h"
 #include "report/words.h"
@@ -39,6 +40,8 @@ class FindingText {
     blamed();
     library();
     launch();
+    add("Args", wrong_pointer_lines(page_, finding_, directory_, verbose_), 2, 2);
+    if (finding_.memory_use) add("Held", memory_lines(page_, *finding_.memory_use, directory_, verbose_), 4, 2);
     if (async()) device();
     witnesses();
     verbose_ ? whole_stack() : stack();

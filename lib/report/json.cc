@@ -100,6 +100,7 @@ Json of(const Allocation& allocation) {
           {"offset", allocation.offset},
           {"device", value_or_null(allocation.device)},
           {"state", allocation.state},
+          {"owner", text_or_null(allocation.owner)},
           {"allocated", location_or_null(allocation.allocated)},
           {"freed", location_or_null(allocation.freed)}};
 }
@@ -126,7 +127,32 @@ Json of(const Argument& argument) {
           {"first_outside", argument.first_outside},
           {"first_value", number_or_null(argument.first_value)},
           {"pointer", argument.pointer ? Json(address(*argument.pointer)) : Json(nullptr)},
+          {"bytes", value_or_null(argument.bytes)},
           {"allocation", argument.allocation ? of(*argument.allocation) : Json(nullptr)}};
+}
+
+Json of(const MemoryHolder& holder) {
+  return {{"bytes", holder.bytes},
+          {"count", holder.count},
+          {"owner", text_or_null(holder.owner)},
+          {"location", of(holder.location)}};
+}
+
+Json of(const OtherProcess& other) {
+  return {{"pid", other.pid}, {"name", text_or_null(other.name)}, {"bytes", other.bytes}};
+}
+
+Json of(const MemoryUse& memory) {
+  const auto each = [](const auto& value) { return of(value); };
+  return {{"of", memory.of_host ? "host" : "device"},
+          {"asked", memory.asked > 0 ? Json(memory.asked) : Json(nullptr)},
+          {"free", value_or_null(memory.free)},
+          {"total", value_or_null(memory.total)},
+          {"held", memory.held},
+          {"peak", memory.peak},
+          {"whole", memory.whole},
+          {"holders", array_of(memory.holders, each)},
+          {"others", array_of(memory.others, each)}};
 }
 
 Json of(const Cause& cause) {
@@ -175,6 +201,7 @@ Json of(const Finding& finding) {
       {"related", array_of(finding.related, each)},
       {"launch", finding.launch ? of(*finding.launch) : Json(nullptr)},
       {"arguments", array_of(finding.arguments, each)},
+      {"memory_use", finding.memory_use ? of(*finding.memory_use) : Json(nullptr)},
       {"accesses", Json::array()},
       {"stack", {{"python", array_of(finding.stack.python, each)}, {"native", array_of(finding.stack.native, each)}}},
       {"device", finding.device ? of(*finding.device) : Json(nullptr)},

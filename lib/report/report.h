@@ -81,6 +81,7 @@ struct Allocation {
                 offset = 0;  // offset: of the pointer, from address; not less than bytes: past it
   std::optional<std::uint32_t> device;
   std::string state;                         // "live" | "freed", then `freed` says where
+  std::string owner;                         // "PyTorch's caching allocator", where it hands out parts; else empty
   std::optional<Location> allocated, freed;  // nothing: not recorded
 };
 
@@ -102,7 +103,32 @@ struct Argument {
   std::vector<std::int64_t> first_outside;  // its index
   std::optional<Number> first_value;
   std::optional<std::uint64_t> pointer;
+  std::optional<std::uint64_t> bytes;  // that a copy or memset touches from there on
   std::optional<Allocation> allocation;
+};
+
+struct MemoryHolder {
+  std::uint64_t bytes = 0;
+  std::size_t count = 0;
+  Location location;
+  std::string owner;  // as Allocation's
+};
+
+struct OtherProcess {
+  std::uint32_t pid = 0;
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+
+// Of a call that found no memory: who held it at that moment.
+struct MemoryUse {
+  bool of_host = false;                      // pinned memory was wanted
+  std::uint64_t asked = 0;                   // 0: not known
+  std::optional<std::uint64_t> free, total;  // of the device
+  std::uint64_t held = 0, peak = 0;          // by this process
+  bool whole = true;                         // no allocation of it was lost
+  std::vector<MemoryHolder> holders;         // by line, largest first
+  std::vector<OtherProcess> others;          // on the same device, when this process had ended
 };
 
 // Why it failed, as a rule knows it from this finding's facts.
@@ -146,6 +172,7 @@ struct Finding {
   std::vector<std::string> witness_wanted;  // commands that ask those which were not asked
   std::vector<Candidate> candidates;  // all of them, likeliest first, `location`/`launch` itself included; empty if one
   std::vector<Argument> arguments;
+  std::optional<MemoryUse> memory_use;
   std::optional<Cause> cause;
   std::vector<std::string> fix;
   analyse::Grade grade = analyse::Grade::suspected;

@@ -97,12 +97,23 @@ std::string write_manifest(const Manifest& manifest) {
     entry["pid"] = pid;
     ends.push_back(std::move(entry));
   }
+  Json gpu_processes = Json::array();
+  for (const GpuProcess& process : manifest.gpu_processes) {
+    gpu_processes.push_back(
+        {{"device", process.device}, {"pid", process.pid}, {"name", process.name}, {"bytes", process.bytes}});
+  }
   Json rules = Json::array();
   for (const CodeRule& rule : manifest.code_rules) rules.push_back({{"path", rule.path}, {"user", rule.user}});
-  const Json document = {
-      {"schema", kSchema},       {"command", manifest.command}, {"working_directory", manifest.working_directory},
-      {"host", manifest.host},   {"started", manifest.started}, {"passes", std::move(passes)},
-      {"ends", std::move(ends)}, {"notes", manifest.notes},     {"code_rules", std::move(rules)}};
+  const Json document = {{"schema", kSchema},
+                         {"command", manifest.command},
+                         {"working_directory", manifest.working_directory},
+                         {"host", manifest.host},
+                         {"started", manifest.started},
+                         {"passes", std::move(passes)},
+                         {"ends", std::move(ends)},
+                         {"notes", manifest.notes},
+                         {"gpu_processes", std::move(gpu_processes)},
+                         {"code_rules", std::move(rules)}};
   // Arguments and folders are bytes, not text: what is no UTF-8 is replaced, never thrown about.
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -132,6 +143,16 @@ Result<Manifest> parse_manifest(std::string_view text) {
   if (passes != document.end() && passes->is_array()) {
     for (const Json& pass : *passes) {
       if (pass.is_object()) manifest.passes.push_back(pass_of(pass));
+    }
+  }
+  const auto gpu_processes = document.find("gpu_processes");
+  if (gpu_processes != document.end() && gpu_processes->is_array()) {
+    for (const Json& process : *gpu_processes) {
+      const auto bytes = process.is_object() ? process.find("bytes") : process.end();
+      const auto pid = process.is_object() ? int_of(process, "pid") : std::nullopt;
+      if (!pid || bytes == process.end() || !bytes->is_number_unsigned()) continue;
+      manifest.gpu_processes.push_back({text_of(process, "device"), static_cast<std::uint32_t>(*pid),
+                                        text_of(process, "name"), bytes->get<std::uint64_t>()});
     }
   }
   const auto ends = document.find("ends");

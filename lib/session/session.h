@@ -73,6 +73,15 @@ struct CodeRule {
   bool user = true;
 };
 
+// Another process on a GPU where this command had found no memory, as the driver's management library said when the
+// command had ended.
+struct GpuProcess {
+  std::string device;  // its PCI bus id
+  std::uint32_t pid = 0;
+  std::string name;  // empty: not known
+  std::uint64_t bytes = 0;
+};
+
 struct Manifest {
   std::vector<std::string> command;
   std::string working_directory;
@@ -81,6 +90,7 @@ struct Manifest {
   std::vector<Pass> passes;
   std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the process that was started, and orphans that were reaped
   std::vector<CodeRule> code_rules;          // of equally specific ones the later holds
+  std::vector<GpuProcess> gpu_processes;
   std::vector<std::string> notes;  // launcher's own: injections that were replaced, folders that could not be written
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run.py BUILD CASE: one end-to-end case, a function of cases.py, reruns.py, shapes.py or witnesses.py, or target:NAME;
-the simulated driver stands in for a GPU."""
+"""run.py BUILD CASE: one end-to-end case, a function of one of the rooms below, or target:NAME; the simulated driver
+stands in for a GPU."""
 
 import pathlib
 import sys
@@ -9,11 +9,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 
 import cases
+import memory
 import reruns
 import shapes
 import targets
 import witnesses
 from harness import Machine, expect, expect_in
+
+ROOMS = (cases, memory, reruns, shapes, witnesses)
 
 
 def check_target(machine, name):
@@ -45,6 +48,15 @@ def check_rerun(machine, name, recorded):
         expect(finding["evidence"]["grade"], wanted, "grade after the rerun: " + finding["evidence"]["because"])
         expect(place(finding["location"]), targets.marked_line(name, targets.FAILING[name].confirmed_line, targets.FAILING[name].source),
                "true line after the rerun")
+        check_memory_lines(finding, name)
+
+
+def check_memory_lines(finding, name):
+    """Where memory was made and freed that the operation should not have been given."""
+    for role, mark in (("allocated", "ALLOCATED LINE"), ("freed", "FREED LINE")):
+        wanted = targets.marked_line(name, mark)
+        if wanted is not None:
+            expect([place(line) for line in finding["related"] if line["role"] == role], [wanted], role)
 
 
 def place(location):
@@ -82,8 +94,7 @@ def main(build, name):
         if name.startswith("target:"):
             check_target(machine, name.removeprefix("target:"))
         else:
-            rooms = (cases, reruns, shapes, witnesses)
-            next(getattr(module, name) for module in rooms if hasattr(module, name))(machine)
+            next(getattr(room, name) for room in ROOMS if hasattr(room, name))(machine)
     finally:
         machine.close()
 

@@ -5,6 +5,9 @@
     CANDIDATE   must be listed too
     CALLER      the Python line behind a native one
     CAPTURE     where the capture was begun that was broken
+    ALLOCATED   where the memory was allocated that an argument points to, and should not
+    FREED       where it was freed
+    HOLDER      allocated memory that was missing later
 
 A word after the mark restricts it to the case that gives it as `mark`. A line may have several, with commas between.
 Where a program ends with a traceback, that says where it noticed, not BLAMED.
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 from typing import Optional, Tuple
 
 ASYNC, SYNC, UNCHECKED, GRAPH = "async_error", "sync_error", "unchecked_error", "graph_node"
+MEMORY = "out_of_memory"
 CAPTURE = "capture_violation"
 
 
@@ -101,6 +105,12 @@ CASES = [
     native("forked_child", "children fork", **FAR_STORE),
     native("executed_child", "children exec", **FAR_STORE),
     native("device_reset", **FAR_STORE),
+    *[native("memory_" + kind, "memory " + kind, mark=kind, **fails(700))
+      for kind in ("freed", "freed_member", "freed_in_buffer")],
+    # What lies behind an allocation is the driver's decision.
+    native("memory_past_end", "memory past_end", mark="past_end", hardware_decides=True, **fails(700)),
+    native("memory_kernel_handle", "kernel_handle", **fails(700, kernel="store_there")),
+    native("memory_full", "memory full", mark="full", **fails(2, (MEMORY,), "proven")),
     native("error_caught", "unwatched caught", mark="caught", **FAR_STORE),
     native("error_swallowed", "unwatched swallowed", mark="swallowed", **FAR_STORE),
     native("error_unasked", "unwatched unasked", mark="unasked",
@@ -157,6 +167,7 @@ CASES = [
     python("given_with_c", **OUT_OF_RANGE),
     python("async_tasks", **OUT_OF_RANGE),
     python("cupy_elementwise", needs=("cupy",), **fails(700, kernel="stray_gather")),
+    python("torch_memory_full", "memory_full", **fails(2, (MEMORY,), "proven")),
     python("torch_capture_item", "broken_capture item", mark="item", **fails(900, (CAPTURE,), "proven")),
     python("torch_capture_thread", "broken_capture thread", mark="thread", **fails(900, (CAPTURE,), "proven")),
     # Correct CUDA: nothing may be reported.

@@ -1,6 +1,8 @@
 // Contexts and modules.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "api.h"
 
@@ -63,13 +65,33 @@ CUmodule load_module(const void* image) {
   return module;
 }
 
-CUresult function_in(CUmodule module, const char* name, CUfunction* function) {
+CUresult function_in(CUmodule module, const char* name, CUfunction* function, bool as_kernel = false) {
   Gpu& gpu = Gpu::instance();
   if (gpu.plan.lacks_kernel(name)) return CUDA_ERROR_NOT_FOUND;
   Gpu::Lock lock(gpu.mutex);
-  auto& place = module->functions[name];
-  if (!place) place = std::make_unique<CUfunc_st>(CUfunc_st{name, module});
+  auto& place = module->functions[(as_kernel ? "kernel " : "") + std::string(name)];
+  if (!place) place = std::make_unique<CUfunc_st>(CUfunc_st{name, as_kernel, module});
   *function = place.get();
+  return CUDA_SUCCESS;
+}
+
+// What a kernel's name ends in: "fill__8_4" has one of 8 bytes and one of 4. Each lies at a multiple of 8 or of its
+// size.
+CUresult parameter_of(const std::string& name, std::size_t index, std::size_t* offset, std::size_t* size) {
+  std::vector<std::size_t> sizes;
+  if (name == "sim_store_u32") sizes = {8, 4};
+  if (const auto at = name.rfind("__"); at != std::string::npos) {
+    std::istringstream text(name.substr(at + 2));
+    for (std::string word; std::getline(text, word, '_');) sizes.push_back(std::strtoul(word.c_str(), nullptr, 10));
+  }
+  if (index >= sizes.size()) return CUDA_ERROR_INVALID_VALUE;
+  std::size_t end = 0;
+  for (std::size_t i = 0; i <= index; ++i) {
+    const std::size_t alignment = sizes[i] == 1 || sizes[i] == 2 || sizes[i] == 4 ? sizes[i] : 8;
+    *offset = (end + alignment - 1) / alignment * alignment;
+    end = *offset + sizes[i];
+  }
+  *size = sizes[index];
   return CUDA_SUCCESS;
 }
 
@@ -220,12 +242,27 @@ SIM_API(cuLibraryLoadData, context,
 // A CUkernel is its CUfunction here, so that either may be launched, as with the real driver.
 SIM_API(cuLibraryGetKernel, context, (CUkernel * pKernel, CUlibrary library, const char* name),
         (pKernel, library, name)) {
-  return function_in(reinterpret_cast<CUmodule>(library), name, reinterpret_cast<CUfunction*>(pKernel));
+  return function_in(reinterpret_cast<CUmodule>(library), name, reinterpret_cast<CUfunction*>(pKernel), true);
 }
 
 SIM_API(cuKernelGetFunction, context, (CUfunction * pFunc, CUkernel kernel), (pFunc, kernel)) {
-  *pFunc = reinterpret_cast<CUfunction>(kernel);
-  return kernel ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  const auto of = reinterpret_cast<CUfunction>(kernel);
+  return of ? function_in(of->module, of->name.c_str(), pFunc) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+SIM_API(cuFuncGetParamInfo, driver,
+        (CUfunction func, std::size_t paramIndex, std::size_t* paramOffset, std::size_t* paramSize),
+        (func, paramIndex, paramOffset, paramSize)) {
+  if (!func || func->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
+  return parameter_of(func->name, paramIndex, paramOffset, paramSize);
+}
+
+SIM_API(cuKernelGetParamInfo, driver,
+        (CUkernel kernel, std::size_t paramIndex, std::size_t* paramOffset, std::size_t* paramSize),
+        (kernel, paramIndex, paramOffset, paramSize)) {
+  const auto of = reinterpret_cast<CUfunction>(kernel);
+  if (!of || !of->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
+  return parameter_of(of->name, paramIndex, paramOffset, paramSize);
 }
 
 SIM_API(cuKernelGetName, driver, (const char** name, CUkernel hfunc), (name, hfunc)) {

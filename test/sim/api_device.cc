@@ -33,6 +33,7 @@ CUresult take_plan(Gpu& gpu) {
     std::fprintf(stderr, "simulated CUDA driver: CUDADIAG_SIM_PLAN: %s\n", wrong.c_str());
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (gpu.plan.memory() > 0) gpu.memory.set_total(gpu.plan.memory());
   for (int i = 0; i < gpu.plan.devices(); ++i) gpu.primary.push_back(std::make_unique<CUctx_st>());
   return gpu.plan.devices() > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
@@ -108,9 +109,15 @@ SIM_API(cuDeviceGetName, driver, (char* name, int len, CUdevice dev), (name, len
   return CUDA_SUCCESS;
 }
 
+SIM_API(cuDeviceGetPCIBusId, driver, (char* pciBusId, int len, CUdevice dev), (pciBusId, len, dev)) {
+  if (!known(dev) || len <= 0) return CUDA_ERROR_INVALID_VALUE;
+  std::snprintf(pciBusId, static_cast<std::size_t>(len), "0000:%02x:00.0", dev + 1);
+  return CUDA_SUCCESS;
+}
+
 SIM_API(cuDeviceTotalMem_v2, driver, (std::size_t * bytes, CUdevice dev), (bytes, dev)) {
   if (!known(dev)) return CUDA_ERROR_INVALID_DEVICE;
-  *bytes = sim::Memory::kTotal;
+  *bytes = Gpu::instance().memory.total();
   return CUDA_SUCCESS;
 }
 

@@ -82,7 +82,7 @@ CUdeviceptr device_view(const void* host) { return reinterpret_cast<CUdeviceptr>
 
 SIM_API(cuMemGetInfo_v2, context, (std::size_t * free, std::size_t* total), (free, total)) {
   *free = Gpu::instance().memory.free_bytes();
-  *total = Memory::kTotal;
+  *total = Gpu::instance().memory.total();
   return CUDA_SUCCESS;
 }
 

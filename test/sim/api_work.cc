@@ -51,9 +51,12 @@ sim::Op sim::kernel_op(const Launch& launch) {
     op.grid[i] = static_cast<unsigned int>(grid[i]), op.block[i] = static_cast<unsigned int>(block[i]);
   }
   op.shared_bytes = static_cast<unsigned int>(launch.shared_bytes);
-  if (launch.parameters && launch.function->name == "sim_store_u32") {
-    std::memcpy(&op.destination, launch.parameters[0], sizeof op.destination);
-    std::memcpy(&op.value, launch.parameters[1], sizeof op.value);
+  const bool stores = launch.function->name == "sim_store_u32";
+  if (stores && (launch.parameters || launch.extra)) {
+    // As CU_LAUNCH_PARAM_BUFFER_POINTER, the buffer, …
+    const char* buffer = launch.parameters ? nullptr : static_cast<const char*>(launch.extra[1]);
+    std::memcpy(&op.destination, buffer ? buffer : launch.parameters[0], sizeof op.destination);
+    std::memcpy(&op.value, buffer ? buffer + 8 : launch.parameters[1], sizeof op.value);
     op.bytes = sizeof op.value;
     op.device_destination = true;
   }
@@ -66,18 +69,17 @@ SIM_API_STREAM(cuLaunchKernel, _ptsz, context,
                 CUstream hStream, void** kernelParams, void** extra),
                (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams,
                 extra)) {
-  static_cast<void>(extra);
-  return launch_on(hStream, per_thread,
-                   {f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, kernelParams});
+  return launch_on(
+      hStream, per_thread,
+      {f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, kernelParams, extra});
 }
 
 SIM_API_STREAM(cuLaunchKernelEx, _ptsz, context,
                (const CUlaunchConfig* config, CUfunction f, void** kernelParams, void** extra),
                (config, f, kernelParams, extra)) {
-  static_cast<void>(extra);
   return launch_on(config->hStream, per_thread,
                    {f, config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX, config->blockDimY,
-                    config->blockDimZ, config->sharedMemBytes, kernelParams});
+                    config->blockDimZ, config->sharedMemBytes, kernelParams, extra});
 }
 
 SIM_API_STREAM(cuLaunchCooperativeKernel, _ptsz, context,

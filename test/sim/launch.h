@@ -16,6 +16,7 @@ struct Launch {
   std::uint64_t block_x = 1, block_y = 1, block_z = 1;
   std::uint64_t shared_bytes = 0;
   void** parameters = nullptr;
+  void** extra = nullptr;
 };
 
 // What the driver refuses at the call itself.

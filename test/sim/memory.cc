@@ -12,7 +12,7 @@ std::size_t rounded(std::size_t bytes) { return (bytes + 511) & ~std::size_t{511
 CUresult Memory::allocate(std::uint32_t context_uid, std::size_t bytes, Kind kind, std::uint64_t& address) {
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(mutex_);
-  if (bytes > kTotal || (kind == Kind::device && used_ + rounded(bytes) > kTotal)) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (kind == Kind::device && (bytes > total_ || used_ + rounded(bytes) > total_)) return CUDA_ERROR_OUT_OF_MEMORY;
   void* place = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (place == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   if (kind == Kind::device) used_ += rounded(bytes);
@@ -58,7 +58,7 @@ bool Memory::holds(std::uint64_t address, std::uint64_t bytes) const {
 
 std::size_t Memory::free_bytes() const {
   std::lock_guard lock(mutex_);
-  return kTotal - used_;
+  return total_ - used_;
 }
 
 Memory::Ranges::const_iterator Memory::find(std::uint64_t address) const {

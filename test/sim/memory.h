@@ -12,7 +12,9 @@ namespace sim {
 class Memory {
  public:
   enum class Kind { device, pinned, registered };
-  static constexpr std::size_t kTotal = std::size_t{8} << 30;
+  // Before anything is allocated.
+  void set_total(std::size_t bytes) { total_ = bytes; }
+  std::size_t total() const { return total_; }
 
   CUresult allocate(std::uint32_t context_uid, std::size_t bytes, Kind kind, std::uint64_t& address);
   CUresult release(std::uint64_t address, Kind kind);
@@ -37,6 +39,7 @@ class Memory {
 
   mutable std::mutex mutex_;
   Ranges ranges_;
+  std::size_t total_ = std::size_t{8} << 30;
   std::size_t used_ = 0;
 };
 

@@ -105,6 +105,7 @@ struct CUevent_st {
 
 struct CUfunc_st {
   std::string name;
+  bool is_kernel = false;  // the handle is a CUkernel
   CUmodule module = nullptr;
 };
 

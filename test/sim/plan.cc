@@ -65,6 +65,12 @@ std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_
     devices_ = static_cast<int>(*count);
     return {};
   }
+  if (first.starts_with("memory=")) {
+    const auto mebibytes = number(std::string_view(first).substr(7));
+    if (!mebibytes || *mebibytes == 0 || *mebibytes > 1u << 20) return "memory= wants mebibytes, 1 to 1048576";
+    memory_ = *mebibytes << 20;
+    return {};
+  }
   const auto effect = effect_named(first);
   if (!effect) return "unknown rule \"" + first + "\"";
   Rule rule;

@@ -99,11 +99,13 @@ TEST_CASE("arguments and cause") {
   CHECK(finding["arguments"] == json::parse(R"([
       {"name": "idx", "origin": "variable", "dtype": "int64", "shape": [8, 512], "strides": [512, 1],
        "device": "cuda:0", "value": null, "min": 0, "max": 30050, "nan": null, "inf": null, "bound": 30000,
-       "outside": 3, "first_outside": [0, 77], "first_value": 30050, "pointer": null, "allocation": null},
+       "outside": 3, "first_outside": [0, 77], "first_value": 30050, "pointer": null, "bytes": null,
+       "allocation": null},
       {"name": "parameter 0", "origin": "kernel", "dtype": null, "shape": [], "strides": [], "device": null,
        "value": null, "min": null, "max": null, "nan": null, "inf": null, "bound": null, "outside": null,
-       "first_outside": [], "first_value": null, "pointer": "0x7f0000001200",
+       "first_outside": [], "first_value": null, "pointer": "0x7f0000001200", "bytes": 64,
        "allocation": {"address": "0x7f0000001000", "bytes": 4096, "offset": 512, "device": 0, "state": "freed",
+                      "owner": null,
                       "allocated": null,
                       "freed": {"file": "/home/u/train.py", "line": 39, "function": "forward", "language": "python",
                                 "source": "del cache"}}}])"));

@@ -181,7 +181,17 @@ Report explained_report() {
   allocation.state = "freed";
   allocation.freed = in_python("/home/u/train.py", 39, "forward", "del cache");
   out.allocation = allocation;
+  out.bytes = 64;
   report.findings[0].arguments = {index, out};
+  MemoryUse memory;
+  memory.asked = 6u << 20;
+  memory.free = 4u << 20;
+  memory.total = 1u << 30;
+  memory.held = 900u << 20;
+  memory.holders = {
+      {800u << 20, 2, in_python("/home/u/train.py", 12, "main", "a = ..."), "PyTorch's caching allocator"}};
+  memory.others = {{4800, "python3", 100u << 20}};
+  report.findings[0].memory_use = memory;
   report.findings[0].cause = {"index-out-of-range",
                               "idx[0,77] = 30050, but the table has 30000 rows",
                               {{"index", "30050"}, {"rows", "30000"}},

@@ -1,0 +1,123 @@
+#include "analyse/allocations.h"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Allocation;
+using session::ProcessRecord;
+using wire::allocation::Kind;
+
+constexpr std::uint32_t kNone = wire::allocation::kNone;
+
+bool is_live(const Allocation& allocation, std::uint64_t ticks) {
+  return allocation.made <= ticks && (allocation.freed == 0 || allocation.freed > ticks);
+}
+
+bool was_freed(const Allocation& allocation, std::uint64_t ticks) {
+  return allocation.freed != 0 && allocation.freed <= ticks;
+}
+
+std::uint32_t device_of(const ProcessRecord& record, std::uint32_t context) {
+  return context < record.contexts.size() ? record.contexts[context].device : kNone;
+}
+
+}  // namespace
+
+AllocationMap::AllocationMap(const ProcessRecord& record, std::uint64_t ticks) {
+  std::vector<const Allocation*> live, freed;
+  for (const Allocation& allocation : record.allocations) {
+    if (allocation.bytes == 0) continue;
+    if (is_live(allocation, ticks)) live.push_back(&allocation);
+    if (was_freed(allocation, ticks)) freed.push_back(&allocation);
+  }
+  const auto last = [](const Allocation* a, const Allocation* b) {
+    return std::tie(a->freed, a->serial) < std::tie(b->freed, b->serial);
+  };
+  std::stable_sort(freed.begin(), freed.end(), last);
+  for (const Allocation* allocation : live) {
+    assign(live_, *allocation);
+    ends_.emplace(allocation->address + allocation->bytes, allocation);
+  }
+  for (const Allocation* allocation : freed) assign(freed_, *allocation);
+}
+
+// Cuts what was there before: only addresses of a damaged recording, or of freed memory, overlap.
+void AllocationMap::assign(Pieces& pieces, const Allocation& allocation) {
+  const std::uint64_t begin = allocation.address, end = begin + allocation.bytes;
+  auto at = pieces.lower_bound(begin);
+  if (at != pieces.begin() && std::prev(at)->second.end > begin) {
+    Piece& before = std::prev(at)->second;
+    if (before.end > end) pieces.emplace(end, before);
+    before.end = begin;
+  }
+  at = pieces.lower_bound(begin);
+  while (at != pieces.end() && at->first < end) {
+    if (at->second.end > end) pieces.emplace(end, at->second);
+    at = pieces.erase(at);
+  }
+  pieces[begin] = {end, &allocation};
+}
+
+const Allocation* AllocationMap::in(const Pieces& pieces, std::uint64_t address) {
+  const auto after = pieces.upper_bound(address);
+  if (after == pieces.begin()) return nullptr;
+  const Piece& piece = std::prev(after)->second;
+  return address < piece.end ? piece.allocation : nullptr;
+}
+
+Whereabouts AllocationMap::find(std::uint64_t address) const {
+  using State = Whereabouts::State;
+  if (const Allocation* allocation = in(live_, address)) return {State::live, allocation};
+  if (const Allocation* allocation = in(freed_, address)) return {State::freed, allocation};
+  const auto after = ends_.upper_bound(address);
+  if (after == ends_.begin()) return {};
+  const auto& [end, allocation] = *std::prev(after);
+  return address - end <= kPastEnd ? Whereabouts{State::past_end, allocation} : Whereabouts{};
+}
+
+bool wanted_host_memory(const session::Error& error) {
+  constexpr std::string_view kHostCalls[] = {"cuMemAllocHost", "cuMemHostAlloc", "cuMemHostRegister"};
+  return std::any_of(std::begin(kHostCalls), std::end(kHostCalls),
+                     [&](std::string_view call) { return error.call.starts_with(call); });
+}
+
+MemoryUse memory_use(const ProcessRecord& record, const session::Error& error) {
+  const bool host = wanted_host_memory(error);
+  const std::uint32_t device = device_of(record, error.context);
+  std::map<std::uint32_t, MemoryHolder> by_site;
+  std::vector<std::tuple<std::uint64_t, bool, std::uint64_t>> changes;  // when, whether it grew, by how much
+  MemoryUse use;
+  for (const Allocation& allocation : record.allocations) {
+    const bool wanted = host ? allocation.kind == Kind::pinned || allocation.kind == Kind::registered
+                             : wire::allocation::takes_device_memory(allocation.kind);
+    const std::uint32_t own = device_of(record, allocation.context);
+    if (!wanted || (!host && device != kNone && own != kNone && own != device) || allocation.made > error.ticks)
+      continue;
+    changes.emplace_back(allocation.made, true, allocation.bytes);
+    if (!is_live(allocation, error.ticks)) {
+      changes.emplace_back(allocation.freed, false, allocation.bytes);
+      continue;
+    }
+    MemoryHolder& holder = by_site[allocation.site];
+    holder.site = allocation.site;
+    holder.bytes += allocation.bytes;
+    ++holder.count;
+    use.bytes += allocation.bytes;
+  }
+  std::sort(changes.begin(), changes.end());
+  std::uint64_t now = 0;
+  for (const auto& [ticks, grew, bytes] : changes) {
+    now = grew ? now + bytes : now - std::min(now, bytes);
+    use.peak = std::max(use.peak, now);
+  }
+  for (const auto& [site, holder] : by_site) use.holders.push_back(holder);
+  std::stable_sort(use.holders.begin(), use.holders.end(),
+                   [](const MemoryHolder& a, const MemoryHolder& b) { return a.bytes > b.bytes; });
+  return use;
+}
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,64 @@
+// A process's memory as it was at one moment, as far as the recorder saw it handed out and taken back.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "session/process_record.h"
+
+namespace cudadiag::analyse {
+
+// Where an address lay.
+struct Whereabouts {
+  enum class State { unknown, live, past_end, freed };
+  State state = State::unknown;
+  const session::Allocation* allocation = nullptr;  // null: unknown
+};
+
+class AllocationMap {
+ public:
+  // How far behind the end of an allocation an address is still put down to it.
+  static constexpr std::uint64_t kPastEnd = 1u << 20;
+
+  // `record` must outlive the map.
+  AllocationMap(const session::ProcessRecord& record, std::uint64_t ticks);
+
+  // Inside a live allocation before anything else, then inside a freed one, then behind the end of a live one. Of
+  // several that fit, the one that came or went last.
+  Whereabouts find(std::uint64_t address) const;
+
+ private:
+  struct Piece {
+    std::uint64_t end;
+    const session::Allocation* allocation;
+  };
+  using Pieces = std::map<std::uint64_t, Piece>;  // by first address; they do not overlap
+  static void assign(Pieces& pieces, const session::Allocation& allocation);
+  static const session::Allocation* in(const Pieces& pieces, std::uint64_t address);
+
+  Pieces live_, freed_;
+  std::multimap<std::uint64_t, const session::Allocation*> ends_;
+};
+
+// Whether every allocation of the process was recorded, so that "in none" can be said.
+inline bool knows_all_allocations(const session::ProcessRecord& record) { return record.dropped_allocations == 0; }
+
+// What a device's memory, or the host memory pinned for it, was taken by.
+struct MemoryHolder {
+  std::uint32_t site = 0;
+  std::uint64_t bytes = 0;
+  std::size_t count = 0;
+};
+
+struct MemoryUse {
+  std::uint64_t bytes = 0, peak = 0;  // this process's, at the moment and at most before it
+  std::vector<MemoryHolder> holders;  // by site, largest first
+};
+
+// When a call failed for want of memory: what of its kind the process held on the call's device.
+MemoryUse memory_use(const session::ProcessRecord& record, const session::Error& error);
+// Whether it was memory of the host that the call wanted.
+bool wanted_host_memory(const session::Error& error);
+
+}  // namespace cudadiag::analyse

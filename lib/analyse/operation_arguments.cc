@@ -1,0 +1,111 @@
+#include "analyse/operation_arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Operation;
+using session::ProcessRecord;
+using State = Whereabouts::State;
+
+template <typename T>
+T number_at(const std::string& bytes, std::size_t at) {
+  T value{};
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+// Of the types that a parameter can have, its size leaves several: integers are the commonest.
+std::string value_of(const std::string& bytes) {
+  switch (bytes.size()) {
+    case 1:
+      return fmt::format("{}", number_at<std::int8_t>(bytes, 0));
+    case 2:
+      return fmt::format("{}", number_at<std::int16_t>(bytes, 0));
+    case 4:
+      return fmt::format("{}", number_at<std::int32_t>(bytes, 0));
+    case 8: {
+      const auto value = number_at<std::int64_t>(bytes, 0);
+      return value < (std::int64_t{1} << 32) && value > -(std::int64_t{1} << 32) ? fmt::format("{}", value)
+                                                                                 : fmt::format("{:#x}", value);
+    }
+    default:
+      return fmt::format("{} bytes", bytes.size());
+  }
+}
+
+class Reader {
+ public:
+  Reader(const ProcessRecord& record, const Operation& operation) : map_(record, operation.ticks) {}
+
+  void add_parameter(std::size_t number, const session::Parameter& parameter) {
+    const std::size_t before = found_.size();
+    const std::size_t first = (8 - parameter.offset % 8) % 8;
+    for (std::size_t at = first; at + 8 <= parameter.bytes.size(); at += 8) {
+      const auto word = number_at<std::uint64_t>(parameter.bytes, at);
+      const Whereabouts where = map_.find(word);
+      if (where.state == State::unknown) continue;
+      std::string name = fmt::format("parameter {}", number);
+      if (parameter.bytes.size() > 8) name += fmt::format(" at byte {}", at);
+      found_.push_back({std::move(name), "", word, std::nullopt, where});
+    }
+    if (found_.size() > before) return;
+    OperationArgument plain{fmt::format("parameter {}", number), value_of(parameter.bytes), {}, {}, {}};
+    if (parameter.bytes == std::string(8, '\0')) plain.pointer = 0;
+    found_.push_back(std::move(plain));
+  }
+
+  // A host address may be anybody's again once it is no longer pinned.
+  void add_address(const char* name, std::uint64_t address, std::uint64_t bytes) {
+    if (address == 0) return;
+    Whereabouts where = map_.find(address);
+    if (where.state == State::freed && where.allocation->kind >= wire::allocation::Kind::pinned) where = {};
+    found_.push_back({name, "", address, bytes == 0 ? std::optional<std::uint64_t>() : bytes, where});
+  }
+
+  std::vector<OperationArgument> take() { return std::move(found_); }
+
+ private:
+  AllocationMap map_;
+  std::vector<OperationArgument> found_;
+};
+
+}  // namespace
+
+std::uint64_t OperationArgument::past_end() const {
+  if (!pointer || (where.state != State::live && where.state != State::past_end)) return 0;
+  const std::uint64_t offset = *pointer - where.allocation->address;
+  if (offset > where.allocation->bytes) return offset - where.allocation->bytes;
+  const std::uint64_t room = where.allocation->bytes - offset;
+  return bytes && *bytes > room ? *bytes - room : 0;
+}
+
+OperationArguments arguments_of(const Failure& failure) {
+  OperationArguments found;
+  if (!is_asynchronous(failure.kind) || failure.candidates.size() != 1) return found;
+  const bool again = failure.again != nullptr && failure.again_process != nullptr;
+  const session::Process& process = again ? *failure.again_process : *failure.process;
+  const Operation& operation = again ? *failure.again : *failure.candidates.front().operation;
+  Reader reader(process.record, operation);
+  const auto& all = process.record.arguments;
+  const auto kept = std::find_if(all.begin(), all.end(), [&](const session::Arguments& arguments) {
+    return arguments.thread == operation.thread && arguments.serial == operation.serial;
+  });
+  if (operation.kind == wire::operation::Kind::kernel) {
+    if (kept == all.end()) return found;
+    for (std::size_t i = 0; i < kept->parameters.size(); ++i) reader.add_parameter(i + 1, kept->parameters[i]);
+    found.cut = (kept->flags & wire::intern::kCut) != 0;
+  } else {
+    reader.add_address("destination", operation.destination, operation.argument);
+    reader.add_address("source", operation.source, operation.argument);
+  }
+  found.arguments = reader.take();
+  found.process = &process;
+  return found;
+}
+
+}  // namespace cudadiag::analyse

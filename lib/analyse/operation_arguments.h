@@ -1,0 +1,38 @@
+// What an operation was given: a copy's or memset's addresses, and the parameters of a kernel that a rerun waited for.
+// Every aligned word of eight bytes that points into, or just behind, memory that the recorder knows of is taken for a
+// pointer, wherever it stands in a parameter: structures are passed by value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyse/allocations.h"
+#include "analyse/analysis.h"
+
+namespace cudadiag::analyse {
+
+struct OperationArgument {
+  std::string name;                      // "parameter 2", "parameter 2 at byte 16", "destination"
+  std::string value;                     // as text, where it is no pointer
+  std::optional<std::uint64_t> pointer;  // 0: a parameter of eight bytes, all zero
+  std::optional<std::uint64_t> bytes;    // that a copy or memset touches from the pointer on
+  Whereabouts where;
+
+  // How far behind the end of its live allocation it points or reaches; 0: it does not.
+  std::uint64_t past_end() const;
+  // Whether it can have to do with an illegal access.
+  bool matters() const { return where.state == Whereabouts::State::freed || past_end() > 0; }
+};
+
+struct OperationArguments {
+  std::vector<OperationArgument> arguments;
+  bool cut = false;                           // there were more
+  const session::Process* process = nullptr;  // whose allocations are meant; null: nothing is known
+};
+
+// Of the failure's one candidate, in the rerun that confirmed it if there was one.
+OperationArguments arguments_of(const Failure& failure);
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,113 @@
+#include "report/memory_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/place.h"
+#include "report/printable.h"
+#include "report/words.h"
+
+namespace cudadiag::report {
+namespace {
+
+constexpr std::size_t kPointersNamed = 2;
+constexpr std::size_t kHoldersNamed = 3;
+
+// How far behind the end of its live allocation it points or reaches; 0: it does not.
+std::uint64_t past_end(const Argument& argument) {
+  const Allocation& allocation = *argument.allocation;
+  if (allocation.state != "live") return 0;
+  if (allocation.offset > allocation.bytes) return allocation.offset - allocation.bytes;
+  const std::uint64_t room = allocation.bytes - allocation.offset;
+  return argument.bytes && *argument.bytes > room ? *argument.bytes - room : 0;
+}
+
+bool matters(const Argument& argument) {
+  return argument.origin == "kernel" && argument.allocation &&
+         (argument.allocation->state == "freed" || past_end(argument) > 0);
+}
+
+std::string whose(const std::string& owner) { return owner.empty() ? "" : fmt::format(" ({})", owner); }
+
+std::string made_in(const Allocation& allocation, const std::string& directory) {
+  if (!allocation.allocated) return "";
+  return " allocated in " + place(*allocation.allocated, directory) + whose(allocation.owner);
+}
+
+// "parameter 1 points into 4.0 KiB that were freed in a.cc:14, main, allocated in a.cc:9, main"
+std::string what_is_wrong(const Argument& argument, const std::string& directory) {
+  const Allocation& allocation = *argument.allocation;
+  const std::string made = made_in(allocation, directory);
+  if (allocation.state == "freed") {
+    const std::string freed = allocation.freed ? " in " + place(*allocation.freed, directory) : "";
+    return fmt::format("{} points into {} that had been freed{}{}", argument.name, size_text(allocation.bytes), freed,
+                       made.empty() ? "" : "," + made);
+  }
+  const char* verb = allocation.offset > allocation.bytes ? "points" : "reaches";
+  return fmt::format("{} {} {} past the end of {}{}", argument.name, verb, size_text(past_end(argument)),
+                     size_text(allocation.bytes), made);
+}
+
+void add_wrapped(std::vector<std::string>& lines, const Page& page, const std::string& text) {
+  for (std::string& line : page.wrap(printable(text))) lines.push_back(std::move(line));
+}
+
+}  // namespace
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+  auto size = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; size >= 1024 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
+  return fmt::format("{:.1f} {}", size, kUnits[unit]);
+}
+
+std::vector<std::string> wrong_pointer_lines(const Page& page, const Finding& finding, const std::string& directory,
+                                             bool verbose) {
+  std::vector<std::string> lines;
+  if (finding.cause && !finding.cause->proof.empty() && !verbose) return lines;
+  std::size_t wrong = 0;
+  for (const Argument& argument : finding.arguments) {
+    if (!matters(argument)) continue;
+    if (++wrong <= kPointersNamed || verbose) add_wrapped(lines, page, what_is_wrong(argument, directory));
+  }
+  if (wrong > kPointersNamed && !verbose) lines.push_back(fmt::format("{} more: see -v", wrong - kPointersNamed));
+  // Which address failed is not known: what was given wrong is a strong hint, no proof.
+  if (wrong > 0) lines.push_back("whether that address is the one that failed is not known");
+  return lines;
+}
+
+std::vector<std::string> memory_lines(const Page& page, const MemoryUse& memory, const std::string& directory,
+                                      bool verbose) {
+  std::vector<std::string> lines;
+  std::string text;
+  if (memory.asked > 0) text = fmt::format("{} asked for, ", size_text(memory.asked));
+  if (memory.total) {
+    text += fmt::format("{} of {} free; ", size_text(memory.free.value_or(0)), size_text(*memory.total));
+  }
+  text += fmt::format("this process {}held {}", memory.whole ? "" : "is known to have ", size_text(memory.held));
+  if (memory.peak > memory.held) text += fmt::format(", once {}", size_text(memory.peak));
+  add_wrapped(lines, page, text);
+  for (std::size_t i = 0; i < memory.holders.size(); ++i) {
+    if (!verbose && i == kHoldersNamed) {
+      lines.push_back(fmt::format("{} more: see -v", memory.holders.size() - i));
+      break;
+    }
+    const MemoryHolder& holder = memory.holders[i];
+    const std::string where = holder.location.file.empty() && holder.location.function.empty()
+                                  ? "a line that is not known"
+                                  : place(holder.location, directory);
+    const std::string pieces = holder.count == 1 ? "" : fmt::format(" in {} pieces", thousands(holder.count));
+    add_wrapped(lines, page,
+                fmt::format("{}{} from {}{}", size_text(holder.bytes), pieces, where, whose(holder.owner)));
+  }
+  for (const OtherProcess& other : memory.others) {
+    lines.push_back(fmt::format("{} held by process {}{} when this one had ended", size_text(other.bytes), other.pid,
+                                other.name.empty() ? "" : " (" + printable(other.name) + ")"));
+  }
+  return lines;
+}
+
+}  // namespace cudadiag::report

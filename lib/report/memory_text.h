@@ -1,0 +1,23 @@
+// The lines of a report about memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/page.h"
+#include "report/report.h"
+
+namespace cudadiag::report {
+
+// "4.0 KiB"; "512 bytes"
+std::string size_text(std::uint64_t bytes);
+
+// Pointers among what the operation was given that lie in freed memory or past an end, unless the cause tells of them;
+// with `verbose` all of them in any case.
+std::vector<std::string> wrong_pointer_lines(const Page& page, const Finding& finding, const std::string& directory,
+                                             bool verbose);
+// What was asked for, what there was, who held it.
+std::vector<std::string> memory_lines(const Page& page, const MemoryUse& memory, const std::string& directory,
+                                      bool verbose);
+
+}  // namespace cudadiag::report

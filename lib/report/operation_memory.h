@@ -1,0 +1,18 @@
+// What a finding says of memory: what the failing operation was given and where that lay, and who held the memory
+// that a call found wanting.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "report/report.h"
+
+namespace cudadiag::report {
+
+// The true line of a site of a process, and its stack.
+using ResolveSite = std::function<std::pair<Location, symbolize::SourceStack>(const session::Process&, std::uint32_t)>;
+
+void add_memory(Finding& finding, const analyse::Failure& failure, const session::Manifest& manifest,
+                const ResolveSite& resolve);
+
+}  // namespace cudadiag::report

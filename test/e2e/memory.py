@@ -1,0 +1,82 @@
+"""What is told of memory: pointers that lie wrong, who holds how much; a function each; its name is the claim."""
+
+import targets
+from harness import expect, expect_in, expect_success
+
+
+def _memory_program(machine, name, options=()):
+    machine.plan(targets.plan(name))
+    result = machine.run(machine.build / "targets" / name, options=options)
+    return result, machine.report()["findings"][0]
+
+
+def pointer_into_freed_memory_is_told_with_its_lines(machine):
+    result, finding = _memory_program(machine, "freed_pointer", ["--rerun=always"])
+    pointer, value = finding["arguments"]
+    expect([pointer[member] for member in ("name", "origin", "value")], ["parameter 1", "kernel", None], "pointer")
+    allocation = pointer["allocation"]
+    expect([allocation[member] for member in ("bytes", "offset", "device", "state")], [4096, 0, 0, "freed"],
+           "allocation")
+    expect((value["name"], value["value"], value["pointer"]), ("parameter 2", "7", None), "value")
+    expect_in("cudadiag: parameter 1 points into 4.0 KiB that had been freed in ", result.stderr, "message")
+    text = " ".join(expect_success(machine.cudadiag("report", "-v")).stdout.split())
+    freed, allocated = (targets.marked_line("freed_pointer", mark) for mark in ("FREED LINE", "ALLOCATED LINE"))
+    expect_in(f"Args parameter 1 points into 4.0 KiB that had been freed in {freed[0]}:{freed[1]}, main, "
+              f"allocated in {allocated[0]}:{allocated[1]}, main", text, "report")
+    expect_in("whether that address is the one that failed is not known", text, "report")
+
+
+def pointer_past_the_end_is_told_with_how_far(machine):
+    _, finding = _memory_program(machine, "past_the_end", ["--rerun=always"])
+    allocation = finding["arguments"][0]["allocation"]
+    expect((allocation["state"], allocation["offset"], allocation["bytes"]), ("live", 4352, 4096), "allocation")
+    text = " ".join(expect_success(machine.cudadiag("report", "-v")).stdout.split())
+    expect_in("parameter 1 points 256 bytes past the end of 4.0 KiB allocated in", text, "report")
+
+
+def copy_past_the_end_is_told_by_the_first_run(machine):
+    result, finding = _memory_program(machine, "copy_past_the_end")
+    expect([(each["name"], each["bytes"]) for each in finding["arguments"]], [("destination", 4608), ("source", 4608)],
+           "arguments")
+    expect_in("destination reaches 512 bytes past the end of 4.0 KiB", " ".join(result.stderr.split()), "report")
+
+
+def pointers_in_structures_are_found(machine):
+    _, finding = _memory_program(machine, "freed_in_structure", ["--rerun=always"])
+    expect([(each["name"], each["allocation"] and each["allocation"]["state"]) for each in finding["arguments"]],
+           [("parameter 1 at byte 8", "live"), ("parameter 1 at byte 16", "freed"), ("parameter 2", None)], "arguments")
+
+
+def holders_of_memory_are_told_by_line(machine):
+    result, finding = _memory_program(machine, "three_holders")
+    mebibyte = 1 << 20
+    memory = finding["memory_use"]
+    expect([memory[member] // mebibyte for member in ("asked", "free", "total", "held", "peak")], [32, 21, 64, 43, 47],
+           "MiB asked for, free, in all, held, once held")
+    expect([(each["bytes"] // mebibyte, each["count"], (each["location"]["file"], each["location"]["line"]))
+            for each in memory["holders"]],
+           [(size, count, targets.marked_line("three_holders", mark)) for size, count, mark in
+            ((24, 1, "FIRST LINE"), (16, 1, "SECOND LINE"), (3, 3, "THIRD LINE"))], "holders")
+    expect((memory["of"], memory["whole"]), ("device", True), "what is known")
+    text = " ".join(result.stderr.split())
+    expect_in("Held 32.0 MiB asked for, 21.0 MiB of 64.0 MiB free; this process held 43.0 MiB, once 47.0 MiB 24.0 MiB "
+              "from ", text, "report")
+
+
+def allocations_of_many_threads_are_kept_while_they_live(machine):
+    kept = ["-o", machine.folder / "kept"]
+    expect(machine.run(machine.build / "targets/many_allocations", options=kept).stdout, "done\n", "stdout")
+    dump = expect_success(machine.cudadiag("dump", *kept)).stdout.splitlines()
+    (dropped,) = [line for line in dump if line.startswith("dropped ")]
+    expect_in(" allocations=0 forgotten_allocations=7237", dropped, "of 40,005 are kept 32,768")
+    entries = [dict(word.split("=") for word in line.split()[2:]) for line in dump if line.startswith("allocation ")]
+    expect((len(entries), [entry["bytes"] for entry in entries if entry["freed"] == "0"]),
+           (32768, ["4096", "8192", "12288", "16384", "20480"]), "entries and those that live")
+    expect({entry["freed_site"] == "0" for entry in entries if entry["freed"] != "0"}, {False}, "ends not known")
+
+
+def others_on_the_gpu_are_told_where_memory_is_missing(machine):
+    machine.environment["CUDADIAG_SIM_GPU_PROCESS"] = "4194305:104857600"  # a pid that no process has
+    result, finding = _memory_program(machine, "three_holders")
+    expect(finding["memory_use"]["others"], [{"pid": 4194305, "name": None, "bytes": 104857600}], "others")
+    expect_in("100.0 MiB held by process 4194305 when this one had ended", result.stderr, "report")

@@ -1,0 +1,8 @@
+"""The GPU is full, and PyTorch's allocator says so to nobody who would listen."""
+import torch
+
+free = torch.cuda.mem_get_info()[0]
+half = torch.empty(free // 2, dtype=torch.uint8, device="cuda")  # HOLDER
+quarter = torch.empty(free // 4, dtype=torch.uint8, device="cuda")  # HOLDER
+torch.empty(free // 2, dtype=torch.uint8, device="cuda")  # TRUE LINE
+print("never")

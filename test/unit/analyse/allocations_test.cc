@@ -1,0 +1,204 @@
+#include "analyse/allocations.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "analyse/operation_arguments.h"
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using analyse::AllocationMap;
+using session::Allocation;
+using State = analyse::Whereabouts::State;
+using wire::allocation::Kind;
+
+namespace {
+
+Allocation& add(session::ProcessRecord& record, std::uint64_t address, std::uint64_t bytes, std::uint64_t made,
+                std::uint64_t freed = 0) {
+  Allocation allocation;
+  allocation.serial = record.allocations.size() + 1;
+  allocation.address = address;
+  allocation.bytes = bytes;
+  allocation.made = made;
+  allocation.freed = freed;
+  allocation.kind = Kind::device;
+  record.allocations.push_back(allocation);
+  return record.allocations.back();
+}
+
+// By looking at each in turn.
+std::pair<State, std::uint64_t> look_at_each(const session::ProcessRecord& record, std::uint64_t ticks,
+                                             std::uint64_t address) {
+  const Allocation *live = nullptr, *freed = nullptr, *before = nullptr;
+  for (const Allocation& each : record.allocations) {
+    const bool inside = each.bytes > 0 && address >= each.address && address - each.address < each.bytes;
+    const bool gone = each.freed != 0 && each.freed <= ticks;
+    const bool lives = each.made <= ticks && !gone;
+    if (inside && lives) live = &each;
+    if (inside && gone && (freed == nullptr || each.freed >= freed->freed)) freed = &each;
+    const std::uint64_t end = each.address + each.bytes;
+    const bool behind = each.bytes > 0 && lives && address >= end && address - end <= AllocationMap::kPastEnd;
+    if (behind && (before == nullptr || end >= before->address + before->bytes)) before = &each;
+  }
+  if (live != nullptr) return {State::live, live->serial};
+  if (freed != nullptr) return {State::freed, freed->serial};
+  if (before != nullptr) return {State::past_end, before->serial};
+  return {State::unknown, 0};
+}
+
+}  // namespace
+
+TEST_CASE("the map says of every address what looking at each allocation says") {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 200; ++round) {
+    session::ProcessRecord record;
+    const int count = static_cast<int>(random() % 12);
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t made = random() % 50;
+      add(record, 0x1000 + random() % 64, random() % 24, made, random() % 2 == 0 ? 0 : made + random() % 50);
+    }
+    const std::uint64_t ticks = random() % 100;
+    const AllocationMap map(record, ticks);
+    for (std::uint64_t address = 0xff0; address < 0x1070; ++address) {
+      const auto found = map.find(address);
+      const auto [state, serial] = look_at_each(record, ticks, address);
+      REQUIRE(found.state == state);
+      REQUIRE((found.allocation == nullptr ? 0 : found.allocation->serial) == serial);
+    }
+  }
+}
+
+TEST_CASE("the end of an allocation is its own for one mebibyte") {
+  session::ProcessRecord record;
+  add(record, 0x10000000, 0x1000, 1);
+  const AllocationMap map(record, 2);
+  CHECK(map.find(0x10000fff).state == State::live);
+  CHECK(map.find(0x10001000).state == State::past_end);
+  CHECK(map.find(0x10001000 + AllocationMap::kPastEnd).state == State::past_end);
+  CHECK(map.find(0x10001001 + AllocationMap::kPastEnd).state == State::unknown);
+  CHECK(map.find(0x0fffffff).state == State::unknown);
+}
+
+TEST_CASE("memory that is freed later lives, memory that is handed out later does not exist") {
+  session::ProcessRecord record;
+  add(record, 0x1000, 16, 10, 30);
+  CHECK(AllocationMap(record, 9).find(0x1000).state == State::unknown);
+  CHECK(AllocationMap(record, 29).find(0x1000).state == State::live);
+  CHECK(AllocationMap(record, 30).find(0x1000).state == State::freed);
+  add(record, 0x1000, 8, 40);
+  CHECK(AllocationMap(record, 41).find(0x1000).state == State::live);
+  CHECK(AllocationMap(record, 41).find(0x1008).state == State::freed);
+}
+
+TEST_CASE("holders are what lives on the device, the peak what lived at once") {
+  session::ProcessRecord record;
+  record.contexts = {{wire::context::State::live, 1, 0xc0, 0, wire::context::Markers::on},
+                     {wire::context::State::live, 2, 0xc1, 1, wire::context::Markers::on}};
+  const auto on = [&](Allocation& allocation, std::uint32_t context, std::uint32_t site) {
+    allocation.context = context;
+    allocation.site = site;
+  };
+  on(add(record, 0x1000, 100, 1), 0, 1);
+  on(add(record, 0x2000, 70, 2), 0, 2);
+  on(add(record, 0x3000, 80, 3), 0, 2);
+  on(add(record, 0x4000, 500, 4, 5), 0, 3);  // freed
+  on(add(record, 0x5000, 900, 6), 1, 4);     // another device's
+  on(add(record, 0x6000, 900, 20), 0, 5);    // later
+  on(add(record, 0x7000, 900, 6), 0, 6);
+  record.allocations.back().kind = Kind::pinned;
+  session::Error error;
+  error.ticks = 10;
+  error.context = 0;
+  error.call = "cuMemAlloc_v2";
+  const auto use = analyse::memory_use(record, error);
+  CHECK(use.bytes == 250);
+  CHECK(use.peak == 750);
+  REQUIRE(use.holders.size() == 2);
+  CHECK((use.holders[0].site == 2 && use.holders[0].bytes == 150 && use.holders[0].count == 2));
+  CHECK((use.holders[1].site == 1 && use.holders[1].bytes == 100));
+  error.call = "cuMemHostAlloc";
+  CHECK(analyse::memory_use(record, error).bytes == 900);
+}
+
+namespace {
+
+std::string words(std::initializer_list<std::uint64_t> values) {
+  return {reinterpret_cast<const char*>(values.begin()), values.size() * 8};
+}
+
+struct Launched {
+  analyse::PictureBuilder picture;
+  analyse::Failure failure;
+  Launched() {
+    picture.issue(picture.stream(0)).ticks = 100;
+    add(picture.process.record, 0x10000000, 0x1000, 1);
+    add(picture.process.record, 0x20000000, 0x1000, 1, 50);
+    failure.process = &picture.process;
+  }
+  session::Operation& operation() { return picture.process.record.operations.front(); }
+  void parameters(std::vector<session::Parameter> values, std::uint64_t serial = 1) {
+    picture.process.record.arguments.push_back({serial, 0, 0, std::move(values)});
+  }
+  std::vector<analyse::OperationArgument> arguments() {
+    failure.candidates = {{&operation(), "", {}}};
+    return analyse::arguments_of(failure).arguments;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a parameter that is a pointer, and one that is none") {
+  Launched launched;
+  launched.parameters({{0, words({0x20000010})}, {8, std::string("\x05\0\0\0", 4)}, {16, words({0})}});
+  const auto arguments = launched.arguments();
+  REQUIRE(arguments.size() == 3);
+  CHECK((arguments[0].name == "parameter 1" && arguments[0].pointer == 0x20000010 && arguments[0].matters()));
+  CHECK(arguments[0].where.state == State::freed);
+  CHECK((arguments[1].value == "5" && !arguments[1].pointer && !arguments[1].matters()));
+  CHECK((arguments[2].pointer == 0 && !arguments[2].matters()));
+}
+
+TEST_CASE("pointers inside a structure are found by their alignment among all parameters") {
+  Launched launched;
+  // At offset 4 the structure's second and fourth half-word begin at multiples of 8.
+  launched.parameters({{4, std::string(4, '\x01') + words({0x10001004}) + std::string(4, '\x02')}});
+  const auto arguments = launched.arguments();
+  REQUIRE(arguments.size() == 1);
+  CHECK((arguments[0].name == "parameter 1 at byte 4" && arguments[0].past_end() == 4 && arguments[0].matters()));
+}
+
+TEST_CASE("a pointer to the very end is none that matters") {
+  Launched launched;
+  launched.parameters({{0, words({0x10001000})}});
+  CHECK(!launched.arguments().front().matters());
+}
+
+TEST_CASE("parameters of another launch are not this one's") {
+  Launched launched;
+  launched.parameters({{0, words({0x20000010})}}, 2);
+  CHECK(launched.arguments().empty());
+}
+
+TEST_CASE("a copy reaches past the end of where it begins") {
+  Launched launched;
+  session::Operation& copy = launched.operation();
+  copy.kind = wire::operation::Kind::copy;
+  copy.argument = 0x900;
+  copy.destination = 0x10000800;
+  copy.source = 0x7fff0000;
+  const auto arguments = launched.arguments();
+  REQUIRE(arguments.size() == 2);
+  CHECK((arguments[0].name == "destination" && arguments[0].past_end() == 0x100 && arguments[0].matters()));
+  CHECK((arguments[1].where.state == State::unknown && !arguments[1].matters()));
+}
+
+TEST_CASE("a host address that was pinned once is nobody's") {
+  Launched launched;
+  launched.picture.process.record.allocations[1].kind = Kind::pinned;
+  session::Operation& copy = launched.operation();
+  copy.kind = wire::operation::Kind::copy;
+  copy.source = 0x20000000;
+  CHECK(!launched.arguments().front().matters());
+}

@@ -1,0 +1,93 @@
+#include "report/memory_text.h"
+
+#include <doctest/doctest.h>
+
+#include "unit/report/sample_reports.h"
+
+using namespace cudadiag::report;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+Argument pointer(const std::string& state, std::uint64_t offset, std::optional<std::uint64_t> bytes = {}) {
+  Argument argument;
+  argument.name = "parameter 1";
+  argument.origin = "kernel";
+  argument.pointer = 0x1000 + offset;
+  argument.bytes = bytes;
+  argument.allocation = Allocation{};
+  argument.allocation->address = 0x1000;
+  argument.allocation->bytes = 4096;
+  argument.allocation->offset = offset;
+  argument.allocation->state = state;
+  return argument;
+}
+
+Lines lines_of(std::vector<Argument> arguments, bool verbose = false) {
+  Finding finding;
+  finding.code = 700;
+  finding.arguments = std::move(arguments);
+  return wrong_pointer_lines(Page{}, finding, "/home/u", verbose);
+}
+
+constexpr const char* kDoubt = "whether that address is the one that failed is not known";
+
+}  // namespace
+
+TEST_CASE("sizes are told in the largest unit that leaves a whole part") {
+  CHECK(size_text(0) == "0 bytes");
+  CHECK(size_text(1) == "1 byte");
+  CHECK(size_text(1023) == "1023 bytes");
+  CHECK(size_text(1024) == "1.0 KiB");
+  CHECK(size_text(20ull << 30) == "20.0 GiB");
+  CHECK(size_text(~0ull) == "16777216.0 TiB");
+}
+
+TEST_CASE("only what lies wrong is told, with what is not known") {
+  CHECK(lines_of({pointer("live", 0), pointer("live", 4096)}).empty());
+  CHECK(lines_of({pointer("freed", 8)}) == Lines{"parameter 1 points into 4.0 KiB that had been freed", kDoubt});
+  CHECK(lines_of({pointer("live", 4100)}) == Lines{"parameter 1 points 4 bytes past the end of 4.0 KiB", kDoubt});
+  CHECK(lines_of({pointer("live", 96, 4001)}) == Lines{"parameter 1 reaches 1 byte past the end of 4.0 KiB", kDoubt});
+  CHECK(lines_of({pointer("live", 96, 4000)}).empty());
+}
+
+TEST_CASE("of many wrong pointers two are told, all with -v") {
+  const std::vector<Argument> three(3, pointer("freed", 0));
+  const Lines lines = lines_of(three);
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[2] == "1 more: see -v");
+  CHECK(lines_of(three, true).size() == 3 + 1);
+}
+
+TEST_CASE("what the cause tells of is told again with -v only") {
+  Finding finding;
+  finding.arguments = {pointer("freed", 0)};
+  finding.cause = Cause{};
+  CHECK(wrong_pointer_lines(Page{}, finding, "", false).size() == 2);
+  finding.cause->proof = {0};
+  CHECK(wrong_pointer_lines(Page{}, finding, "", false).empty());
+  CHECK(wrong_pointer_lines(Page{}, finding, "", true).size() == 2);
+}
+
+TEST_CASE("other origins are others' to tell") {
+  Argument argument = pointer("freed", 0);
+  argument.origin = "operator";
+  CHECK(lines_of({argument}).empty());
+}
+
+TEST_CASE("who held the memory") {
+  MemoryUse memory = *explained_report().findings[0].memory_use;
+  const Lines lines = memory_lines(Page{}, memory, "/home/u", false);
+  CHECK(lines == Lines{"6.0 MiB asked for, 4.0 MiB of 1.0 GiB free; this process held 900.0 MiB",
+                       "800.0 MiB in 2 pieces from train.py:12, main (PyTorch's caching allocator)",
+                       "100.0 MiB held by process 4800 (python3) when this one had ended"});
+  memory.whole = false;
+  memory.peak = 950u << 20;
+  memory.total.reset();
+  memory.holders.resize(5, memory.holders.front());
+  memory.others.clear();
+  const Lines more = memory_lines(Page{}, memory, "/home/u", false);
+  REQUIRE(more.size() == 5);
+  CHECK(more[0] == "6.0 MiB asked for, this process is known to have held 900.0 MiB, once 950.0 MiB");
+  CHECK(more[4] == "2 more: see -v");
+}
