@@ -5,6 +5,7 @@
 
 #include "analyse/cuda_errors.h"
 #include "report/causes.h"
+#include "report/delivered.h"
 #include "report/device.h"
 #include "report/next_steps.h"
 #include "report/report.h"
@@ -184,6 +185,7 @@ class FindingBuilder {
     const session::Error* noticed = failure_.noticed != nullptr ? failure_.noticed : failure_.reported;
     if (noticed != nullptr) report_of(*noticed);
     if (noticed != nullptr) relate_capture(noticed->capture);
+    add_delivered(finding_, failure_);
     finding_.fix = next_steps(failure_);
     return std::move(finding_);
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run.py BUILD CASE: one end-to-end case, a function of cases.py, reruns.py, shapes.py or witnesses.py, or target:NAME;
-the simulated driver stands in for a GPU."""
+"""run.py BUILD CASE: one end-to-end case, a function of cases.py, reruns.py, shapes.py, values.py or witnesses.py, or
+target:NAME; the simulated driver stands in for a GPU."""
 
 import pathlib
 import sys
@@ -12,6 +12,7 @@ import cases
 import reruns
 import shapes
 import targets
+import values
 import witnesses
 from harness import Machine, expect, expect_in
 
@@ -82,7 +83,7 @@ def main(build, name):
         if name.startswith("target:"):
             check_target(machine, name.removeprefix("target:"))
         else:
-            rooms = (cases, reruns, shapes, witnesses)
+            rooms = (cases, reruns, shapes, values, witnesses)
             next(getattr(module, name) for module in rooms if hasattr(module, name))(machine)
     finally:
         machine.close()
