@@ -5,6 +5,7 @@
 #include <deque>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "session/session.h"
 #include "wire/delivery.h"
@@ -25,8 +26,11 @@ std::string text_of(const Json& object, const char* key) {
 
 template <typename T>
 std::optional<T> integer(const Json& value) {
-  if (std::is_unsigned_v<T> ? value.is_number_unsigned() : value.is_number_integer()) return value.get<T>();
-  return std::nullopt;
+  const auto fitting = [](auto number) {
+    return std::in_range<T>(number) ? std::optional<T>(static_cast<T>(number)) : std::nullopt;
+  };
+  if (value.is_number_unsigned()) return fitting(value.get<std::uint64_t>());
+  return value.is_number_integer() ? fitting(value.get<std::int64_t>()) : std::nullopt;
 }
 
 template <typename T>
@@ -38,8 +42,8 @@ std::optional<T> integer_of(const Json& object, const char* key) {
 std::optional<DeliveredValue::Number> number_of(const Json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end() || !it->is_number()) return std::nullopt;
-  if (it->is_number_float()) return it->get<double>();
-  return it->get<std::int64_t>();
+  if (const auto exact = integer<std::int64_t>(*it)) return *exact;
+  return it->get<double>();
 }
 
 std::vector<std::int64_t> integers_of(const Json& object, const char* key) {

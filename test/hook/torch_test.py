@@ -106,6 +106,10 @@ def under_with(x, idx):
     return y
 
 
+def makes(x):
+    return torch.ones(3) + x  # SUSPECT
+
+
 def twice(x):
     return [x[i] for i in (long(0), long(1))]  # SUSPECT
 
@@ -249,6 +253,10 @@ class Values(unittest.TestCase):
             calls = [on for name, on in hook.calls if name == what]
             self.assertEqual(calls, [True, False] * (len(calls) // 2))
             self.assertTrue(calls)
+
+    def test_what_makes_tensors_is_told_of(self):
+        names = [message["operator"] for message in self.watch(makes, torch.zeros(3)).of_kind("operator")]
+        self.assertEqual(names, ["aten::ones", "aten::add"])
 
     def test_nothing_is_taken_before_the_suspect_call_is_near(self):
         self.assertEqual(self.watch(twice, torch.zeros(3), near=False).messages, [])

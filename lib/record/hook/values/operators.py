@@ -54,10 +54,13 @@ def before_operator(function, args, kwargs):
     place = (visits.places or here.places)[-1]  # a worker of autograd has none of its own
     schema = function._schema
     pairs = named_arguments(schema, args, kwargs)
-    if getattr(function, "is_view", False) or not touches_device(pairs):
+    if getattr(function, "is_view", False):
         return False
-    with Guard():
-        arguments = operator_arguments(schema.name, pairs, place.variables + place.hidden, not is_capturing())
+    arguments = []
+    # What makes tensors, or works on the host, is told of too: else its operations were taken for the one's before it.
+    if touches_device(pairs):
+        with Guard():
+            arguments = operator_arguments(schema.name, pairs, place.variables + place.hidden, not is_capturing())
     return tell({"kind": "operator", "line": place.suspect.line, "file": place.suspect.file, "operator": schema.name, "overload": schema.overload_name,
                  "arguments": arguments})
 

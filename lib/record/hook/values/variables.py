@@ -1,6 +1,7 @@
 # The variables that a source line names, found without running any code of the target: plain names, attributes from
 # instances' own dictionaries, constant subscripts of plain containers.
 import _ast
+import posix
 
 MOST_VARIABLES = 24
 KEEPS_AST = 0x400  # PyCF_ONLY_AST
@@ -10,6 +11,8 @@ def source_of(file):
     cache = getattr(sys.modules.get("linecache"), "cache", {}).get(file)
     if cache is not None and len(cache) > 2:
         return "".join(cache[2])  # cells of notebooks
+    if posix.stat(file).st_mode & 0o170000 != 0o100000:
+        raise OSError("no regular file: reading it might take what the target is to read")
     with open(file, "rb") as stream:
         return stream.read(8 << 20)
 
