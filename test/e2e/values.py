@@ -51,14 +51,14 @@ def no_values_means_none(machine):
     machine.plan(FAULT)
     _, report = _rerun(machine, *program("values.py"), options=["--no-values"])
     expect(_arguments(report), [], "arguments")
-    files = list(machine.state.glob("cudadiag/*/confirm/*.values"))
+    files = list(machine.state.glob("cudadiag/latest/confirm/*.values"))
     expect(files, [], "files")
 
 
 def what_it_told_may_be_damaged(machine):
     machine.plan(FAULT)
     _rerun(machine, *program("values.py"))
-    (file,) = machine.state.glob("cudadiag/*/confirm/*.values")
+    (file,) = machine.state.glob("cudadiag/latest/confirm/*.values")
     whole = file.read_bytes()
     for damage in (b"", b"\xff" * 100, whole[:-40], whole.replace(b'"shape"', b'"shape":[[[[],'), b"1 2 {}\n" + whole,
                    whole.replace(b"[", b"[1e999,"), b"99999999999999999999 1 {}\n"):
@@ -69,6 +69,6 @@ def what_it_told_may_be_damaged(machine):
 def the_target_finds_nothing_of_it(machine):
     machine.plan(FAULT)
     result, _ = _rerun(machine, *program("values.py", "again"))
-    output = next(machine.state.glob("cudadiag/*/confirm/output.txt")).read_text()
+    output = next(machine.state.glob("cudadiag/latest/confirm/output.txt")).read_text()
     expect_in("[]", output, "modules")
     expect(output, result.stdout, "what the rerun printed")

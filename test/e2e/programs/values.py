@@ -16,6 +16,7 @@ class Array:
 
 
 def work():
+    cuda.start()  # this thread has no context yet
     launch, parameters = cuda.kernel("smooth")
     stream = cuda.stream()
     for step in range(10):
