@@ -20,6 +20,7 @@ struct RerunOptions {
   unsigned repeat = 1;               // reruns that may pass without a failure before the search ends
   bool show = false;                 // their output, on standard error
   bool device = true;                // a pass for a GPU core dump
+  bool values = true;                // what the suspects' arguments were
   bool keep_core = false;            // the dump, however large
   bool cross_check = false;          // cuda-gdb over the dump
   bool sanitize = false;             // a pass under compute-sanitizer

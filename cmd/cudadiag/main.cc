@@ -55,6 +55,8 @@ void add_reruns(CLI::App* command, RerunOptions& rerun) {
   command->add_flag("--show-rerun", rerun.show, "show what reruns print, on standard error");
   command->add_flag_callback(
       "--no-device-pass", [&] { rerun.device = false; }, "make no rerun for a GPU core dump");
+  command->add_flag_callback(
+      "--no-values", [&] { rerun.values = false; }, "take no values from the program's variables");
   command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump, however large");
   command->add_flag("--cross-check", rerun.cross_check, "compare the GPU core dump with what cuda-gdb says of it");
   command->add_flag("--sanitize", rerun.sanitize, "make a rerun under compute-sanitizer for the failing kernel");

@@ -13,6 +13,7 @@
 #include "rerun.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "suspect_lines.h"
 #include "symbolize/device_testimony.h"
 #include "terminal.h"
 #include "witnesses.h"
@@ -26,7 +27,8 @@ using Outcome = analyse::Rerun::Outcome;
 
 constexpr double kSlowest = 3;  // of a rerun, against the first run
 constexpr double kSlowestSanitized = 30;
-constexpr double kStartSeconds = 30;  // that a rerun may take besides
+constexpr double kStartSeconds = 30;                       // that a rerun may take besides
+constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // that taking values may take; of the first run
 
 bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous(failure.kind); }
 
@@ -140,6 +142,7 @@ class Narrowing {
     RerunSpec spec = common();
     spec.window = with_patience(window.text, options_.patience);
     spec.waits = window.words;
+    if (options_.values) spec.values = suspect_lines(session_, analysis_, seconds_for_values());
     if (options_.tell_passes) say(fmt::format("rerun {}: waits for {}", session_.reruns.size() + 1, spec.waits));
     if (!add(spec)) return false;
     if (options_.tell_passes) tell_pass();
@@ -191,6 +194,7 @@ class Narrowing {
     say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(),
                     pass.cut_short.empty() ? "it ended" : pass.cut_short, report::duration(pass.seconds)));
   }
+  double seconds_for_values() const { return std::max(kValuesSeconds, kValuesShare * expected_seconds(session_)); }
 
   RerunSpec common() const {
     RerunSpec spec;
@@ -244,6 +248,7 @@ void follow(const RerunOptions& given, NarrowOptions& options) {
   options.device = given.device;
   options.cross_check = given.cross_check;
   options.sanitize = given.sanitize;
+  options.values = given.values;
   options.show = given.show;
 }
 

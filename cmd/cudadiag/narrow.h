@@ -22,6 +22,7 @@ struct NarrowOptions {
   bool device = true;                          // a device pass at the end
   bool cross_check = false;                    // cuda-gdb over its dump
   bool sanitize = false;                       // a pass under compute-sanitizer after that
+  bool values = true;                          // what the suspects' arguments were is looked at
   bool show = false;                           // the reruns' output, on standard error
   bool tell_passes = false;                    // a line before and after each
   const launch::Input* input = nullptr;        // null: /dev/null

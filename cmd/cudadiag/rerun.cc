@@ -153,9 +153,10 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
     auto created = launch::Arena::create();
     if (const auto* failure = std::get_if<session::Failure>(&created)) return *failure;
     arena.emplace(std::move(std::get<launch::Arena>(created)));
-    variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
-                                            {arena->path(), writer.pass_folder(), name_of(spec.kind), spec.window},
-                                            launch::find_cupti(session.manifest.command), {});
+    variables =
+        launch::recording_variables(std::get<std::filesystem::path>(recorder),
+                                    {arena->path(), writer.pass_folder(), name_of(spec.kind), spec.window, spec.values},
+                                    launch::find_cupti(session.manifest.command), {});
   }
   variables.push_back({"WANDB_MODE", "disabled"});
 
@@ -187,6 +188,7 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   result.interrupted = relay.interrupted();
   if (arena) {
     result.processes = read_processes(&*arena, &writer, session);
+    session::attach_deliveries(writer.pass_folder(), result.processes);
     pass.failed_after = first_freeze(result.processes, std::chrono::duration<double>(started_at).count());
     if (const auto failure = store_areas(*arena, writer)) return *failure;
   } else if (spec.kind == RerunSpec::Kind::device) {

@@ -17,6 +17,7 @@ namespace cudadiag::command {
 struct RerunSpec {
   enum class Kind { confirm, device, sanitize } kind = Kind::confirm;
   std::string window;                    // wire/window.h
+  std::string values;                    // wire/values.h; empty: none are taken
   std::string waits;                     // what it waits for, in words
   std::string sanitizer;                 // path of compute-sanitizer
   std::vector<std::string> kernels;      // that it checks, mangled

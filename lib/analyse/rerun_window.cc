@@ -40,6 +40,10 @@ void add(Keys& keys, const Failure& failure, Reach reach) {
     const std::uint32_t ordinal = candidate.operation->site_ordinal;
     const bool from_call = reach == Reach::calls && ordinal > kSlack;
     keys.add(sites.of_site(candidate.operation->site), from_call ? ordinal - kSlack : 1);
+    const auto* site = session::by_id(failure.process->record.sites, candidate.operation->site);
+    const bool may_be_hooked = failure.process->record.properties.contains("python");
+    if (may_be_hooked && site != nullptr && site->native != 0)
+      keys.add(sites.of_hooked_site(candidate.operation->site), 0);
     // Of a graph, the call that makes it too: its nodes can then be told apart.
     const auto* graph = session::by_id(failure.process->record.graphs, candidate.operation->graph);
     if (graph != nullptr) keys.add(sites.of_site(graph->site), 1);

@@ -62,6 +62,26 @@ void add_notes(const std::vector<Process>& processes, std::size_t number, std::v
   }
 }
 
+// The Python hook stood behind it: its site has no native stack.
+bool is_hooked(const Failure& failure) {
+  const auto& record = failure.process->record;
+  const auto* site = session::by_id(record.sites, failure.candidates.front().operation->site);
+  return site != nullptr && site->native == 0 && record.properties.contains("python.hook");
+}
+
+// Which call of its site failed in the rerun. The site's calls before the hook took values are another site's there,
+// with the key `whole`.
+std::uint32_t ordinal_again(const Failure& again, Key whole) {
+  std::uint64_t ordinal = again.candidates.front().operation->site_ordinal;
+  if (!is_hooked(again)) return static_cast<std::uint32_t>(ordinal);
+  const auto& record = again.process->record;
+  const SiteKeys keys(record);
+  for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
+    if (keys.of_site(site) == whole) ordinal += record.sites[site - 1].operations;
+  }
+  return static_cast<std::uint32_t>(ordinal);
+}
+
 // The candidates that were issued by the code that issued `again`: the very call if it is among them, else all. Counts
 // differ between runs of programs with threads or random data.
 std::vector<Candidate> same_code(const Failure& failure, const Failure& again) {
@@ -69,8 +89,9 @@ std::vector<Candidate> same_code(const Failure& failure, const Failure& again) {
   const Key key = lead_key(again);
   std::vector<Candidate> found;
   for (const Candidate& candidate : failure.candidates) {
-    if (keys.of_site(candidate.operation->site) != key) continue;
-    if (candidate.operation->site_ordinal == again.candidates.front().operation->site_ordinal) return {candidate};
+    const std::uint32_t site = candidate.operation->site;
+    if (keys.of_site(site) != key && (!is_hooked(again) || keys.of_hooked_site(site) != key)) continue;
+    if (candidate.operation->site_ordinal == ordinal_again(again, keys.of_site(site))) return {candidate};
     found.push_back(candidate);
   }
   return found;
@@ -82,11 +103,12 @@ std::uint32_t number_of(const Candidate& candidate) {
   return operation.replay != 0 ? operation.replay : operation.site_ordinal;
 }
 
-// "call 20 of this line (in the first run call 50)"; `first` are calls of one line.
-std::string which_call(const std::vector<Candidate>& first, const Candidate& again) {
-  const std::uint32_t number = number_of(again);
-  if (number == 0) return "this line's operation";
+// "call 20 of this line (in the first run call 50)"; `first` are calls of one line, `failure` that of a rerun.
+std::string which_call(const std::vector<Candidate>& first, Key site, const Failure& failure) {
+  const Candidate& again = failure.candidates.front();
   const bool is_replay = again.operation->replay != 0;
+  const std::uint32_t number = is_replay ? again.operation->replay : ordinal_again(failure, site);
+  if (number == 0) return "this line's operation";
   const char* word = is_replay ? "replay" : "call";
   const std::string call = fmt::format("{} {} of {}", word, number, is_replay ? "the graph" : "this line");
   const auto [least, most] = std::minmax_element(
@@ -107,8 +129,9 @@ bool confirm(Failure& failure, const Failure& again) {
   const std::string those =
       failure.candidates.size() == 1 ? "" : fmt::format("one of {} candidates: ", failure.candidates.size());
   if (again.grade == Grade::proven) {
+    const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
     failure.because = fmt::format("{}{} failed{} in a rerun while nothing else was running, and was waited for", those,
-                                  which_call(kept, again.candidates.front()), error);
+                                  which_call(kept, site, again), error);
   } else {
     failure.because = fmt::format("{}in a rerun it was the only operation that may have been running", those);
   }

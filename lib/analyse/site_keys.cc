@@ -33,7 +33,7 @@ SiteKeys::SiteKeys(const session::ProcessRecord& record) : record_(record) {
   }
 }
 
-site_key::Key SiteKeys::of(const session::Site& site) const {
+site_key::Key SiteKeys::of(session::Site site) const {
   site_key::Key python = 0, native = 0, function = 0;
   if (const auto* stack = by_id(record_.python_stacks, site.python)) {
     site_key::Stack frames;
@@ -56,6 +56,14 @@ site_key::Key SiteKeys::of(const session::Site& site) const {
 site_key::Key SiteKeys::of_site(std::uint32_t site) const {
   const session::Site* known = by_id(record_.sites, site);
   return known == nullptr ? 0 : of(*known);
+}
+
+site_key::Key SiteKeys::of_hooked_site(std::uint32_t site) const {
+  const session::Site* known = by_id(record_.sites, site);
+  if (known == nullptr) return 0;
+  session::Site hooked = *known;
+  hooked.native = 0;
+  return of(hooked);
 }
 
 site_key::Key SiteKeys::of_kernel(std::uint32_t site) const {

@@ -16,11 +16,13 @@ class SiteKeys {
 
   // 0 for a site that is not known.
   wire::site_key::Key of_site(std::uint32_t site) const;
+  // Without the native stack: of a site inside the Python hook, which has none (lib/record/python_hook.h).
+  wire::site_key::Key of_hooked_site(std::uint32_t site) const;
   // Of the kernel that is launched there; 0: none.
   wire::site_key::Key of_kernel(std::uint32_t site) const;
 
  private:
-  wire::site_key::Key of(const session::Site& site) const;
+  wire::site_key::Key of(session::Site site) const;
 
   const session::ProcessRecord& record_;
   std::vector<wire::site_key::Key> codes_, modules_;  // by id - 1

@@ -61,6 +61,7 @@ std::vector<Variable> recording_variables(const fs::path& recorder, const Record
   if (!place.arena.empty()) variables.push_back({names::kArena, place.arena});
   if (!place.pass_folder.empty()) variables.push_back({names::kSession, place.pass_folder.string()});
   if (!place.window.empty()) variables.push_back({names::kWindow, place.window});
+  if (!place.values.empty()) variables.push_back({names::kValues, place.values});
   if (!cupti.empty()) variables.push_back({names::kCupti, joined(cupti)});
   variables.push_back({names::kRecord, record_options(options)});
   return variables;
@@ -73,7 +74,7 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes) 
     const std::string_view name = text.substr(0, text.find('='));
     const auto changed = [&](const Variable& change) { return change.name == name; };
     // What an outer launcher told its own target must not reach ours.
-    if (name == names::kArena || name == names::kSession || name == names::kWindow) continue;
+    if (name == names::kArena || name == names::kSession || name == names::kWindow || name == names::kValues) continue;
     if (std::none_of(changes.begin(), changes.end(), changed)) result.emplace_back(text);
   }
   for (const Variable& change : changes) result.push_back(change.name + "=" + change.value);

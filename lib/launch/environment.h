@@ -34,6 +34,7 @@ struct RecordingPlace {
   std::filesystem::path pass_folder;  // may be empty too
   std::string pass = "record";        // what the target is told
   std::string window;                 // wire/window.h; empty: nothing is waited for
+  std::string values = "";            // wire/values.h; empty: none are taken
 };
 
 // What is set for the target.

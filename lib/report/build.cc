@@ -5,6 +5,7 @@
 
 #include "analyse/cuda_errors.h"
 #include "report/causes.h"
+#include "report/delivered.h"
 #include "report/device.h"
 #include "report/next_steps.h"
 #include "report/operation_memory.h"
@@ -185,6 +186,7 @@ class FindingBuilder {
     const session::Error* noticed = failure_.noticed != nullptr ? failure_.noticed : failure_.reported;
     if (noticed != nullptr) report_of(*noticed);
     if (noticed != nullptr) relate_capture(noticed->capture);
+    add_delivered(finding_, failure_);
     finding_.fix = next_steps(failure_);
     add_memory(finding_, failure_, manifest_, [this](const Process& process, std::uint32_t site) {
       ResolvedSite resolved = resolve(symbolizer_, process, site);

@@ -4,6 +4,7 @@
 //     manifest.json                    command, host, passes, processes' ends
 //     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
 //     confirm/PID.area                 the same of a rerun; confirm-2, … of further ones
+//     confirm/PID.values               what Python code of ours told there (wire/delivery.h)
 //     confirm/output.txt               what the rerun wrote to stdout and stderr
 //     device/PID.gpucore               of a rerun without the recorder: the GPU core dump, and output.txt
 //     sanitize/compute-sanitizer.txt   of a rerun under compute-sanitizer: its log, beside output.txt
@@ -20,6 +21,7 @@
 #include <variant>
 #include <vector>
 
+#include "session/deliveries.h"
 #include "session/process_record.h"
 
 namespace cudadiag::session {
@@ -44,6 +46,7 @@ struct Process {
   std::optional<int> rank;
   std::optional<ProcessEnd> end;  // known for the process that the launcher started, and those it reaped
   ProcessRecord record;
+  std::vector<Delivery> deliveries;  // of a rerun, from inside Python
 };
 
 // A foreign program that read what a pass left.

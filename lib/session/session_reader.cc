@@ -116,7 +116,10 @@ Result<Session> open_session(const fs::path& folder) {
     // A name that leads out of the session is nobody's.
     const fs::path name = session.manifest.passes[pass].folder;
     const bool inside = name.has_filename() && name == name.filename() && name != "..";
-    read_areas(inside ? area_files({folder / name}) : std::vector<fs::path>{}, session, session.reruns.emplace_back());
+    auto& processes = session.reruns.emplace_back();
+    if (!inside) continue;
+    read_areas(area_files({folder / name}), session, processes);
+    attach_deliveries(folder / name, processes);
   }
   return session;
 }

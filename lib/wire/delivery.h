@@ -2,11 +2,11 @@
 //
 //    TID TICKS TEXT        TICKS of the clock of the operations; TEXT is a JSON object, by kind:
 //
-// {"kind":"operator", "line":I, "operator":"aten::embedding", "arguments":[…]}   what the thread calls next
-// {"kind":"line", "line":I, "arguments":[…]}                                     what stands at the line that it comes
+// {"kind":"operator", "file":F, "line":L, "operator":"aten::embedding", "arguments":[…]}   what the thread calls next
+// {"kind":"line", "file":F, "line":L, "arguments":[…]}                            what stands at the line that it comes
 // to
 //
-// `line` is an index into CUDADIAG_VALUES (values.h). Members of an argument are those of report::Argument; what is
+// The file is as CPython has it. Members of an argument are those of report::Argument; what is
 // not known is left out.
 #pragma once
 

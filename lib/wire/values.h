@@ -1,5 +1,5 @@
-// Of which lines of Python a rerun takes values, as text in one environment variable. A line each, in fields that are
-// separated by tabs:
+// Of which lines of Python a rerun takes values, as text in one environment variable. The first line is how many
+// seconds that may take, in decimal; then a line each, in fields that are separated by tabs:
 //
 //    LINE  FIRST  MODE  FUNCTION  FILE     FIRST: first line of the code object; FUNCTION: its qualified name
 //

@@ -13,10 +13,12 @@ import memory
 import reruns
 import shapes
 import targets
+import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (cases, memory, reruns, shapes, witnesses)
+ROOMS = (cases, memory, reruns, shapes, values, witnesses)
+
 
 
 def check_target(machine, name):

@@ -37,6 +37,7 @@ class Case:
     hardware_decides: bool = False  # if the plain run ends well, nothing may be reported
     needs: Tuple[str, ...] = ()  # Python modules
     session_mib: Optional[int] = None
+    argument: Tuple[Tuple[str, object], ...] = ()  # members that one of the finding's arguments has, once it was rerun
     options: Tuple[str, ...] = ()  # of cudadiag run; "@x" is a file in the case's scratch folder
     rerun: str = "proven"  # what becomes of the last rerun of an asynchronous failure; empty: there is none
 
@@ -63,6 +64,10 @@ def fault(kind, codes, kernel, **rest):
 
 def broken_capture(kind, code, **rest):
     return native("capture_" + kind, "broken_captures " + kind, mark=kind, **fails(code, (CAPTURE,), "proven", **rest))
+
+
+def value(kind, **argument):
+    return python("value_" + kind, "values " + kind, mark=kind, argument=tuple(argument.items()), **fails(710))
 
 
 FAR_LOAD = fails(700, kernel="far_load")
@@ -143,6 +148,18 @@ CASES = [
     python("index_select", "out_of_range index_select", mark="index_select", **OUT_OF_RANGE),
     python("gather", "out_of_range gather", mark="gather", **OUT_OF_RANGE),
     python("getitem", "out_of_range getitem", mark="getitem", **OUT_OF_RANGE),
+    value("embedding", name="idx", shape=[8, 512], min=-1, max=30050, bound=30000, outside=2, first_outside=[0, 77],
+          first_value=30050),
+    value("gather", name="columns", max=10, bound=10, outside=5, first_outside=[10, 0], first_value=10),
+    value("scatter", name="columns", max=10, bound=10, outside=1, first_outside=[5, 1], first_value=10),
+    value("label", name="labels", shape=[4, 6], max=10, bound=10, outside=1, first_outside=[2, 3], first_value=10),
+    value("one_hot", name="classes", max=4, bound=4, outside=1, first_outside=[2], first_value=4),
+    value("multinomial", name="p", nan=1, outside=1, first_outside=[1, 2]),
+    value("bce", name="p", max=1.5, outside=1, first_outside=[42], first_value=1.5),
+    value("view", name="rows", max=4, bound=4, outside=1, first_outside=[2], first_value=4),
+    value("positions", name="position", max=39, bound=32, outside=8, first_outside=[32], first_value=32),
+    python("value_late", "values late", mark="late", argument=(("name", "idx"), ("max", 100), ("outside", 1)),
+           **fails(710, grade="inferred", first=False)),
     python("custom_forward", "custom_autograd forward", mark="forward", **OUT_OF_RANGE),
     python("custom_backward", "custom_autograd backward", mark="backward", **OUT_OF_RANGE),
     python("backward", any_line=True, **fails((), grade="suspected")),

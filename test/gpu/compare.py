@@ -87,6 +87,10 @@ def _differences_of_finding(case, finding, marks, traceback):
     kernel = (finding.get("launch") or {}).get("kernel") or ""
     if case.kernel not in kernel:
         wrong.append(f"kernel {kernel!r}, not {case.kernel}")
+    wanted = dict(case.argument)
+    found = [{name: each.get(name) for name in wanted} for each in finding.get("arguments", [])]
+    if wanted and wanted not in found:
+        wrong.append(f"arguments {found}, none is {wanted}")
     return wrong
 
 

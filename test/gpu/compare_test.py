@@ -34,6 +34,18 @@ def without_reruns(report):
     return {**report, "passes": report["passes"][:1]}
 
 
+class Arguments(unittest.TestCase):
+    def test_all_members_are_of_one_argument(self):
+        case = CASE["value_gather"]
+        marks = marked_lines(case, FOLDER)
+        true = marks["TRUE LINE"][0]
+        report = report_of(at(*true), at(*marks["BLAMED"][0]), code=710)
+        right = dict(case.argument)
+        for arguments, problems in (([right], 0), ([{**right, "max": 9}], 1), ([], 1), ([{"name": "x"}, right], 0)):
+            report["findings"][0]["arguments"] = arguments
+            self.assertEqual(len(differences(case, report, marks)), problems, arguments)
+
+
 class Marks(unittest.TestCase):
     def test_every_failing_case_has_its_line_and_its_sources(self):
         for case in CASES:

@@ -34,6 +34,25 @@ session::Process run_of_two(const std::string& first, const std::string& second)
   return picture.process;
 }
 
+// A Python program's; from call `hooked` on the Python hook stood behind its launches, and their site has no native
+// stack.
+session::Process run_in_python(int finished, int issued, int hooked) {
+  PictureBuilder picture;
+  auto& record = picture.process.record;
+  record.properties["python"] = "3.12.3";
+  record.properties["python.hook"] = "on";
+  record.modules.emplace_back().path = "/usr/lib/library.so";
+  record.native_stacks.push_back({{{1, 0x40}}, false});
+  const auto site = picture.site("bad");
+  record.sites[site - 1].native = 1;
+  const auto hooked_site = picture.site("bad");
+  const auto stream = picture.stream(static_cast<std::uint32_t>(finished));
+  for (int i = 0; i < issued; ++i) {
+    picture.issue_at(i + 1 < hooked ? site : hooked_site, stream, i < finished ? op::kMarked : 0);
+  }
+  return picture.process;
+}
+
 session::Process waited_for(session::Process process, std::size_t operation) {
   process.record.operations[operation].flags |= op::kAlone;
   process.record.waits = operation + 1;
@@ -94,6 +113,18 @@ TEST_CASE("of several calls of one line the one is taken that failed in the reru
   const Failure failure = runs.look().failures.at(0);
   REQUIRE(failure.candidates.size() == 1);
   CHECK(failure.candidates[0].operation->site_ordinal == 5);
+}
+
+TEST_CASE("an operation that the Python hook stood behind is found again, with its number") {
+  Runs runs(run_in_python(2, 6, 100));
+  runs.add(waited_for(run_in_python(4, 5, 4), 4));
+  const Analysis analysis = runs.look();
+  const Failure failure = analysis.failures.at(0);
+  CHECK(analysis.reruns[0].outcome == Outcome::proven);
+  REQUIRE(failure.candidates.size() == 1);
+  CHECK(failure.candidates[0].operation->site_ordinal == 5);
+  CHECK(says(failure, "call 5 of this line failed in a rerun"));
+  CHECK(failure.again == &runs.session.reruns[0][0].record.operations[4]);
 }
 
 TEST_CASE("another call than in the first run proves the line, not the call") {
@@ -224,6 +255,17 @@ TEST_CASE("the window of calls begins shortly before the candidates' calls") {
   CHECK(window.text.find(',') == std::string::npos);
   CHECK(window.words == "2 candidates");
   CHECK(rerun_window(Runs(run_of_bad(2, 3)).look(), Reach::calls).text.ends_with("@1"));
+}
+
+TEST_CASE("a Python program's window has its sites without their native stacks too") {
+  Runs runs(run_in_python(40, 41, 100));
+  const std::string text = rerun_window(runs.look(), Reach::calls).text;
+  CHECK(std::count(text.begin(), text.end(), ',') == 1);
+  CHECK((text + ",").find("@0,") != std::string::npos);
+  CHECK((text + ",").find("@33,") != std::string::npos);
+  Runs native(run_in_python(40, 41, 100));
+  native.session.processes[0].record.properties.clear();
+  CHECK(rerun_window(native.look(), Reach::calls).text.ends_with("@33"));
 }
 
 TEST_CASE("the window of sites takes all calls of lines and kernels, and those that reruns saw") {

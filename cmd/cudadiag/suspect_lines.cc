@@ -1,0 +1,63 @@
+#include "suspect_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "symbolize/symbolizer.h"
+#include "wire/values.h"
+
+namespace cudadiag::command {
+namespace {
+
+// Code that a compiler of PyTorch's made, and that which leads into it.
+bool is_generated(const std::string& file) {
+  return file.starts_with("<eval_with_key>") || file.find("torchinductor") != std::string::npos ||
+         file.find("/torch/_dynamo/") != std::string::npos || file.find("/torch/_inductor/") != std::string::npos;
+}
+
+struct Frame {
+  const session::Code* code;
+  const symbolize::PythonFrame* source;
+  bool leads_into_generated = false;
+};
+
+// The user's innermost one; else the innermost.
+Frame innermost_frame(const session::ProcessRecord& record, const session::Site& site,
+                      const symbolize::SourceStack& stack) {
+  const auto* raw = session::by_id(record.python_stacks, site.python);
+  if (raw == nullptr || raw->frames.size() != stack.python.size() || stack.python.empty()) return {};
+  const auto user =
+      std::find_if(stack.python.begin(), stack.python.end(), [](const auto& frame) { return frame.user; });
+  const auto at = user == stack.python.end() ? stack.python.begin() : user;
+  const auto number = static_cast<std::size_t>(at - stack.python.begin());
+  return {session::by_id(record.codes, raw->frames[number].code), &*at,
+          std::any_of(stack.python.begin(), at + 1, [](const auto& frame) { return is_generated(frame.file); })};
+}
+
+}  // namespace
+
+std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds) {
+  symbolize::Symbolizer symbolizer(session);
+  std::set<std::string> lines;
+  for (const analyse::Failure& failure : analysis.failures) {
+    for (const analyse::Candidate& candidate : failure.candidates) {
+      const auto* site = session::by_id(failure.process->record.sites, candidate.operation->site);
+      if (site == nullptr || !analyse::is_asynchronous(failure.kind)) continue;
+      const symbolize::SourceStack stack = symbolizer.stack(*failure.process, *site);
+      const Frame frame = innermost_frame(failure.process->record, *site, stack);
+      if (frame.code == nullptr || frame.source->line == 0) continue;
+      std::string line = fmt::format("\n{}\t{}\t{}\t{}\t{}", frame.source->line, frame.code->first_line,
+                                     frame.leads_into_generated ? "variables" : "operators", frame.code->qualified_name,
+                                     frame.code->file);
+      const bool whole = std::count(line.begin(), line.end(), '\t') == 4 && line.find('\n', 1) == std::string::npos;
+      if (whole && lines.size() < wire::values::kMostLines) lines.insert(std::move(line));
+    }
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text.empty() ? "" : fmt::format("{:.1f}{}", seconds, text);
+}
+
+}  // namespace cudadiag::command

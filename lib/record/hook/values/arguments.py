@@ -1,0 +1,148 @@
+# What is delivered of tensors and scalars: members as report::Argument has them.
+
+MOST_ARGUMENTS = 24
+FEW_ELEMENTS = 1 << 16
+
+
+def to_json(value):
+    """Without the json module, which the target's folder may have one of its own of."""
+    if value is None or value is True or value is False:
+        return {None: "null", True: "true", False: "false"}[value]
+    if type(value) is int:
+        return str(value)
+    if type(value) is float:
+        return repr(value) if value - value == 0 else "null"
+    if type(value) is str:
+        return '"%s"' % "".join(c if c.isprintable() and c not in '"\\' and ord(c) < 127 else escaped(c) for c in value)
+    if type(value) is dict:
+        return "{%s}" % ",".join("%s:%s" % (to_json(str(k)), to_json(v)) for k, v in value.items())
+    return "[%s]" % ",".join(to_json(each) for each in value)
+
+
+def escaped(character):
+    code = ord(character)
+    if code > 0xffff:
+        code -= 0x10000
+        return "\\u%04x\\u%04x" % (0xd800 + (code >> 10), 0xdc00 + (code & 0x3ff))
+    return "\\u%04x" % code
+
+
+def scalar(name, origin, value):
+    return {"name": name, "origin": origin, "value": repr(value)[:MOST_TEXT]}
+
+
+def array(name, origin, value):
+    """An array of another library, without its values: what __cuda_array_interface__ says."""
+    if not any("__cuda_array_interface__" in vars(kind) for kind in type(value).__mro__):
+        return None
+    interface = value.__cuda_array_interface__
+    about = {"name": name, "origin": origin, "dtype": str(interface["typestr"])[:16], "device": "cuda",
+             "shape": [int(size) for size in interface["shape"]][:16]}
+    pointer = interface.get("data", (None,))[0]
+    if type(pointer) is int:
+        about["pointer"] = pointer
+    return about
+
+
+def same_memory(a, b):
+    return a.data_ptr() == b.data_ptr() and a.dtype == b.dtype and a.numel() == b.numel() and a.is_contiguous() and \
+        b.is_contiguous()
+
+
+def named_variable(tensor, variables):
+    """The variable that is the tensor, or another shape of the same memory: (name, shape); None: none is."""
+    for name, value in variables:
+        if value is tensor:
+            return name, tuple(tensor.shape)
+    for name, value in variables:
+        if is_tensor(value) and value.layout is tensor.layout and tensor.numel() and same_memory(value, tensor):
+            return name, tuple(value.shape)
+    return None
+
+
+def worth_copying(tensor, bound, rule_known):
+    """Where a rule says which argument matters, large others are left alone."""
+    return bound is not None or not rule_known or tensor.numel() <= FEW_ELEMENTS
+
+
+def tensor_argument(name, tensor, variables, bound, copies):
+    """One tensor of an operator's call. The user's name is taken where there is one."""
+    about = {"name": name, "origin": "operator", **describe(tensor)}
+    if str(tensor.device).partition(":")[0] not in DEVICES:
+        return about
+    known = named_variable(tensor, variables)
+    if known is not None:
+        about["name"], about["origin"] = known[0], "variable"
+        about["parameter"] = name
+    host = on_host(tensor) if copies else None
+    if host is None:
+        return about
+    if known is not None and known[1] != tuple(host.shape):
+        host = host.reshape(known[1])
+        about["shape"] = list(known[1])[:16]
+        about.pop("strides", None)
+    about.update(summarise(host))
+    if bound is not None:
+        about.update(bound.check(host))
+    return about
+
+
+def named_arguments(schema, args, kwargs):
+    """The call's arguments by the names that the operator's schema has for them; [(name, value)]."""
+    found = []
+    for number, argument in enumerate(schema.arguments):
+        if number < len(args):
+            found.append((argument.name, args[number]))
+        elif argument.name in kwargs:
+            found.append((argument.name, kwargs[argument.name]))
+        elif argument.has_default_value():
+            found.append((argument.name, argument.default_value))
+    return found
+
+
+def operator_arguments(operator, pairs, variables, copies):
+    """`pairs`: named_arguments. Tensors, those of lists, and plain numbers."""
+    bounds = bounds_of(operator, dict(pairs))
+    found = []
+
+    def add(name, tensor):
+        bound = bounds.get(name)
+        found.append(tensor_argument(name, tensor, variables, bound, copies and worth_copying(tensor, bound, bounds)))
+
+    for name, value in pairs:
+        if len(found) == MOST_ARGUMENTS:
+            break
+        if is_tensor(value):
+            add(name, value)
+        elif type(value) in (list, tuple):
+            for number, each in enumerate(value[:8]):
+                if is_tensor(each):
+                    add("%s[%d]" % (name, number), each)
+        elif type(value) in (int, float, bool):
+            found.append(scalar(name, "operator", value))
+    # What breaks a rule leads.
+    return sorted(found, key=lambda about: not about.get("outside"))
+
+
+def touches_device(pairs):
+    for _, value in pairs:
+        for each in value if type(value) in (list, tuple) else [value]:
+            if is_tensor(each) and each.device.type in DEVICES:
+                return True
+    return False
+
+
+def variable_arguments(variables, copies):
+    found = []
+    for name, value in variables:
+        if len(found) == MOST_ARGUMENTS:
+            break
+        if is_tensor(value):
+            found.append(tensor_argument(name, value, [(name, value)], None, copies))
+        elif type(value) in (int, float, bool):
+            found.append(scalar(name, "variable", value))
+        else:
+            about = array(name, "variable", value)
+            if about is not None:
+                found.append(about)
+    return found

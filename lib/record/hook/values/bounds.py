@@ -1,0 +1,128 @@
+# What known operators take for granted of their arguments.
+
+
+class Bound:
+    """Integers from `least` to `most`; `ignored` is allowed besides. `count` entries are indexed."""
+
+    def __init__(self, count, negative=False, ignored=None):
+        self.count, self.ignored = count, ignored
+        self.least = -count if negative else 0
+
+    def check(self, host):
+        if host.dtype.is_floating_point:
+            return {}
+        wrong = (host < self.least) | (host >= self.count)
+        if self.ignored is not None:
+            wrong &= host != self.ignored
+        return {"bound": self.count, **first_of(wrong, host)}
+
+
+class Unit:
+    """Floats from 0 to 1."""
+
+    def check(self, host):
+        return first_of(~((host >= 0) & (host <= 1)), host) if host.dtype.is_floating_point else {}
+
+
+class Weights:
+    """Rows of probabilities: no negative, NaN or infinite one, and not all zero."""
+
+    def check(self, host):
+        if not host.dtype.is_floating_point:
+            return {}
+        found = first_of(~((host >= 0) & host.isfinite()), host)
+        return found if found["outside"] else first_of(host.sum(-1) == 0, host.sum(-1))
+
+
+def size_of(arguments, name, dimension):
+    tensor = arguments.get(name)
+    shape = tuple(tensor.shape) if is_tensor(tensor) else ()
+    return shape[dimension] if -len(shape) <= dimension < len(shape) else None
+
+
+def rows_of(name, indices):
+    """`indices` number the rows of `name`."""
+    return lambda arguments: {indices: Bound(size_of(arguments, name, 0))}
+
+
+def along_dimension(arguments):
+    dimension = arguments.get("dim")
+    return {"index": Bound(size_of(arguments, "self", dimension))} if type(dimension) is int else {}
+
+
+def elements(arguments):
+    tensor = arguments.get("self")
+    return {"index": Bound(tensor.numel(), negative=True)} if is_tensor(tensor) else {}
+
+
+def classes(arguments):
+    scores = arguments.get("self")
+    count = size_of(arguments, "self", 1 if is_tensor(scores) and scores.dim() > 1 else 0)
+    return {"target": Bound(count, ignored=arguments.get("ignore_index"))}
+
+
+def subscripts(arguments):
+    """x[i, None, j]: the i-th index goes into the i-th dimension; a mask takes as many as it has itself."""
+    bounds, dimension = {}, 0
+    for number, index in enumerate(arguments.get("indices") or ()):
+        if not is_tensor(index):
+            dimension += 1
+            continue
+        if str(index.dtype) in ("torch.bool", "torch.uint8"):
+            dimension += index.dim()
+            continue
+        bounds["indices[%d]" % number] = Bound(size_of(arguments, "self", dimension), negative=True)
+        dimension += 1
+    return bounds
+
+
+def one_hot_classes(arguments):
+    count = arguments.get("num_classes")
+    return {"self": Bound(count)} if type(count) is int and count > 0 else {}
+
+
+BOUNDS = {
+    "embedding": rows_of("weight", "indices"),
+    "embedding_renorm_": rows_of("self", "indices"),
+    "embedding_bag": rows_of("weight", "indices"),
+    "_embedding_bag": rows_of("weight", "indices"),
+    "_embedding_bag_forward_only": rows_of("weight", "indices"),
+    "embedding_dense_backward": lambda arguments: {"indices": Bound(arguments.get("num_weights"))},
+    "index_select": along_dimension,
+    "gather": along_dimension,
+    "scatter": along_dimension,
+    "scatter_add": along_dimension,
+    "scatter_reduce": along_dimension,
+    "index_add": along_dimension,
+    "index_copy": along_dimension,
+    "index_fill": along_dimension,
+    "index_reduce": along_dimension,
+    "take": elements,
+    "put": elements,
+    "index": subscripts,
+    "index_put": subscripts,
+    "_index_put_impl": subscripts,
+    "_unsafe_index": subscripts,
+    "_unsafe_index_put": subscripts,
+    "nll_loss": classes,
+    "nll_loss_forward": classes,
+    "nll_loss_backward": classes,
+    "nll_loss2d_forward": classes,
+    "nll_loss2d_backward": classes,
+    "multi_margin_loss": classes,
+    "one_hot": one_hot_classes,
+    "multinomial": lambda arguments: {"self": Weights()},
+    "binary_cross_entropy": lambda arguments: {"self": Unit()},
+    "binary_cross_entropy_backward": lambda arguments: {"self": Unit()},
+    "bernoulli": lambda arguments: {"p" if is_tensor(arguments.get("p")) else "self": Unit()},
+}
+
+
+def bounds_of(operator, arguments):
+    """By name of the argument what is taken for granted of it; `operator` as its schema has it: aten::scatter_."""
+    name = operator.rpartition("::")[2]
+    rule = BOUNDS.get(name) or BOUNDS.get(name.rstrip("_"))
+    if rule is None or not operator.startswith("aten::"):
+        return {}
+    known = rule(arguments)
+    return {name: bound for name, bound in known.items() if getattr(bound, "count", 0) is not None}

@@ -1,0 +1,224 @@
+# When a thread comes to a suspect line, and when it leaves it.
+
+class Suspect:
+    """A line of CUDADIAG_VALUES (wire/values.h)."""
+
+    def __init__(self, fields):
+        self.line, self.first = int(fields[0]), int(fields[1])
+        self.operators = fields[2] == "operators"
+        self.function, self.file = fields[3], fields[4]
+        self.paths = None  # not looked for yet
+
+    def is_in(self, code):
+        name = getattr(code, "co_qualname", code.co_name)  # 3.11
+        return code.co_firstlineno == self.first and code.co_filename == self.file and \
+            self.function.rpartition(".")[2] == name.rpartition(".")[2]
+
+    def find_paths(self):
+        try:
+            tree = compile(source_of(self.file), self.file, "exec", KEEPS_AST | 0x200, True)  # no warnings of its own
+            self.paths, is_with = paths_at(tree, self.line)
+        except Exception:
+            self.paths, is_with = [], False
+        # Its end would take our mode off the stack instead of its own.
+        self.operators = self.operators and not is_with
+
+
+class State:
+    def __init__(self):
+        self.suspects = []
+        self.first_lines = frozenset()  # of their code objects
+        self.seconds = 10.0  # that taking values may cost
+        self.spent = 0.0
+        self.on = True
+        self.tool = None
+
+
+state = State()
+
+
+def clock():
+    time = sys.modules.get("time")
+    return time.perf_counter() if time is not None else 0.0
+
+
+def give_up(why):
+    if state.on:
+        state.on = False
+        note("values were taken up to here: " + why)
+
+
+def guarded(function, *arguments):
+    """Runs it on the budget; no error of ours reaches the target."""
+    if not state.on:
+        return False
+    started = clock()
+    try:
+        return function(*arguments)
+    except Exception as error:
+        # A copy that fails means that an earlier operation has: nothing more can be learnt in this process.
+        give_up("%s: %s" % (type(error).__name__, str(error).partition("\n")[0][:MOST_TEXT]))
+        return False
+    finally:
+        state.spent += clock() - started
+        if state.spent > state.seconds:
+            give_up("the time for it, %.0f s, was over" % state.seconds)
+
+
+def tell(message):
+    return deliver(to_json(message))
+
+
+def suspects_of(code):
+    # Nearly all code ends here. Code objects are no keys: their hash is that of all they consist of.
+    if code.co_firstlineno not in state.first_lines:
+        return ()
+    return [each for each in state.suspects if each.is_in(code)]
+
+
+def arrive(suspect, frame):
+    if suspect.paths is None:
+        suspect.find_paths()
+    variables, hidden = variables_at(suspect.paths, frame)
+    visits.places.append(Place(suspect, frame, variables, hidden))
+    if torch_module() is not None:
+        with Guard():
+            about = variable_arguments(variables, not is_capturing())
+    else:
+        about = variable_arguments(variables, False)
+    if about:
+        tell({"kind": "line", "line": suspect.line, "file": suspect.file, "arguments": about})
+    if suspect.operators:
+        push_mode()
+        here.places = visits.places
+
+
+def leave(frame):
+    """The frame stands at none of its suspect lines any more."""
+    here.places = visits.places = [place for place in visits.places if place.frame is not frame]
+    if not visits.places:
+        pop_mode()
+
+
+def forget_ended():
+    """Places whose frames have ended without being noticed."""
+    running, frame = set(), sys._getframe(1)
+    while frame is not None:
+        running.add(frame)
+        frame = frame.f_back
+    for place in list(visits.places):
+        if place.frame not in running:
+            leave(place.frame)
+
+
+def at_line(code, line, frame):
+    try:
+        if visits.places:
+            forget_ended()
+            leave(frame)
+    except Exception as error:
+        give_up(repr(error)[:MOST_TEXT])
+    if not state.on or not near():
+        return
+    for suspect in suspects_of(code):
+        if suspect.line == line:
+            guarded(arrive, suspect, frame)
+            return
+
+
+def at_end(frame):
+    try:
+        leave(frame)
+    except Exception as error:
+        give_up(repr(error)[:MOST_TEXT])
+
+
+# ---- sys.monitoring: CPython 3.12 and later
+
+
+def on_start(code, _):
+    watch(code)
+    return sys.monitoring.DISABLE
+
+
+def on_line(code, line):
+    at_line(code, line, sys._getframe(1))
+
+
+def on_end(code, *_):
+    if visits.places and suspects_of(code):
+        at_end(sys._getframe(1))
+
+
+def watch(code):
+    if not suspects_of(code):
+        return
+    events = sys.monitoring.events
+    sys.monitoring.set_local_events(state.tool, code, events.LINE | events.PY_RETURN | events.PY_YIELD)
+
+
+def monitor():
+    monitoring = sys.monitoring
+    for tool in (4, 3):
+        if monitoring.get_tool(tool) is None:
+            monitoring.use_tool_id(tool, "cudadiag")
+            state.tool = tool
+            break
+    else:
+        return give_up("other tools hold sys.monitoring")
+    events = monitoring.events
+    for event, function in ((events.PY_START, on_start), (events.PY_RESUME, on_start), (events.LINE, on_line),
+                            (events.PY_RETURN, on_end), (events.PY_YIELD, on_end), (events.PY_UNWIND, on_end)):
+        monitoring.register_callback(state.tool, event, function)
+    for top in list(sys._current_frames().values()):
+        frame = top
+        while frame is not None:
+            watch(frame.f_code)
+            frame = frame.f_back
+    # PY_START and PY_RESUME come once for each code object, as they are switched off there.
+    monitoring.set_events(state.tool, events.PY_START | events.PY_RESUME | events.PY_UNWIND)
+
+
+# ---- sys.settrace: before 3.12
+
+
+def on_trace(frame, event, _):
+    if event == "line":
+        at_line(frame.f_code, frame.f_lineno, frame)
+    elif event == "return" and visits.places:
+        at_end(frame)
+    return on_trace
+
+
+def on_call(frame, *_):
+    return on_trace if suspects_of(frame.f_code) else None
+
+
+def trace():
+    if sys.gettrace() is not None:
+        return give_up("another tool traces this program")
+    frame = sys._getframe(1)
+    while frame is not None:
+        if suspects_of(frame.f_code) and frame.f_trace is None:
+            frame.f_trace = on_trace
+        frame = frame.f_back
+    threading = sys.modules.get("threading")
+    if threading is not None and getattr(threading, "_trace_hook", None) is None:
+        threading.settrace(on_call)
+    sys.settrace(on_call)
+
+
+def begin():
+    for number, text in enumerate(lines.split("\n")):
+        fields = text.split("\t")
+        if number == 0:
+            state.seconds = float(fields[0])
+        elif len(fields) == 5:
+            state.suspects.append(Suspect(fields))
+    state.first_lines = frozenset(each.first for each in state.suspects)
+    if state.suspects:
+        monitor() if hasattr(sys, "monitoring") else trace()
+
+
+if lines:
+    begin()

@@ -1,0 +1,116 @@
+# Values that go into a suspect line's operators, taken before they are issued. One source with the other files of this
+# folder (python_hook.h); nothing of it prints, and nothing reaches the target but what `lines.py` sets up.
+import sys
+
+MOST_ELEMENTS = 4 << 20
+MOST_BYTES = 64 << 20
+MOST_TEXT = 200
+DEVICES = ("cuda",)  # whose tensors are looked at
+
+
+def torch_module():
+    """torch, once all that is needed of it has been imported."""
+    torch = sys.modules.get("torch")
+    ready = sys.modules.get("torch.utils._python_dispatch") and sys.modules.get("torch.cuda")
+    return torch if ready and hasattr(torch, "nn") else None
+
+
+def is_tensor(value):
+    """A tensor whose methods are PyTorch's own: a subclass may do anything when it is touched."""
+    torch = sys.modules.get("torch")
+    kinds = (getattr(torch, "Tensor", None), getattr(getattr(torch, "nn", None), "Parameter", None))
+    return torch is not None and type(value) in kinds
+
+
+def as_integer(value):
+    return value if type(value) is int and -(1 << 63) <= value < 1 << 63 else None
+
+
+def describe(tensor):
+    """What is known of a tensor without asking the device."""
+    about = {"dtype": str(tensor.dtype).replace("torch.", ""), "device": str(tensor.device),
+             "shape": list(tensor.shape)[:16]}
+    if tensor.layout is sys.modules["torch"].strided:
+        about["strides"] = list(tensor.stride())[:16]
+        about["pointer"] = tensor.data_ptr()
+    return about
+
+
+def on_host(tensor):
+    """Its values as a tensor on the host; None where that is too much or makes no sense. The range of memory is copied
+    as it lies, so that no kernel runs and no memory is taken on the device."""
+    torch = sys.modules["torch"]
+    if tensor.layout is not torch.strided or tensor.dtype.is_complex or tensor.is_quantized or tensor.is_neg():
+        return None
+    if tensor.device.type not in DEVICES or not 0 < tensor.numel() <= MOST_ELEMENTS:
+        return None
+    shape, strides = tuple(tensor.shape), tuple(tensor.stride())
+    span = 1 + sum((n - 1) * s for n, s in zip(shape, strides))
+    if span * tensor.element_size() > MOST_BYTES:
+        return None
+    flat = torch.as_strided(tensor.detach(), (span,), (1,), tensor.storage_offset())
+    flat = flat.clone() if flat.device.type == "cpu" else flat.cpu()
+    host = torch.as_strided(flat, shape, strides, 0)
+    if host.dtype.is_floating_point:
+        return host.float() if host.element_size() < 4 else host
+    return host.to(torch.int64)
+
+
+def summarise(host):
+    """min, max, and for floats how many are no numbers or infinite."""
+    if not host.dtype.is_floating_point:
+        return {"min": int(host.min()), "max": int(host.max())}
+    about = {"nan": int((host != host).sum()), "inf": int(host.isinf().sum())}
+    finite = host[host.isfinite()]
+    if finite.numel():
+        about["min"], about["max"] = float(finite.min()), float(finite.max())
+    return about
+
+
+def first_of(wrong, host):
+    """How many elements of a mask are set, the first one's index and value."""
+    count = int(wrong.sum())
+    if count == 0:
+        return {"outside": 0}
+    flat = int(wrong.reshape(-1).to(sys.modules["torch"].uint8).argmax())
+    index, rest = [], flat
+    for size in reversed(wrong.shape):
+        index.insert(0, rest % size)
+        rest //= size
+    value = host.reshape(-1)[flat].item()
+    return {"outside": count, "first_outside": index, "first_value": value}
+
+
+class Guard:
+    """Around all that touches tensors: no mode or hook of the target sees it, and the recorder does not either."""
+
+    def __enter__(self):
+        core = sys.modules["torch"]._C
+        self.guards = []
+        quiet(True)
+        try:
+            for name in ("DisableTorchFunction", "_DisableTorchDispatch"):
+                guard = getattr(core, name)()
+                # Older releases give a guard that works from its making to its end.
+                enter = getattr(guard, "__enter__", None)
+                if enter is not None:
+                    enter()
+                self.guards.append(guard)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_):
+        while self.guards:
+            guard = self.guards.pop()
+            leave = getattr(guard, "__exit__", None)
+            if leave is not None:
+                leave(None, None, None)
+            del guard
+        quiet(False)
+
+
+def is_capturing():
+    """A stream of this thread is being captured: nothing may be copied."""
+    cuda = sys.modules["torch"].cuda
+    return "cuda" in DEVICES and cuda.is_initialized() and cuda.is_current_stream_capturing()

@@ -1,0 +1,149 @@
+# The variables that a source line names, found without running any code of the target: plain names, attributes from
+# instances' own dictionaries, constant subscripts of plain containers.
+import _ast
+import posix
+
+MOST_VARIABLES = 24
+KEEPS_AST = 0x400  # PyCF_ONLY_AST
+
+
+def source_of(file):
+    cache = getattr(sys.modules.get("linecache"), "cache", {}).get(file)
+    if cache is not None and len(cache) > 2:
+        return "".join(cache[2])  # cells of notebooks
+    if posix.stat(file).st_mode & 0o170000 != 0o100000:
+        raise OSError("no regular file: reading it might take what the target is to read")
+    with open(file, "rb") as stream:
+        return stream.read(8 << 20)
+
+
+def children(node):
+    for field in node._fields:
+        value = getattr(node, field, None)
+        for each in value if type(value) is list else [value]:
+            if isinstance(each, _ast.AST):
+                yield each
+
+
+def header(statement):
+    """What belongs to the statement's own line: not the statements inside it."""
+    for each in children(statement):
+        if not isinstance(each, (_ast.stmt, getattr(_ast, "ExceptHandler"))):
+            yield each
+
+
+def statement_at(tree, line):
+    """The innermost statement that covers the line."""
+    found = None
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        for each in children(node):
+            covers = getattr(each, "lineno", line) <= line <= (getattr(each, "end_lineno", None) or line)
+            if covers and isinstance(each, _ast.stmt):
+                found = each if found is None or each.lineno >= found.lineno else found
+            if covers or isinstance(each, _ast.expr):
+                todo.append(each)
+    return found
+
+
+def path_of(node):
+    """["self", ".emb", ".weight"] of a chain of attributes and constant subscripts; None for anything else."""
+    if isinstance(node, _ast.Name):
+        return [node.id]
+    before = path_of(node.value) if isinstance(node, (_ast.Attribute, _ast.Subscript)) else None
+    if before is None:
+        return None
+    if isinstance(node, _ast.Attribute):
+        return before + [("attribute", node.attr)]
+    key = node.slice
+    key = getattr(key, "value", key) if type(key).__name__ == "Index" else key  # 3.8
+    constant = key.value if isinstance(key, _ast.Constant) else None
+    return before + [("item", constant)] if type(constant) in (str, int) else None
+
+
+def paths_at(tree, line):
+    """The paths that the statement at the line reads, outermost first; and whether it is a `with` statement."""
+    statement = statement_at(tree, line)
+    if statement is None:
+        return [], False
+    paths, todo = [], list(header(statement))
+    while todo:
+        node = todo.pop(0)
+        path = path_of(node)
+        if path is not None and path not in paths:
+            paths.append(path)
+        if not isinstance(node, _ast.Lambda):
+            todo.extend(children(node))
+    return paths[:4 * MOST_VARIABLES], isinstance(statement, (_ast.With, _ast.AsyncWith))
+
+
+def own_names(value):
+    """The instance's dictionary, past whatever its class makes of attributes."""
+    try:
+        names = object.__getattribute__(value, "__dict__")
+    except (AttributeError, TypeError):
+        return {}
+    return names if type(names) is dict else {}
+
+
+def attribute_of(value, name):
+    names = own_names(value)
+    if name in names:
+        return names[name]
+    for registry in ("_parameters", "_buffers", "_modules"):  # torch.nn.Module
+        registered = names.get(registry)
+        if isinstance(registered, dict) and dict.__contains__(registered, name):
+            return dict.__getitem__(registered, name)
+    return None
+
+
+def item_of(value, key):
+    if type(value) not in (dict, list, tuple):
+        value = own_names(value).get("data")  # UserDict, and what tokenizers give
+    if type(value) is dict:
+        return value.get(key)
+    in_range = type(value) in (list, tuple) and type(key) is int and -len(value) <= key < len(value)
+    return value[key] if in_range else None
+
+
+def look_up(path, frame_locals, frame_globals):
+    name = path[0]
+    value = frame_locals.get(name)
+    if value is None:
+        value = frame_globals.get(name)
+    text = name
+    for kind, key in path[1:]:
+        if value is None:
+            return text, None
+        value = attribute_of(value, key) if kind == "attribute" else item_of(value, key)
+        text += "." + key if kind == "attribute" else "[%r]" % (key,)
+    return text, value
+
+
+def tensors_of_module(text, value):
+    """The parameters and buffers of a module that the line calls: they have names too."""
+    names = own_names(value)
+    for registry in ("_parameters", "_buffers"):
+        registered = names.get(registry)
+        if isinstance(registered, dict):
+            for name, each in list(dict.items(registered))[:8]:
+                if is_tensor(each):
+                    yield text + "." + str(name), each
+
+
+def variables_at(paths, frame):
+    """[(name, value)] of what the line names; tensors of modules behind them."""
+    frame_locals, found, hidden = frame.f_locals, [], []
+    for path in paths:
+        text, value = look_up(path, frame_locals, frame.f_globals)
+        if value is None or len(text) > MOST_TEXT:
+            continue
+        found.append((text, value))
+        hidden.extend(tensors_of_module(text, value))
+    # CPython 3.12 keeps this copy, and so every tensor in it, until the function ends. If somebody else holds it too,
+    # the program has called locals().
+    copied = sys.version_info[:2] == (3, 12) and frame.f_code.co_flags & 1 and type(frame_locals) is dict
+    if copied and sys.getrefcount(frame_locals) == 3:
+        frame_locals.clear()
+    return found, hidden

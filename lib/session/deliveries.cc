@@ -1,0 +1,133 @@
+#include "session/deliveries.h"
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "session/session.h"
+#include "wire/delivery.h"
+
+namespace cudadiag::session {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostLines = 4096;
+constexpr std::size_t kMostValues = 64, kMostDimensions = 64, kMostText = 1024;
+
+std::string text_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_string()) return "";
+  return it->get<std::string>().substr(0, kMostText);
+}
+
+template <typename T>
+std::optional<T> integer(const Json& value) {
+  const auto fitting = [](auto number) {
+    return std::in_range<T>(number) ? std::optional<T>(static_cast<T>(number)) : std::nullopt;
+  };
+  if (value.is_number_unsigned()) return fitting(value.get<std::uint64_t>());
+  return value.is_number_integer() ? fitting(value.get<std::int64_t>()) : std::nullopt;
+}
+
+template <typename T>
+std::optional<T> integer_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() ? std::nullopt : integer<T>(*it);
+}
+
+std::optional<DeliveredValue::Number> number_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_number()) return std::nullopt;
+  if (const auto exact = integer<std::int64_t>(*it)) return *exact;
+  return it->get<double>();
+}
+
+std::vector<std::int64_t> integers_of(const Json& object, const char* key) {
+  std::vector<std::int64_t> found;
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_array()) return found;
+  for (const Json& each : *it) {
+    const auto value = integer<std::int64_t>(each);
+    if (!value || found.size() == kMostDimensions) break;
+    found.push_back(*value);
+  }
+  return found;
+}
+
+DeliveredValue value_of(const Json& object) {
+  DeliveredValue value;
+  value.name = text_of(object, "name");
+  value.origin = text_of(object, "origin") == "variable" ? "variable" : "operator";
+  value.parameter = text_of(object, "parameter");
+  value.dtype = text_of(object, "dtype");
+  value.device = text_of(object, "device");
+  value.value = text_of(object, "value");
+  value.shape = integers_of(object, "shape");
+  value.strides = integers_of(object, "strides");
+  value.first_outside = integers_of(object, "first_outside");
+  value.min = number_of(object, "min");
+  value.max = number_of(object, "max");
+  value.first_value = number_of(object, "first_value");
+  value.nan = integer_of<std::uint64_t>(object, "nan");
+  value.inf = integer_of<std::uint64_t>(object, "inf");
+  value.outside = integer_of<std::uint64_t>(object, "outside");
+  value.pointer = integer_of<std::uint64_t>(object, "pointer");
+  value.bound = integer_of<std::int64_t>(object, "bound");
+  return value;
+}
+
+template <typename Number>
+bool take_number(std::string_view& text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end == text.data() + text.size() || *end != ' ') return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+  return true;
+}
+
+std::optional<Delivery> parse(std::string_view text) {
+  Delivery delivery;
+  if (!take_number(text, delivery.tid) || !take_number(text, delivery.ticks)) return std::nullopt;
+  const Json object = Json::parse(text, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  delivery.kind = text_of(object, "kind");
+  delivery.op = text_of(object, "operator");
+  delivery.file = text_of(object, "file");
+  delivery.line = integer_of<std::int32_t>(object, "line").value_or(0);
+  const auto values = object.find("arguments");
+  if (values == object.end() || !values->is_array()) return std::nullopt;
+  for (const Json& value : *values) {
+    if (value.is_object() && delivery.values.size() < kMostValues) delivery.values.push_back(value_of(value));
+  }
+  return delivery;
+}
+
+}  // namespace
+
+std::vector<Delivery> read_deliveries(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::file_size(file, error) > 2 * wire::delivery::kMostBytes || error) return {};
+  std::ifstream in(file, std::ios::binary);
+  std::deque<std::string> lines;
+  for (std::string line; std::getline(in, line);) {
+    if (line.size() > 2 * wire::delivery::kMostLine) continue;
+    lines.push_back(std::move(line));
+    if (lines.size() > kMostLines) lines.pop_front();
+  }
+  std::vector<Delivery> deliveries;
+  for (const std::string& line : lines) {
+    if (auto delivery = parse(line)) deliveries.push_back(std::move(*delivery));
+  }
+  return deliveries;
+}
+
+void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes) {
+  for (Process& process : processes) {
+    process.deliveries = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kSuffix));
+  }
+}
+
+}  // namespace cudadiag::session

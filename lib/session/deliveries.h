@@ -1,0 +1,44 @@
+// What the Python hook of a rerun told of one process (wire/delivery.h), decoded and checked: a line that makes no
+// sense is left out.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace cudadiag::session {
+
+// Of a tensor or a number; what is not known is empty.
+struct DeliveredValue {
+  using Number = std::variant<std::int64_t, double>;
+
+  std::string name, origin;  // "operator": the schema's name; "variable": the user's
+  std::string parameter;     // of a variable: the schema's name
+  std::string dtype, device, value;
+  std::vector<std::int64_t> shape, strides, first_outside;
+  std::optional<Number> min, max, first_value;
+  std::optional<std::uint64_t> nan, inf, outside, pointer;
+  std::optional<std::int64_t> bound;
+};
+
+struct Delivery {
+  std::uint32_t tid = 0;
+  std::uint64_t ticks = 0;
+  std::string kind;  // "operator": what the thread calls next; "line": what stands at the line that it comes to
+  std::string op;    // "aten::embedding"
+  std::string file;  // as CPython has it
+  int line = 0;
+  std::vector<DeliveredValue> values;
+};
+
+// In the order of the file; of a long one the end.
+std::vector<Delivery> read_deliveries(const std::filesystem::path& file);
+
+// To the processes of the pass with this folder, each what it told.
+struct Process;
+void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes);
+
+}  // namespace cudadiag::session

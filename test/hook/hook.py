@@ -1,0 +1,51 @@
+"""Loads the hook's Python sources as the recorder does, with what they call kept here."""
+import inspect
+import json
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2] / "lib/record"
+
+
+def values_source():
+    parts = re.search(r"set\(values_parts (.*)\)", (ROOT / "CMakeLists.txt").read_text()).group(1).split()
+    return "".join((ROOT / "hook/values" / (part + ".py")).read_text() for part in parts)
+
+
+class Hook:
+    """The sources in a namespace of their own, watching `functions`' lines that are marked `# SUSPECT`."""
+
+    def __init__(self, *functions, near=True, seconds=10, mode="operators"):
+        self.messages, self.notes, self.calls, self.is_near = [], [], [], near
+        lines = [str(seconds)]
+        for function in functions:
+            code = function.__code__
+            source, first = inspect.getsourcelines(function)
+            lines += [f"{first + at}\t{code.co_firstlineno}\t{mode}\t{function.__qualname__}\t{code.co_filename}"
+                      for at, line in enumerate(source) if "# SUSPECT" in line]
+        self.names = {
+            "lines": "\n".join(lines), "near": lambda: self.is_near, "note": self.notes.append,
+            "deliver": lambda text: self.messages.append(json.loads(text)) or True,
+            "quiet": lambda on: self.calls.append(("quiet", on)),
+            "hooked": lambda on: self.calls.append(("hooked", on)),
+        }
+
+    def begin(self, devices=("cuda", "cpu")):
+        exec(compile(values_source().replace('DEVICES = ("cuda",)', f"DEVICES = {devices!r}"), "<cudadiag>", "exec"),
+             self.names)
+        return self
+
+    def end(self):
+        import sys
+        if hasattr(sys, "monitoring"):
+            tool = self.names["state"].tool
+            if tool is not None:
+                sys.monitoring.set_events(tool, 0)
+                sys.monitoring.free_tool_id(tool)
+        else:
+            sys.settrace(None)
+        import threading
+        threading.settrace(None)
+
+    def of_kind(self, kind):
+        return [message for message in self.messages if message["kind"] == kind]

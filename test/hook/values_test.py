@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""The hook's Python sources by the interpreter alone: which lines are seen, and what is read of variables."""
+import sys
+import threading
+import unittest
+
+from hook import Hook
+
+
+class Array:
+    def __init__(self, *shape):
+        self.__cuda_array_interface__ = None
+        self.shape = shape
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"shape": self.shape, "typestr": "<i8", "data": (4096, False), "version": 3}
+
+    @__cuda_array_interface__.setter
+    def __cuda_array_interface__(self, _):
+        pass
+
+
+class Owner:
+    touched = 0
+
+    def __init__(self, x):
+        self.x = x
+
+    @property
+    def trap(self):
+        Owner.touched += 1
+        return Array(1)
+
+    def __getattr__(self, name):
+        Owner.touched += 1
+        raise AttributeError(name)
+
+
+def launch(*_):
+    pass
+
+
+def plain(x, n):
+    y = n + 1
+    launch(x, n, y)  # SUSPECT
+    return y
+
+
+def attributes(owner, batch):
+    launch(owner.x, owner.trap, owner.missing, batch["ids"], batch["none"])  # SUSPECT
+
+
+def several_lines(x, y):
+    launch(
+        x,
+        y)  # SUSPECT
+
+
+def loop(count):
+    for i in range(count):
+        launch(i)  # SUSPECT
+
+
+def outer(x):
+    launch(inner(x), x)  # SUSPECT
+
+
+def inner(x):
+    launch(x)  # SUSPECT
+    return x
+
+
+def yields(x):
+    yield launch(x)  # SUSPECT
+    yield 2
+
+
+def recursive(n):
+    return n and recursive(n - 1)  # SUSPECT
+
+
+def raises(x):
+    launch(x, x.nothing)  # SUSPECT
+
+
+def unwatched(x):
+    launch(x)
+
+
+class Values(unittest.TestCase):
+    def tearDown(self):
+        self.assertFalse(sys.gettrace())
+
+    def watch(self, function, *arguments, watched=(), **options):
+        hook = Hook(*(watched or [function]), **options).begin()
+        try:
+            function(*arguments)
+        finally:
+            hook.end()
+        self.assertEqual(hook.notes, [])
+        self.assertEqual(hook.names["visits"].places, [])
+        return hook
+
+    def test_arrays_and_numbers(self):
+        (message,) = self.watch(plain, Array(8, 512), 3).messages
+        self.assertEqual((message["kind"], message["file"]), ("line", plain.__code__.co_filename))
+        self.assertEqual(message["line"], plain.__code__.co_firstlineno + 2)
+        self.assertEqual(message["arguments"], [
+            {"name": "x", "origin": "variable", "dtype": "<i8", "device": "cuda", "shape": [8, 512], "pointer": 4096},
+            {"name": "n", "origin": "variable", "value": "3"}, {"name": "y", "origin": "variable", "value": "4"}])
+
+    def test_no_code_of_the_target_runs(self):
+        Owner.touched = 0
+        hook = Hook(attributes).begin()
+        try:
+            attributes(Owner(Array(2)), {"ids": Array(3), "none": None})
+        except AttributeError:
+            pass
+        hook.end()
+        self.assertEqual([about["name"] for about in hook.messages[0]["arguments"]], ["owner.x", "batch['ids']"])
+        self.assertEqual(Owner.touched, 2)  # the line itself
+
+    def test_a_statement_of_several_lines(self):
+        names = [about["name"] for about in self.watch(several_lines, 1, 2).messages[0]["arguments"]]
+        self.assertEqual(names, ["x", "y"])
+
+    def test_each_visit(self):
+        values = [message["arguments"][0]["value"] for message in self.watch(loop, 3).messages]
+        self.assertEqual(values, ["0", "1", "2"])
+
+    def test_lines_inside_lines(self):
+        hook = self.watch(outer, 1, watched=(outer, inner))
+        first = [outer.__code__.co_firstlineno + 1, inner.__code__.co_firstlineno + 1]
+        self.assertEqual([message["line"] for message in hook.messages], first)
+
+    def test_generators_and_recursion(self):
+        self.assertEqual(len(self.watch(lambda: list(yields(1)), watched=[yields]).messages), 1)
+        # CPython 3.12.1 comes to the line again when the inner call returns.
+        self.assertGreaterEqual(len(self.watch(recursive, 3).messages), 4)
+
+    def test_an_exception_ends_the_visit(self):
+        hook = Hook(raises).begin()
+        self.assertRaises(AttributeError, raises, 1)
+        hook.end()
+        self.assertEqual(hook.names["visits"].places, [])
+        self.assertEqual(len(hook.messages), 1)
+
+    def test_other_threads(self):
+        def run():
+            thread = threading.Thread(target=plain, args=(1, 2))
+            thread.start()
+            thread.join()
+        self.assertEqual(len(self.watch(run, watched=[plain]).messages), 1)
+
+    def test_only_the_lines_asked_for(self):
+        self.assertEqual(self.watch(unwatched, 1, watched=[plain]).messages, [])
+        self.assertEqual(self.watch(plain, 1, 2, near=False).messages, [])
+
+    def test_a_frame_that_runs_already(self):
+        def running():
+            hook = Hook(running).begin()
+            n = 5
+            launch(n)  # SUSPECT
+            return hook
+        hook = running()
+        hook.end()
+        self.assertEqual(hook.messages[0]["arguments"], [{"name": "n", "origin": "variable", "value": "5"}])
+
+    @unittest.skipIf(hasattr(sys, "monitoring"), "sys.monitoring has room for several")
+    def test_another_tool_keeps_its_trace(self):
+        def tool(*_):
+            return None
+        sys.settrace(tool)
+        hook = Hook(plain).begin()
+        self.assertIs(sys.gettrace(), tool)
+        sys.settrace(None)
+        self.assertIn("another tool traces", hook.notes[0])
+
+    @unittest.skipUnless(hasattr(sys, "monitoring"), "sys.monitoring came with 3.12")
+    def test_no_room_among_the_tools(self):
+        for tool in (3, 4):
+            sys.monitoring.use_tool_id(tool, "other")
+        hook = Hook(plain).begin()
+        for tool in (3, 4):
+            sys.monitoring.free_tool_id(tool)
+        self.assertIn("other tools", hook.notes[0])
+
+    def test_a_function_that_comes_later(self):
+        hook = Hook(plain).begin()
+        names = {}
+        code = "def plain(x, n):\n    launch(x)\n"
+        hook.names["state"].suspects[0].first = 1
+        hook.names["state"].suspects[0].line = 2
+        hook.names["state"].suspects[0].file = "later.py"
+        hook.names["state"].first_lines = frozenset([1])
+        exec(compile(code, "later.py", "exec"), {"launch": launch}, names)
+        names["plain"].__globals__["launch"] = launch
+        names["plain"](1, 2)
+        hook.end()
+        self.assertEqual(hook.names["visits"].places, [])
+        self.assertEqual(hook.names["state"].suspects[0].paths, [])  # it was visited, and has no source
+
+    def test_locals_that_the_target_holds_stay(self):
+        kept = []
+
+        def holds(n):
+            kept.append(locals())
+            launch(n)  # SUSPECT
+        self.watch(holds, 7)
+        self.assertEqual(kept[0]["n"], 7)
+
+    def test_text_is_json(self):
+        to_json = Hook().begin().names["to_json"]
+        self.assertEqual(to_json({"a\"\n": ["\u00e9\U0001f600", 1.5, float("nan"), True, None]}),
+                         '{"a\\u0022\\u000a":["\\u00e9\\ud83d\\ude00",1.5,null,true,null]}')
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,79 @@
+#include "session/deliveries.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+
+#include "unit/scratch_folder.h"
+#include "wire/delivery.h"
+
+using namespace cudadiag::session;
+
+namespace {
+
+std::vector<Delivery> read(const std::string& text) {
+  const cudadiag::test::ScratchFolder scratch;
+  const auto file = scratch.path() / "1.values";
+  std::ofstream(file, std::ios::binary) << text;
+  return read_deliveries(file);
+}
+
+const std::string kGood = R"(7 900 {"kind":"operator","operator":"aten::embedding","file":"train.py","line":41,)"
+                          R"("arguments":[{"name":"idx","origin":"variable","dtype":"int64","device":"cuda:0",)"
+                          R"("shape":[8,512],"min":-1,"max":30050,"outside":3,"first_outside":[0,77],)"
+                          R"("first_value":30050,"bound":30000,"pointer":4096},{"name":"p","nan":2,"min":0.5}]})"
+                          "\n";
+
+}  // namespace
+
+TEST_CASE("a delivery is read whole") {
+  const auto deliveries = read(kGood);
+  REQUIRE(deliveries.size() == 1);
+  CHECK(deliveries[0].tid == 7);
+  CHECK(deliveries[0].ticks == 900);
+  CHECK(deliveries[0].kind == "operator");
+  CHECK(deliveries[0].op == "aten::embedding");
+  CHECK(deliveries[0].file == "train.py");
+  CHECK(deliveries[0].line == 41);
+  REQUIRE(deliveries[0].values.size() == 2);
+  const DeliveredValue& idx = deliveries[0].values[0];
+  CHECK(idx.origin == "variable");
+  CHECK(idx.shape == std::vector<std::int64_t>{8, 512});
+  CHECK(std::get<std::int64_t>(*idx.min) == -1);
+  CHECK(std::get<std::int64_t>(*idx.first_value) == 30050);
+  CHECK(idx.outside == 3u);
+  CHECK(idx.bound == 30000);
+  CHECK(idx.first_outside == std::vector<std::int64_t>{0, 77});
+  CHECK(idx.pointer == 4096u);
+  CHECK(!idx.nan);
+  const DeliveredValue& p = deliveries[0].values[1];
+  CHECK(p.origin == "operator");
+  CHECK(std::get<double>(*p.min) == 0.5);
+  CHECK(p.nan == 2u);
+}
+
+TEST_CASE("what makes no sense is left out, and the rest is read") {
+  for (const char* line : {"", "{}", "7 {}", "x 1 {}", "7 1 []", "7 1 {\"arguments\":{}}", "7 1 {\"arguments\":[",
+                           "-1 1 {\"arguments\":[]}", "7 99999999999999999999 {\"arguments\":[]}", "\xff\xfe"}) {
+    CAPTURE(line);
+    CHECK(read(std::string(line) + "\n" + kGood).size() == 1);
+  }
+  const auto odd = read(
+      "7 1 {\"kind\":5,\"line\":\"x\",\"arguments\":[3,{\"shape\":[1,\"2\",3],\"min\":\"0\","
+      "\"outside\":-1,\"bound\":1e300,\"first_value\":18446744073709551615}]}\n");
+  REQUIRE(odd.size() == 1);
+  REQUIRE(odd[0].values.size() == 1);
+  CHECK(odd[0].values[0].shape == std::vector<std::int64_t>{1});
+  CHECK(!odd[0].values[0].min);
+  CHECK(!odd[0].values[0].outside);
+  CHECK(!odd[0].values[0].bound);
+}
+
+TEST_CASE("of many lines the last are read, and of a file that nobody can have written none") {
+  std::string many;
+  for (int i = 0; i < 5000; ++i) many += kGood;
+  CHECK(read(many + "8" + kGood.substr(1)).size() == 4096);
+  CHECK(read(many + "8" + kGood.substr(1)).back().tid == 8);
+  CHECK(read(std::string(2 * cudadiag::wire::delivery::kMostBytes + 1, ' ')).empty());
+  CHECK(read_deliveries("/nonexistent").empty());
+}
