@@ -79,6 +79,7 @@ class FindingText {
       return fmt::format("one of {} calls of this line", thousands(finding_.candidates.front().launches));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal) return "";
+    if (finding_.backward && finding_.backward->leads) return "";
     return fmt::format("call {} of this line", thousands(*finding_.launch->site_ordinal));
   }
 
@@ -99,9 +100,30 @@ class FindingText {
     }
     if (finding_.excerpt.empty() && !which_call().empty()) add("", {"        " + which_call()}, 1, 0);
     graph();
+    backward();
     if (!finding_.caller) return;
     const std::string via = finding_.via.empty() ? "" : " (" + printable(finding_.via) + ")";
     add("", {fmt::format("        from {}{}", place(*finding_.caller), via)}, 1, 0);
+  }
+
+  // Where the node of a backward kernel was made, and where the backward pass was begun.
+  void backward() {
+    if (!finding_.backward) return;
+    const std::string node = finding_.backward->node.empty() ? "" : printable(finding_.backward->node);
+    std::vector<std::string> lines;
+    for (const Related& related : finding_.related) {
+      if (related.role == "forward") {
+        lines.push_back(
+            fmt::format("{}: made {}, of which this is the backward (inferred)", place(related.location), node));
+      }
+    }
+    if (lines.empty() && !node.empty()) {
+      lines = page_.wrap(fmt::format("not known: of {}, {}", node, finding_.backward->because));
+    }
+    for (const Related& related : finding_.related) {
+      if (related.role == "backward") lines.push_back("backward() called at " + place(related.location));
+    }
+    add("Forward", std::move(lines), 2, 0);
   }
 
   // The two lines that a failure inside a graph has.

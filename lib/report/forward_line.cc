@@ -55,9 +55,9 @@ bool makes(std::string_view operator_name, std::string_view node) {
 // their number is another's.
 bool launches_nothing(std::string_view node) {
   static constexpr std::string_view kViews[] = {
-      "Alias",  "AsStrided", "Detach",       "Diagonal", "Expand",         "Permute",   "ReshapeAlias",
-      "Select", "Slice",     "Split",        "Squeeze",  "SplitWithSizes", "T",         "Transpose",
-      "Unbind", "Unfold",    "UnsafeView",   "Unsqueeze", "View",          "ViewAsReal", "ViewAsComplex"};
+      "Alias",  "AsStrided", "Detach",     "Diagonal",  "Expand",         "Permute",    "ReshapeAlias",
+      "Select", "Slice",     "Split",      "Squeeze",   "SplitWithSizes", "T",          "Transpose",
+      "Unbind", "Unfold",    "UnsafeView", "Unsqueeze", "View",           "ViewAsReal", "ViewAsComplex"};
   const std::string_view base = node.substr(0, node.rfind("Backward"));
   return std::find(std::begin(kViews), std::end(kViews), base) != std::end(kViews);
 }
@@ -92,7 +92,8 @@ class Search {
     bool operators_known = false;
     std::optional<Location> first;
     bool several = false;
-    for (const Operation* claim : first_of_each_site(found.claims)) {
+    const std::vector<const Operation*> claims = first_of_each_site(found.claims, operation);
+    for (const Operation* claim : claims) {
       const session::Site* site = session::by_id(process_.record.sites, claim->site);
       const SourceStack stack = symbolizer_.stack(process_, *site);
       const auto operators = operators_on(stack);
@@ -101,11 +102,14 @@ class Search {
         if (const auto line = line_of_apply(stack)) return line;
         continue;
       }
-      const std::optional<Location> line = line_of(*claim, *site, stack, depth, because);
-      if (std::any_of(operators.begin(), operators.end(), [&](auto name) { return makes(name, node); })) return line;
-      if (!first) {
-        first = line;
-      } else if (!line || !same_line(*line, *first)) {
+      if (std::any_of(operators.begin(), operators.end(), [&](auto name) { return makes(name, node); })) {
+        return line_of(*claim, *site, stack, depth, because);
+      }
+      // The last node that a thread made keeps its number through all of the backward pass.
+      if (analyse::runs_node(*claim) != analyse::runs_node(*claims.front())) continue;
+      if (claim == claims.front()) {
+        first = line_of(*claim, *site, stack, depth, because);
+      } else if (!first || !same_line(own_line(*site, stack).location, *first)) {
         several = true;
       }
     }
@@ -122,9 +126,13 @@ class Search {
   }
 
  private:
-  static std::vector<const Operation*> first_of_each_site(const std::vector<const Operation*>& claims) {
+  // What was launched when the node itself was run backwards is left out.
+  static std::vector<const Operation*> first_of_each_site(const std::vector<const Operation*>& claims,
+                                                          const Operation& operation) {
     std::vector<const Operation*> firsts;
     for (const Operation* claim : claims) {
+      const session::Origin& origin = claim->origin;
+      if (origin.node == operation.origin.node && origin.node_thread == operation.origin.node_thread) continue;
       const bool seen =
           std::any_of(firsts.begin(), firsts.end(), [&](const Operation* other) { return other->site == claim->site; });
       if (!seen && firsts.size() < kMostStacks) firsts.push_back(claim);
@@ -132,11 +140,15 @@ class Search {
     return firsts;
   }
 
+  symbolize::TrueLine own_line(const session::Site& site, const SourceStack& stack) {
+    const std::string* kernel = session::by_id(process_.record.functions, site.function);
+    return symbolizer_.true_line(stack, kernel == nullptr ? "" : *kernel);
+  }
+
   // A node made in a backward pass (create_graph) has its forward line where the node that was run then has it.
   std::optional<Location> line_of(const Operation& claim, const session::Site& site, const SourceStack& stack,
                                   int depth, std::string& because) {
-    const std::string* kernel = session::by_id(process_.record.functions, site.function);
-    const symbolize::TrueLine line = symbolizer_.true_line(stack, kernel == nullptr ? "" : *kernel);
+    const symbolize::TrueLine line = own_line(site, stack);
     if (line.user && line.location.known() && !analyse::runs_node(claim)) return line.location;
     if (analyse::runs_node(claim) && depth < kDeepest) {
       ForwardLine own = forward_line_at(claim, stack, depth + 1);

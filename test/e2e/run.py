@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run.py BUILD CASE: one end-to-end case, a function of cases.py, reruns.py or witnesses.py, or target:NAME; the
-simulated driver stands in for a GPU."""
+"""run.py BUILD CASE: one end-to-end case, a function of one of the modules of cases, or target:NAME; the simulated
+driver stands in for a GPU."""
 
 import pathlib
 import sys
@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 
+import backward_passes
 import cases
 import reruns
 import targets
@@ -81,7 +82,7 @@ def main(build, name):
         if name.startswith("target:"):
             check_target(machine, name.removeprefix("target:"))
         else:
-            next(getattr(module, name) for module in (cases, reruns, witnesses) if hasattr(module, name))(machine)
+            next(getattr(module, name) for module in (cases, backward_passes, reruns, witnesses) if hasattr(module, name))(machine)
     finally:
         machine.close()
 
