@@ -4,6 +4,8 @@
     BLAMED      where the program notices it at the latest: earlier lines after the true one will do
     CANDIDATE   must be listed too
     CALLER      the Python line behind a native one
+    FORWARD     the line of the forward pass that a backward kernel goes back to
+    BACKWARD    where the backward pass was begun
     CAPTURE     where the capture was begun that was broken
 
 A word after the mark restricts it to the case that gives it as `mark`. A line may have several, with commas between.
@@ -135,7 +137,8 @@ CASES = [
     python("getitem", "out_of_range getitem", mark="getitem", **OUT_OF_RANGE),
     python("custom_forward", "custom_autograd forward", mark="forward", **OUT_OF_RANGE),
     python("custom_backward", "custom_autograd backward", mark="backward", **OUT_OF_RANGE),
-    python("backward", any_line=True, **fails((), grade="suspected")),
+    *[python("backward_" + shape, "backward_lines " + shape, mark=shape, **OUT_OF_RANGE)
+      for shape in ("gather", "retained", "hook", "checkpointed")],
     python("ctypes_library", "ctypes_library @libsmooth.so", needs=(), sources=("cuda/smooth.cu",),
            **fails(700, kernel="smooth_kernel")),
     python("compiled", needs=("torch", "triton"), **fails((700, 710))),
