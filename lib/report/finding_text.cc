@@ -109,20 +109,19 @@ class FindingText {
   // Where the node of a backward kernel was made, and where the backward pass was begun.
   void backward() {
     if (!finding_.backward) return;
-    const std::string node = finding_.backward->node.empty() ? "" : printable(finding_.backward->node);
+    const std::string node = printable(finding_.backward->node);
+    std::string run = node.empty() ? "" : "made " + node;
     std::vector<std::string> lines;
     for (const Related& related : finding_.related) {
-      if (related.role == "forward") {
-        lines.push_back(
-            fmt::format("{}: made {}, of which this is the backward (inferred)", place(related.location), node));
+      if (related.role == "forward") lines = {place(related.location) + " (inferred)"};
+      if (related.role == "backward") {
+        run = fmt::format("{}backward() called at {}", node.empty() ? "" : node + ", ", place(related.location));
       }
     }
     if (lines.empty() && !node.empty()) {
-      lines = page_.wrap(fmt::format("not known: of {}, {}", node, finding_.backward->because));
+      lines = page_.wrap(fmt::format("not known: of {}, {}", node, printable(finding_.backward->because)));
     }
-    for (const Related& related : finding_.related) {
-      if (related.role == "backward") lines.push_back("backward() called at " + place(related.location));
-    }
+    if (!run.empty()) lines.push_back(std::move(run));
     add("Forward", std::move(lines), 2, 0);
   }
 
