@@ -65,6 +65,11 @@ void dump_operations(const ProcessRecord& r) {
                 "site_ordinal=%u ticks=%" PRIu64,
                 o.thread, o.serial, static_cast<unsigned>(o.kind), o.flags, o.site, static_cast<int>(o.stream),
                 o.ordinal, o.result, o.site_ordinal, o.ticks);
+    if (o.origin.thread != 0) std::printf(" torch_thread=%u number=%u", o.origin.thread, o.origin.number);
+    if (o.origin.node_thread != 0) {
+      std::printf(" node=%u node_thread=%u node_type=%u graph_task=%u", o.origin.node, o.origin.node_thread,
+                  o.origin.node_type, o.origin.graph_task);
+    }
     if (o.kind == wire::operation::Kind::kernel) {
       print_dim("grid", o.grid);
       print_dim("block", o.block);
@@ -146,6 +151,8 @@ void dump_interned(const ProcessRecord& r) {
     for (const auto& frame : stack.frames) std::printf(" %u+0x%" PRIx64, frame.module, frame.address);
     std::printf("\n");
   }
+  id = 0;
+  for (const auto& type : r.node_types) std::printf("node_type %zu %s\n", ++id, harmless(type).c_str());
   const analyse::SiteKeys keys(r);
   std::uint32_t site = 0;
   for (const auto& s : r.sites) {

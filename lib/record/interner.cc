@@ -90,6 +90,11 @@ std::uint32_t Interner::function(std::string_view mangled) {
   });
 }
 
+std::uint32_t Interner::node_type(std::string_view mangled) {
+  const std::uint32_t payload[2] = {string(mangled), 0};
+  return add(node_types_, hash_bytes(mangled.data(), mangled.size()), Tag::node_type, 0, bytes_of(payload));
+}
+
 std::uint32_t Interner::code(std::uint64_t key, const CodeObject& code) {
   const std::uint32_t payload[4] = {string(code.file), string(code.qualified_name), code.first_line, code.python_minor};
   return add(codes_, key, Tag::code, static_cast<std::uint16_t>(code.line_table.size()), bytes_of(payload),

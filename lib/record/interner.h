@@ -79,6 +79,7 @@ class Interner {
 
   // Parameters of a launch, laid out as wire/intern.h draws them.
   void arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values);
+  std::uint32_t node_type(std::string_view mangled);
 
   std::uint32_t find_module(std::uint64_t key) const { return modules_.find(key); }
   std::uint32_t find_code(std::uint64_t key) const { return codes_.find(key); }
@@ -129,6 +130,7 @@ class Interner {
   KeyTable<16384> function_keys_;
   KeyTable<32768> code_keys_;
   KeyTable<131072> python_keys_, native_keys_;
+  IdTable<4096> node_types_;
   IdTable<16384> graphs_;
   std::size_t graph_bytes_ = 0;
 };

@@ -17,20 +17,9 @@ namespace {
 using FindObject = int (*)(void*, FoundObject*);
 FindObject g_find_object;  // glibc's own; null before 2.35
 
-// The program headers of a module, whose first page (with the ELF header) is mapped at `begin`; empty if there are
-// none.
-std::span<const ElfW(Phdr)> program_headers(std::uintptr_t begin) {
-  const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(begin);
-  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(ElfW(Phdr)) ||
-      header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > 4096) {
-    return {};
-  }
-  return {reinterpret_cast<const ElfW(Phdr)*>(begin + header->e_phoff), header->e_phnum};
-}
-
 std::uintptr_t load_bias(std::uintptr_t begin) {
   std::uintptr_t first = UINTPTR_MAX;
-  for (const auto& segment : program_headers(begin)) {
+  for (const auto& segment : Modules::program_headers(begin)) {
     if (segment.p_type == PT_LOAD) first = std::min<std::uintptr_t>(first, segment.p_vaddr);
   }
   return first == UINTPTR_MAX ? begin : begin - (first & ~std::uintptr_t{4095});
@@ -67,7 +56,7 @@ bool find_in_memory_map(std::uintptr_t address, FoundObject& found) {
     found = {};
     found.map_start = reinterpret_cast<void*>(begin);
     found.map_end = reinterpret_cast<void*>(end);
-    for (const auto& segment : program_headers(begin)) {
+    for (const auto& segment : Modules::program_headers(begin)) {
       if (segment.p_type == PT_GNU_EH_FRAME)
         found.eh_frame = reinterpret_cast<void*>(load_bias(begin) + segment.p_vaddr);
     }
@@ -80,6 +69,17 @@ bool find_in_memory_map(std::uintptr_t address, FoundObject& found) {
 
 void Modules::start() { g_find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object")); }
 
+bool Modules::knows_what_is_ready() { return g_find_object != nullptr; }
+
+std::span<const Elf64_Phdr> Modules::program_headers(std::uintptr_t begin) {
+  const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(begin);
+  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(Elf64_Phdr) ||
+      header->e_phoff + header->e_phnum * sizeof(Elf64_Phdr) > 4096) {
+    return {};
+  }
+  return {reinterpret_cast<const Elf64_Phdr*>(begin + header->e_phoff), header->e_phnum};
+}
+
 bool Modules::find_object(const void* address, FoundObject& found) {
   if (g_find_object != nullptr) return g_find_object(const_cast<void*>(address), &found) == 0;
   return find_in_memory_map(reinterpret_cast<std::uintptr_t>(address), found);
@@ -90,7 +90,7 @@ bool Modules::find(std::uintptr_t address, LoadedModule& module) {
   if (!find_object(reinterpret_cast<const void*>(address), found)) return false;
   const auto begin = reinterpret_cast<std::uintptr_t>(found.map_start);
   module = {begin, reinterpret_cast<std::uintptr_t>(found.map_end), load_bias(begin), found.map, {}};
-  for (const auto& segment : program_headers(begin)) {
+  for (const auto& segment : Modules::program_headers(begin)) {
     if (segment.p_type != PT_NOTE || !module.build_id.empty()) continue;
     module.build_id = build_id_in(module.bias + segment.p_vaddr, segment.p_memsz);
   }

@@ -2,6 +2,8 @@
 // _dl_find_object where there is one, /proc/self/maps read anew otherwise.
 #pragma once
 
+#include <elf.h>
+
 #include <climits>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +36,10 @@ class Modules {
   // False: the address lies in no module.
   static bool find_object(const void* address, FoundObject& found);
   static bool find(std::uintptr_t address, LoadedModule& module);
+  // Whether what is found has been made ready by the dynamic loader: glibc tells of no module before.
+  static bool knows_what_is_ready();
+  // Of a module whose first page (with the ELF header) is mapped at `begin`; empty if there are none.
+  static std::span<const Elf64_Phdr> program_headers(std::uintptr_t begin);
   // The file that a module was loaded from, written to `buffer`.
   static const char* path(const LoadedModule& module, std::span<char, PATH_MAX> buffer);
 };

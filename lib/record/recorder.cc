@@ -38,6 +38,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   allocations_.attach(area_);
   graphs_.attach(area_, interner_, driver_);
   graph_markers_.attach(area_, interner_, driver_);
+  autograd_.attach(interner_);
   native_.start(interner_);
   open_window();
   driver_log::start(driver_);
@@ -266,7 +267,7 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
     wire::store(record, operation::kSharedBytes, call.shared_bytes);
     wire::store(record, operation::kClusterZ, call.cluster[2]);
   } else {
-    memset(record + operation::kArgument.offset, 0, area::kOperationSize - operation::kArgument.offset);
+    memset(record + operation::kArgument.offset, 0, operation::kNumber.offset - operation::kArgument.offset);
     wire::store(record, operation::kArgument, call.argument);
     if (rule.kind == Kind::copy || rule.kind == Kind::memset || rule.kind == Kind::prefetch) {
       wire::store(record, operation::kDestination, call.destination);
@@ -283,6 +284,13 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
       wire::store(record, operation::kGraphWords, replay.words.first + 1);
     }
   }
+  const Origin origin = autograd_.current(thread.serial);
+  wire::store(record, operation::kNumber, origin.number);
+  wire::store(record, operation::kNode, origin.node);
+  wire::store(record, operation::kOwnThread, origin.own_thread);
+  wire::store(record, operation::kNodeThread, origin.node_thread);
+  wire::store(record, operation::kGraphTask, origin.graph_task);
+  wire::store(record, operation::kNodeType, origin.node_type);
   if (rule.proves_finished) open.flags |= operation::kBlocking;
   wire::store(record, operation::kFlags, open.flags);
   if (operation::has_ordinal(rule.kind)) wire::store(thread.entry, wire::thread::kOperations, ++thread.operations);

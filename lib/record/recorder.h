@@ -14,6 +14,7 @@
 #include "record/allocations.h"
 #include "record/alone.h"
 #include "record/area_map.h"
+#include "record/autograd.h"
 #include "record/calls.h"
 #include "record/captures.h"
 #include "record/cupti_api.h"
@@ -125,6 +126,7 @@ class Recorder {
   GraphMarkers graph_markers_;
   PythonStacks python_;
   NativeStacks native_;
+  Autograd autograd_;
   Window window_;
   LaunchArguments arguments_;
   PythonHook hook_;

@@ -4,9 +4,11 @@
 #include <filesystem>
 
 #include "analyse/cuda_errors.h"
+#include "analyse/forward_launches.h"
 #include "report/causes.h"
 #include "report/delivered.h"
 #include "report/device.h"
+#include "report/forward_line.h"
 #include "report/next_steps.h"
 #include "report/operation_memory.h"
 #include "report/report.h"
@@ -244,10 +246,14 @@ class FindingBuilder {
                                           : resolve(symbolizer_, process_, node->site, node->function);
       Launch launch = node == nullptr ? launch_of(process_, candidate, site.mangled)
                                       : node_launch_of(process_, candidate, site.mangled);
+      ForwardLine forward;
+      if (node == nullptr) forward = forward_line(process_, *candidate.operation, site.stack, symbolizer_);
+      if (forward.location.known() && !forward.own_code) site.line = {forward.location, {}, true, false};
       Location location = located(site.line.location);
       if (!finding_.launch) {
         finding_.launch = launch;
         lead_with(std::move(site));
+        if (node == nullptr && analyse::runs_node(*candidate.operation)) relate_backward(forward);
         if (node != nullptr) relate_replay(*candidate.operation);
       }
       fold({std::move(location), std::move(launch), candidate.because, candidate.nodes});
@@ -270,6 +276,16 @@ class FindingBuilder {
     if (failure_.kind == analyse::Kind::graph_node || first.node == nullptr) return;
     finding_.launch = launch_of(process_, first, "");
     lead_with(resolve(symbolizer_, process_, first.operation->site));
+  }
+
+  void relate_backward(const ForwardLine& forward) {
+    const bool known = forward.location.known();
+    finding_.backward = Backward{forward.node, forward.because, known && !forward.own_code};
+    if (known) {
+      finding_.related.push_back({"forward", located(forward.location)});
+      finding_.because += "; the forward line is inferred from the numbers that PyTorch gives to its nodes";
+    }
+    if (forward.called.known()) finding_.related.push_back({"backward", located(forward.called)});
   }
 
   void relate_replay(const session::Operation& replay) {

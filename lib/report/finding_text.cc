@@ -83,6 +83,7 @@ class FindingText {
       return fmt::format("one of {} calls of this line", thousands(finding_.candidates.front().launches));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal) return "";
+    if (finding_.backward && finding_.backward->leads) return "";
     return fmt::format("call {} of this line", thousands(*finding_.launch->site_ordinal));
   }
 
@@ -106,9 +107,29 @@ class FindingText {
         finding_.excerpt.empty() && !why.empty())
       add("", {"        (" + printable(why) + ")"}, 1, 0);
     graph();
+    backward();
     if (!finding_.caller) return;
     const std::string via = finding_.via.empty() ? "" : " (" + printable(finding_.via) + ")";
     add("", {fmt::format("        from {}{}", place(*finding_.caller), via)}, 1, 0);
+  }
+
+  // Where the node of a backward kernel was made, and where the backward pass was begun.
+  void backward() {
+    if (!finding_.backward) return;
+    const std::string node = printable(finding_.backward->node);
+    std::string run = node.empty() ? "" : "made " + node;
+    std::vector<std::string> lines;
+    for (const Related& related : finding_.related) {
+      if (related.role == "forward") lines = {place(related.location) + " (inferred)"};
+      if (related.role == "backward") {
+        run = fmt::format("{}backward() called at {}", node.empty() ? "" : node + ", ", place(related.location));
+      }
+    }
+    if (lines.empty() && !node.empty()) {
+      lines = page_.wrap(fmt::format("not known: of {}, {}", node, printable(finding_.backward->because)));
+    }
+    if (!run.empty()) lines.push_back(std::move(run));
+    add("Forward", std::move(lines), 2, 0);
   }
 
   // The two lines that a failure inside a graph has.

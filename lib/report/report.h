@@ -25,7 +25,7 @@ struct Location {
 };
 
 struct Related {
-  std::string role;  // "caller" | "capture" | "replay" | "swallowed" | …
+  std::string role;  // "forward" | "backward" | "caller" | "capture" | "replay" | "swallowed" | …
   Location location;
 };
 
@@ -141,6 +141,14 @@ struct Cause {
   std::vector<std::size_t> proof;  // indices in Finding::arguments
 };
 
+// Of a kernel that PyTorch's autograd launched. Its lines are in `related`: where the node was made ("forward") and
+// where backward() was called ("backward"), each where it is known.
+struct Backward {
+  std::string node;     // "GatherBackward0"; empty: it adds gradients up, or nothing is known
+  std::string because;  // why the forward line is not known
+  bool leads = false;   // the forward line is the true line: nothing of the user's ran in the backward pass
+};
+
 // Candidates with one true line are one: `launch` is the likeliest of `launches`.
 struct Candidate {
   Location location;
@@ -156,6 +164,7 @@ struct Finding {
   Location location;                           // the true line
   std::vector<symbolize::SourceLine> excerpt;  // it and its neighbours; empty if the file cannot be read
   std::optional<Location> caller;              // Python line behind a native one (also in `related`)
+  std::optional<Backward> backward;            // a kernel of a backward pass
   std::string via;                             // how it got there: "ctypes, libsmooth.so"
   std::optional<Location> reported_at;         // where the program noticed; nothing if it never asked
   std::string reported_api;                    // "cudaMemcpy"

@@ -312,6 +312,10 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
     operation.graph_words = wire::load(record, o::kGraphWords);
     if (operation.graph_words != 0) read_graph_words();
   }
+  operation.origin = {wire::load(record, o::kNumber),     wire::load(record, o::kOwnThread),
+                      wire::load(record, o::kNodeThread), wire::load(record, o::kNode),
+                      wire::load(record, o::kGraphTask),  wire::load(record, o::kNodeType)};
+  if (operation.origin.node_type > record_.node_types.size()) operation.origin.node_type = 0;
   record_.operations.push_back(operation);
 }
 

@@ -90,6 +90,8 @@ class HeapReader {
         return read_graph_edges(count, payload);
       case Tag::arguments:
         return read_arguments(count, payload);
+      case Tag::node_type:
+        return read_node_type(payload);
     }
     ++record_.damaged;
   }
@@ -130,6 +132,11 @@ class HeapReader {
   void read_function(std::span<const std::byte> payload) {
     std::string& function = record_.functions.emplace_back();
     if (has(payload, 4)) function = string(number<std::uint32_t>(payload, 0));
+  }
+
+  void read_node_type(std::span<const std::byte> payload) {
+    std::string& type = record_.node_types.emplace_back();
+    if (has(payload, 4)) type = string(number<std::uint32_t>(payload, 0));
   }
 
   void read_code(std::uint16_t count, std::span<const std::byte> payload) {

@@ -104,6 +104,16 @@ struct Arguments {
   std::vector<Parameter> parameters;
 };
 
+// What PyTorch's autograd said at a launch (wire/operation.h).
+struct Origin {
+  std::uint32_t number = 0;       // nodes that the launching thread had made
+  std::uint16_t thread = 0;       // PyTorch's number of it; 0: no PyTorch
+  std::uint16_t node_thread = 0;  // of the thread that made the node that is being run backwards; 0: none is
+  std::uint32_t node = 0;         // that node's number
+  std::uint16_t graph_task = 0;   // the call of backward() that runs it
+  std::uint16_t node_type = 0;    // id in ProcessRecord::node_types
+};
+
 struct Operation {
   wire::operation::Kind kind = wire::operation::Kind::none;
   std::uint8_t flags = 0;  // wire::operation::Flag
@@ -123,6 +133,7 @@ struct Operation {
   std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of its first node's; 0: none
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
+  Origin origin;
 };
 
 struct Thread {
@@ -210,7 +221,8 @@ struct ProcessRecord {
   std::uint32_t frozen_code = 0;
   std::uint64_t frozen_ticks = 0;
 
-  std::vector<std::string> functions;  // mangled kernel names
+  std::vector<std::string> functions;   // mangled kernel names
+  std::vector<std::string> node_types;  // mangled C++ types
   std::vector<Module> modules;
   std::vector<Code> codes;
   std::vector<RawStack<RawPythonFrame>> python_stacks;

@@ -27,11 +27,12 @@
 //                                                 u32 zero
 //    graph_nodes  count: nodes           payload: u32 graph id, u32 index of the first, nodes (below)
 //    graph_edges  count: edges           payload: u32 graph id, u32 zero, per edge: u32 from, u32 to (node indices)
-//
 //    arguments count: parameters         payload: u64 serial of a kernel's launch, u32 its thread's index,
 //                                                 u32 ArgumentFlag, per parameter: u32 offset among the kernel's
 //                                                 parameters, u32 bytes; then the bytes of all of them, each
 //                                                 parameter's filled up to a multiple of 8
+//    node_type count: 0                  payload: u32 string id of a mangled C++ type, of a node of PyTorch's autograd
+//                                                 graph, u32 zero
 //
 // A graph is followed by its nodes and edges, in as many entries as they take. Child graphs are laid out flat: their
 // nodes stand behind the node that holds them and name it. A node takes 32 bytes:
@@ -68,8 +69,9 @@ enum class Tag : std::uint16_t {
   graph_nodes = 11,
   graph_edges = 12,
   arguments = 13,
+  node_type = 14,
 };
-inline constexpr std::size_t kTags = 14;  // one past the last
+inline constexpr std::size_t kTags = 15;  // one past the last
 
 inline constexpr std::size_t kHeaderSize = 8;
 inline constexpr std::size_t kMaxEntry = 64u << 10;

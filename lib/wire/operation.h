@@ -1,4 +1,4 @@
-// One operation record: 64 bytes, in a thread's ring or in a stream's `held` places.
+// One operation record: 80 bytes, in a thread's ring or in a stream's `held` places.
 //
 //    0        8     9     10      12     16       20        24       28             32      40
 //    +--------+-----+-----+-------+------+--------+---------+--------+--------------+-------+
@@ -9,8 +9,12 @@
 //    | grid x |  y   |  z   |block x|   y   |   z   |cluster x,y| shared bytes |cluster z|    kernels
 //    +--------+------+------+-------+-------+-------+-----------+--------------+---------+
 //    | argument (u64)| graph: id, replay, flags, words                                   |    graph launches
-//    | argument (u64)| destination (u64) | source (u64)                                  |    copies, memsets,
-//    prefetches | argument (u64)| zero                                                              |    other kinds
+//    | argument (u64)| destination (u64) | source (u64)                                  |    copies and the like
+//    | argument (u64)| zero                                                              |    other kinds
+//    64       68     72       74            76          78          80
+//    +--------+------+--------+-------------+-----------+-----------+
+//    | number | node | thread | node thread | graph task| node type |    what PyTorch's autograd says; zero without it
+//    +--------+------+--------+-------------+-----------+-----------+
 //
 // The ring's single writer clears the serial, fills the record, then stores the serial (release). It
 // does so at ENTER of the call, and patches kResult and kFlags at EXIT: a record whose call never
@@ -100,5 +104,17 @@ inline constexpr Field<std::uint32_t, 60> kGraphWords;
 enum GraphFlag : std::uint32_t {
   kGraphAltered = 1,  // nodes were given other kernels or dimensions, or switched off, after the graph was described
 };
+
+// PyTorch's autograd numbers the nodes of a thread's graph as they are made, and makes an operator's node just before
+// the operator launches anything: kNumber of its launches is the node's number + 1 (and of those that follow, until the
+// next node is made). Numbers are cut to 32 bits: they come round after 2^32 nodes of one thread.
+inline constexpr Field<std::uint32_t, 64> kNumber;        // the launching thread's count of nodes
+inline constexpr Field<std::uint32_t, 68> kNode;          // number of the node that is being run backwards
+inline constexpr Field<std::uint16_t, 72> kOwnThread;     // PyTorch's number of the launching thread; 0: no PyTorch
+inline constexpr Field<std::uint16_t, 74> kNodeThread;    // of the thread that made the node; 0: no node is being run
+inline constexpr Field<std::uint16_t, 76> kGraphTask;     // which call of backward() runs it, cut to 16 bits
+inline constexpr Field<std::uint16_t, 78> kNodeType;      // intern id of a node type; 0: not known
+inline constexpr std::uint16_t kManyThreads = 0xffff;     // a thread number that does not fit: it is nobody's
+inline constexpr std::uint32_t kUnnumbered = 0xffffffff;  // kNode of the node that accumulates a leaf's gradient
 
 }  // namespace cudadiag::wire::operation

@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.dont_write_bytecode = True
 
+import backward_passes
 import cases
 import memory
 import reruns
@@ -17,7 +18,8 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (cases, memory, reruns, shapes, values, witnesses)
+ROOMS = (backward_passes, cases, memory, reruns, shapes, values, witnesses)
+
 
 
 

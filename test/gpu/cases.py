@@ -4,6 +4,8 @@
     BLAMED      where the program notices it at the latest: earlier lines after the true one will do
     CANDIDATE   must be listed too
     CALLER      the Python line behind a native one
+    FORWARD     the line of the forward pass that a backward kernel goes back to
+    BACKWARD    where the backward pass was begun
     CAPTURE     where the capture was begun that was broken
     ALLOCATED   where the memory was allocated that an argument points to, and should not
     FREED       where it was freed
@@ -162,7 +164,8 @@ CASES = [
            **fails(710, grade="inferred", first=False)),
     python("custom_forward", "custom_autograd forward", mark="forward", **OUT_OF_RANGE),
     python("custom_backward", "custom_autograd backward", mark="backward", **OUT_OF_RANGE),
-    python("backward", any_line=True, **fails((), grade="suspected")),
+    *[python("backward_" + shape, "backward_lines " + shape, mark=shape, **OUT_OF_RANGE)
+      for shape in ("gather", "retained", "hook", "checkpointed")],
     python("ctypes_library", "ctypes_library @libsmooth.so", needs=(), sources=("cuda/smooth.cu",),
            **fails(700, kernel="smooth_kernel")),
     python("compiled", needs=("torch", "triton"), **fails((700, 710))),

@@ -303,3 +303,28 @@ TEST_CASE("a copy tells its addresses, a call that found no memory what there wa
   REQUIRE(record.errors.size() == 1);
   CHECK((record.errors[0].device_free == 5 && record.errors[0].device_total == 6));
 }
+
+TEST_CASE("what autograd said at a launch is read, a node's type only if there is one") {
+  AreaBuilder area;
+  area.live_thread(0, 4711, 2);
+  area.entry(wire::intern::Tag::node_type, 0, {area.string("6Gather"), 0});
+  for (const std::uint16_t type : {1, 2}) {
+    std::byte* record = area.kernel(0, type, wire::operation::kNoStream, type);
+    wire::store(record, wire::operation::kNumber, 7u);
+    wire::store(record, wire::operation::kNode, 5u);
+    wire::store(record, wire::operation::kOwnThread, std::uint16_t{3});
+    wire::store(record, wire::operation::kNodeThread, std::uint16_t{1});
+    wire::store(record, wire::operation::kGraphTask, std::uint16_t{9});
+    wire::store(record, wire::operation::kNodeType, type);
+  }
+  const auto record = read(area);
+  REQUIRE(record.operations.size() == 2);
+  const session::Origin& origin = record.operations[0].origin;
+  CHECK(origin.number == 7);
+  CHECK(origin.node == 5);
+  CHECK(origin.thread == 3);
+  CHECK(origin.node_thread == 1);
+  CHECK(origin.graph_task == 9);
+  CHECK(*session::by_id(record.node_types, origin.node_type) == "6Gather");
+  CHECK(record.operations[1].origin.node_type == 0);
+}

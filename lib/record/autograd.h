@@ -1,0 +1,44 @@
+// What PyTorch's autograd says at a launch: how many nodes the thread has made, and which node it is running backwards
+// (wire/operation.h says what follows from it). Autograd's threads have no Python frames, so nothing else leads from a
+// backward kernel to the line that is to blame.
+//
+// No Python and no GIL: exported C++ functions of libtorch_cpu.so, which read thread-local variables. Whatever looks
+// other than expected switches this off with a note.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "record/interner.h"
+
+namespace cudadiag::record {
+
+struct Origin {
+  std::uint32_t number = 0, node = 0;
+  std::uint16_t own_thread = 0, node_thread = 0, graph_task = 0, node_type = 0;
+};
+
+class Autograd {
+ public:
+  void attach(Interner& interner) { interner_ = &interner; }
+  // All zero without PyTorch. `launches`: how many the thread has made before.
+  Origin current(std::uint64_t launches);
+
+ private:
+  void look();
+  void describe_node(const std::byte* node, const std::byte* control_block, Origin& origin);
+  std::uint16_t type_of(const std::byte* node);
+  void give_up(const char* why);
+
+  enum class State : std::uint8_t { unknown, looking, ready, off };
+  std::atomic<State> state_ = State::unknown;
+  Interner* interner_ = nullptr;
+  std::uint64_t (*peek_)() = nullptr;
+  std::uint64_t (*own_thread_)() = nullptr;
+  int (*graph_task_)() = nullptr;                  // null: this PyTorch does not tell
+  void* (*current_node_)(void* result) = nullptr;  // returns a std::shared_ptr<Node>, so in memory of the caller's
+  Mutex mutex_;                                    // of `types_`
+  IdTable<4096> types_;                            // by address of the virtual table
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,28 @@
+// A library that is in the process already, and its symbols, read from memory: dlsym does not see what Python loaded
+// for itself (RTLD_LOCAL), and dlopen would take the dynamic loader's lock on the launch path.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace cudadiag::record {
+
+class LoadedLibrary {
+ public:
+  // By the name of its file. Found only once the dynamic loader has made it ready: before, its code must not be run.
+  // That can be known from glibc 2.35 on (Modules).
+  bool find(std::string_view file_name);
+  // A function that the library defines; null if it has none of this name.
+  void* function(std::string_view name) const;
+
+ private:
+  bool read_dynamic_section(std::uintptr_t begin);
+
+  std::uintptr_t bias_ = 0;
+  const std::byte* symbols_ = nullptr;
+  const char* names_ = nullptr;
+  const std::uint32_t* hash_ = nullptr;  // DT_GNU_HASH
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,24 @@
+// The line of the forward pass that a backward kernel goes back to: PyTorch's autograd launches it from a thread that
+// has no line of the user's. Always inferred, and nothing is said where two lines come into question.
+#pragma once
+
+#include <string>
+
+#include "session/session.h"
+#include "symbolize/symbolizer.h"
+
+namespace cudadiag::report {
+
+struct ForwardLine {
+  std::string node;              // "GatherBackward0"; empty: autograd did not launch this, or not for an operator
+  symbolize::Location location;  // known(), or else `because` says why not
+  std::string because;
+  symbolize::Location called;  // the line that called backward(), where it is known
+  bool own_code = false;       // the launch was made by code of the user's that runs in the backward pass
+};
+
+// `stack`: the operation's own.
+ForwardLine forward_line(const session::Process& process, const session::Operation& operation,
+                         const symbolize::SourceStack& stack, symbolize::Symbolizer& symbolizer);
+
+}  // namespace cudadiag::report

@@ -1,0 +1,60 @@
+"""Kernels of a backward pass, a function each; its name is the claim. A stand-in for PyTorch launches them."""
+
+from harness import expect, expect_in, program, true_line
+
+SOURCE = "backward.py"
+BAD = "fault kernel=bad nth=1 code=700"
+
+
+def failing(machine, what, **environment):
+    machine.plan(BAD)
+    machine.environment.update(environment)
+    machine.run(*program(SOURCE, what))
+    return machine.report()["findings"][0]
+
+
+def place(location):
+    return location["file"], location["line"]
+
+
+def related(finding):
+    return {line["role"]: place(line) for line in finding["related"]}
+
+
+def backward_kernel_has_its_forward_line(machine):
+    finding = failing(machine, "gather")
+    line = true_line(SOURCE, "TRUE LINE gather")
+    expect(place(finding["location"]), line, "true line")
+    expect(related(finding), {"forward": line, "backward": true_line(SOURCE, "BACKWARD LINE")}, "related lines")
+    expect_in("the forward line is inferred", finding["evidence"]["because"], "evidence")
+    text = machine.cudadiag("report").stdout
+    expect_in(":%d, <module> (inferred)\n        GatherBackward0, backward() called at " % line[1], text, "text")
+    assert "of this line" not in text, text
+
+
+def function_of_the_users_has_the_line_that_called_it(machine):
+    expect(related(failing(machine, "function"))["forward"], true_line(SOURCE, "TRUE LINE function"), "forward line")
+
+
+def double_backward_leads_to_the_first_forward_line(machine):
+    expect(related(failing(machine, "twice"))["forward"], true_line(SOURCE, "TRUE LINE twice"), "forward line")
+
+
+def view_has_no_line_of_another_operator(machine):
+    finding = failing(machine, "view")
+    expect("forward" in related(finding), False, "a forward line")
+    expect(finding["location"]["line"], None, "line")
+    expect_in("Forward not known: of SliceBackward0, what was launched under its node's number is other operators'",
+              machine.cudadiag("report").stdout, "text")
+
+
+def second_backward_call_is_not_taken_for_the_first(machine):
+    finding = failing(machine, "explicit")
+    expect(related(finding), {"forward": true_line(SOURCE, "TRUE LINE gather")}, "related lines")
+
+
+def other_layout_switches_it_off(machine):
+    finding = failing(machine, "gather", OTHER_TORCH="1")
+    expect(finding["related"], [], "related lines")
+    notes = [note["code"] for note in machine.report()["notes"]]
+    expect_in("forward-lines-off", notes, "notes")
