@@ -21,8 +21,6 @@ from harness import Machine, expect, expect_in
 ROOMS = (backward_passes, cases, memory, reruns, shapes, values, witnesses)
 
 
-
-
 def check_target(machine, name):
     machine.plan(targets.plan(name))
     command = targets.command(machine.build, name)

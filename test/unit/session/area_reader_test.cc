@@ -308,7 +308,7 @@ TEST_CASE("what autograd said at a launch is read, a node's type only if there i
   AreaBuilder area;
   area.live_thread(0, 4711, 2);
   area.entry(wire::intern::Tag::node_type, 0, {area.string("6Gather"), 0});
-  for (const std::uint16_t type : {1, 2}) {
+  for (const std::uint16_t type : {std::uint16_t{1}, std::uint16_t{2}}) {
     std::byte* record = area.kernel(0, type, wire::operation::kNoStream, type);
     wire::store(record, wire::operation::kNumber, 7u);
     wire::store(record, wire::operation::kNode, 5u);
