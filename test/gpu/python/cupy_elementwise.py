@@ -12,8 +12,8 @@ class Gather:
 
 
 gather = Gather()
-table = cupy.arange(256, dtype=cupy.float32)
 try:
+    table = cupy.arange(256, dtype=cupy.float32)
     gather(table, cupy.arange(8, dtype=cupy.int64))
     cupy.cuda.Device().synchronize()
 except Exception as e:
