@@ -74,6 +74,8 @@ struct PythonStacks::Walk {
   bool truncated = false;
 };
 
+bool PythonStacks::is_loaded() { return dlsym(RTLD_DEFAULT, "Py_GetVersion") != nullptr; }
+
 bool PythonStacks::start(Interner& interner, const PythonHook& hook) {
 #if defined(__x86_64__)
   const char* (*version)() = nullptr;

@@ -19,6 +19,7 @@ namespace cudadiag::record {
 
 class PythonStacks {
  public:
+  static bool is_loaded();
   // Looks for an interpreter in the process. False: none (yet), or one whose layout is not known; then a note says so.
   bool start(Interner& interner, const PythonHook& hook);
   // Address inside the interpreter's module: native stacks end there.

@@ -40,6 +40,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   graph_markers_.attach(area_, interner_, driver_);
   autograd_.attach(interner_);
   native_.start(interner_);
+  if (options_.python && PythonStacks::is_loaded()) seek_python();
   open_window();
   driver_log::start(driver_);
   int version = 0;
@@ -517,13 +518,16 @@ std::uint32_t Recorder::function_id(CUfunction function, const char* symbol) {
   return id;
 }
 
+void Recorder::seek_python() {
+  if (python_sought_.exchange(true)) return;
+  const bool found = python_.start(interner_, hook_);
+  if (found && options_.native) native_.stop_at(python_.interpreter(), python_.interpreter() + 1);
+  has_python_.store(found, std::memory_order_release);
+}
+
 Recorder::Place Recorder::place(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
                                 std::uintptr_t frame) {
-  if (options_.python && !python_sought_.load(std::memory_order_relaxed) && !python_sought_.exchange(true)) {
-    const bool found = python_.start(interner_, hook_);
-    if (found && options_.native) native_.stop_at(python_.interpreter(), python_.interpreter() + 1);
-    has_python_.store(found, std::memory_order_release);
-  }
+  if (options_.python && !python_sought_.load(std::memory_order_relaxed)) seek_python();
   const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
   const std::uint64_t salt = std::uint64_t{id} << 32 | function;
   const bool native_leads_to_python = t_this.hooked;

@@ -102,6 +102,7 @@ class Recorder {
     std::uint32_t python, native;
     std::uint64_t key;
   };
+  void seek_python();
   Place place(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
               std::uintptr_t frame);
   // An operation's site, and which call of it this is; site 0: not known.
@@ -133,7 +134,9 @@ class Recorder {
   Alone alone_;
   Allocations allocations_;
   std::atomic<bool> has_python_ = false;
-  std::atomic<bool> python_sought_ = false;  // by the first operation: the interpreter is there before CUDA is
+  // At start where there is an interpreter, so that no thread's first operations go without; else by the first
+  // operation.
+  std::atomic<bool> python_sought_ = false;
   std::atomic<bool> watching_last_error_ = false;
   std::atomic<std::uint64_t> function_generation_ = 0;
   std::atomic<std::uint32_t> newest_context_ = 0;  // uid seen last: most processes have one
