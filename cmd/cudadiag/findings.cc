@@ -12,6 +12,7 @@
 #include "report/device_text.h"
 #include "report/json.h"
 #include "report/memory_text.h"
+#include "report/printable.h"
 #include "report/words.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
@@ -53,7 +54,14 @@ std::string device_sentence(const report::Report& after) {
   return "on the GPU: " + lines.front() + (lines.size() > 2 ? "; " + lines[1] : "");
 }
 
-// What the rerun adds to the report: the first pointer that lies wrong; the report has the others.
+// "why: idx[0,77] = 30050, table has 30000 rows (valid 0..29999)", where the first run had not known so much.
+std::string cause_sentence(const report::Report& before, const report::Report& after) {
+  const auto& was = before.findings.front().cause;
+  const auto& is = after.findings.front().cause;
+  return !is || (was && was->text == is->text) ? "" : "why: " + report::printable(is->text);
+}
+
+// Where no rule says why: the first pointer that lies wrong; the report has the others.
 std::string argument_sentence(const report::Report& after) {
   report::Page wide;
   wide.columns = 1000;
@@ -88,8 +96,10 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
     if (after.findings.front().memory) say("compute-sanitizer: " + after.findings.front().memory->text);
     for (const std::string& sentence : after.findings.front().witnesses) say(sentence);
   }
-  if (const std::string text = argument_sentence(after); !text.empty() && verbosity != report::Verbosity::quiet)
-    say(text);
+  if (verbosity != report::Verbosity::quiet) {
+    const std::string cause = cause_sentence(before, after);
+    if (const std::string text = cause.empty() ? argument_sentence(after) : cause; !text.empty()) say(text);
+  }
   const bool open = after.findings.front().grade != analyse::Grade::proven;
   if (open && verbosity != report::Verbosity::quiet) say(after.findings.front().because);
 }

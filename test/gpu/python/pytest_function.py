@@ -19,4 +19,4 @@ def test_rows(table, row):
 
 
 if __name__ == "__main__":
-    sys.exit(pytest.main(["-qq", "-p", "no:cacheprovider", __file__]))
+    sys.exit(pytest.main(["-qq", "--tb=no", "--show-capture=no", "-p", "no:cacheprovider", __file__]))
