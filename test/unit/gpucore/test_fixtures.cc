@@ -18,7 +18,7 @@ Testimony read(const std::string& name) {
   return testimony;
 }
 
-// All but one of them were built from cases.cu and have neither inlined functions nor messages at the fault.
+// All but two of them were built from cases.cu and have neither inlined functions nor messages at the fault.
 void check_line(const CodePlace& place, std::uint32_t line) {
   REQUIRE(place.lines.size() == 1);
   CHECK(place.lines[0].function == place.function);
@@ -129,6 +129,27 @@ TEST_CASE("an illegal instruction") {
   CHECK(f.place.lines[0].line == 1);
   REQUIRE(f.stands);
   CHECK(f.stands->pc == f.place.pc + 0x10);
+}
+
+// An index that torch.nn.Embedding has no row for, in PyTorch 2.11: code without lines.
+TEST_CASE("an assertion in PyTorch's own code") {
+  const Testimony testimony = read("pytorch.nvcudmp.gz");
+  const Failure& f = *testimony.failure;
+  CHECK(f.exception == 12);
+  CHECK(f.exception_name == "Warp Assert");
+  CHECK(f.kernel.starts_with("_ZN2at6native24vectorized_gather_kernelILi16ElEE"));
+  CHECK(f.grid_id == 2);
+  CHECK(f.grid == Dim3{256, 1, 1});
+  CHECK(f.block_dim == Dim3{32, 1, 1});
+  CHECK(f.block == Dim3{7, 0, 0});
+  CHECK(f.thread == Dim3{0, 0, 0});
+  CHECK(f.threads == 32);
+  CHECK(f.blocks == 1);
+  CHECK(f.sm == 127);
+  CHECK(f.witness == PcWitness::thread);
+  CHECK(f.place.pc == 0x7fb03b7a2d80);
+  CHECK(f.place.offset == 0x280);
+  CHECK(f.place.lines.empty());
 }
 
 TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
