@@ -224,7 +224,8 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
 // A destroyed stream may still be at work: its marker word is free once the last marker has been written.
 bool Streams::reusable(std::uint32_t at) const {
   return wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::destroyed) &&
-         wire::load_acquire(marker(at), wire::marker::kCompleted) >= wire::load(entry(at), stream::kMarkerIssued);
+         wire::load_acquire(marker(at), wire::marker::kCompleted) >=
+             wire::load_acquire(entry(at), stream::kMarkerIssued);
 }
 
 std::uint32_t Streams::take_entry(std::uint32_t context_place) {
@@ -297,7 +298,7 @@ bool Streams::mark(std::uint32_t at) {
   // A call in flight on another thread may queue its operation on either side of the marker: let its EXIT do it.
   // And while any capture goes on, nothing is asked of the driver that is not the program's own wish.
   if (page.device == 0 || capture_going_on() || wire::load_acquire(known, stream::kInFlight) > 0 ||
-      wire::load(known, stream::kMarkerIssued) == ordinal) {
+      wire::load_acquire(known, stream::kMarkerIssued) == ordinal) {
     return false;
   }
   auto handle = reinterpret_cast<CUstream>(wire::load(known, stream::kHandle));
@@ -338,9 +339,15 @@ void Streams::begin_context_wait(ThreadState& thread, std::uint32_t) const {
 }
 
 void Streams::finish_context_wait(ThreadState& thread, std::uint32_t context_uid) {
+  const std::uint64_t began = wire::load(thread.entry, wire::thread::kCallTicks);
+  const LockGuard lock(mutex_);
   const std::uint32_t context_place = context_index(context_uid);
   for (std::uint32_t i = 0; i < highest_; ++i) {
-    if (wire::load(entry(i), stream::kContext) == context_place) completed(i, thread.waited_streams[i]);
+    // An entry that was given to another stream meanwhile has nothing to do with what was issued then.
+    if (wire::load(entry(i), stream::kContext) != context_place || wire::load(entry(i), stream::kCreated) > began) {
+      continue;
+    }
+    completed(i, thread.waited_streams[i]);
   }
 }
 

@@ -104,7 +104,7 @@ class Streams {
   Mutex mutex_;
   std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; changes when a handle may be reused
   std::atomic<int> captures_ = 0;
-  std::uint32_t highest_ = 0;                      // entries ever used
+  std::atomic<std::uint32_t> highest_ = 0;         // entries ever used
   std::array<std::uint32_t, kBuckets> buckets_{};  // 1 + stream; 0: empty
   std::array<std::uint32_t, wire::area::kStreams> next_{};
   struct Page {
