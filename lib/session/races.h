@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace cudadiag::session {
 
@@ -36,5 +39,15 @@ struct RaceCounts {
   std::uint64_t forgotten = 0;   // accesses dropped for want of room
   std::uint64_t unlisted = 0;    // races beyond those that are listed
 };
+
+struct Races {
+  std::vector<Race> found;
+  std::vector<RaceCounts> counts;  // by process that was looked at
+};
+
+// races.json, in format "cudadiag.races/1".
+std::string write_races(const Races& races);
+// A member that is missing or of another type is left at its default; nothing for text of another kind.
+std::optional<Races> parse_races(std::string_view text);
 
 }  // namespace cudadiag::session

@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True
 import backward_passes
 import cases
 import memory
+import races
 import reruns
 import shapes
 import targets
@@ -18,7 +19,7 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, memory, reruns, shapes, values, witnesses)
+ROOMS = (backward_passes, cases, memory, races, reruns, shapes, values, witnesses)
 
 
 def check_target(machine, name):
