@@ -198,6 +198,12 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
   if (driver_->stream_get_id != nullptr && !capture_going_on()) {
     driver_->stream_get_id(reinterpret_cast<CUstream>(handle), &id);
   }
+  const bool legacy = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY);
+  unsigned made_with = 0;
+  if (asks_for_flags_ && driver_->stream_get_flags != nullptr && !legacy && tid == 0) {
+    const RelaxedCapture relaxed(*driver_);
+    driver_->stream_get_flags(reinterpret_cast<CUstream>(handle), &made_with);
+  }
   std::uint32_t taken = take_entry(context_place);
   if (taken == kNone && new_page(context_place) < kPages) taken = take_entry(context_place);
   if (taken == kNone) {
@@ -213,8 +219,9 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
   wire::store(made, stream::kStreamId, id);
   wire::store(made, stream::kCreated, ticks());
   wire::store(made, stream::kThreadTid, tid);
-  const bool legacy = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY);
-  wire::store(made, stream::kFlags, (legacy ? stream::kLegacy : 0u) | (tid != 0 ? stream::kPerThread : 0u));
+  wire::store(made, stream::kFlags,
+              (legacy ? stream::kLegacy : 0u) | (tid != 0 ? stream::kPerThread : 0u) |
+                  ((made_with & CU_STREAM_NON_BLOCKING) != 0 ? stream::kNonBlocking : 0u));
   wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::live));
   next_[taken] = buckets_[bucket];
   buckets_[bucket] = taken + 1;

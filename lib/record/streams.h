@@ -33,6 +33,9 @@ class Streams {
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode mode);
 
+  // From now on a stream's entry says whether it waits for the legacy stream.
+  void ask_for_flags() { asks_for_flags_ = true; }
+
   // The context is current to the thread. False: it is not made yet, so ask again at the next call.
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
@@ -99,6 +102,7 @@ class Streams {
   Interner* interner_ = nullptr;
   const DriverApi* driver_ = nullptr;
   MarkerMode mode_ = MarkerMode::sparse;
+  bool asks_for_flags_ = false;
   std::byte *contexts_ = nullptr, *streams_ = nullptr, *markers_ = nullptr;
 
   Mutex mutex_;
