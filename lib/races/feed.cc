@@ -252,7 +252,7 @@ void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& p
 
 void Feed::copy(const std::byte* record, StreamNumber stream, const Rows& rows) {
   const bool is_copy = static_cast<Kind>(wire::load(record, operation::kKind)) == Kind::copy;
-  const std::uint64_t bytes = wire::load(record, operation::kArgument);
+  const std::uint64_t bytes = operation::bytes_of(record);
   Access access;
   access.at = order_.issue(stream);
   access.stream = stream;

@@ -20,10 +20,10 @@ void RaceRecords::attach(const DriverApi& driver, Streams& streams) {
 
 std::byte* RaceRecords::begin(ThreadState& thread, Kind kind, std::uint32_t stream) {
   std::byte* record = next_record(thread, *streams_);
-  memset(record + sizeof(std::uint64_t), 0, wire::area::kOperationSize - sizeof(std::uint64_t));
+  memset(record + operation::kSerial.end, 0, wire::area::kOperationSize - operation::kSerial.end);
   wire::store(record, operation::kKind, static_cast<std::uint8_t>(kind));
-  wire::store(record, operation::kThread, thread.index);
-  wire::store(record, operation::kStream, stream);
+  wire::store(record, operation::kThread, static_cast<std::uint8_t>(thread.index));
+  wire::store(record, operation::kStream, static_cast<std::uint16_t>(stream));
   wire::store(record, operation::kTicks, ticks());
   return record;
 }
@@ -33,7 +33,7 @@ void RaceRecords::before_kernel(ThreadState& thread, const Call& call, std::uint
   words_.find(call.function, call.parameters, call.extra, found);
   for (std::size_t i = 0; i < found.count; i += race::kWords) {
     std::byte* record = begin(thread, Kind::parameters, operation::kNoStream);
-    wire::store(record, operation::kSite, function);
+    wire::store(record, operation::kSite, static_cast<std::uint16_t>(function));
     const auto put = [&](std::size_t at, auto value, auto offset) {
       if (at >= found.count) return;
       wire::store(record, value, found.words[at].value);
@@ -105,7 +105,7 @@ void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall
   const bool made = call.what == MemoryCall::What::makes;
   if (made) words_.memory_made(call.address, call.bytes);
   std::byte* record = begin(thread, made ? Kind::memory_made : Kind::memory_freed, stream);
-  wire::store(record, operation::kSite, site);
+  wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));
   wire::store(record, race::kWord0, call.address);
   wire::store(record, race::kWord1, made ? call.bytes : context);
   // These return when all that might still use the memory has finished.

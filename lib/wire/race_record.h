@@ -22,8 +22,8 @@
 
 namespace cudadiag::wire::race {
 
-inline constexpr std::size_t kBody = 40;     // behind what all kinds have
-inline constexpr std::size_t kOffsets = 20;  // where operations have ordinal and result
+inline constexpr std::size_t kBody = 32;     // behind what all kinds have
+inline constexpr std::size_t kOffsets = 16;  // where operations have their ordinals
 
 inline constexpr std::size_t kWords = 4;
 inline constexpr Field<std::uint64_t, kBody> kWord0;

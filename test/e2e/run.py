@@ -14,12 +14,13 @@ import memory
 import races
 import reruns
 import shapes
+import survival
 import targets
 import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, memory, races, reruns, shapes, values, witnesses)
+ROOMS = (backward_passes, cases, memory, races, reruns, shapes, survival, values, witnesses)
 
 
 def check_target(machine, name):
