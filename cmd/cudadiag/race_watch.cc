@@ -14,6 +14,10 @@ namespace {
 
 // A ring of 4,096 records is full after some milliseconds at the fastest.
 constexpr std::chrono::microseconds kIdle{300};
+// So often pairs are looked at again whose kernels were not yet known.
+constexpr std::chrono::milliseconds kSettling{50};
+// For kernels whose code is still to be read when the target has ended.
+constexpr std::chrono::seconds kPatience{60};
 
 // Names and graphs of a process, from its intern heap: read again when something newer is asked for.
 class Names {
@@ -43,15 +47,21 @@ class Names {
 }  // namespace
 
 struct RaceWatch::Watched {
-  Watched(const launch::Arena& arena, std::size_t index)
-      : area(arena, index), names(area.bytes()), follower(area.bytes()) {}
+  Watched(const launch::Arena& arena, std::size_t index, KernelModes& kernel_modes)
+      : area(arena, index), names(area.bytes()), follower(area.bytes()), modes(kernel_modes) {}
 
   // Once the process has written what its area is.
   bool ready() {
     if (feed) return true;
     if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
     feed = std::make_unique<races::Feed>(
-        area.bytes(), [](std::uint32_t, std::uint32_t) { return races::Mode::unknown; },
+        area.bytes(),
+        [this](std::uint32_t function, std::uint32_t parameter,
+               std::span<const std::uint32_t> pointers) -> std::optional<races::Mode> {
+          const std::string* name = session::by_id(names.with_function(function).functions, function);
+          if (name == nullptr) return races::Mode::unknown;
+          return modes.mode(*name, parameter, pointers);
+        },
         [](std::uint32_t) { return nullptr; });
     return true;
   }
@@ -59,10 +69,13 @@ struct RaceWatch::Watched {
   launch::LiveArea area;
   Names names;
   session::RingFollower follower;
+  KernelModes& modes;
   std::unique_ptr<races::Feed> feed;
 };
 
-RaceWatch::RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay) : arena_(arena), relay_(relay) {
+RaceWatch::RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, std::filesystem::path modules,
+                     std::string disassembler)
+    : arena_(arena), relay_(relay), modes_(std::move(modules), std::move(disassembler)) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -72,8 +85,13 @@ RaceWatch::~RaceWatch() {
 }
 
 void RaceWatch::run() {
+  auto settled = std::chrono::steady_clock::now();
   while (!stopping_.load(std::memory_order_acquire)) {
     if (!look()) std::this_thread::sleep_for(kIdle);
+    if (std::chrono::steady_clock::now() - settled > kSettling) {
+      settle(false);
+      settled = std::chrono::steady_clock::now();
+    }
     const auto found = [](const auto& process) { return process->feed && process->feed->found_any(); };
     if (!found_ && std::any_of(processes_.begin(), processes_.end(), found)) {
       found_.store(true, std::memory_order_release);
@@ -84,7 +102,7 @@ void RaceWatch::run() {
 
 bool RaceWatch::look() {
   while (processes_.size() < arena_.claimed()) {
-    processes_.push_back(std::make_unique<Watched>(arena_, processes_.size()));
+    processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), modes_));
   }
   bool fresh = false;
   for (const auto& process : processes_) {
@@ -95,14 +113,25 @@ bool RaceWatch::look() {
   return fresh;
 }
 
+void RaceWatch::settle(bool at_last) {
+  for (const auto& process : processes_) {
+    if (process->feed) process->feed->settle(at_last);
+  }
+}
+
 session::Races RaceWatch::finish() {
   stopping_.store(true, std::memory_order_release);
   thread_.join();
   look();
+  for (const auto& process : processes_) {
+    if (process->ready()) process->follower.finish(*process->feed);
+  }
+  settle(false);
+  modes_.wait(kPatience);
+  settle(true);
   session::Races all;
   for (const auto& process : processes_) {
     if (!process->ready()) continue;
-    process->follower.finish(*process->feed);
     const std::uint32_t pid = wire::load(process->area.bytes().data(), wire::area::kPid);
     for (session::Race& race : process->feed->races()) {
       race.pid = pid;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernel_modes.h"
 #include "launch/arena.h"
 #include "launch/process.h"
 #include "session/races.h"
@@ -15,8 +16,9 @@ namespace cudadiag::command {
 
 class RaceWatch {
  public:
-  // `relay` is woken at the first race.
-  RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay);
+  // `relay` is woken at the first race. `modules`, `disassembler`: as KernelModes has them.
+  RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, std::filesystem::path modules,
+            std::string disassembler);
   ~RaceWatch();
   RaceWatch(const RaceWatch&) = delete;
   RaceWatch& operator=(const RaceWatch&) = delete;
@@ -30,9 +32,11 @@ class RaceWatch {
 
   void run();
   bool look();
+  void settle(bool at_last);
 
   const launch::Arena& arena_;
   launch::SignalRelay& relay_;
+  KernelModes modes_;
   std::vector<std::unique_ptr<Watched>> processes_;
   std::atomic<bool> stopping_ = false, found_ = false;
   std::thread thread_;

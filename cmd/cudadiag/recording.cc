@@ -196,6 +196,9 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;
   const report::Report whole = examine(session_);
   const bool clean = whole.findings.empty() && whole.verdict == analyse::Verdict::no_cuda_failure;
+  // What it was needed for is told, and it can be large.
+  std::error_code ignored;
+  if (writer_ && options_.record.races) std::filesystem::remove_all(writer_->pass_folder() / "modules", ignored);
   if (writer_ && clean && !findings_ && !options_.output) {
     writer_->discard();
     writer_.reset();

@@ -137,7 +137,9 @@ int run(const RunOptions& given) {
     if (options.record.races && recording.arena() == nullptr) {
       say("races cannot be looked for: there is no memory for the recording that this program could read meanwhile");
     } else if (options.record.races) {
-      races.emplace(*recording.arena(), relay);
+      const auto* writer = recording.writer();
+      races.emplace(*recording.arena(), relay, writer == nullptr ? "" : writer->pass_folder() / "modules",
+                    find_disassembler(options.command));
     }
     wait_for_end(target, relay, recording, options.stop_on_race && races ? &*races : nullptr);
     end = target.end();

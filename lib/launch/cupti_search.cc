@@ -61,31 +61,36 @@ std::vector<fs::path> children(const fs::path& folder, std::string_view prefix) 
 }
 
 // PREFIX/lib/python3.X/site-packages and the like for the prefix of a program in PREFIX/bin.
-void add_python_prefix(const fs::path& prefix, Candidates& candidates) {
+void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
   for (const char* lib : {"lib", "lib64", "local/lib"}) {
     for (const fs::path& python : children(prefix / lib, "python3")) {
-      candidates.add_under(python / "site-packages", kWheels);
-      candidates.add_under(python / "dist-packages", kWheels);
+      folders.push_back(python / "site-packages");
+      folders.push_back(python / "dist-packages");
     }
   }
 }
 
 }  // namespace
 
+std::vector<fs::path> python_packages(const std::vector<std::string>& command) {
+  std::vector<fs::path> folders;
+  if (const char* environment = std::getenv("VIRTUAL_ENV")) add_python_prefix(environment, folders);
+  if (command.empty()) return folders;
+  const CommandPath found = find_command(command.front());
+  std::error_code error;
+  // A virtual environment's python is a link: its own prefix first, then the one it points to. A script such as
+  // torchrun lies in the same bin folder.
+  for (const fs::path& program : {fs::absolute(found.path, error), fs::canonical(found.path, error)}) {
+    if (!found.path.empty()) add_python_prefix(program.parent_path().parent_path(), folders);
+  }
+  return folders;
+}
+
 std::vector<fs::path> find_cupti(const std::vector<std::string>& command) {
   Candidates candidates;
   for (const std::string& named : listed(wire::environment::kCupti)) candidates.add(named);
   for (const std::string& folder : listed("LD_LIBRARY_PATH")) candidates.add_under(folder, kLibraries);
-  if (const char* environment = std::getenv("VIRTUAL_ENV")) add_python_prefix(environment, candidates);
-  if (!command.empty()) {
-    const CommandPath found = find_command(command.front());
-    std::error_code error;
-    // A virtual environment's python is a link: its own prefix first, then the one it points to. A script such as
-    // torchrun lies in the same bin folder.
-    for (const fs::path& program : {fs::absolute(found.path, error), fs::canonical(found.path, error)}) {
-      if (!found.path.empty()) add_python_prefix(program.parent_path().parent_path(), candidates);
-    }
-  }
+  for (const fs::path& packages : python_packages(command)) candidates.add_under(packages, kWheels);
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     if (const char* home = std::getenv(variable)) candidates.add_under(home, kToolkits);
   }

@@ -26,6 +26,9 @@ session::Result<std::filesystem::path> find_recorder();
 // is run to find them.
 std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
 
+// Folders of packages of the Python environment that `command` runs in, likeliest first.
+std::vector<std::filesystem::path> python_packages(const std::vector<std::string>& command);
+
 struct Variable {
   std::string name, value;
 };

@@ -37,8 +37,13 @@ std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wi
 
 }  // namespace
 
-Feed::Feed(std::span<const std::byte> bytes, ModeOf mode_of, GraphsOf graphs_of)
-    : area_(bytes), graphs_of_(std::move(graphs_of)), history_(order_, std::move(mode_of)) {
+Feed::Feed(std::span<const std::byte> bytes, KernelMode kernel_mode, GraphsOf graphs_of)
+    : area_(bytes),
+      kernel_mode_(std::move(kernel_mode)),
+      graphs_of_(std::move(graphs_of)),
+      history_(order_, [this](std::uint32_t function, std::uint32_t parameter) {
+        return kernel_mode_(function, parameter, pointers_[function]);
+      }) {
   const session::AreaRegions regions(area_);
   streams_ = regions.region(area::Region::streams);
   contexts_ = regions.region(area::Region::contexts);
@@ -207,11 +212,27 @@ void Feed::operation(const std::byte* record, StreamNumber stream, Pending& pend
 
 void Feed::add(Access access) {
   if (gap_until_ != 0) return;
-  const std::size_t before = history_.races().size();
   history_.add(access);
-  if (history_.races().size() == before) return;
-  const Memory* memory = memory_at(access.begin);
-  homes_.resize(history_.races().size(), memory == nullptr ? Memory{} : *memory);
+  note_homes();
+}
+
+void Feed::settle(bool at_last) {
+  history_.settle(at_last);
+  note_homes();
+}
+
+void Feed::note_homes() {
+  while (homes_.size() < history_.races().size()) {
+    const Race& race = history_.races()[homes_.size()];
+    const Memory* memory = memory_at(std::max(race.first.begin, race.second.begin));
+    homes_.push_back(memory == nullptr ? Memory{} : *memory);
+  }
+}
+
+void Feed::note_pointer(std::uint32_t function, std::uint32_t offset) {
+  std::vector<std::uint32_t>& known = pointers_[function];
+  const auto at = std::lower_bound(known.begin(), known.end(), offset);
+  if (at == known.end() || *at != offset) known.insert(at, offset);
 }
 
 void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& pending) {
@@ -221,6 +242,7 @@ void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& p
   access.site = wire::load(record, operation::kSite);
   for (const Word& word : pending.words) {
     if (memory_at(word.value) == nullptr) continue;
+    note_pointer(word.function, word.offset);
     access.begin = word.value;
     access.function = word.function;
     access.parameter = word.offset;
@@ -272,6 +294,7 @@ void Feed::graph(const std::byte* record, StreamNumber stream) {
     if (memory_at(each.begin) == nullptr) continue;
     each.at = at;
     each.stream = stream;
+    if (each.what == What::kernel) note_pointer(each.function, each.parameter);
     add(each);
   }
   if (gap_until_ == 0 && graphs_seen_.insert(id).second) inside_graph(*graph, at, stream);
@@ -294,9 +317,8 @@ void Feed::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
       accesses[j].stream = stream;
       if (!touches(accesses[i], accesses[j])) continue;
       if (!are_parallel(graph, accesses[i].node - 1, accesses[j].node - 1)) continue;
-      const std::size_t before = history_.races().size();
       history_.meet(accesses[i], accesses[j]);
-      if (history_.races().size() > before) homes_.resize(history_.races().size(), *memory_at(accesses[i].begin));
+      note_homes();
     }
   }
 }

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "races/graph_accesses.h"
@@ -19,11 +22,19 @@ namespace cudadiag::races {
 
 class Feed : public session::RingReader {
  public:
-  // `area` stays mapped as long as this lives. `mode_of` is asked of function ids; `graphs` of ids of graphs.
-  Feed(std::span<const std::byte> area, ModeOf mode_of, GraphsOf graphs_of);
+  // Of a kernel, by its function id and the offset of one of its parameters; `pointers`: the offsets of all those that
+  // were seen to be addresses. Nothing: not yet known.
+  using KernelMode = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter,
+                                                       std::span<const std::uint32_t> pointers)>;
+
+  // `area` stays mapped as long as this lives. `graphs_of` is asked of ids of graphs.
+  Feed(std::span<const std::byte> area, KernelMode kernel_mode, GraphsOf graphs_of);
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
+  // How kernels use their memory may be known by now.
+  void settle(bool at_last);
+  bool settled() const { return history_.settled(); }
   // What the recorder itself had no place for: asked now and then.
   void look_for_drops();
 
@@ -73,7 +84,12 @@ class Feed : public session::RingReader {
 
   std::span<const std::byte> area_;
   std::span<const std::byte> streams_, contexts_;
+  void note_pointer(std::uint32_t function, std::uint32_t offset);
+  void note_homes();
+
+  KernelMode kernel_mode_;
   GraphsOf graphs_of_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> pointers_;  // by function, sorted
   Order order_;
   History history_;
   std::vector<Known> known_;

@@ -136,30 +136,70 @@ void History::check(Place& place, const Access& access) {
   if (stale) accesses_ -= std::erase_if(place, [this](const Access& known) { return order_.done(known); });
 }
 
-Mode History::resolved(const Access& access) const {
+std::optional<Mode> History::resolved(const Access& access) const {
   const bool open = access.mode == Mode::unknown && access.what == What::kernel && mode_of_;
   return open ? mode_of_(access.function, access.parameter) : access.mode;
 }
 
 void History::compare(const Access& earlier, const Access& later) {
   Race race{earlier, later};
-  const Mode a = race.first.mode = resolved(earlier), b = race.second.mode = resolved(later);
-  if (a == Mode::none || b == Mode::none) return;
-  if (a == Mode::atomic && b == Mode::atomic) return;
-  const bool written = alters(a) || alters(b), unknown = a == Mode::unknown || b == Mode::unknown;
-  if (!written && (!unknown || a == b)) return;
   race.uncertain = order_.uncertain(earlier, later.stream);
-  race.possible = !written || race.uncertain;
   race.ever_waited = order_.ever_waited(later.stream, earlier.stream);
+  if (conclude(race, false)) return;
+  const auto side = [](const Access& a) { return std::array{a.site, a.function, a.parameter, a.node}; };
+  const auto x = side(earlier), y = side(later);
+  const std::array<std::uint32_t, 10> key{
+      x[0],
+      x[1],
+      x[2],
+      x[3],
+      y[0],
+      y[1],
+      y[2],
+      y[3],
+      static_cast<std::uint32_t>(earlier.what) << 8 | static_cast<std::uint32_t>(later.what),
+      race.uncertain ? 1u : 0u};
+  const auto known = open_.find(key);
+  if (known != open_.end()) {
+    ++known->second.times;
+  } else if (open_.size() < kMostOpen) {
+    open_.emplace(key, race);
+  } else {
+    ++unlisted_;
+  }
+}
+
+void History::settle(bool at_last) {
+  for (auto each = open_.begin(); each != open_.end();) {
+    each = conclude(each->second, at_last) ? open_.erase(each) : std::next(each);
+  }
+}
+
+bool History::conclude(Race& race, bool at_last) {
+  const auto first = resolved(race.first), second = resolved(race.second);
+  if ((!first || !second) && !at_last) return false;
+  const Mode a = race.first.mode = first.value_or(Mode::unknown);
+  const Mode b = race.second.mode = second.value_or(Mode::unknown);
+  if (a == Mode::none || b == Mode::none || (a == Mode::atomic && b == Mode::atomic)) return true;
+  const bool written = alters(a) || alters(b), unknown = a == Mode::unknown || b == Mode::unknown;
+  if (!written && (!unknown || a == b)) return true;
+  race.possible = !written || race.uncertain;
+  keep(race);
+  return true;
+}
+
+void History::keep(const Race& race) {
+  const Access &earlier = race.first, &later = race.second;
   std::array<std::uint32_t, 3> x{earlier.site, earlier.function, earlier.node};
   std::array<std::uint32_t, 3> y{later.site, later.function, later.node};
   if (y < x) std::swap(x, y);
   const auto [at, fresh] = index_.try_emplace({x[0], x[1], x[2], y[0], y[1], y[2]}, races_.size());
   if (!fresh) {
     Race& known = races_[at->second];
-    ++known.times;
+    const std::uint64_t times = known.times + race.times;
     // What is certain tells more.
-    if (known.possible && !race.possible) race.times = known.times, known = race;
+    if (known.possible && !race.possible) known = race;
+    known.times = times;
   } else if (races_.size() < kMostRaces) {
     races_.push_back(race);
   } else {

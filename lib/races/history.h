@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "races/access.h"
@@ -18,8 +19,9 @@
 
 namespace cudadiag::races {
 
-// What a kernel does with the memory that one of its parameters points to. Asked for pairs alone that nothing orders.
-using ModeOf = std::function<Mode(std::uint32_t function, std::uint32_t parameter)>;
+// What a kernel does with the memory that one of its parameters points to; nothing: that is being looked for, ask
+// again. Asked for pairs alone that nothing orders.
+using ModeOf = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter)>;
 
 struct Race {
   Access first, second;      // in the order of issue, their modes as far as they are known
@@ -46,6 +48,10 @@ class History {
   // Something was not seen.
   void forget_all();
 
+  // Looks again at the pairs of which it was not known how their kernels use the memory; at last, they stay unknown.
+  void settle(bool at_last);
+  bool settled() const { return open_.empty(); }
+
   // Each pair of sites once, in the order in which they were found.
   const std::vector<Race>& races() const { return races_; }
   std::uint64_t unlisted() const { return unlisted_; }    // pairs for which there was no room
@@ -54,6 +60,7 @@ class History {
 
  private:
   static constexpr std::size_t kMostPerPlace = 16;
+  static constexpr std::size_t kMostOpen = 1u << 16;
   using Place = std::vector<Access>;
   struct Piece {
     std::uint64_t end = 0;
@@ -68,7 +75,10 @@ class History {
   void check(Place& place, const Access& access);
   void put(Place& place, const Access& access);
   void compare(const Access& earlier, const Access& later);
-  Mode resolved(const Access& access) const;
+  std::optional<Mode> resolved(const Access& access) const;
+  // False: not yet to be said.
+  bool conclude(Race& race, bool at_last);
+  void keep(const Race& race);
   void make_room();
 
   const Order& order_;
@@ -83,7 +93,8 @@ class History {
   std::array<Hint, 4096> hints_{};
 
   std::vector<Race> races_;
-  std::map<std::array<std::uint32_t, 6>, std::size_t> index_;
+  std::map<std::array<std::uint32_t, 6>, std::size_t> index_;  // by the two sides
+  std::map<std::array<std::uint32_t, 10>, Race> open_;
   std::uint64_t unlisted_ = 0, forgotten_ = 0;
 };
 

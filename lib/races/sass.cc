@@ -282,7 +282,7 @@ class Reader {
     for (std::size_t at = first + 1; at < i.operands.size() && is_predicate(i.operands[at]) && at <= first + 2; ++at) {
       if (at + 1 < i.operands.size() && !i.operands[at].starts_with('!')) forget_condition(i.operands[at]);
     }
-    if (is_any(base, {"LDC", "ULDC", "LDCU"})) {
+    if (is_any(base, {"LDC", "ULDC", "LDCU"}) && first + 1 < i.operands.size()) {
       const std::uint32_t words = i.has("128") ? 4 : i.has("64") ? 2 : 1;
       for (std::uint32_t w = 0; w < words; ++w)
         set(state, to + w, value(state, i.operands[first + 1], w, predicate), predicate);

@@ -35,6 +35,7 @@ Options read_options() {
   if (strstr(text, "markers=dense") != nullptr) options.markers = MarkerMode::dense;
   options.python = strstr(text, "python=off") == nullptr;
   options.native = strstr(text, "native=off") == nullptr;
+  options.folder = getenv(wire::environment::kSession);
   options.races = strstr(text, "races=on") != nullptr;
   return options;
 }

@@ -105,7 +105,7 @@ void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall
   const bool made = call.what == MemoryCall::What::makes;
   if (made) words_.memory_made(call.address, call.bytes);
   std::byte* record = begin(thread, made ? Kind::memory_made : Kind::memory_freed, stream);
-  wire::store(record, operation::kSite, static_cast<std::uint16_t>(site));
+  wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));
   wire::store(record, race::kWord0, call.address);
   wire::store(record, race::kWord1, made ? call.bytes : context);
   // These return when all that might still use the memory has finished.

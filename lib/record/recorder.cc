@@ -39,7 +39,10 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   }
   streams_.attach(area_, interner_, driver_, options_.markers);
   allocations_.attach(area_);
-  if (options_.races) races_.attach(driver_, streams_);
+  if (options_.races) {
+    races_.attach(driver_, streams_);
+    module_images_.attach(interner_, options_.folder);
+  }
   graphs_.attach(area_, interner_, driver_);
   graph_markers_.attach(area_, interner_, driver_);
   autograd_.attach(interner_);
@@ -96,6 +99,7 @@ void Recorder::enable_callbacks() {
         CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
     cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, id);
   }
+  if (races_.on()) cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
 // ---- driver calls
@@ -509,6 +513,12 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
       streams_.stream_destroyed(cupti_.context_uid(data.context), data.resourceHandle.stream);
       break;
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED: {
+      const auto* module = static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
+      if (module == nullptr || module->pCubin == nullptr) break;
+      module_images_.save({reinterpret_cast<const std::byte*>(module->pCubin), module->cubinSize});
+      break;
+    }
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       function_generation_.fetch_add(1, std::memory_order_relaxed);
       if (races_.on()) races_.module_unloaded();

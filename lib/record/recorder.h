@@ -23,6 +23,7 @@
 #include "record/graphs.h"
 #include "record/interner.h"
 #include "record/launch_arguments.h"
+#include "record/module_images.h"
 #include "record/native_stack.h"
 #include "record/python_hook.h"
 #include "record/python_stack.h"
@@ -37,9 +38,10 @@ struct Options {
   MarkerMode markers = MarkerMode::sparse;
   bool python = true;
   bool native = true;
-  std::string_view window;  // wire/window.h; empty: nothing is waited for
-  bool hook = false;        // Python code of ours runs in the target
-  bool races = false;       // wire/race_record.h
+  std::string_view window;       // wire/window.h; empty: nothing is waited for
+  bool hook = false;             // Python code of ours runs in the target
+  bool races = false;            // wire/race_record.h
+  const char* folder = nullptr;  // of the pass
 };
 
 class Recorder {
@@ -134,6 +136,7 @@ class Recorder {
   Alone alone_;
   Allocations allocations_;
   RaceRecords races_;
+  ModuleImages module_images_;
   std::atomic<bool> has_python_ = false;
   // At start where there is an interpreter, so that no thread's first operations go without; else by the first
   // operation.

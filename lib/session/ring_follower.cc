@@ -74,7 +74,7 @@ bool RingFollower::fetch_thread(std::uint32_t thread, std::uint64_t published, R
   for (std::uint64_t serial = std::max(done + 1, published > capacity_ ? published - capacity_ + 1 : 1);
        serial <= published; ++serial) {
     const std::byte* slot = rings_.data() + (thread * capacity_ + (serial - 1) % capacity_) * kSize;
-    const auto copy = copy_serialised<kSize>(slot);
+    const auto copy = copy_serialised<kSize, Serial>(slot);
     if (!copy || wire::load(copy->data(), operation::kSerial) != static_cast<Serial>(serial) ||
         wire::load(copy->data(), operation::kThread) != thread) {
       continue;

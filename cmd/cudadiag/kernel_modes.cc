@@ -1,0 +1,221 @@
+#include "kernel_modes.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "gpucore/elf_image.h"
+#include "launch/command_path.h"
+#include "launch/environment.h"
+#include "races/sass.h"
+#include "session/file_descriptor.h"
+#include "toolkit.h"
+
+namespace cudadiag::command {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kPatience{10};  // for one kernel
+constexpr std::size_t kMostOutput = 64u << 20;
+constexpr std::string_view kCode = ".text.", kFacts = ".nv.info.";
+
+std::string read_file(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+gpucore::Bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
+
+// "SM90a". In older files the architecture is the lowest byte of the ELF flags, from ABI version 8 on the next one.
+std::string architecture_of(gpucore::Bytes file) {
+  const std::uint32_t flags = file.u32(48), abi = file.u16(8) & 0xff;
+  const std::uint32_t number = (abi >= 8 ? flags >> 8 : flags) & 0xff;
+  // The names with a letter know more instructions.
+  return fmt::format("SM{}{}", number, number >= 90 ? "a" : "");
+}
+
+// Entries: format u8, attribute u8, then 2 bytes of value or of length. Attribute 0x0a: u32 section, u16 offset of the
+// parameters in their constant bank, u16 bytes.
+races::ParameterBank bank_of(gpucore::Bytes facts) {
+  for (std::uint64_t at = 0; at + 4 <= facts.size();) {
+    const std::uint32_t head = facts.u16(at), value = facts.u16(at + 2);
+    const bool sized = (head & 0xff) == 4;
+    if (sized && head >> 8 == 0x0a && at + 12 <= facts.size()) return {facts.u16(at + 8), facts.u16(at + 10)};
+    at += 4 + (sized ? value : 0);
+  }
+  return {};
+}
+
+std::string read_to_end(int pipe, Clock::time_point deadline) {
+  std::string output;
+  char buffer[65536];
+  while (output.size() < kMostOutput) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd source{pipe, POLLIN, 0};
+    if (left <= 0 || ::poll(&source, 1, static_cast<int>(left)) <= 0) return "";
+    const ssize_t count = ::read(pipe, buffer, sizeof buffer);
+    if (count < 0) return "";
+    if (count == 0) return output;
+    output.append(buffer, static_cast<std::size_t>(count));
+  }
+  return "";
+}
+
+// What the tool prints; empty if it failed. Its status is of no use: the launcher's other thread may have taken it.
+std::string output_of(const std::vector<std::string>& command) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return "";
+  const session::FileDescriptor in(ends[0]);
+  session::FileDescriptor out(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, out.get(), 1);
+  ::posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none, standard;
+  ::sigemptyset(&none);
+  ::sigfillset(&standard);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &standard);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = 0;
+  const int failed = ::posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  out = session::FileDescriptor();
+  if (failed != 0) return "";
+  std::string output = read_to_end(in.get(), Clock::now() + kPatience);
+  if (output.empty()) ::kill(pid, SIGKILL);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return output;
+}
+
+std::string disassemble(const std::string& tool, const std::string& architecture, gpucore::Bytes code) {
+  const session::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
+  const std::string_view text = code.all();
+  if (input.get() < 0 || ::write(input.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return "";
+  return output_of({tool, "-b", architecture, fmt::format("/proc/{}/fd/{}", ::getpid(), input.get())});
+}
+
+}  // namespace
+
+KernelModes::KernelModes(fs::path modules, std::string disassembler)
+    : modules_(std::move(modules)), disassembler_(std::move(disassembler)) {
+  if (!disassembler_.empty()) thread_ = std::thread([this] { run(); });
+}
+
+KernelModes::~KernelModes() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uint32_t parameter,
+                                             std::span<const std::uint32_t> pointers) {
+  if (disassembler_.empty() || kernel.empty()) return races::Mode::unknown;
+  const std::lock_guard lock(mutex_);
+  const auto [at, fresh] = known_.try_emplace(kernel);
+  if (fresh) {
+    wanted_.push_back(kernel);
+    wake_.notify_all();
+  }
+  if (!at->second) return std::nullopt;
+  return at->second->mode(parameter, pointers);
+}
+
+void KernelModes::wait(std::chrono::seconds patience) {
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, patience, [this] { return disassembler_.empty() || (wanted_.empty() && !busy_); });
+}
+
+std::size_t KernelModes::asked() const {
+  const std::lock_guard lock(mutex_);
+  return known_.size();
+}
+
+std::size_t KernelModes::understood() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t count = 0;
+  for (const auto& [kernel, accesses] : known_) count += accesses && accesses->known ? 1 : 0;
+  return count;
+}
+
+void KernelModes::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || !wanted_.empty(); });
+    if (stopping_) return;
+    const std::string kernel = std::move(wanted_.front());
+    wanted_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    races::KernelAccesses found = look(kernel);
+    lock.lock();
+    known_[kernel] = std::move(found);
+    busy_ = false;
+    wake_.notify_all();
+  }
+}
+
+// ---- on the thread
+
+void KernelModes::index_new_modules() {
+  std::error_code error;
+  for (fs::directory_iterator it(modules_, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != ".cubin" || !indexed_.insert(it->path()).second) continue;
+    const std::string text = read_file(it->path());
+    const auto image = gpucore::ElfImage::read(bytes_of(text));
+    if (!image) continue;
+    for (std::uint32_t i = 0; i < image->sections(); ++i) {
+      const std::string_view name = image->name(image->section(i));
+      if (name.starts_with(kCode)) homes_[std::string(name.substr(kCode.size()))] = it->path();
+    }
+  }
+}
+
+races::KernelAccesses KernelModes::look(const std::string& kernel) {
+  if (!homes_.contains(kernel)) index_new_modules();
+  const auto home = homes_.find(kernel);
+  if (home == homes_.end()) return {};
+  const std::string text = read_file(home->second);
+  const auto image = gpucore::ElfImage::read(bytes_of(text));
+  if (!image) return {};
+  const auto code = image->named(std::string(kCode) + kernel), facts = image->named(std::string(kFacts) + kernel);
+  if (!code || !facts) return {};
+  const races::ParameterBank bank = bank_of(image->contents(*facts));
+  if (bank.size == 0) return {};
+  return races::read_sass(disassemble(disassembler_, architecture_of(image->file()), image->contents(*code)), bank);
+}
+
+std::string find_disassembler(const std::vector<std::string>& command) {
+  if (std::string path = find_toolkit_program("nvdisasm"); !path.empty()) return path;
+  for (const fs::path& packages : launch::python_packages(command)) {
+    const fs::path tool = packages / "triton/backends/nvidia/bin/nvdisasm";
+    if (::access(tool.c_str(), X_OK) == 0) return tool.string();
+  }
+  return "";
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,54 @@
+#include "record/module_images.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "wire/hash.h"
+
+namespace cudadiag::record {
+
+void ModuleImages::attach(Interner& interner, const char* folder) {
+  interner_ = &interner;
+  if (folder == nullptr || *folder == '\0') return;
+  const int length = snprintf(folder_, sizeof folder_, "%s/modules", folder);
+  const bool fits = length > 0 && static_cast<std::size_t>(length) + 64 < sizeof folder_;
+  if (!fits || (mkdir(folder_, 0700) != 0 && access(folder_, W_OK) != 0)) folder_[0] = '\0';
+}
+
+void ModuleImages::give_up(const char* why) {
+  if (!noted_.exchange(true)) interner_->note("modules-not-kept", why);
+}
+
+void ModuleImages::save(std::span<const std::byte> image) {
+  if (folder_[0] == '\0' || image.empty()) return;
+  if (bytes_.fetch_add(image.size()) + image.size() > kMostBytes) {
+    bytes_.fetch_sub(image.size());
+    return give_up("device code beyond 1 GiB was not kept: whether its kernels read or write is not known");
+  }
+  const std::uint64_t hash = wire::hash_bytes(reinterpret_cast<const char*>(image.data()), image.size());
+  char path[PATH_MAX], draft[PATH_MAX];
+  snprintf(path, sizeof path, "%.*s/%016llx.cubin", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash));
+  if (access(path, F_OK) == 0) return;
+  snprintf(draft, sizeof draft, "%.*s/%016llx.%ld", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash),
+           syscall(SYS_gettid));
+  const int file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return give_up("device code could not be kept: whether its kernels read or write is not known");
+  std::size_t done = 0;
+  while (done < image.size()) {
+    const ssize_t written = write(file, image.data() + done, image.size() - done);
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  close(file);
+  // Whole or not at all: whoever reads along sees finished files alone.
+  if (done != image.size() || rename(draft, path) != 0) {
+    unlink(draft);
+    give_up("device code could not be kept: whether its kernels read or write is not known");
+  }
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,20 @@
+#include <cstdint>
+struct Pack { int n; float* data[3]; float scale; };
+extern "C" __global__ void add(const float* a, const float* b, float* c, int n) { int i = blockIdx.x*blockDim.x+threadIdx.x; if (i<n) c[i]=a[i]+b[i]; }
+extern "C" __global__ void packed(Pack p) { int i = blockIdx.x*blockDim.x+threadIdx.x; if (i<p.n) p.data[0][i]=p.data[1][i]*p.scale+p.data[2][i]; }
+extern "C" __global__ void inplace(float* x, int n) { int i = blockIdx.x*blockDim.x+threadIdx.x; if (i<n) x[i]*=2; }
+extern "C" __global__ void hist(const int* x, int* bins, int n) { for (int i = blockIdx.x*blockDim.x+threadIdx.x; i<n; i+=gridDim.x*blockDim.x) atomicAdd(&bins[x[i]],1); }
+extern "C" __global__ void gather(const float** table, float* out, int n) { int i=threadIdx.x; if (i<n) out[i]=table[i][0]; }
+extern "C" __global__ void unused(const float* a, float* out) { out[threadIdx.x]=1; }
+extern "C" __global__ void select2(float* a, float* b, const float* c, int w) { float* p = w? a : b; p[threadIdx.x]=c[threadIdx.x]; }
+struct Multi { void* addr[4][36]; int n[36]; uint8_t block_to[320]; };
+extern "C" __global__ void multi(Multi m) { int t=m.block_to[blockIdx.x]; float* p=(float*)m.addr[1][t]; const float* q=(const float*)m.addr[0][t]; if (threadIdx.x<m.n[t]) p[threadIdx.x]=q[threadIdx.x]; }
+extern "C" __global__ void vec(float4* __restrict__ a, const float4* __restrict__ b, int64_t n) { int64_t i=blockIdx.x*(int64_t)blockDim.x+threadIdx.x; if(i<n){ float4 v=b[i]; v.x+=1; a[i]=v;} }
+extern "C" __global__ void acopy(const float* g, float* o) { __shared__ float s[128]; uint32_t d=__cvta_generic_to_shared(&s[threadIdx.x]); asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"::"r"(d),"l"(g+threadIdx.x)); asm volatile("cp.async.wait_all;"); __syncthreads(); o[threadIdx.x]=s[127-threadIdx.x]; }
+__device__ __noinline__ void callee(float* p, float v) { p[threadIdx.x] = v; }
+extern "C" __global__ void calls(float* a, float* b) { callee(a, b[threadIdx.x]); }
+#include <cstdint>
+#include <cassert>
+extern "C" __global__ void loop(const float* a, float* b, int n, int64_t stride) { float s=0; for (int i=threadIdx.x;i<n;i+=blockDim.x) { s+=a[i*stride]; if (s>100) b[i]=s; else b[i+1]=a[i]; } assert(n<100); b[threadIdx.x]=s; }
+extern "C" __global__ void spill(float** o, const float* a, int k) { float v[40]; for(int i=0;i<40;i++) v[i]=a[i*k]; for(int i=0;i<40;i++) o[0][i]=v[(i*k)%40]; }
+extern "C" __global__ void sw(float*a,float*b,float*c,int k){ switch(k){case 0:a[0]=1;break;case 1:b[0]=2;break;case 2:c[0]=3;break;case 3:a[1]=c[4];break;case 4:b[3]=a[2];break;case 5: c[2]=b[2];break; case 6: a[7]=b[7];break; default: return;} }

@@ -1,0 +1,132 @@
+// The texts are nvdisasm's, of the kernels in test/data/sass/kernels.cu.
+#include "races/sass.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+using namespace cudadiag::races;
+
+namespace {
+
+std::string text_of(const std::string& name) {
+  std::ifstream file(TEST_DATA "/sass/" + name + ".txt");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  REQUIRE_FALSE(text.empty());
+  return text;
+}
+
+// Of each of the pointers, in their order.
+std::vector<Mode> modes(const std::string& name, std::vector<std::uint32_t> pointers, std::uint32_t bank = 0x210) {
+  const KernelAccesses kernel = read_sass(text_of(name), {bank, 0x800});
+  REQUIRE(kernel.known);
+  std::vector<Mode> out;
+  for (const std::uint32_t pointer : pointers) out.push_back(kernel.mode(pointer, pointers));
+  return out;
+}
+
+using Modes = std::vector<Mode>;
+using enum Mode;
+
+}  // namespace
+
+TEST_CASE("what is read and what is written") { CHECK(modes("add.sm90", {0, 8, 16}) == Modes{read, read, write}); }
+
+TEST_CASE("pointers inside of a structure, on three architectures") {
+  CHECK(modes("packed.sm90", {8, 16, 24}) == Modes{write, read, read});
+  CHECK(modes("packed.sm80", {8, 16, 24}, 0x160) == Modes{write, read, read});
+  CHECK(modes("packed.sm100", {8, 16, 24}, 0x380) == Modes{write, read, read});
+}
+
+TEST_CASE("addresses that are put together with carries") { CHECK(modes("vec.sm90", {0, 8}) == Modes{write, read}); }
+
+TEST_CASE("atomic operations are told from writes") { CHECK(modes("hist.sm90", {0, 8}) == Modes{read, atomic}); }
+
+TEST_CASE("one of two pointers, whichever the program takes, is written: neither is known to be") {
+  CHECK(modes("select2.sm90", {0, 8, 16}) == Modes{unknown, unknown, read});
+}
+
+TEST_CASE("arrays of pointers are told apart by where they begin") {
+  CHECK(modes("multi.sm90", {0, 8, 280, 288, 296}) == Modes{read, read, read, write, write});
+}
+
+TEST_CASE("through a function of its own") { CHECK(modes("calls.sm90", {0, 8}) == Modes{write, read}); }
+
+TEST_CASE("loops, and a call that ends the program") { CHECK(modes("loop.sm90", {0, 8}) == Modes{read, write}); }
+
+TEST_CASE("every case of a jump by a table") { CHECK(modes("sw.sm90", {0, 8, 16}) == Modes{write, write, write}); }
+
+TEST_CASE("values that went through local memory are no pointers for that") {
+  CHECK(modes("spill.sm90", {0, 8}) == Modes{read, read});
+}
+
+TEST_CASE("a pointer that came back from local memory is still known for one") {
+  const KernelAccesses kernel = read_sass(
+      "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0010*/ STL.64 [R1], R2 ;\n"
+      "/*0020*/ LDL.64 R4, [R1] ;\n"
+      "/*0030*/ STG.E desc[UR4][R4.64], R9 ;\n"
+      "/*0040*/ EXIT ;\n",
+      {0x210, 8});
+  // Where it came back, the halves cannot be told apart: it may be written.
+  const std::uint32_t pointers[] = {0};
+  CHECK(kernel.mode(0, pointers) == write);
+}
+
+TEST_CASE("a pointer is read under one condition and another one under the opposite") {
+  const KernelAccesses kernel = read_sass(
+      "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0010*/ LDC.64 R4, c[0x0][0x218] ;\n"
+      "/*0020*/ @P0 MOV R6, R2 ;\n"
+      "/*0030*/ @P0 MOV R7, R3 ;\n"
+      "/*0040*/ @!P0 MOV R6, R4 ;\n"
+      "/*0050*/ @!P0 MOV R7, R5 ;\n"
+      "/*0060*/ @P0 LDG.E R8, desc[UR4][R6.64] ;\n"
+      "/*0070*/ @!P0 STG.E desc[UR4][R6.64], R9 ;\n"
+      "/*0080*/ EXIT ;\n",
+      {0x210, 16});
+  const std::uint32_t pointers[] = {0, 8};
+  CHECK(kernel.mode(0, pointers) == read);
+  CHECK(kernel.mode(8, pointers) == write);
+}
+
+TEST_CASE("a condition that is decided anew is another one") {
+  const KernelAccesses kernel = read_sass(
+      "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0010*/ LDC.64 R6, c[0x0][0x218] ;\n"
+      "/*0020*/ @P0 MOV R6, R2 ;\n"
+      "/*0030*/ @P0 MOV R7, R3 ;\n"
+      "/*0040*/ ISETP.GE.AND P0, PT, R9, R8, PT ;\n"
+      "/*0050*/ @P0 STG.E desc[UR4][R6.64], R9 ;\n"
+      "/*0060*/ EXIT ;\n",
+      {0x210, 16});
+  const std::uint32_t pointers[] = {0, 8};
+  CHECK(kernel.mode(0, pointers) == unknown);
+  CHECK(kernel.mode(8, pointers) == unknown);
+}
+
+TEST_CASE("a function elsewhere may do anything with what it is given") {
+  const KernelAccesses kernel = read_sass(
+      "/*0000*/ LDC.64 R4, c[0x0][0x210] ;\n"
+      "/*0010*/ LDC.64 R2, c[0x4][0x0] ;\n"
+      "/*0020*/ CALL.ABS.NOINC R2 ;\n"
+      "/*0030*/ EXIT ;\n",
+      {0x210, 8});
+  const std::uint32_t pointers[] = {0};
+  CHECK(kernel.mode(0, pointers) == unknown);
+}
+
+TEST_CASE("text that is no code, or damaged code, is not known or harmless") {
+  CHECK_FALSE(read_sass("", {0x210, 8}).known);
+  CHECK_FALSE(read_sass("nvdisasm fatal: no such file", {0x210, 8}).known);
+  const std::string text = text_of("loop.sm90");
+  for (std::size_t cut = 0; cut < text.size(); cut += 7) read_sass(text.substr(cut), {0x210, 0x20});
+  for (std::size_t at = 0; at < text.size(); at += 3) {
+    std::string damaged = text;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x15);
+    read_sass(damaged, {0x210, 0x20});
+  }
+}
