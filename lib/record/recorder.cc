@@ -552,7 +552,7 @@ Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Ki
               window_.empty() ? Window::kNever : window_.armed_from(key, interner_.function_key(function))};
   }
   const std::uint32_t ordinal = count_at(entry->site);
-  if (entry->armed_from != Window::kNever && ordinal + kNear >= entry->armed_from) hook_.come_near();
+  if (entry->armed_from != Window::kNever && ordinal + window_.near() >= entry->armed_from) hook_.come_near();
   return {entry->site, ordinal, entry->armed_from != Window::kNever && ordinal >= entry->armed_from};
 }
 
