@@ -46,7 +46,8 @@ int main(int, char** argv) {
   if (what == "empty") all = rounds(streams[0], kBatch, launch);
   if (what == "graph" || what == "replay") {
     cudaGraphExec_t exec = graph_of_hundred(streams[0]);
-    all = rounds(streams[0], 10, [exec](cudaStream_t s) { cudaGraphLaunch(exec, s); }, what == "replay");
+    all = rounds(
+        streams[0], 10, [exec](cudaStream_t s) { cudaGraphLaunch(exec, s); }, what == "replay");
   }
   if (what == "threads") {
     std::vector<std::vector<double>> each(kThreads);
