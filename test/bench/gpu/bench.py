@@ -209,8 +209,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="leave out what runs once: other tools, other options")
     parser.add_argument("--json", type=Path, metavar="FILE", help="put the rows there instead of in the built tree")
+    parser.add_argument("--man", type=Path, metavar="PAGE", help="only write the table of a manual page from the rows")
     options = parser.parse_args()
     file = options.json or options.build / "bench.json"
+    if options.man:
+        bench_rows.write_man_table(options.man, json.loads(file.read_text()))
+        return 0
     here, found = machine(), []
     print(here, flush=True)
     with tempfile.TemporaryDirectory(prefix="cudadiag-bench-") as state:
