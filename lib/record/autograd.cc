@@ -43,18 +43,19 @@ void release(std::byte* control_block) {
 
 }  // namespace
 
-Origin Autograd::current(std::uint64_t launches) {
+Origin Autograd::current(ThreadState& thread) {
   Origin origin;
   State state = state_.load(std::memory_order_acquire);
   if (state == State::unknown) {
     // PyTorch may come after CUDA: a look at a thread's first launch, then ever more seldom.
-    if (!std::has_single_bit(launches + 1) || std::countr_zero(launches + 1) % 4 != 0) return origin;
+    const std::uint64_t launches = thread.serial + 1;
+    if ((launches & (launches - 1)) != 0 || std::countr_zero(launches) % 4 != 0) return origin;
     look();
     state = state_.load(std::memory_order_acquire);
   }
   if (state != State::ready) return origin;
   origin.number = static_cast<std::uint32_t>(peek_());
-  origin.own_thread = thread_number(own_thread_());
+  if (thread.torch_thread == 0) thread.torch_thread = thread_number(own_thread_());
   std::byte* node[2] = {};
   current_node_(node);
   if (node[0] == nullptr) return origin;

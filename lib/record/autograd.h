@@ -10,20 +10,21 @@
 #include <cstdint>
 
 #include "record/interner.h"
+#include "record/threads.h"
 
 namespace cudadiag::record {
 
 struct Origin {
   std::uint32_t number = 0, node = 0;
   std::uint16_t graph_task = 0, node_type = 0;
-  std::uint8_t own_thread = 0, node_thread = 0;
+  std::uint8_t node_thread = 0;
 };
 
 class Autograd {
  public:
   void attach(Interner& interner) { interner_ = &interner; }
-  // All zero without PyTorch. `launches`: how many the thread has made before.
-  Origin current(std::uint64_t launches);
+  // Of the calling thread, whose number it stores. All zero without PyTorch.
+  Origin current(ThreadState& thread);
 
  private:
   void look();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "record/this_thread.h"
+
 namespace cudadiag::record::driver_log {
 
 namespace {
@@ -34,6 +36,7 @@ void say(void*, int, char* message, std::size_t length) {
   if (t_said.size > 0 || line.empty() || line.starts_with("Returning ")) return;
   t_said.size = std::min(line.size(), sizeof t_said.text);
   memcpy(t_said.text, line.data(), t_said.size);
+  t_this.told = true;
 }
 
 }  // namespace
@@ -43,7 +46,10 @@ void start(const DriverApi& driver) {
   if (driver.logs_register_callback != nullptr) driver.logs_register_callback(say, nullptr, &handle);
 }
 
-void forget() { t_said.size = 0; }
+void forget() {
+  t_said.size = 0;
+  t_this.told = false;
+}
 
 std::string_view explanation() { return {t_said.text, t_said.size}; }
 

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <new>
 
+#include "record/driver_log.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "wire/environment.h"
@@ -45,16 +46,16 @@ void on_thread_end(void* state) {
   // In a forked child the entry is the parent's.
   if (recorder != nullptr && *g_owned != 0 && t_this.state == state)
     recorder->release_thread(*static_cast<ThreadState*>(state));
-  t_this = {nullptr, true, false, false, false, 0};
+  t_this = {nullptr, true, false, false, false, false, 0};
 }
 
-ThreadState* thread_state(Recorder& recorder) {
-  if (!t_this.asked) {
-    t_this.asked = true;
-    t_this.state = recorder.acquire_thread();
-    if (t_this.state != nullptr) pthread_setspecific(g_thread_end, t_this.state);
+ThreadState* thread_state(Recorder& recorder, ThisThread& self) {
+  if (!self.asked) {
+    self.asked = true;
+    self.state = recorder.acquire_thread();
+    if (self.state != nullptr) pthread_setspecific(g_thread_end, self.state);
   }
-  return t_this.state;
+  return self.state;
 }
 
 void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
@@ -80,27 +81,35 @@ bool own_this_process() {
 }
 
 void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
-  if (t_this.inside || t_this.quiet || *g_owned == 0) return;
+  ThisThread* found = &t_this;
+  asm("" : "+r"(found));  // looked for once: each time would be a call
+  ThisThread& self = *found;
+  if (self.inside || self.quiet || *g_owned == 0) return;
   Recorder* recorder = g_recorder.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
-  const int saved_errno = errno;
-  t_this.inside = true;
+  int& error_number = errno;
+  const int saved_errno = error_number;
+  self.inside = true;
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-    recorder->driver_call(thread_state(*recorder), id, *static_cast<const CUpti_CallbackData*>(data), frame);
+    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    if (self.told && call.callbackSite == CUPTI_API_ENTER) driver_log::forget();
+    recorder->driver_call(thread_state(*recorder, self), id, call, frame);
   } else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
-    recorder->runtime_call(thread_state(*recorder), id, *static_cast<const CUpti_CallbackData*>(data), frame);
+    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    if (self.told && call.callbackSite == CUPTI_API_ENTER) driver_log::forget();
+    recorder->runtime_call(thread_state(*recorder, self), id, call, frame);
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
     if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED || id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
       const auto* node = static_cast<const CUpti_GraphData*>(resource.resourceDescriptor);
-      if (node != nullptr) recorder->graph_node(thread_state(*recorder), id, *node);
+      if (node != nullptr) recorder->graph_node(thread_state(*recorder, self), id, *node);
     } else {
-      recorder->resource(thread_state(*recorder), id, resource, frame);
+      recorder->resource(thread_state(*recorder, self), id, resource, frame);
     }
   }
-  t_this.inside = false;
-  errno = saved_errno;
+  self.inside = false;
+  error_number = saved_errno;
 }
 
 void on_exit() {

@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::uint32_t kHopeless = 4096;  // misses in a row after which a set's calls are not unwound any more
 
-bool find_stack(std::uintptr_t inside, StackShapes& shapes) {
-  if (inside >= shapes.low && inside < shapes.high) return true;
+[[gnu::noinline]] bool find_stack(std::uintptr_t inside, StackShapes& shapes) {
   MemoryMap map;
   MemoryRange range;
   while (map.next(range)) {
@@ -72,9 +71,17 @@ void NativeStacks::stop_at(std::uintptr_t begin, std::uintptr_t end) {
   stop_end_ = end;
 }
 
-std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt) {
+bool NativeStacks::stands(const SiteCache::Entry& entry, const StackShapes& shapes, std::uintptr_t stack_pointer) {
+  const StackShape& shape = *entry.shape;
+  return shape.key == entry.shape_key && shape.stack == entry.native && stack_pointer >= shapes.low &&
+         stack_pointer + shape.offsets[shape.frames - 1] + 8 <= shapes.high && same_as_last(shape, stack_pointer);
+}
+
+std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt,
+                                    const StackShape** where) {
   StackShapes& shapes = thread.shapes;
-  if (!find_stack(stack_pointer, shapes)) return 0;
+  const bool known = stack_pointer >= shapes.low && stack_pointer < shapes.high;
+  if (!known && !find_stack(stack_pointer, shapes)) return 0;
   const std::uint64_t key = mix(mix(kHashSeed, stack_pointer), salt) | 1;
   StackShapes::Set& set = shapes.sets[key / 2 % StackShapes::kSets];
   StackShape* victim = nullptr;
@@ -84,6 +91,7 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
       continue;
     }
     if (shape.frames > 0 && stack_pointer + shape.offsets[shape.frames - 1] + 8 > shapes.high) continue;
+    if (where != nullptr) *where = &shape;
     if (shape.stack != 0 && same_as_last(shape, stack_pointer)) return shape.stack;
     shape.stack = interner_->find_native_stack(hash_slots(shape, stack_pointer));
     if (shape.stack == 0) continue;
@@ -93,6 +101,7 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
   if (++set.misses > kHopeless) return 0;
   if (victim == nullptr) victim = &set.shapes[set.misses % StackShapes::kWays];
   victim->key = key;
+  if (where != nullptr) *where = victim;
   return unwind(stack_pointer, victim);
 }
 

@@ -19,7 +19,11 @@ class NativeStacks {
 
   // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else tells calls at the same depth
   // apart (callback id, kernel). 0: not known.
-  std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt);
+  // `shape`: where it was recognised or learnt, for `stands`; null: nowhere.
+  std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt,
+                        const StackShape** shape = nullptr);
+  // Whether the stack that the entry's site has stands here again.
+  static bool stands(const SiteCache::Entry& entry, const StackShapes& shapes, std::uintptr_t stack_pointer);
 
  private:
   std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape* learn);

@@ -143,6 +143,18 @@ std::uint32_t PythonStacks::current() {
   return intern(found);
 }
 
+bool PythonStacks::fingerprint(std::uint64_t& hash) const {
+  const Trust trust = trust_.load(std::memory_order_acquire);
+  hash = 0;
+  if (trust == Trust::unproven) return false;
+  if (trust == Trust::none || is_initialized_() == 0) return true;
+  const std::byte* thread = this_thread_state_();
+  const std::byte* frame = thread == nullptr ? nullptr : innermost(thread);
+  Walk found;
+  if (frame != nullptr && walk(frame, found) && found.frames > 0) hash = found.hash;
+  return true;
+}
+
 const std::byte* PythonStacks::innermost(const std::byte* thread) const {
   const std::byte* frame = pointer(thread, layout_->thread_frame);
   if (layout_->cframe_frame < 0 || frame == nullptr) return frame;

@@ -27,6 +27,8 @@ class PythonStacks {
 
   // 0: no Python frame on this thread.
   std::uint32_t current();
+  // What tells that stack from the process's other ones, without a look at what is interned. False: not to be had yet.
+  bool fingerprint(std::uint64_t& hash) const;
 
  private:
   static constexpr std::size_t kFrames = 128;

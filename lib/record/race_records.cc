@@ -18,6 +18,13 @@ void RaceRecords::attach(const DriverApi& driver, Streams& streams) {
   words_.attach(driver);
 }
 
+std::byte* RaceRecords::begin_before(ThreadState& thread, Kind kind) {
+  std::byte* record = begin(thread, kind, operation::kNoStream);
+  // That of the operation it belongs to: by time the two stay together.
+  wire::store(record, operation::kTicks, wire::load(thread.entry, wire::thread::kCallTicks));
+  return record;
+}
+
 std::byte* RaceRecords::begin(ThreadState& thread, Kind kind, std::uint32_t stream) {
   std::byte* record = next_record(thread, *streams_);
   memset(record + operation::kSerial.end, 0, wire::area::kOperationSize - operation::kSerial.end);
@@ -32,7 +39,7 @@ void RaceRecords::before_kernel(ThreadState& thread, const Call& call, std::uint
   ParameterWords::Found found;
   words_.find(call.function, call.parameters, call.extra, found);
   for (std::size_t i = 0; i < found.count; i += race::kWords) {
-    std::byte* record = begin(thread, Kind::parameters, operation::kNoStream);
+    std::byte* record = begin_before(thread, Kind::parameters);
     wire::store(record, operation::kSite, static_cast<std::uint16_t>(function));
     const auto put = [&](std::size_t at, auto value, auto offset) {
       if (at >= found.count) return;
@@ -48,7 +55,7 @@ void RaceRecords::before_kernel(ThreadState& thread, const Call& call, std::uint
 }
 
 void RaceRecords::before_rows(ThreadState& thread, const Call& call) {
-  std::byte* record = begin(thread, Kind::rows, operation::kNoStream);
+  std::byte* record = begin_before(thread, Kind::rows);
   wire::store(record, race::kWidth, call.width);
   wire::store(record, race::kRows, call.rows);
   wire::store(record, race::kDestinationPitch, call.destination_pitch);

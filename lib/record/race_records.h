@@ -31,6 +31,7 @@ class RaceRecords {
 
  private:
   std::byte* begin(ThreadState& thread, wire::operation::Kind kind, std::uint32_t stream);
+  std::byte* begin_before(ThreadState& thread, wire::operation::Kind kind);
 
   bool on_ = false;
   Streams* streams_ = nullptr;

@@ -9,14 +9,9 @@
 #include "record/clock.h"
 #include "record/driver_log.h"
 #include "record/memory_calls.h"
-#include "record/this_thread.h"
-#include "wire/hash.h"
 #include "wire/race_record.h"
 
 namespace cudadiag::record {
-
-using wire::kHashSeed;
-using wire::mix;
 
 namespace area = wire::area;
 namespace operation = wire::operation;
@@ -117,7 +112,6 @@ void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_Ca
                            std::uintptr_t frame) {
   const CallRule& rule = record::driver_call(id);
   if (data.callbackSite == CUPTI_API_ENTER) {
-    driver_log::forget();
     if (failures_.frozen()) return;
     if (thread != nullptr) {
       enter(*thread, id, rule, data, frame);
@@ -211,17 +205,20 @@ void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule
 
 void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                const CUpti_CallbackData& data, std::uintptr_t frame) {
-  see_context(data);
   Call call;
   rule.decode(data.functionParams, call);
   call.stream.per_thread = rule.per_thread;
   OpenOperation& open = thread.open;
   open = {};
   if (streams_.capture_going_on() && streams_.is_capturing(call.stream)) open.flags |= operation::kCaptured;
-  open.stream = streams_.find(thread, call.stream, data.contextUid);
-  const std::uint32_t function = rule.kind == Kind::kernel ? function_id(call.function, data.symbolName) : 0;
+  if (!streams_.find_known(thread, call.stream, data.contextUid, open.stream)) {
+    see_context(data);
+    open.stream = streams_.find(thread, call.stream, data.contextUid);
+    // No operation is older than its stream's entry, which may have been made just now.
+    wire::store(thread.entry, wire::thread::kCallTicks, ticks());
+  }
   SiteCall site;
-  if (operation::can_fault(rule.kind)) site = site_call(thread, id, rule.kind, function, frame);
+  if (operation::can_fault(rule.kind)) site = site_call(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
   if (alone_.on()) take_turn(thread, site.armed);
   if ((open.flags & operation::kAlone) != 0) {
@@ -230,7 +227,7 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
 
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
   // Another thread's default stream cannot be asked how far it is: in a rerun its markers say.
-  const bool dense = options_.markers == MarkerMode::dense || young || interner_.checks_its_data(function) ||
+  const bool dense = options_.markers == MarkerMode::dense || young || interner_.checks_its_data(site.function) ||
                      (alone_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
   if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) {
     if (dense && streams_.unmarked(open.stream) > 0 && streams_.mark(open.stream)) {
@@ -240,7 +237,7 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
     open.mark = dense || streams_.unmarked(open.stream) >= kSparseDistance;
   }
   if (races_.on() && (open.flags & operation::kCaptured) == 0) {
-    if (rule.kind == Kind::kernel) races_.before_kernel(thread, call, function);
+    if (rule.kind == Kind::kernel) races_.before_kernel(thread, call, site.function);
     if (call.rows != 1) races_.before_rows(thread, call);
     if (rule.kind == Kind::memory_operation) call.direction = word_direction(id);
   }
@@ -269,7 +266,9 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
   wire::store(record, operation::kStream, static_cast<std::uint16_t>(open.stream));
   wire::store(record, operation::kOrdinal, open.ordinal);
   wire::store(record, operation::kSiteOrdinal, site_ordinal);
-  wire::store(record, operation::kTicks, ticks());
+  // The clock was read at ENTER, but for what had to wait for its turn since, or is of no call of its own.
+  const bool is_late = alone_.on() || rule.role != Role::operation;
+  wire::store(record, operation::kTicks, is_late ? ticks() : wire::load(thread.entry, wire::thread::kCallTicks));
   if (rule.kind == Kind::kernel) {
     constexpr std::uint32_t kMost = 0xffff;
     const bool fits = call.grid[1] <= kMost && call.grid[2] <= kMost && operation::Block::fit(call.block) &&
@@ -302,10 +301,10 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
       wire::store(record, operation::kGraphWords, replay.words.first + 1);
     }
   }
-  const Origin origin = autograd_.current(thread.serial);
+  const Origin origin = autograd_.current(thread);
   wire::store(record, operation::kNumber, origin.number);
   wire::store(record, operation::kNode, origin.node);
-  wire::store(record, operation::kOwnThread, origin.own_thread);
+  wire::store(record, operation::kOwnThread, thread.torch_thread);
   wire::store(record, operation::kNodeThread, origin.node_thread);
   wire::store(record, operation::kGraphTask, origin.graph_task);
   wire::store(record, operation::kNodeType, origin.node_type);
@@ -477,7 +476,6 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
 void Recorder::runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                             std::uintptr_t frame) {
   if (data.callbackSite == CUPTI_API_ENTER) {
-    driver_log::forget();
     if (thread == nullptr) return;
     thread->runtime_call = data.functionName;
     thread->runtime_error = 0;
@@ -526,65 +524,6 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
     default:
       break;
   }
-}
-
-// ---- names and sites
-
-std::uint32_t Recorder::function_id(CUfunction function, const char* symbol) {
-  if (symbol == nullptr) return 0;
-  // A handle may come back as another kernel once a module has been unloaded.
-  const std::uint64_t key = mix(mix(mix(kHashSeed, function_generation_.load(std::memory_order_relaxed)),
-                                    reinterpret_cast<std::uint64_t>(function)),
-                                reinterpret_cast<std::uint64_t>(symbol));
-  if (const std::uint32_t id = functions_.find(key)) return id;
-  const std::uint32_t id = interner_.function(symbol);
-  functions_.insert(key, id);
-  return id;
-}
-
-void Recorder::seek_python() {
-  if (python_sought_.exchange(true)) return;
-  const bool found = python_.start(interner_, hook_);
-  if (found && options_.native) native_.stop_at(python_.interpreter(), python_.interpreter() + 1);
-  has_python_.store(found, std::memory_order_release);
-}
-
-Recorder::Place Recorder::place(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
-                                std::uintptr_t frame) {
-  if (options_.python && !python_sought_.load(std::memory_order_relaxed)) seek_python();
-  const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
-  const std::uint64_t salt = std::uint64_t{id} << 32 | function;
-  const bool native_leads_to_python = t_this.hooked;
-  const std::uint32_t native = options_.native && !native_leads_to_python ? native_.current(thread, frame, salt) : 0;
-  const std::uint64_t stacks = mix(mix(kHashSeed, std::uint64_t{python} << 32 | native), salt);
-  return {python, native, mix(stacks, std::uint64_t{thread.index} << 8 | static_cast<std::uint64_t>(kind)) | 1};
-}
-
-Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
-                                       std::uintptr_t frame) {
-  const Place at = place(thread, id, kind, function, frame);
-  SiteCache::Entry* entry = &thread.sites.entries[at.key >> 1 & (SiteCache::kEntries - 1)];
-  if (entry->key != at.key) {
-    const std::uint32_t found = interner_.site(at.key, at.python, at.native, function, kind, thread.index);
-    if (found == 0 || found >= area::kSites) {
-      area_.count(area::kDroppedSites);
-      return {};
-    }
-    const auto key = interner_.site_key(kind, at.python, at.native, function);
-    *entry = {at.key, found,
-              window_.empty() ? Window::kNever : window_.armed_from(key, interner_.function_key(function))};
-  }
-  const std::uint32_t ordinal = count_at(entry->site);
-  if (entry->armed_from != Window::kNever && ordinal + window_.near() >= entry->armed_from) hook_.come_near();
-  return {entry->site, ordinal, entry->armed_from != Window::kNever && ordinal >= entry->armed_from};
-}
-
-std::uint32_t Recorder::count_at(std::uint32_t at) {
-  // A site belongs to one thread at a time: no other writer.
-  std::byte* count = area_.region(area::Region::sites) + at * area::kSiteSize;
-  const std::uint64_t operations = wire::load(count, wire::Field<std::uint64_t, 0>{}) + 1;
-  wire::store(count, wire::Field<std::uint64_t, 0>{}, operations);
-  return static_cast<std::uint32_t>(operations);
 }
 
 }  // namespace cudadiag::record

@@ -103,48 +103,54 @@ class Recorder {
   struct Place {
     std::uint32_t python, native;
     std::uint64_t key;
+    const StackShape* shape;  // of the native stack, or null
   };
   void seek_python();
   Place place(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
               std::uintptr_t frame);
   // An operation's site, and which call of it this is; site 0: not known.
   struct SiteCall {
-    std::uint32_t site = 0, ordinal = 0;
+    std::uint32_t site = 0, ordinal = 0, function = 0;
     bool armed = false;  // in a rerun: to be waited for
   };
-  SiteCall site_call(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
-                     std::uintptr_t frame);
+  SiteCall site_call(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, CUfunction kernel,
+                     const char* symbol, std::uintptr_t frame);
+  bool enter_site(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
+                  std::uintptr_t frame, SiteCache::Entry& entry);
+  bool wants_native() const;
   std::uint32_t count_at(std::uint32_t site);
 
+  // What every launch looks at comes first and is small, so that it shares few lines and pages; the tables come last.
   Options options_;
   AreaMap area_;
-  Interner interner_;
-  DriverApi driver_;
-  CuptiApi cupti_;
-  Threads threads_;
-  Streams streams_;
-  Failures failures_;
-  Graphs graphs_;
-  Captures captures_;
-  GraphMarkers graph_markers_;
-  PythonStacks python_;
-  NativeStacks native_;
-  Autograd autograd_;
-  Window window_;
-  LaunchArguments arguments_;
-  PythonHook hook_;
-  Alone alone_;
-  Allocations allocations_;
-  RaceRecords races_;
-  ModuleImages module_images_;
   std::atomic<bool> has_python_ = false;
   // At start where there is an interpreter, so that no thread's first operations go without; else by the first
   // operation.
   std::atomic<bool> python_sought_ = false;
   std::atomic<bool> watching_last_error_ = false;
-  std::atomic<std::uint64_t> function_generation_ = 0;
   std::atomic<std::uint32_t> newest_context_ = 0;  // uid seen last: most processes have one
+  std::atomic<std::uint64_t> function_generation_ = 0;
+  PythonStacks python_;
+  NativeStacks native_;
+  Alone alone_;
+  Failures failures_;
+  PythonHook hook_;
+  DriverApi driver_;
+  CuptiApi cupti_;
+  Autograd autograd_;
+  Streams streams_;
+  Window window_;
+  Captures captures_;
+  GraphMarkers graph_markers_;
+  LaunchArguments arguments_;
+  RaceRecords races_;
+  ModuleImages module_images_;
+  Graphs graphs_;
+  Allocations allocations_;
+  Mutex functions_mutex_;
   IdTable<32768> functions_;
+  Interner interner_;
+  Threads threads_;
 };
 
 }  // namespace cudadiag::record

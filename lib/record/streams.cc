@@ -130,7 +130,6 @@ std::uint32_t Streams::new_page(std::uint32_t context_place) {
     pages_[page] = {context_place + 1, 0, 0};
     memset(markers_ + page * area::kPage, 0, area::kPage);
     memset(entry(page * kPerPage), 0, kPerPage * area::kStreamSize);
-    highest_ = std::max<std::uint32_t>(highest_, (page + 1) * kPerPage);
   }
   if (register_page(context_place, page)) return page;
   const LockGuard lock(mutex_);
@@ -164,18 +163,37 @@ bool Streams::register_page(std::uint32_t context_place, std::uint32_t page) {
 
 // ---- streams
 
+namespace {
+
+// 0 is the legacy or the per-thread default stream by entry point; both also have handles of their own.
+std::uint64_t own_handle(StreamHandle given) {
+  if (given.handle != nullptr) return reinterpret_cast<std::uint64_t>(given.handle);
+  return reinterpret_cast<std::uint64_t>(given.per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
+}
+
+StreamCacheEntry& cache_place(ThreadState& thread, std::uint64_t handle, std::uint32_t context_uid) {
+  return thread.streams[mix(handle, context_uid) >> 8 & 255];
+}
+
+}  // namespace
+
+bool Streams::find_known(ThreadState& thread, StreamHandle given, std::uint32_t context_uid,
+                         std::uint32_t& found) const {
+  const std::uint64_t handle = own_handle(given);
+  const StreamCacheEntry& cached = cache_place(thread, handle, context_uid);
+  found = cached.stream;
+  return cached.handle == handle && cached.context_uid == context_uid &&
+         cached.generation == generation_.load(std::memory_order_acquire);
+}
+
 std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32_t context_uid) {
-  // 0 is the legacy or the per-thread default stream by entry point; both also have handles of their own.
-  std::uint64_t handle = reinterpret_cast<std::uint64_t>(given.handle);
-  if (handle == 0) handle = reinterpret_cast<std::uint64_t>(given.per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
-  const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
-  StreamCacheEntry& cached = thread.streams[mix(handle, context_uid) >> 8 & 255];
+  std::uint32_t found = kNone;
+  if (find_known(thread, given, context_uid, found)) return found;
+  const std::uint64_t handle = own_handle(given);
   const std::uint32_t generation = generation_.load(std::memory_order_acquire);
-  if (cached.handle == handle && cached.context_uid == context_uid && cached.generation == generation) {
-    return cached.stream;
-  }
-  const std::uint32_t found = find_slow(handle, context_uid, per_thread ? thread.tid : 0);
-  if (found != kNone) cached = {handle, context_uid, generation, found};
+  const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
+  found = find_slow(handle, context_uid, per_thread ? thread.tid : 0);
+  if (found != kNone) cache_place(thread, handle, context_uid) = {handle, context_uid, generation, found};
   return found;
 }
 
@@ -211,6 +229,7 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
     return kNone;
   }
   const LockGuard lock(mutex_);
+  highest_ = std::max(highest_.load(), taken + 1);
   std::byte* made = entry(taken);
   memset(made, 0, area::kStreamSize);
   wire::atomic(marker(taken), wire::marker::kCompleted).store(0);
@@ -282,16 +301,16 @@ std::uint32_t Streams::unmarked(std::uint32_t at) const {
 }
 
 std::uint32_t Streams::enter(std::uint32_t at, std::uint8_t& flags) {
-  std::byte* known = entry(at);
-  if (wire::atomic(known, stream::kInFlight).fetch_add(1, std::memory_order_acq_rel) > 0) {
-    flags |= wire::operation::kContended;
-  }
-  return wire::atomic(known, stream::kIssued).fetch_add(1, std::memory_order_acq_rel) + 1;
+  const std::uint64_t before =
+      wire::atomic(entry(at), stream::kIssuedInFlight).fetch_add(kOneInFlight + 1, std::memory_order_acq_rel);
+  if (before >= kOneInFlight) flags |= wire::operation::kContended;
+  return static_cast<std::uint32_t>(before) + 1;
 }
 
 void Streams::leave(std::uint32_t at, std::uint32_t ordinal, std::uint8_t& flags) {
-  std::byte* known = entry(at);
-  if (wire::atomic(known, stream::kInFlight).fetch_sub(1, std::memory_order_acq_rel) > 1 || issued(at) != ordinal) {
+  const std::uint64_t before =
+      wire::atomic(entry(at), stream::kIssuedInFlight).fetch_sub(kOneInFlight, std::memory_order_acq_rel);
+  if (before >= 2 * kOneInFlight || static_cast<std::uint32_t>(before) != ordinal) {
     flags |= wire::operation::kContended;
   }
 }
@@ -342,7 +361,8 @@ void Streams::finish_wait(ThreadState& thread) {
 }
 
 void Streams::begin_context_wait(ThreadState& thread, std::uint32_t) const {
-  for (std::uint32_t i = 0; i < highest_; ++i) thread.waited_streams[i] = issued(i);
+  const std::uint32_t used = highest_;
+  for (std::uint32_t i = 0; i < used; ++i) thread.waited_streams[i] = issued(i);
 }
 
 void Streams::finish_context_wait(ThreadState& thread, std::uint32_t context_uid) {
@@ -369,8 +389,9 @@ std::uint32_t Streams::context_of(std::uint32_t at) const {
 std::uint32_t Streams::thread_of(std::uint32_t at) const { return wire::load(entry(at), stream::kThreadTid); }
 
 bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
-  return wire::load_acquire(marker(at), wire::marker::kCompleted) >= ordinal ||
-         wire::load_acquire(entry(at), stream::kHostCompleted) >= ordinal;
+  // The marker last: the GPU takes its line away each time that it writes there.
+  return wire::load_acquire(entry(at), stream::kHostCompleted) >= ordinal ||
+         wire::load_acquire(marker(at), wire::marker::kCompleted) >= ordinal;
 }
 
 void Streams::hold(const std::byte* record) {

@@ -43,6 +43,8 @@ class Streams {
 
   // Index of the stream's entry, made on first sight; kNone if there is no place.
   std::uint32_t find(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid);
+  // False: the thread has not met it since anything was destroyed.
+  bool find_known(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid, std::uint32_t& found) const;
   std::uint32_t context_index(std::uint32_t uid);
 
   // ENTER and EXIT of a call that issues an operation. `enter` gives its ordinal and adds operation flags.
@@ -86,6 +88,7 @@ class Streams {
   static constexpr std::size_t kPages = wire::area::kStreams / kPerPage;
   static constexpr std::size_t kBuckets = 4096;
   static constexpr std::uint32_t kNotReady = 0xfffffffe;
+  static constexpr std::uint64_t kOneInFlight = std::uint64_t{1} << 32;  // of wire::stream::kIssuedInFlight
 
   std::byte* entry(std::uint32_t stream) const { return streams_ + stream * wire::area::kStreamSize; }
   std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }

@@ -14,6 +14,7 @@ struct ThisThread {
   bool inside;            // our own calls into the driver, or a signal handler's on top of a callback: not recorded
   bool quiet;             // the Python hook's own calls into CUDA: not recorded either
   bool hooked;            // inside an operator that the Python hook took values of (python_hook.h)
+  bool told;              // by the driver, of the call that goes on (driver_log.h)
   std::uint32_t forward;  // string id that the thread's next operations carry; 0: none
 };
 

@@ -35,6 +35,7 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
   state.entry = area_->region(area::Region::threads) + index * area::kThreadSize;
   state.ring = area_->region(area::Region::rings) + index * area::kRingRecords * area::kOperationSize;
+  state.torch_thread = 0;
   state.open = {};
   state.graph_site = 0;
   state.adds_nodes = false;
@@ -66,6 +67,8 @@ void publish(ThreadState& state, std::byte* record) {
   ++state.serial;
   wire::store_release(record, wire::operation::kSerial, static_cast<std::uint32_t>(state.serial));
   wire::store_release(state.entry, thread::kPublished, state.serial);
+  // A ring is longer ago than caches last.
+  __builtin_prefetch(state.ring + state.serial % area::kRingRecords * area::kOperationSize, 1);
 }
 
 }  // namespace cudadiag::record

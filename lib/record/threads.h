@@ -18,13 +18,18 @@
 
 namespace cudadiag::record {
 
-// The sites at which a thread issues operations. Only its thread touches it.
+// The sites at which a thread issues operations, by what is at hand when it does: the kernel's handle, the Python
+// stack's hash, the stack pointer. Only its thread touches it.
 struct SiteCache {
   static constexpr std::size_t kEntries = 4096;
   struct Entry {
-    std::uint64_t key;
+    std::uint64_t key;        // 0: free
+    const StackShape* shape;  // of the native stack, to be looked at again; null: sites have none
+    std::uint64_t shape_key;
+    std::uint32_t native;
     std::uint32_t site;
     std::uint32_t armed_from;  // Window::armed_from
+    std::uint32_t function;
   };
   std::array<Entry, kEntries> entries;
 };
@@ -49,8 +54,10 @@ struct OpenOperation {
 // What the thread holds of the gate that Alone keeps.
 enum class Turn : std::uint8_t { none, passing, alone };
 
-struct ThreadState {
+// On lines of its own, and not beside another thread's: processors fetch lines in pairs.
+struct alignas(128) ThreadState {
   std::uint16_t index;
+  std::uint8_t torch_thread;  // PyTorch's number of the thread; 0: none yet
   std::uint32_t tid;
   std::byte* entry;  // wire/thread.h
   std::byte* ring;

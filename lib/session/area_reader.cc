@@ -442,12 +442,11 @@ void AreaReader::read_allocations() {
             [](const Allocation& a, const Allocation& b) { return a.serial < b.serial; });
 }
 
-// Counts lie at their site's id, so the first place stays empty.
 void AreaReader::read_site_counts() {
-  const std::size_t places = regions_.count(Region::sites, wire::area::kSiteSize, record_.sites.size() + 1);
-  for (std::size_t id = 1; id < places; ++id) {
-    record_.sites[id - 1].operations =
-        wire::load_acquire(at<wire::area::kSiteSize>(Region::sites, id), wire::Field<std::uint64_t, 0>{});
+  const std::size_t places = regions_.region(Region::sites).size() / wire::area::kSiteSize;
+  for (std::size_t id = 1; id < places && id <= record_.sites.size(); ++id) {
+    const std::byte* count = at<wire::area::kSiteSize>(Region::sites, wire::area::site_place(id, places));
+    record_.sites[id - 1].operations = wire::load_acquire(count, wire::Field<std::uint64_t, 0>{});
   }
 }
 

@@ -4,11 +4,11 @@
 //   header   8 KiB      identity, clock, counters, the frozen picture's summary
 //   threads  kThreads   x 64 B     thread.h
 //   contexts kContexts  x 64 B     stream.h
-//   streams  kStreams   x 64 B     stream.h
+//   streams  kStreams   x 128 B    stream.h
 //   markers  kStreams   x 32 B     stream.h; page-aligned, registered with the driver, written by the GPU
 //   frozen   kStreams   x  8 B     marker and host-known completion of each stream at the freeze
 //   errors   kErrors    x 152 B    error.h
-//   sites    kSites     x  8 B     number of operations issued at each site, whole run
+//   sites    kSites     x  8 B     number of operations issued at each site, whole run; where: site_place()
 //   held     kStreams   x kHeldPerStream x 64 B    unfinished operations that left their ring
 //   rings    kThreads   x kRingRecords x 64 B      operation.h
 //   graph_words kGraphWords x 4 B      nodes of graphs, in a rerun; registered with the driver, written by the GPU
@@ -43,7 +43,7 @@ inline constexpr std::size_t kRingRecords = 4096;
 
 inline constexpr std::size_t kThreadSize = 64;
 inline constexpr std::size_t kContextSize = 64;
-inline constexpr std::size_t kStreamSize = 64;
+inline constexpr std::size_t kStreamSize = 128;
 inline constexpr std::size_t kMarkerSize = 32;
 inline constexpr std::size_t kFrozenSize = 8;
 inline constexpr std::size_t kErrorSize = 152;
@@ -55,6 +55,14 @@ inline constexpr std::size_t kGraphWordSize = 4;
 
 inline constexpr std::size_t kAllocations = 32768;  // live ones, and freed ones in what they leave
 inline constexpr std::size_t kAllocationSize = 64;
+
+// The place of a site's count in `sites`, which has `places` of them. Threads that start together get sites that follow
+// each other: their counts lie two cache lines apart, since processors fetch lines in pairs.
+constexpr std::size_t site_place(std::size_t site, std::size_t places) {
+  constexpr std::size_t kApart = 16;
+  const std::size_t rows = places / kApart;
+  return rows == 0 || places % kApart != 0 ? site : site % rows * kApart + site / rows;
+}
 
 enum class Region : std::uint32_t {
   threads,

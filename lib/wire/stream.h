@@ -37,11 +37,12 @@ inline constexpr Field<std::uint64_t, 8> kHandle;     // CUstream as the program
 inline constexpr Field<std::uint64_t, 16> kStreamId;  // cuStreamGetId, 0 where the driver has none
 inline constexpr Field<std::uint32_t, 24> kFlags;
 inline constexpr Field<std::uint32_t, 28> kThreadTid;
-inline constexpr Field<std::uint32_t, 32> kIssued;         // ordinal of the newest operation
-inline constexpr Field<std::uint32_t, 36> kHostCompleted;  // the host waited: everything up to here is finished
-inline constexpr Field<std::uint32_t, 40> kMarkerIssued;   // ordinal in the newest marker queued
-inline constexpr Field<std::uint32_t, 44> kInFlight;       // threads inside a call on this stream right now
-inline constexpr Field<std::uint64_t, 48> kCreated;        // ticks: operations from before belong to an earlier life
+inline constexpr Field<std::uint32_t, 32> kIssued;          // ordinal of the newest operation
+inline constexpr Field<std::uint32_t, 36> kInFlight;        // threads inside a call on this stream right now
+inline constexpr Field<std::uint64_t, 32> kIssuedInFlight;  // both, for whoever changes both at once
+inline constexpr Field<std::uint32_t, 40> kHostCompleted;   // the host waited: everything up to here is finished
+inline constexpr Field<std::uint32_t, 44> kMarkerIssued;    // ordinal in the newest marker queued
+inline constexpr Field<std::uint64_t, 48> kCreated;         // ticks: operations from before belong to an earlier life
 
 }  // namespace cudadiag::wire::stream
 

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Instructions that the recorder spends on a launch, its own calls into the (simulated) driver included, counted by
-callgrind: what two runs of different length differ in. Steady where times are not."""
+"""Instructions that the recorder spends on a launch, its own calls into the (simulated) driver included, and with --lines
+the lines of data that it touches, counted by callgrind: what two runs of different length differ in. Steady where times
+are not."""
 
 import argparse
+import os
+import platform
 import re
 import subprocess
 import sys
@@ -10,31 +13,36 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SHORT, LONG = 512, 4608  # launches; a line's first ones are recorded more closely
+sys.path.insert(0, str(HERE))
+import rows as bench_rows  # noqa: E402
+
+SHORT, LONG = 5120, 9216  # launches: a line's first ones are recorded more closely, and PyTorch is looked for again
 CALLBACK = "cudadiag::record::(anonymous namespace)::callback*"
 
 
-def profile(build, count, program, options):
-    """Function -> instructions inside the recorder's callback."""
+def profile(build, count, program, options, events=None):
+    """Function -> instructions inside the recorder's callback, or the events that are named."""
     with tempfile.TemporaryDirectory(prefix="cudadiag-bench-") as folder:
         out = Path(folder) / "out"
         subprocess.run(
             [build / "bin/cudadiag", "run", "--rerun=never", *options, "--", "valgrind", "--tool=callgrind",
-             f"--callgrind-out-file={out}", f"--toggle-collect={CALLBACK}", *map(str, program(count))],
+             "--cache-sim=yes" if events else "--cache-sim=no", f"--callgrind-out-file={out}", f"--toggle-collect={CALLBACK}", *map(str, program(count))],
             env={"PATH": "/usr/bin:/bin", "HOME": folder, "LD_LIBRARY_PATH": str(build / "sim"),
                  "CUDADIAG_CUPTI": str(build / "sim/libcupti.so.13")},
             check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        text = subprocess.run(["callgrind_annotate", "--threshold=100", "--show-percs=no", "--auto=no", "--tree=none", out],
+        text = subprocess.run(["callgrind_annotate", "--threshold=100", "--show-percs=no", "--auto=no", "--tree=none",
+                               f"--show={events or 'Ir'}", out],
                               check=True, capture_output=True, text=True).stdout
     counts = {}
-    for number, file_and_name in re.findall(r"^ *([\d,]+)  (\S.*)$", text, re.M):
+    for numbers, file_and_name in re.findall(r"^ *((?:[\d,.]+ +)+) (\S.*)$", text, re.M):
         name = re.sub(r"^\S*?:(?!:)|\s*\[.*\]$", "", file_and_name)
-        counts[name] = counts.get(name, 0) + int(number.replace(",", ""))
+        numbers = [int(n.replace(",", "")) for n in numbers.split() if n != "."]
+        counts[name] = counts.get(name, 0) + sum(numbers)
     return counts
 
 
-def per_launch(build, program, options=()):
-    short, long = profile(build, SHORT, program, options), profile(build, LONG, program, options)
+def per_launch(build, program, options=(), events=None):
+    short, long = (profile(build, count, program, options, events) for count in (SHORT, LONG))
     return {name: (long[name] - short.get(name, 0)) / (LONG - SHORT) for name in long}
 
 
@@ -45,13 +53,22 @@ def total(counts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=HERE.parents[1] / "build")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="put the row there")
+    parser.add_argument("--lines", action="store_true", help="count lines of the first-level cache, found cold")
     parser.add_argument("--functions", action="store_true", help="by function")
     parser.add_argument("what", nargs="?", default="runtime", choices=["driver", "runtime"])
     parser.add_argument("options", nargs="*", help="of cudadiag run, after --")
     options = parser.parse_args()
     build = options.build.resolve()
-    counts = per_launch(build, lambda count: [build / "bin/launch_loop", count, options.what], options.options)
-    print(f"{total(counts):.1f} instructions per launch")
+    unit, cold, events = ("lines", ["cold"], "D1mr,D1mw") if options.lines else ("instructions", [], None)
+    counts = per_launch(build, lambda count: [build / "bin/launch_loop", count, options.what, *cold], options.options,
+                        events)
+    count = total(counts)
+    print(f"{count:.1f} {unit} per launch")
+    if options.json:
+        machine = {"gpu": "simulated", "system": platform.platform(), "cores": os.cpu_count()}
+        what = " ".join([f"{unit} per {options.what} launch", *options.options])
+        bench_rows.merge(options.json, [bench_rows.row("recorder", what, [count], unit)], machine)
     if options.functions:
         for name, count in sorted(counts.items(), key=lambda each: -each[1]):
             if count >= 0.5:

@@ -1,4 +1,5 @@
-// launch_loop COUNT driver|runtime: launches from one line, for what counts instructions from outside.
+// launch_loop COUNT driver|runtime [cold]: launches from one line, for what counts instructions and cache lines from
+// outside. cold: between two launches the first-level cache is filled with other things.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
@@ -17,6 +18,11 @@ namespace {
 constexpr int kBatch = 256;  // between two synchronisations; fewer than the simulated stream's queue takes
 char stub;
 
+void fill_cache() {
+  static volatile char other[1 << 18];
+  for (std::size_t at = 0; at < sizeof other; at += 64) other[at] = other[at] + 1;
+}
+
 void check(int code) {
   if (code == 0) return;
   std::fprintf(stderr, "launch_loop: error %d\n", code);
@@ -26,7 +32,8 @@ void check(int code) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3) return 2;
+  if (count < 3) return 2;
+  const bool cold = count > 3;
   const std::string what = arguments[2];
   const int launches = std::atoi(arguments[1]);
   char name[] = "empty", image[] = "bench";
@@ -41,6 +48,7 @@ int main(int count, char** arguments) {
   for (int i = 1; i <= launches; ++i) {
     check(what == "runtime" ? static_cast<int>(cudaLaunchKernel(&stub, dim3(1), dim3(32), nullptr, 0, nullptr))
                             : cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr));
+    if (cold) fill_cache();
     if (i % kBatch == 0) check(cuCtxSynchronize());
   }
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What watching costs on a real GPU: every workload plain, under cudadiag and with CUDA_LAUNCH_BLOCKING=1; and what it
-costs to find a failure at launch 1,000,000, beside the alternatives.
+"""What watching costs on a real GPU: every workload plain, under cudadiag, under empty CUPTI callbacks (the floor of
+every tool that watches launches) and with the alternatives; what it costs to find a failure at launch 1,000,000; and
+what the recording takes of memory and of disk.
 
 Each run is a fresh process that times itself, or is timed as a whole where it fails; the ways of running it alternate,
-so that drift meets all alike.
+so that drift meets all alike. The ways that are no part of the comparison in hand run once.
 """
 
 import argparse
@@ -13,7 +14,6 @@ import os
 import platform
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,123 +21,175 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import rows as bench_rows  # noqa: E402
+
 LIMIT_S = 60
-WAYS = ["plain", "cudadiag run", "cudadiag run --markers off", "cudadiag run --markers dense", "CUDA_LAUNCH_BLOCKING=1"]
+MAIN = ["plain", "cudadiag run", "empty CUPTI callbacks", "CUDA_LAUNCH_BLOCKING=1"]
+ONCE = ["cudadiag run --markers off", "cudadiag run --markers dense", "core dumps enabled", "torch.profiler",
+        "Nsight Systems", "compute-sanitizer"]
 CASES = {  # name -> unit, command; "@x" is a file of the build's gpu/ folder
     "empty kernel launch": ("ns", ["@launches", "empty"]),
-    "graph replay, 100 nodes": ("ns", ["@launches", "graph"]),
     "launches from 8 threads": ("ns", ["@launches", "threads"]),
+    "graph of 100, queued": ("ns", ["@launches", "graph"]),
+    "graph of 100, until done": ("ns", ["@launches", "replay"]),
     "launch-bound training step": ("ms", ["training_step.py", "launch_bound"]),
     "compute-bound training step": ("ms", ["training_step.py", "compute_bound"]),
+    "inference, batch of 1": ("ms", ["training_step.py", "inference"]),
 }
-
-
 FAILING = "failure at launch 1,000,000"
+MEMORY = "memory"
 
 
-def command_of(words, build):
-    first, *rest = words
-    if first.endswith(".py"):
-        return [sys.executable, str(HERE / first), *rest]
-    return [str(build / "gpu" / first[1:]), *rest]
+class Bench:
+    def __init__(self, build, state):
+        self.build, self.state = build, state
+        self.cudadiag = str(build / "bin/cudadiag")
+        shown = subprocess.run([self.cudadiag, "env"], env=self.environment(), capture_output=True, text=True).stdout
+        cupti = re.search(r"^export CUDADIAG_CUPTI='(.*)'$", shown, re.M)
+        self.cupti = cupti[1] if cupti else ""
+
+    def environment(self, **more):
+        env = {k: v for k, v in os.environ.items()
+               if not k.startswith(("CUDADIAG_", "CUDA_LAUNCH_BLOCKING", "CUDA_INJECTION64", "CUDA_ENABLE_CORE"))}
+        return {**env, "XDG_STATE_HOME": self.state, **more}
+
+    def command(self, words):
+        first, *rest = words
+        if first.endswith(".py"):
+            return [sys.executable, str(HERE / first), *rest]
+        return [str(self.build / "gpu" / first[1:]), *rest]
+
+    def cannot_run(self, words):
+        if words[0].endswith(".py"):
+            return None if importlib.util.find_spec("torch") else "no PyTorch"
+        return None if Path(self.command(words)[0]).exists() else "not built (no nvcc at build time)"
+
+    def way(self, way, words):
+        """Command and environment; None where there is no such tool here, or it has nothing to do with the case."""
+        command, env = self.command(words), self.environment()
+        if way.startswith("cudadiag"):
+            return [self.cudadiag, *way.split()[1:], "--", *command], env
+        if way == "CUDA_LAUNCH_BLOCKING=1":
+            env["CUDA_LAUNCH_BLOCKING"] = "1"
+        elif way == "empty CUPTI callbacks":
+            floor = self.build / "gpu/libcallbacks.so"
+            env |= {"CUDA_INJECTION64_PATH": str(floor), "CUDADIAG_CUPTI": self.cupti,
+                    "CUDADIAG_BENCH_CALLBACKS": "launches"}
+            return (command, env) if floor.exists() else None
+        elif way == "core dumps enabled":
+            env |= {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION": "1", "CUDA_COREDUMP_FILE": f"{self.state}/dump.%p"}
+        elif way == "torch.profiler":
+            return ([*command, "profiler"], env) if words[0].endswith(".py") else None
+        elif way == "Nsight Systems":
+            out = ["-t", "cuda", "-s", "none", "--force-overwrite", "true", "-o", f"{self.state}/nsys"]
+            return (["nsys", "profile", *out, *command], env) if shutil.which("nsys") else None
+        elif way == "compute-sanitizer":
+            if words[0].endswith(".py"):
+                env["CUDADIAG_BENCH_STEPS"] = "3"
+            return (["compute-sanitizer", *command], env) if shutil.which("compute-sanitizer") else None
+        return command, env
+
+    def measure(self, way, words):
+        """The workload's own median, or None with the reason on stderr."""
+        found = self.way(way, words)
+        if found is None:
+            return None
+        try:
+            ended = subprocess.run(found[0], env=found[1], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                   timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            print(f"  {way}: no end after {LIMIT_S} s", file=sys.stderr)
+            return None
+        median = re.search(r"^median ([\d.]+)$", ended.stdout, re.M)
+        if ended.returncode or not median:
+            print(f"  {way}: exit {ended.returncode}: {ended.stderr.strip()[-300:]}", file=sys.stderr)
+            return None
+        return float(median[1])
+
+    def case(self, case, rounds, quick):
+        unit, words = CASES[case]
+        reason = self.cannot_run(words)
+        if reason:
+            print(f"{case}: skipped: {reason}", flush=True)
+            return []
+        values = {}
+        for index in range(rounds):
+            for way in MAIN + (ONCE if index == 0 and not quick else []):
+                value = self.measure(way, words)
+                if value is not None:
+                    values.setdefault(way, []).append(value)
+        return rows_of(case, unit, values)
+
+    def timed(self, command, env):
+        """Seconds, or None where it takes too long."""
+        start = time.monotonic()
+        try:
+            subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return None
+        return time.monotonic() - start
+
+    def failure(self, rounds, quick):
+        """The whole program up to its failure: the first run, and the rerun that waits for the suspect alone."""
+        target = str(self.build / "gpu" / "million")
+        if not Path(target).exists():
+            print(f"{FAILING}: skipped: not built (no nvcc at build time)", flush=True)
+            return []
+        values = {}
+        report = Path(self.state) / "report.json"
+
+        def add(way, seconds):
+            if seconds is not None:
+                values.setdefault(way, []).append(seconds)
+
+        for index in range(max(1, rounds // 3)):
+            add("plain", self.timed([target], self.environment()))
+            self.timed([self.cudadiag, "run", "--rerun=always", "--no-device-pass", "--json", str(report), "--",
+                        target], self.environment())
+            passes = {each["name"]: each["seconds"] for each in json.loads(report.read_text())["passes"]}
+            add("first run", passes["record"])
+            add("confirming rerun", passes.get("confirm"))
+            add("CUDA_LAUNCH_BLOCKING=1", self.timed([target], self.environment(CUDA_LAUNCH_BLOCKING="1")))
+            if index == 0 and not quick and shutil.which("compute-sanitizer"):
+                add("compute-sanitizer", self.timed(["compute-sanitizer", target], self.environment()))
+        return rows_of(FAILING, "s", values)
+
+    def memory(self):
+        """Peak of the process with and without the recorder, and what the recording takes on disk."""
+        words = CASES["launch-bound training step"][1]
+        if self.cannot_run(words):
+            words = CASES["empty kernel launch"][1]
+        if self.cannot_run(words):
+            return []
+        session = Path(self.state) / "memory"
+        plain = peak_mib(self.command(words), self.environment())
+        watched = peak_mib([self.cudadiag, "run", "-o", str(session), "--", *self.command(words)], self.environment())
+        blocks = sum(file.stat().st_blocks * 512 for file in session.glob("record/*.area"))
+        dump = subprocess.run([self.cudadiag, "dump", str(session)], capture_output=True, text=True).stdout
+        issued = sum(int(n) for n in re.findall(r"^thread .*\bpublished=(\d+)", dump, re.M))
+        found = [bench_rows.row(MEMORY, "plain", [plain], "MiB"),
+                 bench_rows.row(MEMORY, "cudadiag run", [watched], "MiB", plain),
+                 bench_rows.row(MEMORY, "recording", [blocks / 2**20], "MiB")]
+        if issued:
+            found.append(bench_rows.row(MEMORY, "recording, per launch", [blocks / issued], "bytes"))
+        return found
 
 
-def cannot_run(words, build):
-    if words[0].endswith(".py"):
-        return None if importlib.util.find_spec("torch") else "no PyTorch"
-    return None if Path(command_of(words, build)[0]).exists() else "not built (no nvcc at build time)"
-
-
-def measure(way, command, build, state):
-    """The workload's own median, or None with the reason on stderr."""
-    env = clean_environment(state)
-    if way.startswith("cudadiag"):
-        command = [str(build / "bin" / "cudadiag"), *way.split()[1:], "--", *command]
-    elif way != "plain":
-        env["CUDA_LAUNCH_BLOCKING"] = "1"
-    try:
-        ended = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                               timeout=LIMIT_S)
-    except subprocess.TimeoutExpired:
-        print(f"  {way}: no end after {LIMIT_S} s", file=sys.stderr)
-        return None
-    median = re.search(r"^median ([\d.]+)$", ended.stdout, re.M)
-    if ended.returncode or not median:
-        print(f"  {way}: exit {ended.returncode}: {ended.stderr.strip()[-300:]}", file=sys.stderr)
-        return None
-    return float(median[1])
-
-
-def clean_environment(state, **more):
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("CUDADIAG_", "CUDA_LAUNCH_BLOCKING"))}
-    return {**env, "XDG_STATE_HOME": state, **more}
-
-
-def timed(command, env):
-    """Seconds, or None where it takes too long."""
-    start = time.monotonic()
-    try:
-        subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, timeout=LIMIT_S)
-    except subprocess.TimeoutExpired:
-        return None
-    return time.monotonic() - start
-
-
-def bench_failure(build, rounds, state):
-    """The whole program up to its failure: the first run, and the rerun that waits for the suspect alone."""
-    target = str(build / "gpu" / "million")
-    if not Path(target).exists():
-        print(f"{FAILING}: skipped: not built (no nvcc at build time)", flush=True)
-        return []
-    values = {"plain": [], "first run": [], "confirming rerun": [], "CUDA_LAUNCH_BLOCKING=1": [],
-              "compute-sanitizer": []}
-    report = Path(state) / "report.json"
-    for index in range(rounds):
-        values["plain"].append(timed([target], clean_environment(state)))
-        timed([str(build / "bin/cudadiag"), "run", "--rerun=always", "--no-device-pass", "--json",
-               str(report), "--", target],
-              clean_environment(state))
-        passes = {each["name"]: each["seconds"] for each in json.loads(report.read_text())["passes"]}
-        values["first run"].append(passes["record"])
-        values["confirming rerun"].append(passes["confirm"])
-        values["CUDA_LAUNCH_BLOCKING=1"].append(timed([target], clean_environment(state, CUDA_LAUNCH_BLOCKING="1")))
-        if index == 0 and shutil.which("compute-sanitizer"):
-            values["compute-sanitizer"].append(timed(["compute-sanitizer", target], clean_environment(state)))
-    return list(rows_of(FAILING, "s", {way: [v for v in seen if v is not None] for way, seen in values.items()}))
-
-
-def print_rows(rows):
-    for row in rows:
-        ratio = f"x{row['ratio_to_plain']:.3f}" if row["ratio_to_plain"] else "-"
-        print(f"{row['case']:<28} {row['what']:<29} {row['median']:>10.2f} {row['unit']}  "
-              f"[{row['min']:.2f}, {row['max']:.2f}]  {ratio}", flush=True)
+def peak_mib(command, env):
+    """Of the process and those that it waits for."""
+    with open(os.devnull, "r+b") as null:
+        child = subprocess.Popen(command, env=env, stdin=null, stdout=null, stderr=null)
+        _, _, usage = os.wait4(child.pid, 0)
+        child.returncode = 0
+    return usage.ru_maxrss / 1024
 
 
 def rows_of(case, unit, values):
-    plain = statistics.median(values["plain"]) if values["plain"] else None
-    for way, seen in values.items():
-        if seen:
-            median = statistics.median(seen)
-            yield {"case": case, "what": way, "median": median, "min": min(seen), "max": max(seen), "unit": unit,
-                   "ratio_to_plain": round(median / plain, 4) if plain else None}
-
-
-def bench_case(case, build, rounds, state):
-    unit, words = CASES[case]
-    reason = cannot_run(words, build)
-    if reason:
-        print(f"{case}: skipped: {reason}", flush=True)
-        return []
-    values = {way: [] for way in WAYS}
-    for _ in range(rounds):
-        for way in WAYS:
-            value = measure(way, command_of(words, build), build, state)
-            if value is not None:
-                values[way].append(value)
-    rows = list(rows_of(case, unit, values))
-    print_rows(rows)
-    return rows
+    plain = values.get("plain")
+    plain = bench_rows.row(case, "plain", plain, unit)["median"] if plain else None
+    return [bench_rows.row(case, way, seen, unit, plain) for way, seen in values.items()]
 
 
 def machine():
@@ -155,21 +207,30 @@ def main():
     parser.add_argument("--build", type=Path, default=HERE.parents[2] / "build", help="the built tree")
     parser.add_argument("--only", action="append", metavar="TEXT", help="cases whose name contains this")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
+    parser.add_argument("--quick", action="store_true", help="leave out what runs once: other tools, other options")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="put the rows there instead of in the built tree")
+    parser.add_argument("--man", type=Path, metavar="PAGE", help="only write the table of a manual page from the rows")
     options = parser.parse_args()
-    result = {"machine": machine(), "rows": []}
-    print(result["machine"], flush=True)
+    file = options.json or options.build / "bench.json"
+    if options.man:
+        bench_rows.write_man_table(options.man, json.loads(file.read_text()))
+        return 0
+    here, found = machine(), []
+    print(here, flush=True)
     with tempfile.TemporaryDirectory(prefix="cudadiag-bench-") as state:
-        for case in CASES:
-            if not options.only or any(text in case for text in options.only):
-                result["rows"] += bench_case(case, options.build.resolve(), options.rounds, state)
-        if not options.only or any(text in FAILING for text in options.only):
-            rows = bench_failure(options.build.resolve(), options.rounds, state)
-            print_rows(rows)
-            result["rows"] += rows
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n")
-    return 0 if result["rows"] else 1
+        bench = Bench(options.build.resolve(), state)
+        for case in [*CASES, FAILING, MEMORY]:
+            if options.only and not any(text in case for text in options.only):
+                continue
+            if case == FAILING:
+                rows = bench.failure(options.rounds, options.quick)
+            else:
+                rows = bench.memory() if case == MEMORY else bench.case(case, options.rounds, options.quick)
+            for each in rows:
+                print(bench_rows.line(each), flush=True)
+            found += rows
+            bench_rows.merge(file, found, here)  # at once: time on such a machine may run out
+    return 0 if found else 1
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@
 namespace cudadiag::test {
 
 struct AreaShape {
-  std::size_t threads = 2, contexts = 1, streams = 2, errors = 4, sites = 8, held_per_stream = 2, ring = 4;
+  std::size_t threads = 2, contexts = 1, streams = 2, errors = 4, sites = 32, held_per_stream = 2, ring = 4;
   std::size_t graph_words = 2, allocations = 4, intern_bytes = 4096;
 };
 
@@ -79,7 +79,9 @@ class AreaBuilder {
     return entry;
   }
   std::byte* error(std::size_t i) { return at(Region::errors, i * wire::area::kErrorSize); }
-  std::byte* site_count(std::size_t i) { return at(Region::sites, i * wire::area::kSiteSize); }
+  std::byte* site_count(std::size_t i) {
+    return at(Region::sites, wire::area::site_place(i, shape_.sites) * wire::area::kSiteSize);
+  }
   std::byte* held(std::size_t stream, std::size_t place) {
     return at(Region::held, (stream * shape_.held_per_stream + place) * wire::area::kOperationSize);
   }

@@ -1,0 +1,103 @@
+// Where an operation was issued: the stacks and the kernel of a call, and its identity among the sites.
+#include "record/recorder.h"
+#include "record/this_thread.h"
+#include "wire/hash.h"
+
+namespace cudadiag::record {
+
+using wire::kHashSeed;
+using wire::mix;
+
+namespace area = wire::area;
+using wire::operation::Kind;
+
+std::uint32_t Recorder::function_id(CUfunction function, const char* symbol) {
+  if (symbol == nullptr) return 0;
+  // A handle may come back as another kernel once a module has been unloaded.
+  const std::uint64_t key = mix(mix(mix(kHashSeed, function_generation_.load(std::memory_order_relaxed)),
+                                    reinterpret_cast<std::uint64_t>(function)),
+                                reinterpret_cast<std::uint64_t>(symbol));
+  if (const std::uint32_t id = functions_.find(key)) return id;
+  const std::uint32_t id = interner_.function(symbol);
+  const LockGuard lock(functions_mutex_);
+  if (functions_.find(key) == 0) functions_.insert(key, id);
+  return id;
+}
+
+void Recorder::seek_python() {
+  if (python_sought_.exchange(true)) return;
+  const bool found = python_.start(interner_, hook_);
+  if (found && options_.native) native_.stop_at(python_.interpreter(), python_.interpreter() + 1);
+  has_python_.store(found, std::memory_order_release);
+}
+
+Recorder::Place Recorder::place(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
+                                std::uintptr_t frame) {
+  if (options_.python && !python_sought_.load(std::memory_order_relaxed)) seek_python();
+  const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
+  const std::uint64_t salt = std::uint64_t{id} << 32 | function;
+  const StackShape* shape = nullptr;
+  const std::uint32_t native = wants_native() ? native_.current(thread, frame, salt, &shape) : 0;
+  const std::uint64_t stacks = mix(mix(kHashSeed, std::uint64_t{python} << 32 | native), salt);
+  return {python, native, mix(stacks, std::uint64_t{thread.index} << 8 | static_cast<std::uint64_t>(kind)) | 1, shape};
+}
+
+// Inside the Python hook a native stack leads to Python code of ours.
+bool Recorder::wants_native() const { return options_.native && !(options_.hook && t_this.hooked); }
+
+bool Recorder::enter_site(ThreadState& thread, std::uint32_t id, Kind kind, std::uint32_t function,
+                          std::uintptr_t frame, SiteCache::Entry& entry) {
+  const Place at = place(thread, id, kind, function, frame);
+  const std::uint32_t found = interner_.site(at.key, at.python, at.native, function, kind, thread.index);
+  if (found == 0 || found >= area::kSites) {
+    area_.count(area::kDroppedSites);
+    return false;
+  }
+  const auto key = interner_.site_key(kind, at.python, at.native, function);
+  entry.shape = at.native == 0 ? nullptr : at.shape;
+  entry.shape_key = entry.shape == nullptr ? 0 : entry.shape->key;
+  entry.native = at.native;
+  entry.site = found;
+  entry.armed_from = window_.empty() ? Window::kNever : window_.armed_from(key, interner_.function_key(function));
+  entry.function = function;
+  return true;
+}
+
+Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Kind kind, CUfunction kernel,
+                                       const char* symbol, std::uintptr_t frame) {
+  if (options_.python && !python_sought_.load(std::memory_order_relaxed)) seek_python();
+  const bool native = wants_native();
+  std::uint64_t python = 0;
+  const bool can_cache = !has_python_.load(std::memory_order_acquire) || python_.fingerprint(python);
+  if (kind != Kind::kernel) kernel = nullptr, symbol = nullptr;
+  std::uint64_t key = mix(mix(kHashSeed, function_generation_.load(std::memory_order_relaxed)),
+                          reinterpret_cast<std::uint64_t>(kernel));
+  key = mix(mix(mix(key, reinterpret_cast<std::uint64_t>(symbol)), python), frame);
+  key = mix(key, std::uint64_t{id} << 16 | static_cast<std::uint64_t>(kind) << 8 | (native ? 1 : 0)) | 1;
+  SiteCache::Entry* entry = &thread.sites.entries[key >> 1 & (SiteCache::kEntries - 1)];
+  const bool known = can_cache && entry->key == key && (!native || NativeStacks::stands(*entry, thread.shapes, frame));
+  SiteCache::Entry uncached{};
+  if (!known) {
+    const std::uint32_t function = kind == Kind::kernel ? function_id(kernel, symbol) : 0;
+    if (!enter_site(thread, id, kind, function, frame, uncached)) return {};
+    // A native stack that is not known now may be another time.
+    if (can_cache && (!native || uncached.shape != nullptr)) {
+      uncached.key = key;
+      *entry = uncached;
+    }
+    entry = &uncached;
+  }
+  const std::uint32_t ordinal = count_at(entry->site), armed_from = entry->armed_from;
+  if (armed_from != Window::kNever && ordinal + window_.near() >= armed_from) hook_.come_near();
+  return {entry->site, ordinal, entry->function, armed_from != Window::kNever && ordinal >= armed_from};
+}
+
+std::uint32_t Recorder::count_at(std::uint32_t at) {
+  // A site belongs to one thread at a time: no other writer.
+  std::byte* count = area_.region(area::Region::sites) + area::site_place(at, area::kSites) * area::kSiteSize;
+  const std::uint64_t operations = wire::load(count, wire::Field<std::uint64_t, 0>{}) + 1;
+  wire::store(count, wire::Field<std::uint64_t, 0>{}, operations);
+  return static_cast<std::uint32_t>(operations);
+}
+
+}  // namespace cudadiag::record
