@@ -270,11 +270,24 @@ void Streams::stream_destroyed(std::uint32_t context_uid, CUstream gone) {
   for (; *link != 0; link = &next_[*link - 1]) {
     std::byte* known = entry(*link - 1);
     if (wire::load(known, stream::kHandle) != handle || wire::load(known, stream::kContext) != context_place) continue;
-    wire::store_release(known, stream::kState, static_cast<std::uint32_t>(stream::State::destroyed));
-    *link = next_[*link - 1];
-    generation_.fetch_add(1, std::memory_order_release);
+    end_life(*link);
     return;
   }
+}
+
+void Streams::retire(std::uint32_t at) {
+  const LockGuard lock(mutex_);
+  const std::uint64_t handle = wire::load(entry(at), stream::kHandle);
+  std::uint32_t* link = &buckets_[mix(handle, wire::load(entry(at), stream::kThreadTid)) % kBuckets];
+  while (*link != 0 && *link != at + 1) link = &next_[*link - 1];
+  if (*link != 0) end_life(*link);
+}
+
+void Streams::end_life(std::uint32_t& link) {
+  const std::uint32_t at = link - 1;
+  wire::store_release(entry(at), stream::kState, static_cast<std::uint32_t>(stream::State::destroyed));
+  link = next_[at];
+  generation_.fetch_add(1, std::memory_order_release);
 }
 
 bool Streams::is_capturing(StreamHandle given) const {
@@ -341,6 +354,7 @@ void Streams::completed(std::uint32_t at, std::uint32_t ordinal) {
   std::uint32_t known = word.load(std::memory_order_relaxed);
   while (known < ordinal && !word.compare_exchange_weak(known, ordinal, std::memory_order_release)) {
   }
+  if (ordinal >= kOldOrdinal && issued(at) == ordinal) retire(at);
 }
 
 void Streams::begin_wait(ThreadState& thread, std::uint32_t at) const {
