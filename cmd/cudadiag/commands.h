@@ -39,6 +39,8 @@ struct RunOptions {
   RerunOptions rerun;
   std::string arm;     // a session whose suspects this run waits for
   std::string window;  // the same as wire/window.h has it
+  bool stop_on_race = false;
+  bool tell_no_race = false;  // races were what this was about: that there is none is said too
 };
 
 struct BisectOptions {

@@ -67,6 +67,24 @@ void add_reruns(CLI::App* command, RerunOptions& rerun) {
              "how long one rerun may take");
 }
 
+void add_stop_on_race(CLI::App* command, RunOptions& run) {
+  command->add_flag("--stop-on-race", run.stop_on_race, "end the program (SIGTERM) at the first race");
+}
+
+CLI::App* add_races(CLI::App& app, RunOptions& races) {
+  auto* command = app.add_subcommand("races", "run a command and report races between its streams");
+  add_output(command, races.output);
+  add_verbosity(command, races.verbosity);
+  add_recording(command, races.record);
+  add_stop_on_race(command, races);
+  add_number(command, "--error-exitcode", races.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
+             "exit status if there are findings");
+  add_text(command, "--json", races.json, "FILE", "file to write the report to as JSON");
+  add_code_rules(command);
+  command->add_option("COMMAND", races.command, "the command and its arguments")->required();
+  return command->positionals_at_end();
+}
+
 CLI::App* add_run(CLI::App& app, RunOptions& run) {
   auto* command = app.add_subcommand("run", "run a command and report its first CUDA failure");
   add_output(command, run.output);
@@ -74,6 +92,8 @@ CLI::App* add_run(CLI::App& app, RunOptions& run) {
   add_recording(command, run.record);
   const Words<RerunMode> modes = {
       {"auto", RerunMode::automatic}, {"always", RerunMode::always}, {"never", RerunMode::never}};
+  command->add_flag("--races", run.record.races, "look for races between streams");
+  add_stop_on_race(command, run);
   add_word(command, "--rerun", run.rerun.mode, modes, "confirm a failure by a rerun");
   add_reruns(command, run.rerun);
   add_text(command, "--arm", run.arm, "SESSION", "wait at the suspects of this session");
@@ -132,6 +152,16 @@ int dispatch(std::vector<std::string> words) {
   run_command->callback([&] {
     run.code_rules = code_rules(*run_command);
     status = command::run(run);
+  });
+
+  RunOptions races;
+  races.record.races = races.tell_no_race = true;
+  races.rerun.mode = RerunMode::never;
+  auto* races_command = add_races(app, races);
+  races_command->footer("All of this is in cudadiag-races(1): man cudadiag-races");
+  races_command->callback([&] {
+    races.code_rules = code_rules(*races_command);
+    status = command::run(races);
   });
 
   BisectOptions bisect;

@@ -11,6 +11,7 @@
 #include "findings.h"
 #include "launch/gpu_processes.h"
 #include "planted_fault.h"
+#include "report/words.h"
 #include "terminal.h"
 #include "wire/area.h"
 
@@ -115,6 +116,7 @@ void Recording::read() {
   session_ = {};
   session_.manifest = manifest_;
   if (writer_) session_.folder = writer_->final_folder();
+  session_.races = races_;
   session_.processes = read_processes(arena(), writer_ ? &*writer_ : nullptr, session_);
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
@@ -125,6 +127,7 @@ void Recording::read() {
 void Recording::store() {
   std::optional<session::Failure> failure;
   if (arena_) failure = store_areas(*arena_, *writer_);
+  if (!failure && races_) failure = writer_->store_races(*races_);
   if (!failure) failure = writer_->store_manifest(manifest_);
   if (failure && kept_whole_) say("the session is not whole: " + failure->what + "; " + failure->hint);
   if (failure) kept_whole_ = false;
@@ -206,6 +209,24 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     return !told_.contains(process.pid);
   }));
   if (!findings_) explain_silence(end);
+  if (options_.tell_no_race && races_) tell_no_race();
+}
+
+// Where the report has none of them.
+void Recording::tell_no_race() const {
+  if (!races_->found.empty() || options_.verbosity == report::Verbosity::quiet) return;
+  session::RaceCounts all;
+  for (const session::RaceCounts& counts : races_->counts) {
+    all.operations += counts.operations;
+    all.lost += counts.lost;
+    all.gaps += counts.gaps;
+  }
+  std::string text = "no race was found between " + report::thousands(all.operations) + " operations on streams";
+  if (all.lost > 0) {
+    text += "; " + report::thousands(all.lost) + " records were lost, and races across the " +
+            report::thousands(all.gaps) + (all.gaps == 1 ? " gap" : " gaps") + " could not be seen";
+  }
+  say(text);
 }
 
 void Recording::abandon() {

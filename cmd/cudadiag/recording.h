@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
@@ -28,6 +29,8 @@ class Recording {
   void report_freeze();
   // The target has ended: finishes the session and reports what has not been told of yet.
   void finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends);
+  // What was found of races, before finish().
+  void add_races(session::Races races) { races_ = std::move(races); }
   // The target could not be started.
   void abandon();
 
@@ -44,6 +47,7 @@ class Recording {
   void store();
   // Prints what has not been told of before.
   void tell(const report::Report& report);
+  void tell_no_race() const;
   void explain_silence(const session::ProcessEnd& end) const;
 
   const RunOptions& options_;
@@ -54,6 +58,7 @@ class Recording {
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;
+  std::optional<session::Races> races_;
   std::set<std::uint32_t> told_;  // processes whose failure has been reported
   bool findings_ = false;
   bool kept_whole_ = true;

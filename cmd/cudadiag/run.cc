@@ -15,6 +15,7 @@
 #include "launch/process.h"
 #include "launch/watcher.h"
 #include "narrow.h"
+#include "race_watch.h"
 #include "recording.h"
 #include "report/words.h"
 #include "rerun_policy.h"
@@ -50,7 +51,7 @@ void guarded(const Step& step) {
   }
 }
 
-void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording) {
+void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording, RaceWatch* stop_on_race) {
   std::optional<launch::Watcher> watcher;
   if (recording.arena() != nullptr) watcher.emplace(*recording.arena(), relay);
   std::optional<Clock::time_point> report_at;
@@ -68,6 +69,10 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
     }
     relay.wait(patience);
     for (const int signal : relay.take_signals()) target.forward(signal);
+    if (stop_on_race != nullptr && stop_on_race->found_any()) {
+      target.signal_all(SIGTERM);
+      stop_on_race = nullptr;
+    }
   }
 }
 
@@ -128,8 +133,15 @@ int run(const RunOptions& given) {
     // Files that outgrow a limit are an error to be told, not a signal to die of. Set now, the target does not inherit
     // it.
     ::signal(SIGXFSZ, SIG_IGN);
-    wait_for_end(target, relay, recording);
+    std::optional<RaceWatch> races;
+    if (options.record.races && recording.arena() == nullptr) {
+      say("races cannot be looked for: there is no memory for the recording that this program could read meanwhile");
+    } else if (options.record.races) {
+      races.emplace(*recording.arena(), relay);
+    }
+    wait_for_end(target, relay, recording, options.stop_on_race && races ? &*races : nullptr);
     end = target.end();
+    if (races) guarded([&] { recording.add_races(races->finish()); });
     guarded([&] { recording.finish(end, target.ends()); });
     findings = recording.findings();
     if (findings) guarded([&] { rerun_after(recording, options, input, relay); });

@@ -13,7 +13,7 @@ namespace cudadiag::analyse {
 
 enum class Grade { proven, bracketed, inferred, suspected };
 enum class Verdict { cuda_failure, no_cuda_failure, inconclusive };
-enum class Kind { async_error, graph_node, sync_error, unchecked_error, capture_violation, out_of_memory };
+enum class Kind { async_error, graph_node, sync_error, unchecked_error, capture_violation, out_of_memory, stream_race };
 
 // A failure of the GPU's own work, which some later call returned.
 constexpr bool is_asynchronous(Kind kind) { return kind == Kind::async_error || kind == Kind::graph_node; }

@@ -33,6 +33,7 @@ std::string record_options(const RecordOptions& options) {
   out += options.markers == Markers::dense ? "dense" : options.markers == Markers::off ? "off" : "sparse";
   out += options.python_stacks ? ",python=on" : ",python=off";
   out += options.native_stacks ? ",native=on" : ",native=off";
+  if (options.races) out += ",races=on";
   return out;
 }
 

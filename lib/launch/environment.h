@@ -15,6 +15,7 @@ struct RecordOptions {
   Markers markers = Markers::sparse;
   bool python_stacks = true;
   bool native_stacks = true;
+  bool races = false;
 };
 
 // libcudadiag_record.so: $CUDADIAG_RECORDER, else lib/ or lib64/ beside this program's folder.

@@ -28,14 +28,26 @@ void read_launch_config(const CUlaunchConfig& config, Call& call) {
 // Addresses of a copy of rows; none where it goes to or from an array.
 template <typename Copy>
 void read_rows(const Copy& copy, Call& call) {
-  const auto place = [](CUmemorytype type, CUdeviceptr device, const void* host) -> std::uint64_t {
-    if (type == CU_MEMORYTYPE_HOST) return reinterpret_cast<std::uint64_t>(host);
-    return type == CU_MEMORYTYPE_ARRAY ? 0 : device;
+  const auto place = [](CUmemorytype type, CUdeviceptr device, const void* host, std::size_t offset) -> std::uint64_t {
+    if (type == CU_MEMORYTYPE_ARRAY) return 0;
+    return (type == CU_MEMORYTYPE_HOST ? reinterpret_cast<std::uint64_t>(host) : device) + offset;
   };
-  call.destination = place(copy.dstMemoryType, copy.dstDevice, copy.dstHost);
-  call.source = place(copy.srcMemoryType, copy.srcDevice, copy.srcHost);
+  std::size_t to = copy.dstXInBytes + copy.dstY * copy.dstPitch;
+  std::size_t from = copy.srcXInBytes + copy.srcY * copy.srcPitch;
+  call.width = copy.WidthInBytes;
+  call.rows = static_cast<std::uint32_t>(copy.Height);
+  call.destination_pitch = copy.dstPitch;
+  call.source_pitch = copy.srcPitch;
   call.argument = copy.WidthInBytes * copy.Height;
-  if constexpr (requires { copy.Depth; }) call.argument *= copy.Depth;
+  if constexpr (requires { copy.Depth; }) {
+    to += copy.dstZ * copy.dstHeight * copy.dstPitch;
+    from += copy.srcZ * copy.srcHeight * copy.srcPitch;
+    const bool dense = copy.dstHeight == copy.Height && copy.srcHeight == copy.Height;
+    if (copy.Depth != 1) call.rows = dense ? static_cast<std::uint32_t>(copy.Height * copy.Depth) : 0;
+    call.argument *= copy.Depth;
+  }
+  call.destination = place(copy.dstMemoryType, copy.dstDevice, copy.dstHost, to);
+  call.source = place(copy.srcMemoryType, copy.srcDevice, copy.srcHost, from);
 }
 
 // Bytes that one element of a memset takes.
@@ -92,6 +104,11 @@ void decode(const void* raw, Call& call) {
     call.argument = p.count;
   if constexpr (requires { p.N; }) call.argument = p.N * element_size<Parameters>();
   if constexpr (requires { p.Width* p.Height; }) call.argument = p.Width * p.Height * element_size<Parameters>();
+  if constexpr (requires { p.Width* p.Height* p.dstPitch; }) {
+    call.width = p.Width * element_size<Parameters>();
+    call.rows = static_cast<std::uint32_t>(p.Height);
+    call.destination_pitch = p.dstPitch;
+  }
   if constexpr (requires { p.pCopy->WidthInBytes; }) {
     if (p.pCopy != nullptr) read_rows(*p.pCopy, call);
   }

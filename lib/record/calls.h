@@ -31,6 +31,10 @@ struct Call {
   std::uint32_t shared_bytes = 0;
   std::uint64_t argument = 0;  // wire::operation::kArgument; a capture's mode
   std::uint64_t destination = 0, source = 0;
+  // Of copies and memsets of rows; 1 row: all in one piece; 0: not to be said in these terms.
+  std::uint64_t width = 0, destination_pitch = 0, source_pitch = 0;
+  std::uint32_t rows = 1;
+  std::uint32_t direction = 0;        // wire::race::Direction
   void* const* parameters = nullptr;  // of a launch
   void* const* extra = nullptr;
 };

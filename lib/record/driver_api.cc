@@ -25,6 +25,7 @@ bool DriverApi::load() {
   resolve(library, thread_exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
   resolve(library, stream_query, "cuStreamQuery");
   resolve(library, stream_get_id, "cuStreamGetId");
+  resolve(library, stream_get_flags, "cuStreamGetFlags");
   resolve(library, ctx_get_current, "cuCtxGetCurrent");
   resolve(library, ctx_push_current, "cuCtxPushCurrent_v2");
   resolve(library, ctx_pop_current, "cuCtxPopCurrent_v2");

@@ -17,6 +17,7 @@ struct DriverApi {
   CUresult (*thread_exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;                          // 10.1
   CUresult (*stream_query)(CUstream) = nullptr;                                                      // 2.0
   CUresult (*stream_get_id)(CUstream, unsigned long long*) = nullptr;                                // 12.0
+  CUresult (*stream_get_flags)(CUstream, unsigned*) = nullptr;                                       // 5.5
   CUresult (*ctx_get_current)(CUcontext*) = nullptr;                                                 // 4.0
   CUresult (*ctx_push_current)(CUcontext) = nullptr;                                                 // 4.0
   CUresult (*ctx_pop_current)(CUcontext*) = nullptr;                                                 // 4.0

@@ -36,6 +36,7 @@ Options read_options() {
   if (strstr(text, "markers=dense") != nullptr) options.markers = MarkerMode::dense;
   options.python = strstr(text, "python=off") == nullptr;
   options.native = strstr(text, "native=off") == nullptr;
+  options.races = strstr(text, "races=on") != nullptr;
   return options;
 }
 

@@ -9,6 +9,7 @@
 #include "record/clock.h"
 #include "record/driver_log.h"
 #include "record/memory_calls.h"
+#include "wire/race_record.h"
 
 namespace cudadiag::record {
 
@@ -33,6 +34,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   }
   streams_.attach(area_, interner_, driver_, options_.markers);
   allocations_.attach(area_);
+  if (options_.races) races_.attach(driver_, streams_);
   graphs_.attach(area_, interner_, driver_);
   graph_markers_.attach(area_, interner_, driver_);
   autograd_.attach(interner_);
@@ -168,12 +170,15 @@ void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule
   switch (rule.role) {
     case Role::operation:
       leave_operation(thread, rule, result);
+      if (ok && races_.on() && waits_for_copy(id)) races_.host_saw_stream(thread, thread.open.stream);
       break;
     case Role::stream_wait:
       if (ok) streams_.finish_wait(thread);
+      if (ok && races_.on()) races_.host_saw_stream(thread, thread.waited_stream);
       break;
     case Role::context_wait:
       if (ok) streams_.finish_context_wait(thread, data.contextUid);
+      if (ok && races_.on()) races_.host_saw_context(thread, streams_.context_index(data.contextUid));
       break;
     case Role::event_wait:
       if (ok) note_event_completed(thread, rule, data);
@@ -189,6 +194,7 @@ void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule
       break;
     default:
       if (ok) see_context(data);
+      if (ok && races_.on()) races_.returned(thread, id, data);
       break;
   }
 }
@@ -225,6 +231,11 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
     }
     open.ordinal = streams_.enter(open.stream, open.flags);
     open.mark = dense || streams_.unmarked(open.stream) >= kSparseDistance;
+  }
+  if (races_.on() && (open.flags & operation::kCaptured) == 0) {
+    if (rule.kind == Kind::kernel) races_.before_kernel(thread, call, site.function);
+    if (call.rows != 1) races_.before_rows(thread, call);
+    if (rule.kind == Kind::memory_operation) call.direction = word_direction(id);
   }
   write_operation(thread, rule, call, site.ordinal);
 }
@@ -274,6 +285,7 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
     wire::store(record, operation::kBytesAbove, static_cast<std::uint8_t>(bytes >> 32));
   } else {
     wire::store(record, operation::kArgument, call.argument);
+    if (rule.kind == Kind::memory_operation) wire::store(record, wire::race::kDirection, call.direction);
   }
   if (rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0) {
     const GraphReplay replay = graphs_.launched(reinterpret_cast<CUgraphExec>(call.argument));
@@ -497,6 +509,7 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
       break;
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       function_generation_.fetch_add(1, std::memory_order_relaxed);
+      if (races_.on()) races_.module_unloaded();
       break;
     default:
       break;

@@ -26,6 +26,7 @@
 #include "record/native_stack.h"
 #include "record/python_hook.h"
 #include "record/python_stack.h"
+#include "record/race_records.h"
 #include "record/streams.h"
 #include "record/threads.h"
 #include "record/window.h"
@@ -38,6 +39,7 @@ struct Options {
   bool native = true;
   std::string_view window;  // wire/window.h; empty: nothing is waited for
   bool hook = false;        // Python code of ours runs in the target
+  bool races = false;       // wire/race_record.h
 };
 
 class Recorder {
@@ -141,6 +143,7 @@ class Recorder {
   LaunchArguments arguments_;
   Graphs graphs_;
   Allocations allocations_;
+  RaceRecords races_;
   Mutex functions_mutex_;
   IdTable<32768> functions_;
   Interner interner_;

@@ -216,6 +216,12 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
   if (driver_->stream_get_id != nullptr && !capture_going_on()) {
     driver_->stream_get_id(reinterpret_cast<CUstream>(handle), &id);
   }
+  const bool legacy = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY);
+  unsigned made_with = 0;
+  if (asks_for_flags_ && driver_->stream_get_flags != nullptr && !legacy && tid == 0) {
+    const RelaxedCapture relaxed(*driver_);
+    driver_->stream_get_flags(reinterpret_cast<CUstream>(handle), &made_with);
+  }
   std::uint32_t taken = take_entry(context_place);
   if (taken == kNone && new_page(context_place) < kPages) taken = take_entry(context_place);
   if (taken == kNone) {
@@ -232,8 +238,9 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
   wire::store(made, stream::kStreamId, id);
   wire::store(made, stream::kCreated, ticks());
   wire::store(made, stream::kThreadTid, tid);
-  const bool legacy = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY);
-  wire::store(made, stream::kFlags, (legacy ? stream::kLegacy : 0u) | (tid != 0 ? stream::kPerThread : 0u));
+  wire::store(made, stream::kFlags,
+              (legacy ? stream::kLegacy : 0u) | (tid != 0 ? stream::kPerThread : 0u) |
+                  ((made_with & CU_STREAM_NON_BLOCKING) != 0 ? stream::kNonBlocking : 0u));
   wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::live));
   next_[taken] = buckets_[bucket];
   buckets_[bucket] = taken + 1;
@@ -243,7 +250,8 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
 // A destroyed stream may still be at work: its marker word is free once the last marker has been written.
 bool Streams::reusable(std::uint32_t at) const {
   return wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::destroyed) &&
-         wire::load_acquire(marker(at), wire::marker::kCompleted) >= wire::load(entry(at), stream::kMarkerIssued);
+         wire::load_acquire(marker(at), wire::marker::kCompleted) >=
+             wire::load_acquire(entry(at), stream::kMarkerIssued);
 }
 
 std::uint32_t Streams::take_entry(std::uint32_t context_place) {
@@ -276,7 +284,6 @@ void Streams::stream_destroyed(std::uint32_t context_uid, CUstream gone) {
 }
 
 void Streams::retire(std::uint32_t at) {
-  const LockGuard lock(mutex_);
   const std::uint64_t handle = wire::load(entry(at), stream::kHandle);
   std::uint32_t* link = &buckets_[mix(handle, wire::load(entry(at), stream::kThreadTid)) % kBuckets];
   while (*link != 0 && *link != at + 1) link = &next_[*link - 1];
@@ -329,7 +336,7 @@ bool Streams::mark(std::uint32_t at) {
   // A call in flight on another thread may queue its operation on either side of the marker: let its EXIT do it.
   // And while any capture goes on, nothing is asked of the driver that is not the program's own wish.
   if (page.device == 0 || capture_going_on() || wire::load_acquire(known, stream::kInFlight) > 0 ||
-      wire::load(known, stream::kMarkerIssued) == ordinal) {
+      wire::load_acquire(known, stream::kMarkerIssued) == ordinal) {
     return false;
   }
   auto handle = reinterpret_cast<CUstream>(wire::load(known, stream::kHandle));
@@ -350,11 +357,21 @@ bool Streams::mark(std::uint32_t at) {
 // ---- what has finished
 
 void Streams::completed(std::uint32_t at, std::uint32_t ordinal) {
+  note_completed(at, ordinal);
+  if (!is_old(at, ordinal)) return;
+  const LockGuard lock(mutex_);
+  retire(at);
+}
+
+bool Streams::is_old(std::uint32_t at, std::uint32_t completed) const {
+  return completed >= kOldOrdinal && issued(at) == completed;
+}
+
+void Streams::note_completed(std::uint32_t at, std::uint32_t ordinal) {
   auto word = wire::atomic(entry(at), stream::kHostCompleted);
   std::uint32_t known = word.load(std::memory_order_relaxed);
   while (known < ordinal && !word.compare_exchange_weak(known, ordinal, std::memory_order_release)) {
   }
-  if (ordinal >= kOldOrdinal && issued(at) == ordinal) retire(at);
 }
 
 void Streams::begin_wait(ThreadState& thread, std::uint32_t at) const {
@@ -372,13 +389,16 @@ void Streams::begin_context_wait(ThreadState& thread, std::uint32_t) const {
 }
 
 void Streams::finish_context_wait(ThreadState& thread, std::uint32_t context_uid) {
-  const std::uint32_t context_place = context_index(context_uid), used = highest_;
   const std::uint64_t began = wire::load(thread.entry, wire::thread::kCallTicks);
-  for (std::uint32_t i = 0; i < used; ++i) {
-    // An entry that was taken during the wait holds another stream than the one whose number was kept.
-    if (wire::load(entry(i), stream::kContext) != context_place || wire::load(entry(i), stream::kCreated) > began)
+  const LockGuard lock(mutex_);
+  const std::uint32_t context_place = context_index(context_uid);
+  for (std::uint32_t i = 0; i < highest_; ++i) {
+    // An entry that was given to another stream meanwhile has nothing to do with what was issued then.
+    if (wire::load(entry(i), stream::kContext) != context_place || wire::load(entry(i), stream::kCreated) > began) {
       continue;
-    completed(i, thread.waited_streams[i]);
+    }
+    note_completed(i, thread.waited_streams[i]);
+    if (is_old(i, thread.waited_streams[i])) retire(i);
   }
 }
 

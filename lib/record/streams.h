@@ -33,6 +33,9 @@ class Streams {
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode mode);
 
+  // From now on a stream's entry says whether it waits for the legacy stream.
+  void ask_for_flags() { asks_for_flags_ = true; }
+
   // The context is current to the thread. False: it is not made yet, so ask again at the next call.
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
@@ -94,8 +97,11 @@ class Streams {
   std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }
   std::uint32_t find_slow(std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   std::uint32_t take_entry(std::uint32_t context);
+  void note_completed(std::uint32_t stream, std::uint32_t ordinal);
+  bool is_old(std::uint32_t stream, std::uint32_t completed) const;
+  // Callers of both hold the lock. The second: of the entry that the chain has there.
   void retire(std::uint32_t stream);
-  void end_life(std::uint32_t& link);  // of the entry that the chain has there; callers hold the lock
+  void end_life(std::uint32_t& link);
   std::uint32_t place_for_context(std::uint32_t uid) const;
   bool reusable(std::uint32_t stream) const;
   void describe_device(std::uint32_t context);
@@ -107,6 +113,7 @@ class Streams {
   Interner* interner_ = nullptr;
   const DriverApi* driver_ = nullptr;
   MarkerMode mode_ = MarkerMode::sparse;
+  bool asks_for_flags_ = false;
   std::byte *contexts_ = nullptr, *streams_ = nullptr, *markers_ = nullptr;
 
   Mutex mutex_;

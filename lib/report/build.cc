@@ -11,6 +11,7 @@
 #include "report/forward_line.h"
 #include "report/next_steps.h"
 #include "report/operation_memory.h"
+#include "report/races.h"
 #include "report/report.h"
 #include "report/surroundings.h"
 #include "report/witnesses.h"
@@ -364,7 +365,11 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   add_processes(report, session);
   add_passes(report, session, analysis, testimony);
   add_notes(report, session, analysis, symbolizer.notes());
-  add_causes(report, session, analysis, failures);  // last: it reasons from all of the above
+  add_causes(report, session, analysis, failures);  // it reasons from all of the above
+  add_races(report, session, [&](const Process& process, std::uint32_t site) {
+    ResolvedSite resolved = resolve(symbolizer, process, site);
+    return std::pair(located(resolved.line.location), std::move(resolved.stack));
+  });
   return report;
 }
 

@@ -10,6 +10,7 @@
 #include "report/memory_text.h"
 #include "report/place.h"
 #include "report/printable.h"
+#include "report/race_text.h"
 #include "report/words.h"
 #include "symbolize/pseudo_files.h"
 
@@ -338,11 +339,12 @@ class FindingText {
 }  // namespace
 
 std::string headline(const Finding& finding, const std::string& directory) {
+  if (finding.race) return race_headline(finding, directory);
   return fmt::format("{} ({}) in {}", printable(finding.title), finding.code, place(finding.location, directory));
 }
 
 void add_finding(Page& page, const Finding& finding, const std::string& directory, bool verbose) {
-  FindingText(page, finding, directory, verbose).write();
+  finding.race ? add_race(page, finding, directory, verbose) : FindingText(page, finding, directory, verbose).write();
 }
 
 }  // namespace cudadiag::report

@@ -156,6 +156,21 @@ Json of(const MemoryUse& memory) {
           {"others", array_of(memory.others, each)}};
 }
 
+Json of(const RaceAccess& access) {
+  const auto each = [](const auto& value) { return of(value); };
+  return {
+      {"operator", nullptr},
+      {"operation", access.operation},
+      {"kernel", text_or_null(access.kernel)},
+      {"mode", access.mode},
+      {"stream", address(access.stream)},
+      {"range", {address(access.begin), address(access.end)}},
+      {"exact", access.exact},
+      {"graph_node", access.graph_node > 0 ? Json(access.graph_node) : Json(nullptr)},
+      {"location", of(access.location)},
+      {"stack", {{"python", array_of(access.stack.python, each)}, {"native", array_of(access.stack.native, each)}}}};
+}
+
 Json of(const Cause& cause) {
   Json facts = Json::object();
   for (const auto& [name, value] : cause.facts) facts[name] = value;
@@ -203,7 +218,7 @@ Json of(const Finding& finding) {
       {"launch", finding.launch ? of(*finding.launch) : Json(nullptr)},
       {"arguments", array_of(finding.arguments, each)},
       {"memory_use", finding.memory_use ? of(*finding.memory_use) : Json(nullptr)},
-      {"accesses", Json::array()},
+      {"accesses", finding.race ? array_of(finding.race->accesses, each) : Json::array()},
       {"stack", {{"python", array_of(finding.stack.python, each)}, {"native", array_of(finding.stack.native, each)}}},
       {"device", finding.device ? of(*finding.device) : Json(nullptr)},
       {"memory", finding.memory ? of(*finding.memory) : Json(nullptr)},

@@ -132,6 +132,28 @@ struct MemoryUse {
   std::vector<OtherProcess> others;          // on the same device, when this process had ended
 };
 
+// One of the two that race.
+struct RaceAccess {
+  std::string operation;        // "kernel" | "copy" | "memset" | "allocation" | "free"
+  std::string kernel, mangled;  // of kernels
+  std::string mode;             // "read" | "write" | "atomic" | "unknown"
+  std::uint64_t stream = 0;
+  std::uint64_t begin = 0, end = 0;
+  bool exact = false;            // false: a kernel was given `begin`; how far it goes is not known
+  std::uint32_t graph_node = 0;  // from 1; 0: none
+  Location location;
+  symbolize::SourceStack stack;
+};
+
+// Two operations on streams that nothing orders. The later one is the finding's own line.
+struct Race {
+  std::vector<RaceAccess> accesses;  // two, in the order of issue
+  std::string missing;               // the edge between them, in words
+  bool possible = false;             // not certain; the finding's `because` says why
+  std::uint64_t times = 1;
+  std::optional<Allocation> allocation;
+};
+
 // Why it failed, as a rule knows it from this finding's facts.
 struct Cause {
   std::string id;    // "index-out-of-range"
@@ -183,6 +205,7 @@ struct Finding {
   std::vector<Candidate> candidates;  // all of them, likeliest first, `location`/`launch` itself included; empty if one
   std::vector<Argument> arguments;
   std::optional<MemoryUse> memory_use;
+  std::optional<Race> race;  // of Kind::stream_race
   std::optional<Cause> cause;
   std::vector<std::string> fix;
   analyse::Grade grade = analyse::Grade::suspected;

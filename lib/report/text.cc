@@ -29,8 +29,12 @@ Section passes(const Report& report) {
 // What failed besides: other processes, and less important findings of the same one.
 Section others(const Report& report) {
   Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, false};
+  std::size_t named = kOthersNamed;
+  // Races are each other's equals: whoever looks for them wants them all.
+  for (const Finding& finding : report.findings) named += finding.race ? 1 : 0;
+  section.at_least = named + 1;
   for (std::size_t i = 1; i < report.findings.size(); ++i) {
-    if (i > kOthersNamed && report.findings.size() - i > 1) {
+    if (i > named && report.findings.size() - i > 1) {
       section.lines.push_back(fmt::format("also: {} more", report.findings.size() - i));
       break;
     }
@@ -137,7 +141,9 @@ std::string write_text(const Report& report, const TextOptions& options) {
   }
   page.sections.push_back(others(report));
   page.sections.push_back(next_commands(report, options.suggest_rerun));
-  page.fit(options.lines);
+  std::size_t races = 0;
+  for (const Finding& finding : report.findings) races += finding.race ? 1 : 0;
+  page.fit(options.lines + (races > 1 ? races - 1 : 0));
   return page.print();
 }
 

@@ -52,6 +52,8 @@ std::string_view word(Kind kind) {
       return "capture_violation";
     case Kind::out_of_memory:
       return "out_of_memory";
+    case Kind::stream_race:
+      return "stream_race";
   }
   return "sync_error";
 }

@@ -278,6 +278,7 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
   namespace o = wire::operation;
   const std::byte* record = copy.data();
   const auto kind = static_cast<o::Kind>(wire::load(record, o::kKind));
+  if (o::is_race_record(kind)) return;
   Operation operation;
   operation.thread = wire::load(record, o::kThread);
   operation.stream = wire::load(record, o::kStream);

@@ -39,7 +39,7 @@ struct Delivery {
   std::string file;  // as CPython has it
   int line = 0;
   std::vector<DeliveredValue> values;
-  std::string node;  // "GatherBackward0"; empty: it runs none from here on
+  std::string node;  // "GatherBackward0"
   std::uint64_t number = 0;
   // Innermost first, of the node, then of that in whose run it was made, and so on.
   std::vector<std::vector<DeliveredFrame>> stacks;

@@ -2,6 +2,7 @@
 //
 //   20261121-101500-4711.incomplete/   renamed without the suffix once the manifest is in place
 //     manifest.json                    command, host, passes, processes' ends
+//     races.json                       races between streams, where they were looked for
 //     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
 //     confirm/PID.area                 the same of a rerun; confirm-2, … of further ones
 //     confirm/PID.values               what Python code of ours told there (wire/delivery.h)
@@ -23,6 +24,7 @@
 
 #include "session/deliveries.h"
 #include "session/process_record.h"
+#include "session/races.h"
 
 namespace cudadiag::session {
 
@@ -101,6 +103,7 @@ struct Session {
   std::filesystem::path folder;
   Manifest manifest;
   std::vector<Process> processes;  // record pass, by start time
+  std::optional<Races> races;      // of the record pass; nothing: they were not looked for
   // Of the reruns: element i belongs to manifest.passes[i + 1].
   std::vector<std::vector<Process>> reruns;
 };

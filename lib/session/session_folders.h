@@ -24,6 +24,7 @@ std::vector<Root> roots(const std::optional<std::filesystem::path>& output);
 inline constexpr const char* kIncomplete = ".incomplete";
 inline constexpr const char* kLatest = "latest";
 inline constexpr const char* kManifest = "manifest.json";
+inline constexpr const char* kRaces = "races.json";
 inline constexpr const char* kRecordFolder = "record";
 inline constexpr const char* kOutputFile = "output.txt";      // of a rerun, in its folder
 inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";  // likewise: what the debugger printed of its dump

@@ -48,6 +48,13 @@ Result<Manifest> read_manifest(const fs::path& file) {
   return parse_manifest(text);
 }
 
+std::optional<Races> read_races(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  if (!in.is_open() || text.size() > kMostManifestBytes) return std::nullopt;
+  return parse_races(text);
+}
+
 // "20261121-101500" of a session's name.
 std::string second_of(const fs::path& session) { return session.filename().string().substr(0, 15); }
 
@@ -112,6 +119,7 @@ Result<Session> open_session(const fs::path& folder) {
     session.manifest.notes.push_back("the session is incomplete: its run goes on, or was killed");
   }
   read_areas(files, session, session.processes);
+  session.races = read_races(folder / kRaces);
   for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {
     // A name that leads out of the session is nobody's.
     const fs::path name = session.manifest.passes[pass].folder;

@@ -184,6 +184,10 @@ std::optional<Failure> SessionWriter::store_manifest(const Manifest& manifest) {
   return replace_file(folder_ / kManifest, [&](int file) { return write_text(file, write_manifest(manifest)); });
 }
 
+std::optional<Failure> SessionWriter::store_races(const Races& races) {
+  return replace_file(folder_ / kRaces, [&](int file) { return write_text(file, write_races(races)); });
+}
+
 std::optional<Failure> SessionWriter::finish(const Retention& retention) {
   const fs::path target = final_folder();
   if (::rename(folder_.c_str(), target.c_str()) != 0) return failed("rename the session", folder_, errno);

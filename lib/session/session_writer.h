@@ -37,6 +37,7 @@ class SessionWriter {
   // Areas in the folder that others wrote: processes that did not reach the launcher's memory.
   std::vector<std::filesystem::path> foreign_areas() const;
   std::optional<Failure> store_manifest(const Manifest& manifest);
+  std::optional<Failure> store_races(const Races& races);
 
   // Makes a folder for a rerun, "NAME" or "NAME-2" and so on, to which areas go from now on. Its name.
   Result<std::string> begin_pass(const std::string& name);

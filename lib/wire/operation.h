@@ -40,10 +40,23 @@ enum class Kind : std::uint8_t {
   event_sync = 9,         // the host saw the CUevent in kArgument complete (cuEventSynchronize, cuEventQuery)
   allocation = 10,        // stream-ordered allocation or free; kArgument is the number of bytes; 0: a free
   memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp: kArgument is the address
+  // No operations of a stream, and only where races are looked for: race_record.h.
+  parameters = 12,
+  rows = 13,
+  host_saw_stream = 14,
+  host_saw_context = 15,
+  event_made = 16,
+  memory_made = 17,
+  memory_freed = 18,
+  stranger_wait = 19,
 };
 
+constexpr bool is_race_record(Kind kind) { return kind >= Kind::parameters && kind <= Kind::stranger_wait; }
+
 // Whether the GPU takes the operation in stream order, so that it has an ordinal and can be the one that failed.
-constexpr bool has_ordinal(Kind kind) { return kind != Kind::none && kind != Kind::event_sync; }
+constexpr bool has_ordinal(Kind kind) {
+  return kind != Kind::none && kind != Kind::event_sync && !is_race_record(kind);
+}
 // Whether it can be the one that raised a device exception.
 constexpr bool can_fault(Kind kind) {
   return kind == Kind::kernel || kind == Kind::graph || kind == Kind::copy || kind == Kind::memset ||

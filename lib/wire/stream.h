@@ -26,8 +26,9 @@ namespace cudadiag::wire::stream {
 
 enum class State : std::uint32_t { free = 0, live = 1, destroyed = 2 };
 enum Flag : std::uint32_t {
-  kLegacy = 1,     // the default stream that waits for all blocking streams
-  kPerThread = 2,  // a per-thread default stream: kThreadTid says whose
+  kLegacy = 1,       // the default stream that waits for all blocking streams
+  kPerThread = 2,    // a per-thread default stream: kThreadTid says whose
+  kNonBlocking = 4,  // made not to wait for the legacy stream; told where races are looked for
 };
 
 inline constexpr Field<std::uint32_t, 0> kState;

@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True
 import backward_passes
 import cases
 import memory
+import races
 import reruns
 import shapes
 import survival
@@ -19,7 +20,7 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, memory, reruns, shapes, survival, values, witnesses)
+ROOMS = (backward_passes, cases, memory, races, reruns, shapes, survival, values, witnesses)
 
 
 def check_target(machine, name):

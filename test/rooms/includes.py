@@ -16,6 +16,7 @@ MAY_INCLUDE = {
     "gpucore": set(),
     "symbolize": {"session", "gpucore", "wire"},
     "analyse": {"session", "wire"},
+    "races": {"session", "wire"},
     "explain": set(),
     "report": {"analyse", "symbolize", "explain", "session", "wire"},
 }

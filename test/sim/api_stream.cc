@@ -134,6 +134,14 @@ SIM_API_STREAM(cuStreamGetId, _ptsz, context, (CUstream hStream, unsigned long l
   return CUDA_SUCCESS;
 }
 
+SIM_API_STREAM(cuStreamGetFlags, _ptsz, context, (CUstream hStream, unsigned int* flags), (hStream, flags)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  const CUstream_st* stream = sim::stream_of(hStream, per_thread);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  *flags = stream->flags;
+  return CUDA_SUCCESS;
+}
+
 SIM_API_STREAM(cuStreamGetCtx, _ptsz, context, (CUstream hStream, CUcontext* pctx), (hStream, pctx)) {
   Gpu::Lock lock(Gpu::instance().mutex);
   const CUstream_st* stream = sim::stream_of(hStream, per_thread);

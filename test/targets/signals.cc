@@ -3,16 +3,17 @@
 #include <signal.h>
 #include <sys/time.h>
 
+#include <atomic>
 #include <cerrno>
 #include <thread>
 #include <vector>
 
 #include "driver.h"
 
-static volatile sig_atomic_t g_signals;
+static std::atomic<int> g_signals;
 
 static void interrupt(int) {
-  g_signals = g_signals + 1;
+  ++g_signals;
   errno = E2BIG;
 }
 

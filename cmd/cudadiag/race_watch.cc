@@ -1,0 +1,117 @@
+#include "race_watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "races/feed.h"
+#include "session/area_regions.h"
+#include "session/intern_reader.h"
+#include "wire/area.h"
+
+namespace cudadiag::command {
+namespace {
+
+// A ring of 4,096 records is full after some milliseconds at the fastest.
+constexpr std::chrono::microseconds kIdle{300};
+
+// Names and graphs of a process, from its intern heap: read again when something newer is asked for.
+class Names {
+ public:
+  explicit Names(std::span<const std::byte> area) : area_(area) {}
+
+  const session::ProcessRecord& with_function(std::uint32_t id) {
+    if (id > record_.functions.size()) read();
+    return record_;
+  }
+
+ private:
+  void read() {
+    const std::uint64_t used = wire::load_acquire(area_.data(), wire::area::kInternUsed);
+    if (used == read_) return;
+    read_ = used;
+    record_ = {};
+    const auto heap = session::AreaRegions(area_).region(wire::area::Region::intern);
+    session::read_intern_heap(heap.first(std::min<std::uint64_t>(used, heap.size())), record_);
+  }
+
+  std::span<const std::byte> area_;
+  std::uint64_t read_ = 0;
+  session::ProcessRecord record_;
+};
+
+}  // namespace
+
+struct RaceWatch::Watched {
+  Watched(const launch::Arena& arena, std::size_t index)
+      : area(arena, index), names(area.bytes()), follower(area.bytes()) {}
+
+  // Once the process has written what its area is.
+  bool ready() {
+    if (feed) return true;
+    if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
+    feed = std::make_unique<races::Feed>(
+        area.bytes(), [](std::uint32_t, std::uint32_t) { return races::Mode::unknown; },
+        [](std::uint32_t) { return nullptr; });
+    return true;
+  }
+
+  launch::LiveArea area;
+  Names names;
+  session::RingFollower follower;
+  std::unique_ptr<races::Feed> feed;
+};
+
+RaceWatch::RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay) : arena_(arena), relay_(relay) {
+  thread_ = std::thread([this] { run(); });
+}
+
+RaceWatch::~RaceWatch() {
+  stopping_.store(true, std::memory_order_release);
+  if (thread_.joinable()) thread_.join();
+}
+
+void RaceWatch::run() {
+  while (!stopping_.load(std::memory_order_acquire)) {
+    if (!look()) std::this_thread::sleep_for(kIdle);
+    const auto found = [](const auto& process) { return process->feed && process->feed->found_any(); };
+    if (!found_ && std::any_of(processes_.begin(), processes_.end(), found)) {
+      found_.store(true, std::memory_order_release);
+      relay_.wake();
+    }
+  }
+}
+
+bool RaceWatch::look() {
+  while (processes_.size() < arena_.claimed()) {
+    processes_.push_back(std::make_unique<Watched>(arena_, processes_.size()));
+  }
+  bool fresh = false;
+  for (const auto& process : processes_) {
+    if (!process->ready()) continue;
+    process->feed->look_for_drops();
+    fresh |= process->follower.poll(*process->feed);
+  }
+  return fresh;
+}
+
+session::Races RaceWatch::finish() {
+  stopping_.store(true, std::memory_order_release);
+  thread_.join();
+  look();
+  session::Races all;
+  for (const auto& process : processes_) {
+    if (!process->ready()) continue;
+    process->follower.finish(*process->feed);
+    const std::uint32_t pid = wire::load(process->area.bytes().data(), wire::area::kPid);
+    for (session::Race& race : process->feed->races()) {
+      race.pid = pid;
+      all.found.push_back(std::move(race));
+    }
+    all.counts.push_back(process->feed->counts());
+    all.counts.back().pid = pid;
+  }
+  return all;
+}
+
+}  // namespace cudadiag::command

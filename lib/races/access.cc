@@ -1,0 +1,31 @@
+#include "races/access.h"
+
+#include <algorithm>
+
+namespace cudadiag::races {
+namespace {
+
+bool row_meets(const Access& rows, std::uint64_t begin, std::uint64_t end) {
+  if (end <= rows.begin || begin >= rows.end()) return false;
+  if (rows.rows == 1 || rows.pitch == 0) return true;
+  // The first row that ends behind `begin`.
+  const std::uint64_t first = begin < rows.begin + rows.width ? 0 : (begin - rows.begin - rows.width) / rows.pitch + 1;
+  return first < rows.rows && rows.begin + first * rows.pitch < end;
+}
+
+}  // namespace
+
+bool touches(const Access& a, const Access& b) {
+  const Access& few = a.rows <= b.rows ? a : b;
+  const Access& many = a.rows <= b.rows ? b : a;
+  if (few.end() <= many.begin || many.end() <= few.begin) return false;
+  constexpr std::uint32_t kMostRows = 1u << 16;
+  if (few.rows > kMostRows) return true;
+  for (std::uint32_t row = 0; row < few.rows; ++row) {
+    const std::uint64_t begin = few.begin + row * few.pitch;
+    if (row_meets(many, begin, begin + few.width)) return true;
+  }
+  return false;
+}
+
+}  // namespace cudadiag::races

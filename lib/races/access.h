@@ -1,0 +1,44 @@
+// One operation's use of memory: which bytes, how, by whom.
+#pragma once
+
+#include <cstdint>
+
+#include "races/clock.h"
+
+namespace cudadiag::races {
+
+// A stream's number among all streams that a process ever had: handles are used again, these are not.
+using StreamNumber = std::uint32_t;
+
+enum class Mode : std::uint8_t {
+  unknown,
+  none,  // a kernel is given the address and does not touch it
+  read,
+  write,   // or both
+  atomic,  // two of these do not disturb each other
+};
+
+constexpr bool alters(Mode mode) { return mode == Mode::write || mode == Mode::atomic; }
+
+enum class What : std::uint8_t { kernel, copy, memset, allocation, free };
+
+struct Access {
+  Moment at = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t width = 1;  // bytes of a row
+  std::uint64_t pitch = 0;  // from row to row
+  std::uint32_t rows = 1;
+  StreamNumber stream = 0;
+  Mode mode = Mode::unknown;
+  What what = What::kernel;
+  bool exact = false;  // false: this is where a kernel was pointed to, and how far it goes from there is not known
+  // Whose it is. A graph's node: 1 + its index.
+  std::uint32_t site = 0, function = 0, parameter = 0, node = 0;
+
+  std::uint64_t end() const { return begin + pitch * (rows - 1) + width; }
+};
+
+// Whether they have a byte in common: rows are told apart, columns of one buffer do not meet.
+bool touches(const Access& a, const Access& b);
+
+}  // namespace cudadiag::races

@@ -1,0 +1,45 @@
+// What is known to have happened before some point of a stream, as a sparse vector clock: most streams have heard of
+// few others. A component is one life of a stream, or all blocking streams of a context together; its value is the
+// latest moment of it that is known.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace cudadiag::races {
+
+// The place of an event in the order in which the process issued them; 0: before all.
+using Moment = std::uint64_t;
+using Component = std::uint32_t;
+
+class Clock {
+ public:
+  Moment at(Component component) const;
+  void raise(Component component, Moment to);
+  void join(const Clock& other);
+
+  // Something that the driver does not tell of may have been waited for: order that is not seen may exist all the same.
+  bool vague() const { return vague_; }
+  void blur() { vague_ = true; }
+
+  template <typename Visit>
+  void each(const Visit& visit) const {
+    for (const Entry& entry : entries_) visit(entry.component, entry.moment);
+  }
+  std::size_t size() const { return entries_.size(); }
+  // Drops components that everybody knows anyway.
+  template <typename Known>
+  void drop_if(const Known& known) {
+    std::erase_if(entries_, [&](const Entry& entry) { return known(entry.component, entry.moment); });
+  }
+
+ private:
+  struct Entry {
+    Moment moment;
+    Component component;
+  };
+  std::vector<Entry> entries_;  // by component
+  bool vague_ = false;
+};
+
+}  // namespace cudadiag::races

@@ -1,0 +1,389 @@
+#include "races/feed.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "session/area_regions.h"
+#include "wire/allocation.h"
+#include "wire/area.h"
+#include "wire/operation.h"
+#include "wire/race_record.h"
+#include "wire/stream.h"
+
+namespace cudadiag::races {
+namespace {
+
+namespace area = wire::area;
+namespace operation = wire::operation;
+namespace race = wire::race;
+using operation::Kind;
+
+constexpr std::size_t kMostThreads = 8192;
+constexpr std::size_t kMostPending = 256;
+// Pairs of one graph's nodes that are looked at.
+constexpr std::size_t kMostPairs = 20000;
+
+const char* name_of(Mode mode) {
+  constexpr const char* names[] = {"unknown", "none", "read", "write", "atomic"};
+  return names[static_cast<std::size_t>(mode)];
+}
+
+const char* name_of(What what) {
+  constexpr const char* names[] = {"kernel", "copy", "memset", "allocation", "free"};
+  return names[static_cast<std::size_t>(what)];
+}
+
+std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
+
+}  // namespace
+
+Feed::Feed(std::span<const std::byte> bytes, ModeOf mode_of, GraphsOf graphs_of)
+    : area_(bytes), graphs_of_(std::move(graphs_of)), history_(order_, std::move(mode_of)) {
+  const session::AreaRegions regions(area_);
+  streams_ = regions.region(area::Region::streams);
+  contexts_ = regions.region(area::Region::contexts);
+  known_.resize(streams_.size() / area::kStreamSize);
+}
+
+// ---- gaps
+
+void Feed::lost(std::uint64_t count, std::uint64_t until) {
+  lost_ += count;
+  ++gaps_;
+  gap_until_ = std::max(gap_until_, until);
+  history_.forget_all();
+  for (Pending& pending : pending_) pending = {};
+}
+
+void Feed::look_for_drops() {
+  const std::uint64_t drops = wire::load_acquire(area_.data(), area::kDroppedOperations) +
+                              wire::load_acquire(area_.data(), area::kDroppedStreams);
+  if (drops == drops_) return;
+  lost(drops - drops_, newest_ + 1);
+  drops_ = drops;
+}
+
+void Feed::read_allocations() {
+  namespace a = wire::allocation;
+  const session::AreaRegions regions(area_);
+  const auto table = regions.region(area::Region::allocations);
+  const std::uint64_t used = std::min<std::uint64_t>(wire::load_acquire(area_.data(), area::kAllocationsUsed),
+                                                     table.size() / area::kAllocationSize);
+  memory_.clear();
+  for (std::uint64_t i = 0; i < used; ++i) {
+    const auto copy = session::copy_serialised<area::kAllocationSize>(table.data() + i * area::kAllocationSize);
+    if (!copy || wire::load(copy->data(), a::kFreed) != 0) continue;
+    const std::uint64_t begin = wire::load(copy->data(), a::kAddress);
+    memory_[begin] = {begin, wire::load(copy->data(), a::kBytes), wire::load(copy->data(), a::kSite),
+                      wire::load(copy->data(), a::kKind) == static_cast<std::uint8_t>(a::Kind::ordered)};
+  }
+}
+
+// ---- who and where
+
+std::uint32_t Feed::context_uid(std::uint32_t index) const {
+  if (index >= contexts_.size() / area::kContextSize) return 0;
+  return wire::load(contexts_.data() + index * area::kContextSize, wire::context::kUid);
+}
+
+bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
+  if (index >= known_.size()) return false;
+  Known& known = known_[index];
+  const std::byte* entry = streams_.data() + index * area::kStreamSize;
+  const std::uint64_t created = wire::load(entry, wire::stream::kCreated);
+  // A later stream may have the entry by now.
+  if (!known.is || (created != known.created && created <= ticks)) {
+    if (created > ticks) return false;
+    const std::uint32_t flags = wire::load(entry, wire::stream::kFlags);
+    known = {created,
+             order_.stream_made({wire::load(entry, wire::stream::kHandle), context_uid(context_of(entry)),
+                                 (flags & wire::stream::kLegacy) != 0, (flags & wire::stream::kNonBlocking) == 0}),
+             true};
+  }
+  stream = known.number;
+  return true;
+}
+
+const Feed::Memory* Feed::memory_at(std::uint64_t address) const {
+  const auto behind = memory_.upper_bound(address);
+  if (behind == memory_.begin()) return nullptr;
+  const Memory& memory = std::prev(behind)->second;
+  return address - memory.begin < memory.bytes ? &memory : nullptr;
+}
+
+// ---- records
+
+void Feed::record(const std::byte* record) {
+  const auto kind = static_cast<Kind>(wire::load(record, operation::kKind));
+  const std::uint64_t ticks = wire::load(record, operation::kTicks);
+  const std::size_t thread = wire::load(record, operation::kThread);
+  if (thread >= kMostThreads) return;
+  if (thread >= pending_.size()) pending_.resize(thread + 1);
+  newest_ = std::max(newest_, ticks);
+  if (gap_until_ != 0 && ticks >= gap_until_) {
+    gap_until_ = 0;
+    history_.forget_all();
+    read_allocations();
+  }
+  Pending& pending = pending_[thread];
+  if (kind == Kind::parameters || kind == Kind::rows) return note_parameters(record, pending);
+  StreamNumber stream = 0;
+  const auto index = wire::load(record, operation::kStream);
+  const bool has_stream = find_stream(index, ticks, stream);
+  switch (kind) {
+    case Kind::host_saw_context:
+      return order_.context_seen(context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord0))));
+    case Kind::event_made:
+      return order_.event_made(wire::load(record, race::kWord0));
+    case Kind::event_sync:
+      return order_.event_seen(wire::load(record, operation::kArgument));
+    case Kind::memory_made:
+      return memory_made(record, has_stream, stream);
+    case Kind::memory_freed:
+      return memory_freed(record, has_stream, stream);
+    case Kind::host_saw_stream:
+      if (has_stream) order_.stream_seen(stream);
+      return;
+    case Kind::stranger_wait:
+      if (has_stream) order_.stranger_waited(stream);
+      return;
+    default:
+      break;
+  }
+  const std::uint8_t flags = wire::load(record, operation::kFlags);
+  const bool failed = (flags & operation::kReturned) != 0 && wire::load(record, operation::kResult) != 0;
+  if (has_stream && !failed && (flags & operation::kCaptured) == 0) operation(record, stream, pending);
+  pending.words.clear();
+  pending.rows = {};
+}
+
+void Feed::note_parameters(const std::byte* record, Pending& pending) {
+  if (static_cast<Kind>(wire::load(record, operation::kKind)) == Kind::rows) {
+    pending.rows = {wire::load(record, race::kWidth), wire::load(record, race::kDestinationPitch),
+                    wire::load(record, race::kSourcePitch), wire::load(record, race::kRows)};
+    return;
+  }
+  const std::uint32_t function = wire::load(record, operation::kSite);
+  const auto take = [&](auto value, auto offset) {
+    const std::uint64_t word = wire::load(record, value);
+    if (word != 0 && pending.words.size() < kMostPending) {
+      pending.words.push_back({word, wire::load(record, offset), function});
+    }
+  };
+  take(race::kWord0, race::kOffset0);
+  take(race::kWord1, race::kOffset1);
+  take(race::kWord2, race::kOffset2);
+  take(race::kWord3, race::kOffset3);
+}
+
+void Feed::operation(const std::byte* record, StreamNumber stream, Pending& pending) {
+  ++operations_;
+  const std::uint64_t argument = wire::load(record, operation::kArgument);
+  switch (static_cast<Kind>(wire::load(record, operation::kKind))) {
+    case Kind::kernel:
+      return kernel(record, stream, pending);
+    case Kind::copy:
+    case Kind::memset:
+      return copy(record, stream, pending.rows);
+    case Kind::graph:
+      return graph(record, stream);
+    case Kind::event_record:
+      return order_.event_recorded(argument, stream);
+    case Kind::event_wait:
+      return order_.event_waited(argument, stream);
+    case Kind::host_function:
+      return order_.host_told(stream);
+    case Kind::memory_operation: {
+      const std::uint32_t direction = wire::load(record, race::kDirection);
+      if ((direction & race::kWaits) != 0) order_.word_waited(argument, stream);
+      if ((direction & race::kWrites) != 0) order_.word_written(argument, stream);
+      return;
+    }
+    default:
+      order_.issue(stream);
+      return;
+  }
+}
+
+void Feed::add(Access access) {
+  if (gap_until_ != 0) return;
+  const std::size_t before = history_.races().size();
+  history_.add(access);
+  if (history_.races().size() == before) return;
+  const Memory* memory = memory_at(access.begin);
+  homes_.resize(history_.races().size(), memory == nullptr ? Memory{} : *memory);
+}
+
+void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& pending) {
+  Access access;
+  access.at = order_.issue(stream);
+  access.stream = stream;
+  access.site = wire::load(record, operation::kSite);
+  for (const Word& word : pending.words) {
+    if (memory_at(word.value) == nullptr) continue;
+    access.begin = word.value;
+    access.function = word.function;
+    access.parameter = word.offset;
+    add(access);
+  }
+}
+
+void Feed::copy(const std::byte* record, StreamNumber stream, const Rows& rows) {
+  const bool is_copy = static_cast<Kind>(wire::load(record, operation::kKind)) == Kind::copy;
+  const std::uint64_t bytes = operation::bytes_of(record);
+  Access access;
+  access.at = order_.issue(stream);
+  access.stream = stream;
+  access.site = wire::load(record, operation::kSite);
+  access.what = is_copy ? What::copy : What::memset;
+  const auto place = [&](std::uint64_t address, std::uint64_t pitch, Mode mode) {
+    if (memory_at(address) == nullptr) return false;
+    access.begin = address;
+    access.mode = mode;
+    access.exact = bytes != 0 && rows.rows != 0;
+    access.rows = rows.rows == 0 ? 1 : rows.rows;
+    access.pitch = rows.rows > 1 ? pitch : 0;
+    access.width = !access.exact ? 1 : rows.rows > 1 ? rows.width : bytes;
+    // Rows that overlap are as good as one piece; a span that wraps around is nobody's.
+    if (access.rows > 1 && access.pitch <= access.width) {
+      access.width = access.pitch * (access.rows - 1) + access.width;
+      access.rows = 1;
+    }
+    if (access.width > std::uint64_t{1} << 46 || access.pitch > std::uint64_t{1} << 40) return true;
+    add(access);
+    return true;
+  };
+  const std::uint64_t source = wire::load(record, operation::kSource);
+  const std::uint64_t destination = wire::load(record, operation::kDestination);
+  if (is_copy && source != 0) place(source, rows.source_pitch, Mode::read);
+  const bool known = destination != 0 && place(destination, rows.destination_pitch, Mode::write);
+  // To memory that the driver does not know the copy is made by the time the call returns.
+  const bool waits = (wire::load(record, operation::kFlags) & operation::kBlocking) != 0;
+  if (waits || (is_copy && destination != 0 && !known)) order_.stream_seen(stream);
+}
+
+void Feed::graph(const std::byte* record, StreamNumber stream) {
+  const Moment at = order_.graph_launched(wire::load(record, operation::kArgument), stream);
+  const std::uint32_t id = wire::load(record, operation::kGraph);
+  const bool altered = (wire::load(record, operation::kGraphFlags) & operation::kGraphAltered) != 0;
+  const Graph* graph = id == 0 || altered || !graphs_of_ ? nullptr : graphs_of_(id);
+  if (graph == nullptr) return;
+  for (Access each : graph->accesses) {
+    if (memory_at(each.begin) == nullptr) continue;
+    each.at = at;
+    each.stream = stream;
+    add(each);
+  }
+  if (gap_until_ == 0 && graphs_seen_.insert(id).second) inside_graph(*graph, at, stream);
+}
+
+// Branches of one graph, once per graph: every launch of it has the same.
+void Feed::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
+  const auto forks = [](const auto& successors) { return successors.size() > 1; };
+  if (std::none_of(graph.successors.begin(), graph.successors.end(), forks) && graph.roots <= 1) return;
+  std::vector<Access> accesses = graph.accesses;
+  std::sort(accesses.begin(), accesses.end(), [](const Access& a, const Access& b) { return a.begin < b.begin; });
+  std::size_t pairs = 0;
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    accesses[i].at = at;
+    accesses[i].stream = stream;
+    if (memory_at(accesses[i].begin) == nullptr) continue;
+    for (std::size_t j = i + 1; j < accesses.size() && accesses[j].begin < accesses[i].end(); ++j) {
+      if (++pairs > kMostPairs) return;
+      accesses[j].at = at;
+      accesses[j].stream = stream;
+      if (!touches(accesses[i], accesses[j])) continue;
+      if (!are_parallel(graph, accesses[i].node - 1, accesses[j].node - 1)) continue;
+      const std::size_t before = history_.races().size();
+      history_.meet(accesses[i], accesses[j]);
+      if (history_.races().size() > before) homes_.resize(history_.races().size(), *memory_at(accesses[i].begin));
+    }
+  }
+}
+
+// ---- memory
+
+void Feed::memory_made(const std::byte* record, bool has_stream, StreamNumber stream) {
+  const std::uint64_t begin = wire::load(record, race::kWord0), bytes = wire::load(record, race::kWord1);
+  if (bytes == 0 || begin + bytes < begin) return;
+  auto at = memory_.upper_bound(begin);
+  if (at != memory_.begin() && std::prev(at)->second.begin + std::prev(at)->second.bytes > begin) --at;
+  while (at != memory_.end() && at->first < begin + bytes) at = memory_.erase(at);
+  memory_[begin] = {begin, bytes, wire::load(record, operation::kSite), has_stream};
+  history_.forget(begin, bytes);
+  if (!has_stream) return;
+  Access access;
+  access.at = order_.issue(stream);
+  access.stream = stream;
+  access.site = wire::load(record, operation::kSite);
+  access.what = What::allocation;
+  access.begin = begin;
+  access.width = bytes;
+  access.mode = Mode::write;
+  access.exact = true;
+  add(access);
+}
+
+void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber stream) {
+  const std::uint64_t begin = wire::load(record, race::kWord0);
+  const auto at = memory_.find(begin);
+  if (has_stream && at != memory_.end()) {
+    Access access;
+    access.at = order_.issue(stream);
+    access.stream = stream;
+    access.site = wire::load(record, operation::kSite);
+    access.what = What::free;
+    access.begin = begin;
+    access.width = at->second.bytes;
+    access.mode = Mode::write;
+    access.exact = true;
+    add(access);
+    // It stays known until its addresses are used again: others may go on using it.
+    return;
+  }
+  if (wire::load(record, race::kWord2) != 0) {
+    order_.context_seen(context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord1))));
+  }
+  if (at == memory_.end()) return;
+  history_.forget(begin, at->second.bytes);
+  memory_.erase(at);
+}
+
+// ---- what was found
+
+session::RaceCounts Feed::counts() const {
+  return {0, operations_, lost_, gaps_, history_.forgotten(), history_.unlisted()};
+}
+
+std::vector<session::Race> Feed::races() const {
+  std::vector<session::Race> out;
+  const auto side = [this](const Access& access) {
+    session::RaceAccess to;
+    to.what = name_of(access.what);
+    to.mode = name_of(access.mode);
+    to.begin = access.begin;
+    to.end = access.end();
+    to.exact = access.exact;
+    to.stream = order_.traits(access.stream).handle;
+    to.site = access.site;
+    to.function = access.function;
+    to.parameter = access.parameter;
+    to.node = access.node;
+    return to;
+  };
+  for (std::size_t i = 0; i < history_.races().size(); ++i) {
+    const Race& found = history_.races()[i];
+    session::Race to;
+    to.first = side(found.first);
+    to.second = side(found.second);
+    to.possible = found.possible;
+    to.uncertain = found.uncertain;
+    to.waited_before = found.ever_waited;
+    to.times = found.times;
+    if (i < homes_.size()) to.address = homes_[i].begin, to.bytes = homes_[i].bytes, to.allocated = homes_[i].site;
+    out.push_back(std::move(to));
+  }
+  return out;
+}
+
+}  // namespace cudadiag::races

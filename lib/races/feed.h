@@ -1,0 +1,88 @@
+// Turns what one process's rings say into an order of operations and accesses to memory, as its records come in, and
+// keeps the races. Records are the program's: nothing they say is trusted.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "races/graph_accesses.h"
+#include "races/history.h"
+#include "races/order.h"
+#include "session/races.h"
+#include "session/ring_follower.h"
+
+namespace cudadiag::races {
+
+class Feed : public session::RingReader {
+ public:
+  // `area` stays mapped as long as this lives. `mode_of` is asked of function ids; `graphs` of ids of graphs.
+  Feed(std::span<const std::byte> area, ModeOf mode_of, GraphsOf graphs_of);
+
+  void record(const std::byte* record) override;
+  void lost(std::uint64_t count, std::uint64_t until) override;
+  // What the recorder itself had no place for: asked now and then.
+  void look_for_drops();
+
+  std::vector<session::Race> races() const;
+  session::RaceCounts counts() const;
+  bool found_any() const { return !history_.races().empty(); }
+
+ private:
+  struct Memory {
+    std::uint64_t begin = 0, bytes = 0;
+    std::uint32_t site = 0;
+    bool of_stream = false;
+  };
+  // The entry of the area's table, and which of its lives this is.
+  struct Known {
+    std::uint64_t created = 0;
+    StreamNumber number = 0;
+    bool is = false;
+  };
+  struct Word {
+    std::uint64_t value;
+    std::uint32_t offset, function;
+  };
+  struct Rows {
+    std::uint64_t width = 0, destination_pitch = 0, source_pitch = 0;
+    std::uint32_t rows = 1;
+  };
+  // What came before an operation's record in its ring.
+  struct Pending {
+    std::vector<Word> words;
+    Rows rows;
+  };
+
+  void note_parameters(const std::byte* record, Pending& pending);
+  void operation(const std::byte* record, StreamNumber stream, Pending& pending);
+  void kernel(const std::byte* record, StreamNumber stream, const Pending& pending);
+  void copy(const std::byte* record, StreamNumber stream, const Rows& rows);
+  void graph(const std::byte* record, StreamNumber stream);
+  void inside_graph(const Graph& graph, Moment at, StreamNumber stream);
+  void memory_made(const std::byte* record, bool has_stream, StreamNumber stream);
+  void memory_freed(const std::byte* record, bool has_stream, StreamNumber stream);
+  void add(Access access);
+  bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
+  std::uint32_t context_uid(std::uint32_t index) const;
+  const Memory* memory_at(std::uint64_t address) const;
+  void read_allocations();
+
+  std::span<const std::byte> area_;
+  std::span<const std::byte> streams_, contexts_;
+  GraphsOf graphs_of_;
+  Order order_;
+  History history_;
+  std::vector<Known> known_;
+  std::vector<Pending> pending_;            // by thread
+  std::map<std::uint64_t, Memory> memory_;  // by address; not overlapping
+  std::vector<Memory> homes_;               // of the races' memory, as it was when they were found
+  std::set<std::uint32_t> graphs_seen_;     // whose nodes have been looked at
+  std::uint64_t gap_until_ = 0;             // nothing is concluded before these ticks
+  std::uint64_t lost_ = 0, gaps_ = 0, drops_ = 0, newest_ = 0, operations_ = 0;
+};
+
+}  // namespace cudadiag::races

@@ -1,0 +1,171 @@
+#include "races/history.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cudadiag::races {
+
+History::History(const Order& order, ModeOf mode_of, std::size_t most_accesses)
+    : order_(order), mode_of_(std::move(mode_of)), most_(most_accesses) {}
+
+// ---- places
+
+History::Place& History::point(std::uint64_t address) {
+  Hint& hint = hints_[(address >> 4) * 0x9e3779b97f4a7c15u >> 52];
+  if (hint.place == nullptr || hint.address != address) hint = {address, &points_[address]};
+  return *hint.place;
+}
+
+// After it, no piece goes across the address.
+void History::split(std::uint64_t at) {
+  auto behind = pieces_.upper_bound(at);
+  if (behind == pieces_.begin()) return;
+  const auto before = std::prev(behind);
+  if (before->first == at || before->second.end <= at) return;
+  accesses_ += before->second.place.size();
+  pieces_.emplace_hint(behind, at, Piece{before->second.end, before->second.place});
+  before->second.end = at;
+}
+
+void History::put(Place& place, const Access& access) {
+  for (Access& known : place) {
+    if (known.stream != access.stream || known.what != access.what || known.mode != access.mode ||
+        known.function != access.function || known.parameter != access.parameter || known.rows != access.rows ||
+        known.width != access.width || known.begin != access.begin) {
+      continue;
+    }
+    known = access;
+    return;
+  }
+  if (place.size() == kMostPerPlace) {
+    place.erase(
+        std::min_element(place.begin(), place.end(), [](const Access& a, const Access& b) { return a.at < b.at; }));
+    ++forgotten_;
+    --accesses_;
+  }
+  place.push_back(access);
+  ++accesses_;
+}
+
+void History::add(const Access& access) {
+  if (accesses_ >= most_) make_room();
+  if (!access.exact) {
+    Place& place = point(access.begin);
+    check(place, access);
+    const auto behind = pieces_.upper_bound(access.begin);
+    if (behind != pieces_.begin()) {
+      Piece& piece = std::prev(behind)->second;
+      if (piece.end > access.begin) check(piece.place, access);
+    }
+    return put(place, access);
+  }
+  if (access.width == 0 || access.rows == 0 || access.end() <= access.begin) return;
+  const std::uint64_t begin = access.begin, end = access.end();
+  for (auto at = points_.lower_bound(begin); at != points_.end() && at->first < end; ++at) check(at->second, access);
+  split(begin);
+  split(end);
+  std::uint64_t from = begin;
+  for (auto at = pieces_.lower_bound(begin); from < end; ++at) {
+    if (at == pieces_.end() || at->first > from) {
+      const std::uint64_t to = at == pieces_.end() ? end : std::min(end, at->first);
+      at = pieces_.emplace_hint(at, from, Piece{to, {}});
+    }
+    check(at->second.place, access);
+    put(at->second.place, access);
+    from = at->second.end;
+  }
+}
+
+void History::forget(std::uint64_t begin, std::uint64_t bytes) {
+  const std::uint64_t end = begin + bytes;
+  if (end <= begin) return;
+  const auto first_point = points_.lower_bound(begin), last_point = points_.lower_bound(end);
+  if (first_point != last_point) hints_.fill({});
+  for (auto at = first_point; at != last_point; ++at) accesses_ -= at->second.size();
+  points_.erase(first_point, last_point);
+  split(begin);
+  split(end);
+  const auto first = pieces_.lower_bound(begin), last = pieces_.lower_bound(end);
+  for (auto at = first; at != last; ++at) accesses_ -= at->second.place.size();
+  pieces_.erase(first, last);
+}
+
+void History::forget_all() {
+  hints_.fill({});
+  points_.clear();
+  pieces_.clear();
+  accesses_ = 0;
+}
+
+// First what can race no more; if that is not enough, the older half.
+void History::make_room() {
+  std::vector<Moment> moments;
+  const auto sweep = [&](const auto& gone) {
+    const auto clean = [&](Place& place) { accesses_ -= std::erase_if(place, gone); };
+    for (auto& [address, place] : points_) clean(place);
+    for (auto& [address, piece] : pieces_) clean(piece.place);
+    std::erase_if(points_, [](const auto& entry) { return entry.second.empty(); });
+    std::erase_if(pieces_, [](const auto& entry) { return entry.second.place.empty(); });
+  };
+  hints_.fill({});
+  sweep([&](const Access& access) {
+    if (order_.done(access)) return true;
+    moments.push_back(access.at);
+    return false;
+  });
+  if (moments.size() < most_ / 2) return;
+  const auto middle = moments.begin() + static_cast<std::ptrdiff_t>(moments.size() / 2);
+  std::nth_element(moments.begin(), middle, moments.end());
+  const std::size_t before = accesses_;
+  sweep([oldest = *middle](const Access& access) { return access.at <= oldest; });
+  forgotten_ += before - accesses_;
+}
+
+// ---- races
+
+void History::check(Place& place, const Access& access) {
+  bool stale = false;
+  for (const Access& known : place) {
+    if (known.stream == access.stream || known.at == access.at) continue;
+    if (order_.before(known, access.stream)) {
+      stale |= order_.done(known);
+    } else if (touches(known, access)) {
+      compare(known, access);
+    }
+  }
+  if (stale) accesses_ -= std::erase_if(place, [this](const Access& known) { return order_.done(known); });
+}
+
+Mode History::resolved(const Access& access) const {
+  const bool open = access.mode == Mode::unknown && access.what == What::kernel && mode_of_;
+  return open ? mode_of_(access.function, access.parameter) : access.mode;
+}
+
+void History::compare(const Access& earlier, const Access& later) {
+  Race race{earlier, later};
+  const Mode a = race.first.mode = resolved(earlier), b = race.second.mode = resolved(later);
+  if (a == Mode::none || b == Mode::none) return;
+  if (a == Mode::atomic && b == Mode::atomic) return;
+  const bool written = alters(a) || alters(b), unknown = a == Mode::unknown || b == Mode::unknown;
+  if (!written && (!unknown || a == b)) return;
+  race.uncertain = order_.uncertain(earlier, later.stream);
+  race.possible = !written || race.uncertain;
+  race.ever_waited = order_.ever_waited(later.stream, earlier.stream);
+  std::array<std::uint32_t, 3> x{earlier.site, earlier.function, earlier.node};
+  std::array<std::uint32_t, 3> y{later.site, later.function, later.node};
+  if (y < x) std::swap(x, y);
+  const auto [at, fresh] = index_.try_emplace({x[0], x[1], x[2], y[0], y[1], y[2]}, races_.size());
+  if (!fresh) {
+    Race& known = races_[at->second];
+    ++known.times;
+    // What is certain tells more.
+    if (known.possible && !race.possible) race.times = known.times, known = race;
+  } else if (races_.size() < kMostRaces) {
+    races_.push_back(race);
+  } else {
+    index_.erase(at);
+    ++unlisted_;
+  }
+}
+
+}  // namespace cudadiag::races

@@ -1,0 +1,90 @@
+// The latest accesses to every place in one process's memory, and the races between them.
+//
+// How far a kernel goes from an address that it is given is not known. What counts is its first byte: two kernels meet
+// where they are given the same address, and a kernel meets a copy, a memset or the end of an allocation where that
+// holds the address. Different addresses in one allocation never meet. Bounded: the accesses that are oldest go first,
+// and are counted.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "races/access.h"
+#include "races/order.h"
+
+namespace cudadiag::races {
+
+// What a kernel does with the memory that one of its parameters points to. Asked for pairs alone that nothing orders.
+using ModeOf = std::function<Mode(std::uint32_t function, std::uint32_t parameter)>;
+
+struct Race {
+  Access first, second;      // in the order of issue, their modes as far as they are known
+  bool possible = false;     // neither is known to write, or there may be order that the driver does not tell of
+  bool ever_waited = false;  // the second one's stream has waited for the first one's, for something earlier
+  bool uncertain = false;    // of `possible`: the order is what is not known
+  std::uint64_t times = 1;   // such pairs
+};
+
+class History {
+ public:
+  static constexpr std::size_t kMostRaces = 256;
+
+  History(const Order& order, ModeOf mode_of, std::size_t most_accesses = 1u << 20);
+
+  // In the order of issue; its stream's clock is that of its operation.
+  void add(const Access& access);
+  // Two of one operation that nothing orders: nodes of a graph.
+  void meet(const Access& a, const Access& b) {
+    if (touches(a, b)) compare(a, b);
+  }
+  // The memory is new: who used it before has nothing to do with who does now.
+  void forget(std::uint64_t begin, std::uint64_t bytes);
+  // Something was not seen.
+  void forget_all();
+
+  // Each pair of sites once, in the order in which they were found.
+  const std::vector<Race>& races() const { return races_; }
+  std::uint64_t unlisted() const { return unlisted_; }    // pairs for which there was no room
+  std::uint64_t forgotten() const { return forgotten_; }  // accesses that were dropped for want of room
+  std::size_t size() const { return accesses_; }
+
+ private:
+  static constexpr std::size_t kMostPerPlace = 16;
+  using Place = std::vector<Access>;
+  struct Piece {
+    std::uint64_t end = 0;
+    Place place;
+  };
+  using Points = std::map<std::uint64_t, Place>;
+  using Pieces = std::map<std::uint64_t, Piece>;
+
+  Place& point(std::uint64_t address);
+  void split(std::uint64_t at);
+  // The access against those at a place that it touches.
+  void check(Place& place, const Access& access);
+  void put(Place& place, const Access& access);
+  void compare(const Access& earlier, const Access& later);
+  Mode resolved(const Access& access) const;
+  void make_room();
+
+  const Order& order_;
+  ModeOf mode_of_;
+  std::size_t most_, accesses_ = 0;
+  Points points_;
+  Pieces pieces_;  // of copies and the like: they do not overlap
+  struct Hint {
+    std::uint64_t address = 0;
+    Place* place = nullptr;
+  };
+  std::array<Hint, 4096> hints_{};
+
+  std::vector<Race> races_;
+  std::map<std::array<std::uint32_t, 6>, std::size_t> index_;
+  std::uint64_t unlisted_ = 0, forgotten_ = 0;
+};
+
+}  // namespace cudadiag::races

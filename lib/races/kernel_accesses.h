@@ -1,0 +1,38 @@
+// What a kernel's code does with the memory that its parameters point to.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "races/access.h"
+
+namespace cudadiag::races {
+
+// Where an address in a kernel's code comes from: the offset of a word among the parameters; of an array of words that
+// is indexed, where it begins.
+struct Origin {
+  std::uint32_t offset = 0;
+  bool indexed = false;
+  auto operator<=>(const Origin&) const = default;
+};
+
+// One way in which the code touches global memory.
+struct CodeAccess {
+  Mode mode = Mode::read;
+  std::vector<Origin> origins;  // of which its address is made
+  bool anywhere = false;        // the address may come from any parameter
+  auto operator<=>(const CodeAccess&) const = default;
+};
+
+struct KernelAccesses {
+  bool known = false;  // false: its code could not be followed
+  std::set<CodeAccess> accesses;
+
+  // Of the memory that the word at `parameter` points to; `pointers`: the offsets of all words that are addresses.
+  // Unknown where code may alter it by an address that may as well be made of another one.
+  Mode mode(std::uint32_t parameter, std::span<const std::uint32_t> pointers) const;
+};
+
+}  // namespace cudadiag::races

@@ -1,0 +1,187 @@
+#include "races/order.h"
+
+#include <algorithm>
+
+namespace cudadiag::races {
+namespace {
+
+// A clock is pruned when it has grown by so much.
+constexpr std::size_t kRoomy = 64;
+
+}  // namespace
+
+Order::Context& Order::context_of(std::uint32_t context) {
+  const auto [at, fresh] = contexts_.try_emplace(context);
+  if (fresh) at->second.barrier = components_++;
+  return at->second;
+}
+
+StreamNumber Order::stream_made(const StreamTraits& traits) {
+  context_of(traits.context);
+  Stream& made = streams_.emplace_back();
+  made.traits = traits;
+  made.component = components_++;
+  return static_cast<StreamNumber>(streams_.size() - 1);
+}
+
+// ---- streams
+
+Moment Order::issue(StreamNumber number) {
+  Stream& stream = streams_[number];
+  Context& context = context_of(stream.traits.context);
+  const Moment now = ++now_;
+  if (!stream.active) {
+    stream.active = true;
+    context.active.push_back(number);
+  }
+  if (stream.traits.legacy) {
+    for (const StreamNumber other : context.pending) {
+      stream.clock.join(streams_[other].clock);
+      streams_[other].pending = false;
+    }
+    context.pending.clear();
+    stream.clock.raise(context.barrier, now);
+    context.legacy = number;
+    context.legacy_at = now;
+  } else if (stream.traits.blocking) {
+    if (context.legacy_at > stream.legacy_seen) {
+      const Stream& legacy = streams_[context.legacy];
+      stream.clock.join(legacy.clock);
+      stream.clock.raise(legacy.component, context.legacy_at);
+      stream.legacy_seen = now;
+    }
+    if (!stream.pending) {
+      stream.pending = true;
+      context.pending.push_back(number);
+    }
+  }
+  return now;
+}
+
+void Order::remember(Point& point, StreamNumber number) const {
+  const Stream& stream = streams_[number];
+  point.clock = stream.clock;
+  prune(point.clock);
+  point.component = stream.component;
+  point.at = now_;
+}
+
+void Order::join(Clock& clock, const Point& point) {
+  if (clock.at(point.component) >= point.at) return;  // and so with all that was known there
+  clock.join(point.clock);
+  clock.raise(point.component, point.at);
+  prune(clock);
+}
+
+void Order::prune(Clock& clock) const {
+  if (clock.size() < kRoomy) return;
+  clock.drop_if([this](Component component, Moment moment) { return host_knows(component, moment); });
+}
+
+// ---- events
+
+void Order::event_made(std::uint64_t event) { events_[event] = {}; }
+
+void Order::event_recorded(std::uint64_t event, StreamNumber stream) {
+  issue(stream);
+  remember(events_[event], stream);
+}
+
+void Order::event_waited(std::uint64_t event, StreamNumber stream) {
+  issue(stream);
+  const auto known = events_.find(event);
+  if (known == events_.end()) {
+    streams_[stream].clock.blur();
+  } else if (known->second.at != 0) {
+    join(streams_[stream].clock, known->second);
+  }
+}
+
+void Order::event_seen(std::uint64_t event) {
+  const auto known = events_.find(event);
+  if (known == events_.end() || known->second.at == 0) return;
+  host_joins(known->second.clock, known->second.component, known->second.at);
+}
+
+void Order::word_written(std::uint64_t address, StreamNumber stream) {
+  issue(stream);
+  remember(words_[address], stream);
+  streams_[stream].told = now_;
+}
+
+void Order::word_waited(std::uint64_t address, StreamNumber stream) {
+  issue(stream);
+  const auto known = words_.find(address);
+  if (known != words_.end()) join(streams_[stream].clock, known->second);
+  streams_[stream].clock.blur();
+}
+
+void Order::host_told(StreamNumber stream) { streams_[stream].told = issue(stream); }
+
+void Order::stranger_waited(StreamNumber stream) {
+  issue(stream);
+  streams_[stream].clock.blur();
+}
+
+Moment Order::graph_launched(std::uint64_t executable, StreamNumber stream) {
+  const Moment now = issue(stream);
+  Point& last = graphs_[executable];
+  if (last.at != 0) join(streams_[stream].clock, last);
+  remember(last, stream);
+  return now;
+}
+
+// ---- the host
+
+void Order::raise_host(Component component, Moment at) {
+  if (component >= host_.size()) host_.resize(std::max<std::size_t>(component + 1, host_.size() * 2));
+  host_[component] = std::max(host_[component], at);
+}
+
+void Order::host_joins(const Clock& clock, Component component, Moment at) {
+  clock.each([this](Component known, Moment moment) { raise_host(known, moment); });
+  raise_host(component, at);
+}
+
+void Order::stream_seen(StreamNumber number) {
+  // Waiting for the legacy stream is waiting for the blocking ones too.
+  if (streams_[number].traits.legacy) issue(number);
+  host_joins(streams_[number].clock, streams_[number].component, now_);
+}
+
+void Order::context_seen(std::uint32_t number) {
+  Context& context = context_of(number);
+  for (const StreamNumber stream : context.active) {
+    host_joins(streams_[stream].clock, streams_[stream].component, now_);
+    streams_[stream].active = false;
+    streams_[stream].clock.drop_if([this](Component c, Moment moment) { return host_knows(c, moment); });
+  }
+  context.active.clear();
+}
+
+// ---- questions
+
+bool Order::done(const Access& access) const {
+  const Stream& of = streams_[access.stream];
+  if (host_knows(of.component, access.at)) return true;
+  return of.traits.blocking && host_knows(contexts_.find(of.traits.context)->second.barrier, access.at);
+}
+
+bool Order::before(const Access& access, StreamNumber stream) const {
+  if (access.stream == stream) return true;
+  const Stream& of = streams_[access.stream];
+  const Clock& clock = streams_[stream].clock;
+  if (clock.at(of.component) >= access.at || done(access)) return true;
+  return of.traits.blocking && clock.at(contexts_.find(of.traits.context)->second.barrier) >= access.at;
+}
+
+bool Order::uncertain(const Access& access, StreamNumber stream) const {
+  return streams_[stream].clock.vague() || access.at <= streams_[access.stream].told;
+}
+
+bool Order::ever_waited(StreamNumber stream, StreamNumber other) const {
+  const Component component = streams_[other].component;
+  return streams_[stream].clock.at(component) > 0 || host_knows(component, 1);
+}
+
+}  // namespace cudadiag::races

@@ -1,0 +1,104 @@
+// Which operations of one process are ordered: happens-before, as the calls into the driver say it. A vector clock per
+// stream and per event; one clock for the host, since its threads order each other by means that no call shows: what
+// one of them has seen finish, whatever any of them issues later comes after.
+//
+// Fed in the order of issue. Every call is one moment.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "races/access.h"
+#include "races/clock.h"
+
+namespace cudadiag::races {
+
+struct StreamTraits {
+  std::uint64_t handle = 0;   // as the program passes it
+  std::uint32_t context = 0;  // any number that tells contexts apart
+  bool legacy = false;        // the default stream that waits for the blocking streams of its context, and they for it
+  bool blocking = true;
+};
+
+class Order {
+ public:
+  StreamNumber stream_made(const StreamTraits& traits);
+  const StreamTraits& traits(StreamNumber stream) const { return streams_[stream].traits; }
+
+  // An operation is put into the stream; its moment.
+  Moment issue(StreamNumber stream);
+
+  // A new event, or the end of one: nothing has been recorded in it.
+  void event_made(std::uint64_t event);
+  void event_recorded(std::uint64_t event, StreamNumber stream);
+  // Of an event that nobody was seen to make or record (another process's, say) the order is not known.
+  void event_waited(std::uint64_t event, StreamNumber stream);
+  void event_seen(std::uint64_t event);  // by the host, to be over
+
+  void stream_seen(StreamNumber stream);
+  void context_seen(std::uint32_t context);
+
+  // A word in memory, written or waited for by a stream. The GPU and the host can write it too.
+  void word_written(std::uint64_t address, StreamNumber stream);
+  void word_waited(std::uint64_t address, StreamNumber stream);
+  // What comes before this in the stream, the host may learn without asking the driver: a host function.
+  void host_told(StreamNumber stream);
+  // The stream waits for something that is not this process's.
+  void stranger_waited(StreamNumber stream);
+
+  // Launches of one executable graph follow each other, whatever their streams.
+  Moment graph_launched(std::uint64_t executable, StreamNumber stream);
+
+  // Whether the access comes before what is issued to the stream from now on.
+  bool before(const Access& access, StreamNumber stream) const;
+  // Whether it comes before whatever is issued from now on.
+  bool done(const Access& access) const;
+  // Whether there may be order between them all the same.
+  bool uncertain(const Access& access, StreamNumber stream) const;
+  // Whether the stream ever waited for the other one, for something before `until`.
+  bool ever_waited(StreamNumber stream, StreamNumber other) const;
+
+  Moment now() const { return now_; }
+
+ private:
+  struct Stream {
+    StreamTraits traits;
+    Component component = 0;
+    Clock clock;
+    Moment legacy_seen = 0;
+    Moment told = 0;       // until here the host may know
+    bool active = false;   // something was issued since the context's streams were last seen by the host
+    bool pending = false;  // likewise, by the legacy stream
+  };
+  struct Context {
+    Component barrier = 0;
+    std::vector<StreamNumber> active, pending;
+    StreamNumber legacy = 0;
+    Moment legacy_at = 0;  // 0: there was no operation on it
+  };
+  // A point of a stream that others may wait for.
+  struct Point {
+    Clock clock;
+    Component component = 0;
+    Moment at = 0;
+  };
+
+  Context& context_of(std::uint32_t context);
+  void remember(Point& point, StreamNumber stream) const;
+  void join(Clock& clock, const Point& point);
+  void prune(Clock& clock) const;
+  void host_joins(const Clock& clock, Component component, Moment at);
+  void raise_host(Component component, Moment at);
+  bool host_knows(Component component, Moment at) const { return component < host_.size() && host_[component] >= at; }
+
+  Moment now_ = 0;
+  Component components_ = 0;
+  std::deque<Stream> streams_;
+  std::unordered_map<std::uint32_t, Context> contexts_;
+  std::unordered_map<std::uint64_t, Point> events_, graphs_, words_;
+  std::vector<Moment> host_;  // by component
+};
+
+}  // namespace cudadiag::races

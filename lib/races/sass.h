@@ -1,0 +1,23 @@
+// Reads NVIDIA's assembler as nvdisasm prints one kernel's code, and follows its parameters from the constant bank
+// through the registers to the instructions that touch global memory.
+//
+// Sets of origins are joined where paths meet, so an address is never given too few. Addresses that are loaded from
+// memory have none: what a kernel reaches through them is not seen.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "races/kernel_accesses.h"
+
+namespace cudadiag::races {
+
+// Where a kernel's parameters lie in constant bank 0.
+struct ParameterBank {
+  std::uint32_t offset = 0, size = 0;
+};
+
+// Not known where the text is none, or too much of it.
+KernelAccesses read_sass(std::string_view text, ParameterBank bank);
+
+}  // namespace cudadiag::races

@@ -1,0 +1,34 @@
+// One line of nvdisasm's text, in pieces. Internal to the room.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace cudadiag::races {
+
+struct Instruction {
+  std::uint32_t address = 0;
+  std::string_view predicate;  // "P0", "!P0", "UP1"; empty: always
+  std::string_view opcode;     // "LDG.E.128"
+  std::vector<std::string_view> operands;
+
+  // "LDG"
+  std::string_view base() const { return opcode.substr(0, opcode.find('.')); }
+  bool has(std::string_view modifier) const;
+};
+
+// "/*0050*/   @P0 LDG.E R7, desc[UR4][R2.64] ;"
+std::optional<Instruction> parse_instruction(std::string_view line);
+// "0x1f0"; nothing for anything else.
+std::optional<std::uint32_t> parse_hex(std::string_view text);
+
+// Registers are numbered: R0..R255, then UR0..UR255. kNone for RZ, URZ and what is no register.
+inline constexpr std::uint32_t kNone = ~0u;
+inline constexpr std::uint32_t kUniform = 256, kRegisters = 512;
+// The register that an operand names: "-R11.reuse" is 11.
+std::uint32_t register_of(std::string_view operand);
+bool is_predicate(std::string_view operand);
+
+}  // namespace cudadiag::races

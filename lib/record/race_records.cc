@@ -1,0 +1,153 @@
+#include "record/race_records.h"
+
+#include <string.h>
+
+#include "record/clock.h"
+#include "wire/race_record.h"
+
+namespace cudadiag::record {
+
+namespace operation = wire::operation;
+namespace race = wire::race;
+using operation::Kind;
+
+void RaceRecords::attach(const DriverApi& driver, Streams& streams) {
+  on_ = true;
+  streams_ = &streams;
+  streams.ask_for_flags();
+  words_.attach(driver);
+}
+
+std::byte* RaceRecords::begin(ThreadState& thread, Kind kind, std::uint32_t stream) {
+  std::byte* record = next_record(thread, *streams_);
+  memset(record + operation::kSerial.end, 0, wire::area::kOperationSize - operation::kSerial.end);
+  wire::store(record, operation::kKind, static_cast<std::uint8_t>(kind));
+  wire::store(record, operation::kThread, static_cast<std::uint8_t>(thread.index));
+  wire::store(record, operation::kStream, static_cast<std::uint16_t>(stream));
+  wire::store(record, operation::kTicks, ticks());
+  return record;
+}
+
+void RaceRecords::before_kernel(ThreadState& thread, const Call& call, std::uint32_t function) {
+  ParameterWords::Found found;
+  words_.find(call.function, call.parameters, call.extra, found);
+  for (std::size_t i = 0; i < found.count; i += race::kWords) {
+    std::byte* record = begin(thread, Kind::parameters, operation::kNoStream);
+    wire::store(record, operation::kSite, static_cast<std::uint16_t>(function));
+    const auto put = [&](std::size_t at, auto value, auto offset) {
+      if (at >= found.count) return;
+      wire::store(record, value, found.words[at].value);
+      wire::store(record, offset, found.words[at].offset);
+    };
+    put(i, race::kWord0, race::kOffset0);
+    put(i + 1, race::kWord1, race::kOffset1);
+    put(i + 2, race::kWord2, race::kOffset2);
+    put(i + 3, race::kWord3, race::kOffset3);
+    publish(thread, record);
+  }
+}
+
+void RaceRecords::before_rows(ThreadState& thread, const Call& call) {
+  std::byte* record = begin(thread, Kind::rows, operation::kNoStream);
+  wire::store(record, race::kWidth, call.width);
+  wire::store(record, race::kRows, call.rows);
+  wire::store(record, race::kDestinationPitch, call.destination_pitch);
+  wire::store(record, race::kSourcePitch, call.source_pitch);
+  publish(thread, record);
+}
+
+void RaceRecords::host_saw_stream(ThreadState& thread, std::uint32_t stream) {
+  publish(thread, begin(thread, Kind::host_saw_stream, stream));
+}
+
+void RaceRecords::host_saw_context(ThreadState& thread, std::uint32_t context) {
+  std::byte* record = begin(thread, Kind::host_saw_context, operation::kNoStream);
+  wire::store(record, race::kWord0, context);
+  publish(thread, record);
+}
+
+void RaceRecords::returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
+  CUevent event = nullptr;
+  CUstream waiter = nullptr;
+  bool strange = false, per_thread = false;
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuEventCreate: {
+      const auto& p = *static_cast<const cuEventCreate_params*>(data.functionParams);
+      if (p.phEvent != nullptr) event = *p.phEvent;
+      break;
+    }
+    case CUPTI_DRIVER_TRACE_CBID_cuEventDestroy_v2:
+      event = static_cast<const cuEventDestroy_v2_params*>(data.functionParams)->hEvent;
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuWaitExternalSemaphoresAsync_ptsz:
+      per_thread = true;
+      [[fallthrough]];
+    case CUPTI_DRIVER_TRACE_CBID_cuWaitExternalSemaphoresAsync:
+      waiter = static_cast<const cuWaitExternalSemaphoresAsync_params*>(data.functionParams)->stream;
+      strange = true;
+      break;
+    default:
+      return;
+  }
+  if (strange) {
+    const std::uint32_t stream = streams_->find(thread, {waiter, per_thread}, data.contextUid);
+    publish(thread, begin(thread, Kind::stranger_wait, stream));
+  } else if (event != nullptr) {
+    std::byte* record = begin(thread, Kind::event_made, operation::kNoStream);
+    wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(event));
+    publish(thread, record);
+  }
+}
+
+void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
+                         std::uint32_t context, std::uint32_t site) {
+  if (call.address == 0) return;
+  const bool made = call.what == MemoryCall::What::makes;
+  if (made) words_.memory_made(call.address, call.bytes);
+  std::byte* record = begin(thread, made ? Kind::memory_made : Kind::memory_freed, stream);
+  wire::store(record, operation::kSite, static_cast<std::uint16_t>(site));
+  wire::store(record, race::kWord0, call.address);
+  wire::store(record, race::kWord1, made ? call.bytes : context);
+  // These return when all that might still use the memory has finished.
+  const bool waits = id == CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2 || id == CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost ||
+                     id == CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister;
+  wire::store(record, race::kWord2, made ? static_cast<std::uint64_t>(call.kind) : waits ? 1u : 0u);
+  publish(thread, record);
+}
+
+bool waits_for_copy(std::uint32_t id) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2_ptds:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy_ptds:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2_ptds:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DUnaligned_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DUnaligned_v2_ptds:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2_ptds:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::uint32_t word_direction(std::uint32_t id) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64_v2_ptsz:
+      return race::kWaits;
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWriteValue32_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWriteValue32_v2_ptsz:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWriteValue64_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamWriteValue64_v2_ptsz:
+      return race::kWrites;
+    default:
+      return race::kWaits | race::kWrites;  // a batch may do both
+  }
+}
+
+}  // namespace cudadiag::record

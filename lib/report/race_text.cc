@@ -1,0 +1,116 @@
+#include "report/race_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/kernel_name.h"
+#include "report/place.h"
+#include "report/printable.h"
+#include "report/words.h"
+
+namespace cudadiag::report {
+namespace {
+
+constexpr std::size_t kRightEdge = 100;
+constexpr std::size_t kKernelColumns = 40;
+
+std::string stream(std::uint64_t handle) {
+  if (handle == 1) return "default stream";
+  if (handle == 2) return "per-thread default stream";
+  return fmt::format("stream {:#x}", handle);
+}
+
+std::string bytes(const RaceAccess& access) {
+  if (!access.exact) return fmt::format("at {:#x}", access.begin);
+  return fmt::format("{:#x}..{:#x} ({} B)", access.begin, access.end, thousands(access.end - access.begin));
+}
+
+std::string what(const RaceAccess& access, bool verbose) {
+  std::string text = access.operation;
+  if (!access.kernel.empty()) {
+    text += " " + printable(verbose ? access.kernel : short_kernel_name(access.kernel, kKernelColumns));
+  }
+  if (access.graph_node > 0) text += fmt::format(" (node {} of a graph)", access.graph_node);
+  const bool says = access.operation == "kernel" || access.operation == "copy" || access.operation == "memset";
+  if (says) text += access.mode == "unknown" ? ", may write" : access.mode == "read" ? ", reads" : ", writes";
+  return text;
+}
+
+std::vector<std::string> lines_of(const RaceAccess& access, const std::string& directory, bool verbose) {
+  std::vector<std::string> lines = {place(access.location, directory)};
+  lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " + stream(access.stream));
+  if (!verbose) {
+    std::string callers;
+    std::size_t named = 0;
+    for (const symbolize::PythonFrame& frame : access.stack.python) {
+      if (!frame.user || (frame.file == access.location.file && frame.line == access.location.line)) continue;
+      if (++named > 2) break;
+      callers += fmt::format("{}{}:{} {}", callers.empty() ? "called by " : " < ", relative_path(frame.file, directory),
+                             frame.line, printable(frame.function));
+    }
+    if (!callers.empty()) lines.push_back(callers);
+    return lines;
+  }
+  for (const symbolize::PythonFrame& frame : access.stack.python) {
+    lines.push_back(fmt::format("{} {}:{} {}", frame.user ? '*' : ' ', relative_path(frame.file, directory), frame.line,
+                                printable(frame.function)));
+  }
+  for (const symbolize::NativeFrame& frame : access.stack.native) {
+    const std::string where = frame.file.empty()
+                                  ? printable(frame.module)
+                                  : fmt::format("{}:{}", relative_path(frame.file, directory), frame.line);
+    lines.push_back(fmt::format("{} {} {}", frame.user ? '*' : ' ', where, printable(frame.function)));
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::string race_headline(const Finding& finding, const std::string& directory) {
+  const auto& accesses = finding.race->accesses;
+  return fmt::format("{}: {}, after {}", finding.title, place(accesses[1].location, directory),
+                     place(accesses[0].location, directory));
+}
+
+void add_race(Page& page, const Finding& finding, const std::string& directory, bool verbose) {
+  const Race& race = *finding.race;
+  const auto add = [&](std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice) {
+    page.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, verbose});
+  };
+  Page edge = page;
+  edge.columns = std::min(page.columns, kRightEdge);
+  const std::string title = "cudadiag: " + race_headline(finding, directory),
+                    tag = fmt::format("[{}]", word(finding.grade));
+  page.sections.push_back(
+      {"",
+       {verbose || title.size() + tag.size() + 2 > edge.columns ? title + "  " + tag : edge.justify(title, tag)},
+       1,
+       0,
+       Ink::headline,
+       true});
+  for (const symbolize::SourceLine& line : finding.excerpt) {
+    const bool marked = line.number == finding.location.line;
+    add("", {fmt::format("  {} {:>3} | {}", marked ? '>' : ' ', line.number, printable(line.text))}, 1, 2);
+  }
+  add("Why", page.wrap(printable(finding.text)), 1, 0);
+  add("First", lines_of(race.accesses[0], directory, verbose), 2, 3);
+  add("Then", lines_of(race.accesses[1], directory, verbose), 2, 3);
+  add("Missing", page.wrap(printable(race.missing)), 1, 0);
+  std::vector<std::string> fix;
+  for (const std::string& step : finding.fix) {
+    for (std::string& line : page.wrap(printable(step))) fix.push_back(std::move(line));
+  }
+  add("Fix", std::move(fix), 1, 8);
+  if (race.allocation) {
+    const Allocation& memory = *race.allocation;
+    std::string text = fmt::format("{:#x}, {} B", memory.address, thousands(memory.bytes));
+    if (!memory.owner.empty()) text += ", of " + memory.owner;
+    if (memory.allocated) text += ", allocated at " + place(*memory.allocated, directory);
+    add("Memory", page.wrap(text), 1, 6);
+  }
+  if (race.times > 1) add("Seen", {fmt::format("{} times", thousands(race.times))}, 1, 7);
+  add("Known", page.wrap(printable(finding.because)), 1, 4);
+}
+
+}  // namespace cudadiag::report

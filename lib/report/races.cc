@@ -1,0 +1,233 @@
+#include "report/races.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "report/printable.h"
+#include "report/words.h"
+#include "symbolize/demangle.h"
+#include "symbolize/source_excerpt.h"
+
+namespace cudadiag::report {
+namespace {
+
+using session::by_id;
+using session::Process;
+
+// CU_STREAM_LEGACY and CU_STREAM_PER_THREAD of cuda.h.
+constexpr std::uint64_t kLegacyStream = 0x1;
+constexpr std::uint64_t kPerThreadStream = 0x2;
+
+std::string stream_name(std::uint64_t handle) {
+  if (handle == kLegacyStream) return "the default stream";
+  if (handle == kPerThreadStream) return "a per-thread default stream";
+  return fmt::format("stream {:#x}", handle);
+}
+
+bool alters(const RaceAccess& access) { return access.mode == "write" || access.mode == "atomic"; }
+
+std::string verb(const RaceAccess& access) {
+  if (access.operation == "allocation") return "is allocated";
+  if (access.operation == "free") return "is freed";
+  if (access.mode == "unknown") return "may be used";
+  return access.mode == "read" ? "is read" : "is written";
+}
+
+class RaceBuilder {
+ public:
+  RaceBuilder(const session::Race& from, const Process& process, const ResolveSite& resolve)
+      : from_(from), process_(process), resolve_(resolve) {}
+
+  Finding build(const std::string& host) {
+    finding_.kind = analyse::Kind::stream_race;
+    finding_.title = from_.possible ? "possible race between two streams" : "race between two streams";
+    finding_.pid = process_.pid;
+    finding_.rank = process_.rank;
+    finding_.host = host;
+    Race& race = finding_.race.emplace();
+    race.possible = from_.possible;
+    race.times = from_.times;
+    race.accesses = {access(from_.first), access(from_.second)};
+    lead();
+    if (from_.bytes != 0) allocation();
+    words();
+    return std::move(finding_);
+  }
+
+ private:
+  RaceAccess access(const session::RaceAccess& from) {
+    RaceAccess to;
+    to.operation = from.what;
+    to.mode = from.mode;
+    to.stream = from.stream;
+    to.begin = from.begin;
+    to.end = from.end;
+    to.exact = from.exact;
+    to.graph_node = from.node;
+    if (from.what == "kernel") {
+      const session::Site* site = by_id(process_.record.sites, from.site);
+      const std::uint32_t function = from.function != 0 || site == nullptr ? from.function : site->function;
+      if (const std::string* name = by_id(process_.record.functions, function)) {
+        to.mangled = *name;
+        to.kernel = symbolize::demangle(*name);
+      }
+    }
+    std::tie(to.location, to.stack) = resolve_(process_, from.site);
+    return to;
+  }
+
+  // The later one leads: it is where the wait is missing.
+  void lead() {
+    const RaceAccess& later = finding_.race->accesses[1];
+    finding_.location = later.location;
+    finding_.stack = later.stack;
+    if (later.location.line > 0) {
+      finding_.excerpt = symbolize::source_excerpt(later.location.file, later.location.line, 1);
+    }
+  }
+
+  void allocation() {
+    Allocation& to = finding_.race->allocation.emplace();
+    to.address = from_.address;
+    to.bytes = from_.bytes;
+    to.offset = std::max(from_.first.begin, from_.second.begin) - from_.address;
+    to.state = "live";
+    if (from_.allocated == 0) return;
+    auto [location, stack] = resolve_(process_, from_.allocated);
+    const auto of_torch = [](const symbolize::NativeFrame& frame) {
+      return !frame.user && std::filesystem::path(frame.module).filename().string().starts_with("libc10_cuda");
+    };
+    if (std::any_of(stack.native.begin(), stack.native.end(), of_torch)) to.owner = "PyTorch's caching allocator";
+    finding_.related.push_back({"allocated", location});
+    to.allocated = std::move(location);
+  }
+
+  void words() {
+    const RaceAccess& first = finding_.race->accesses[0];
+    const RaceAccess& second = finding_.race->accesses[1];
+    const std::string a = stream_name(first.stream), b = stream_name(second.stream);
+    const std::string memory = first.exact && second.exact ? "memory" : fmt::format("{:#x}", meeting_point());
+    finding_.text =
+        fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory, verb(first), a, verb(second), b);
+    std::string& missing = finding_.race->missing;
+    if (first.stream == second.stream && first.graph_node != second.graph_node) {
+      missing = "the two nodes are on branches of one graph, and none depends on the other";
+    } else {
+      missing =
+          fmt::format("{} {} {}", b, from_.waited_before ? "waited for an earlier point of" : "never waited for", a);
+    }
+    if (from_.uncertain)
+      missing +=
+          "; something that the driver does not tell of (a word in memory, another process, "
+          "a host function) may order them";
+    fixes(first, second, a, b);
+    evidence(first, second);
+  }
+
+  std::uint64_t meeting_point() const { return std::max(from_.first.begin, from_.second.begin); }
+
+  void fixes(const RaceAccess& first, const RaceAccess& second, const std::string& a, const std::string& b) {
+    const bool python = second.location.language == "python" || first.location.language == "python";
+    const bool torch = finding_.race->allocation && !finding_.race->allocation->owner.empty();
+    std::vector<std::string>& fix = finding_.fix;
+    if (first.stream == second.stream) {
+      fix.push_back("make one node depend on the other, or capture both on one stream");
+    } else if (python) {
+      fix.push_back(fmt::format("before this line: let {} wait for {}: stream.wait_stream(other), or an event", b, a));
+    } else {
+      fix.push_back(
+          fmt::format("cudaEventRecord(event, first) behind the first one and "
+                      "cudaStreamWaitEvent(second, event) before the second; first is {}, second {}",
+                      a, b));
+    }
+    if (torch && alters(second)) {
+      fix.push_back(
+          "if the tensor had been freed while the other stream still used it: "
+          "tensor.record_stream(stream) keeps its memory until then");
+    }
+    if (first.operation == "free" || second.operation == "free") {
+      fix.push_back("free the memory on the stream that uses it last, or after waiting for that one");
+    }
+  }
+
+  void evidence(const RaceAccess& first, const RaceAccess& second) {
+    using analyse::Grade;
+    std::string& because = finding_.because;
+    if (from_.possible) {
+      finding_.grade = Grade::suspected;
+      because = from_.uncertain ? "they are not ordered as far as the driver's calls tell"
+                                : "nothing orders them, but neither is known to write";
+    } else if (first.exact && second.exact) {
+      finding_.grade = Grade::proven;
+      because = "the calls into the driver leave the two unordered, and both say which bytes they touch";
+    } else {
+      finding_.grade = Grade::inferred;
+      because =
+          "the calls into the driver leave the two unordered; of a kernel the address that it was given is known, "
+          "not how far it goes from there";
+    }
+  }
+
+  const session::Race& from_;
+  const Process& process_;
+  const ResolveSite& resolve_;
+  Finding finding_;
+};
+
+bool same_line(const Location& a, const Location& b) {
+  return a.file == b.file && a.line == b.line && (a.line > 0 || a.function == b.function);
+}
+
+bool same_pair(const Finding& a, const Finding& b) {
+  const auto& x = a.race->accesses;
+  const auto& y = b.race->accesses;
+  const auto both = [&](std::size_t i, std::size_t j) {
+    return same_line(x[0].location, y[i].location) && same_line(x[1].location, y[j].location);
+  };
+  return a.race->possible == b.race->possible && a.pid == b.pid && (both(0, 1) || both(1, 0)) &&
+         x[0].location.line > 0 && x[1].location.line > 0;
+}
+
+void note_gaps(Report& report, const session::RaceCounts& counts) {
+  if (counts.lost > 0) {
+    report.notes.push_back({"races-gap", fmt::format("pid {}: {} records were lost in {} gap{}: no race is told across "
+                                                     "one",
+                                                     counts.pid, thousands(counts.lost), thousands(counts.gaps),
+                                                     counts.gaps == 1 ? "" : "s")});
+  }
+  if (counts.forgotten > 0) {
+    report.notes.push_back({"races-forgotten", fmt::format("pid {}: {} accesses had to be forgotten for want of room: "
+                                                           "races with them are not told",
+                                                           counts.pid, thousands(counts.forgotten))});
+  }
+  if (counts.unlisted > 0) {
+    report.notes.push_back({"races-unlisted", fmt::format("pid {}: {} races beyond the first are not listed",
+                                                          counts.pid, thousands(counts.unlisted))});
+  }
+}
+
+}  // namespace
+
+void add_races(Report& report, const session::Session& session, const ResolveSite& resolve) {
+  if (!session.races) return;
+  for (const session::RaceCounts& counts : session.races->counts) note_gaps(report, counts);
+  std::vector<Finding> found;
+  for (const session::Race& race : session.races->found) {
+    const auto process = std::find_if(session.processes.begin(), session.processes.end(),
+                                      [&](const Process& each) { return each.pid == race.pid; });
+    if (process == session.processes.end()) continue;
+    Finding finding = RaceBuilder(race, *process, resolve).build(session.manifest.host);
+    const auto same =
+        std::find_if(found.begin(), found.end(), [&](const Finding& other) { return same_pair(finding, other); });
+    same == found.end() ? found.push_back(std::move(finding)) : void(same->race->times += finding.race->times);
+  }
+  std::stable_partition(found.begin(), found.end(), [](const Finding& finding) { return !finding.race->possible; });
+  if (!found.empty() && report.verdict == analyse::Verdict::no_cuda_failure) {
+    report.verdict = analyse::Verdict::cuda_failure;
+  }
+  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+}
+
+}  // namespace cudadiag::report

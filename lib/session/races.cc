@@ -1,0 +1,118 @@
+#include "session/races.h"
+
+#include <nlohmann/json.hpp>
+
+namespace cudadiag::session {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kSchema = "cudadiag.races/1";
+constexpr std::size_t kMostRaces = 65536;
+
+std::string text_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+bool is_set(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_boolean() && it->get<bool>();
+}
+
+template <typename Number>
+void take(const Json& object, const char* key, Number& number) {
+  const auto it = object.find(key);
+  if (it != object.end() && it->is_number_unsigned()) number = static_cast<Number>(it->get<std::uint64_t>());
+}
+
+Json to_json(const RaceAccess& access) {
+  return {{"what", access.what}, {"mode", access.mode},         {"begin", access.begin},
+          {"end", access.end},   {"exact", access.exact},       {"stream", access.stream},
+          {"site", access.site}, {"function", access.function}, {"parameter", access.parameter},
+          {"node", access.node}};
+}
+
+RaceAccess access_of(const Json& object, const char* key) {
+  RaceAccess access;
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_object()) return access;
+  access.what = text_of(*it, "what");
+  access.mode = text_of(*it, "mode");
+  access.exact = is_set(*it, "exact");
+  take(*it, "begin", access.begin);
+  take(*it, "end", access.end);
+  take(*it, "stream", access.stream);
+  take(*it, "site", access.site);
+  take(*it, "function", access.function);
+  take(*it, "parameter", access.parameter);
+  take(*it, "node", access.node);
+  return access;
+}
+
+}  // namespace
+
+std::string write_races(const Races& races) {
+  Json found = Json::array(), counts = Json::array();
+  for (const Race& race : races.found) {
+    found.push_back({{"pid", race.pid},
+                     {"first", to_json(race.first)},
+                     {"second", to_json(race.second)},
+                     {"possible", race.possible},
+                     {"uncertain", race.uncertain},
+                     {"waited_before", race.waited_before},
+                     {"times", race.times},
+                     {"address", race.address},
+                     {"bytes", race.bytes},
+                     {"allocated", race.allocated}});
+  }
+  for (const RaceCounts& count : races.counts) {
+    counts.push_back({{"pid", count.pid},
+                      {"operations", count.operations},
+                      {"lost", count.lost},
+                      {"gaps", count.gaps},
+                      {"forgotten", count.forgotten},
+                      {"unlisted", count.unlisted}});
+  }
+  const Json document = {{"schema", kSchema}, {"races", std::move(found)}, {"counts", std::move(counts)}};
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<Races> parse_races(std::string_view text) {
+  const Json document = Json::parse(text, nullptr, false);
+  if (!document.is_object() || text_of(document, "schema") != kSchema) return std::nullopt;
+  Races races;
+  const auto each = [&](const char* key, const auto& add) {
+    const auto it = document.find(key);
+    if (it == document.end() || !it->is_array()) return;
+    for (const Json& element : *it) {
+      if (element.is_object()) add(element);
+    }
+  };
+  each("races", [&](const Json& from) {
+    if (races.found.size() == kMostRaces) return;
+    Race& race = races.found.emplace_back();
+    take(from, "pid", race.pid);
+    race.first = access_of(from, "first");
+    race.second = access_of(from, "second");
+    race.possible = is_set(from, "possible");
+    race.uncertain = is_set(from, "uncertain");
+    race.waited_before = is_set(from, "waited_before");
+    take(from, "times", race.times);
+    take(from, "address", race.address);
+    take(from, "bytes", race.bytes);
+    take(from, "allocated", race.allocated);
+  });
+  each("counts", [&](const Json& from) {
+    RaceCounts& count = races.counts.emplace_back();
+    take(from, "pid", count.pid);
+    take(from, "operations", count.operations);
+    take(from, "lost", count.lost);
+    take(from, "gaps", count.gaps);
+    take(from, "forgotten", count.forgotten);
+    take(from, "unlisted", count.unlisted);
+  });
+  return races;
+}
+
+}  // namespace cudadiag::session

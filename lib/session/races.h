@@ -1,0 +1,53 @@
+// Races between streams, as one process's run showed them and the session keeps them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cudadiag::session {
+
+struct RaceAccess {
+  std::string what;  // "kernel", "copy", "memset", "allocation", "free"
+  std::string mode;  // "read", "write", "atomic", "unknown"
+  std::uint64_t begin = 0, end = 0;
+  bool exact = false;                    // false: `begin` is what a kernel was given, `end` the byte behind
+  std::uint64_t stream = 0;              // handle
+  std::uint32_t site = 0, function = 0;  // ids of the process's
+  std::uint32_t parameter = 0;           // offset of the pointer among the kernel's parameters
+  std::uint32_t node = 0;                // 1 + index in its graph; 0: none
+};
+
+struct Race {
+  std::uint32_t pid = 0;
+  RaceAccess first, second;    // in the order of issue
+  bool possible = false;       // not certain: neither is known to write, or `uncertain`
+  bool uncertain = false;      // something that the driver does not tell of may order them
+  bool waited_before = false;  // the second one's stream had waited for the first one's, for something earlier
+  std::uint64_t times = 1;
+  std::uint64_t address = 0, bytes = 0;  // the allocation; bytes 0: not known
+  std::uint32_t allocated = 0;           // id of a site
+};
+
+struct RaceCounts {
+  std::uint32_t pid = 0;
+  std::uint64_t operations = 0;  // looked at
+  std::uint64_t lost = 0;        // records that were overwritten before they were read, or never written
+  std::uint64_t gaps = 0;        // so often nothing could be concluded from what was before
+  std::uint64_t forgotten = 0;   // accesses dropped for want of room
+  std::uint64_t unlisted = 0;    // races beyond those that are listed
+};
+
+struct Races {
+  std::vector<Race> found;
+  std::vector<RaceCounts> counts;  // by process that was looked at
+};
+
+// races.json, in format "cudadiag.races/1".
+std::string write_races(const Races& races);
+// A member that is missing or of another type is left at its default; nothing for text of another kind.
+std::optional<Races> parse_races(std::string_view text);
+
+}  // namespace cudadiag::session

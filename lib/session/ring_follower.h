@@ -1,0 +1,59 @@
+// Reads the rings of a live area while its process goes on: each record once, in the order of issue.
+//
+// What one call fetches is handed out by the next: by then every record has been fetched that was published before any
+// of them, whichever thread's it is, so that sorting by ticks puts causes before effects. A ring that came round
+// meanwhile has lost records; whoever reads is told before anything that may have followed them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "session/area_regions.h"
+#include "wire/area.h"
+
+namespace cudadiag::session {
+
+class RingReader {
+ public:
+  virtual ~RingReader() = default;
+  // wire::area::kOperationSize bytes, gone after the call.
+  virtual void record(const std::byte* record) = 0;
+  // So many are missing, from between what was handed out last and the first record with at least these ticks.
+  virtual void lost(std::uint64_t count, std::uint64_t until) = 0;
+};
+
+class RingFollower {
+ public:
+  // `area` stays mapped as long as this lives. It may be all zeros still, and hold anything.
+  explicit RingFollower(std::span<const std::byte> area) : area_(area) {}
+
+  // False: there was nothing new.
+  bool poll(RingReader& reader);
+  // The process writes no more: everything that is left.
+  void finish(RingReader& reader);
+
+ private:
+  static constexpr std::size_t kSize = wire::area::kOperationSize;
+  struct Fetched {
+    std::uint64_t ticks, serial;
+    std::uint32_t thread;
+    RecordCopy<kSize> copy;
+  };
+
+  bool ready();
+  bool fetch(RingReader& reader);
+  bool fetch_thread(std::uint32_t thread, std::uint64_t published, RingReader& reader);
+  void hand_out(std::uint64_t ticks, RingReader& reader);
+
+  std::span<const std::byte> area_;
+  std::span<const std::byte> threads_, rings_;
+  std::size_t capacity_ = 0;         // records of a ring
+  std::vector<std::uint64_t> done_;  // by thread: records fetched or lost
+  std::vector<Fetched> fetched_;     // in the order of ticks, but for what was fetched last
+  std::uint64_t ripe_ = 0;           // up to these ticks nothing is to come
+};
+
+}  // namespace cudadiag::session

@@ -1,0 +1,47 @@
+// What a recorder adds to the rings when it is asked for races: what the host has seen finish, memory as it comes and
+// goes, and what kernels are given to work on. Records as operation.h has them, of kinds of their own: they have
+// serial, kind, thread and ticks, and these fields.
+//
+//    parameters       site: the kernel's function id; offsets, words: 4 words among the parameters of the kernel whose
+//                     record follows in the same ring, that may be addresses; 0: fewer
+//    rows             of the copy or memset whose record follows: width, rows, pitches; argument and addresses are its
+//    host_saw_stream  stream: everything issued to it before has finished
+//    host_saw_context word 0: index of the context
+//    event_made       word 0: CUevent, made or destroyed: nothing is recorded in it
+//    memory_made      word 0: address, word 1: bytes, word 2: wire::allocation::Kind; stream: of stream-ordered ones
+//    memory_freed     word 0: address, word 2: 1 if the call waits for all work of its context, whose index is word 1;
+//                     stream: of stream-ordered ones
+//                     both have a site
+//    stranger_wait    stream: it waits for something that is not CUDA's own (an external semaphore)
+#pragma once
+
+#include <cstdint>
+
+#include "wire/bytes.h"
+#include "wire/operation.h"
+
+namespace cudadiag::wire::race {
+
+inline constexpr std::size_t kBody = 32;     // behind what all kinds have
+inline constexpr std::size_t kOffsets = 16;  // where operations have their ordinals
+
+inline constexpr std::size_t kWords = 4;
+inline constexpr Field<std::uint64_t, kBody> kWord0;
+inline constexpr Field<std::uint64_t, kBody + 8> kWord1;
+inline constexpr Field<std::uint64_t, kBody + 16> kWord2;
+inline constexpr Field<std::uint64_t, kBody + 24> kWord3;
+inline constexpr Field<std::uint16_t, kOffsets> kOffset0;
+inline constexpr Field<std::uint16_t, kOffsets + 2> kOffset1;
+inline constexpr Field<std::uint16_t, kOffsets + 4> kOffset2;
+inline constexpr Field<std::uint16_t, kOffsets + 6> kOffset3;
+
+inline constexpr Field<std::uint64_t, kBody> kWidth;
+inline constexpr Field<std::uint64_t, kBody + 8> kDestinationPitch;
+inline constexpr Field<std::uint64_t, kBody + 16> kSourcePitch;
+inline constexpr Field<std::uint32_t, kOffsets> kRows;
+
+// Of a memory_operation, which has its address in word 0: what the stream does there.
+enum Direction : std::uint32_t { kWaits = 1, kWrites = 2 };
+inline constexpr Field<std::uint32_t, kBody + 8> kDirection;
+
+}  // namespace cudadiag::wire::race

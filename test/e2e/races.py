@@ -1,0 +1,92 @@
+"""Races between streams: found, not found where there is none, and told; a function each; its name is the claim."""
+
+import json
+
+import targets
+from harness import expect, expect_in, expect_success
+
+
+def _races(machine, program, which, options=()):
+    report = machine.folder / "races.json"
+    result = machine.cudadiag("races", "--json", report, *options, "--", machine.build / "targets" / program, which)
+    return result, json.loads(report.read_text())
+
+
+def _expect_race(machine, program, which):
+    result, report = _races(machine, program, which)
+    expect((result.returncode, result.stdout), (0, "done\n"), f"{which}: the program goes on")
+    expect([finding["kind"] for finding in report["findings"]], ["stream_race"], which)
+    return result, report["findings"][0]
+
+
+def _expect_none(machine, program, which):
+    result, report = _races(machine, program, which)
+    expect(report["findings"], [], which)
+    expect_in("no race was found between ", result.stderr, which)
+    expect_in("done", result.stdout, which)
+
+
+def what_nothing_orders_is_a_race(machine):
+    for which in ("nothing", "nothing_between", "event_too_early", "event_destroyed", "wrong_stream_synchronize"):
+        _expect_race(machine, "race_streams", which)
+
+
+def what_is_ordered_is_none(machine):
+    for which in ("event", "stream_synchronize", "context_synchronize", "legacy_between", "elsewhere"):
+        _expect_none(machine, "race_streams", which)
+
+
+def memory_that_meets_is_a_race(machine):
+    for which in ("overlapping_slices", "pinned", "freed_in_use"):
+        _expect_race(machine, "race_memory", which)
+
+
+def memory_that_does_not_meet_is_none(machine):
+    for which in ("slices", "two_readers", "pageable", "freed_after_use"):
+        _expect_none(machine, "race_memory", which)
+
+
+def a_race_is_told_with_both_lines_and_the_missing_edge(machine):
+    result, finding = _expect_race(machine, "race_streams", "nothing")
+    first, then, allocated = (targets.marked_line("race_streams", mark)
+                              for mark in ("FIRST LINE", "THEN LINE", "ALLOCATED LINE"))
+    lines = [(access["location"]["file"], access["location"]["line"]) for access in finding["accesses"]]
+    expect(lines, [first, then], "lines")
+    expect([access["operation"] for access in finding["accesses"]], ["memset", "kernel"], "operations")
+    expect([access["mode"] for access in finding["accesses"]], ["write", "unknown"], "modes")
+    expect([access["exact"] for access in finding["accesses"]], [True, False], "exact")
+    expect(finding["evidence"]["grade"], "inferred", "grade")
+    expect((finding["location"]["file"], finding["location"]["line"]), then, "the later one leads")
+    ((role, place),) = [(each["role"], (each["file"], each["line"])) for each in finding["related"]]
+    expect((role, place), ("allocated", allocated), "related")
+    text = " ".join(result.stderr.split())
+    expect_in("race between two streams: ", text, "headline")
+    expect_in("never waited for stream 0x", text, "missing edge")
+    expect_in("cudaStreamWaitEvent", text, "fix")
+    if len(result.stderr.splitlines()) > 22:
+        raise AssertionError(f"more than 22 lines:\n{result.stderr}")
+
+
+def a_late_wait_is_told_as_one(machine):
+    result, _ = _expect_race(machine, "race_streams", "event_too_early")
+    expect_in("waited for an earlier point of stream 0x", " ".join(result.stderr.split()), "missing edge")
+
+
+def a_session_keeps_its_races(machine):
+    _expect_race(machine, "race_streams", "nothing")
+    again = json.loads(expect_success(machine.cudadiag("report", "--json")).stdout)
+    expect([finding["kind"] for finding in again["findings"]], ["stream_race"], "report of the session")
+
+
+def races_are_findings_for_an_exit_status(machine):
+    result, _ = _races(machine, "race_streams", "nothing", ["--error-exitcode", "7"])
+    expect(result.returncode, 7, "exit status")
+    result, _ = _races(machine, "race_streams", "event", ["--error-exitcode", "7"])
+    expect(result.returncode, 0, "exit status")
+
+
+def a_run_looks_for_races_when_asked(machine):
+    program = machine.build / "targets/race_streams"
+    expect_in("race between two streams", machine.run(program, "nothing", options=["--races"]).stderr, "with --races")
+    expect(machine.run(program, "nothing").stderr, "", "without")
+    expect(machine.run(program, "event", options=["--races"]).stderr, "", "no race")

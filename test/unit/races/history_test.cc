@@ -1,0 +1,249 @@
+#include "races/history.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "unit/races/story.h"
+
+using namespace cudadiag::races;
+
+namespace {
+
+constexpr std::uint64_t kA = Story::kA, kB = Story::kB;
+
+Access strided(std::uint64_t begin, std::uint64_t width, std::uint64_t pitch, std::uint32_t rows) {
+  Access access;
+  access.begin = begin, access.width = width, access.pitch = pitch, access.rows = rows, access.exact = true;
+  return access;
+}
+
+bool touches_byte_by_byte(const Access& a, const Access& b) {
+  for (std::uint32_t i = 0; i < a.rows; ++i) {
+    for (std::uint32_t j = 0; j < b.rows; ++j) {
+      const std::uint64_t x = a.begin + i * a.pitch, y = b.begin + j * b.pitch;
+      if (x < y + b.width && y < x + a.width) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("rows touch where looking at each of them says so") {
+  std::mt19937 random(3);
+  for (int round = 0; round < 20000; ++round) {
+    const auto any = [&] {
+      const std::uint64_t width = 1 + random() % 5;
+      return strided(100 + random() % 40, width, width + random() % 12, 1 + random() % 4);
+    };
+    const Access a = any(), b = any();
+    CHECK(touches(a, b) == touches_byte_by_byte(a, b));
+  }
+}
+
+TEST_CASE("disjoint slices of one buffer do not meet, overlapping ones do") {
+  for (const std::uint64_t second : {512, 511}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    s.memset(a, kA, 512);
+    s.memset(b, kA + second, 512);
+    CHECK(s.races() == (second == 512 ? 0 : 1));
+  }
+}
+
+TEST_CASE("columns of one matrix do not meet, though their spans do") {
+  for (const std::uint64_t column : {64, 63}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    s.rows(a, kA, 64, 1024, 100);
+    s.rows(b, kA + column, 64, 1024, 100);
+    CHECK(s.races() == (column == 64 ? 0 : 1));
+  }
+}
+
+TEST_CASE("different addresses that kernels are given do not meet") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.writes(a, kA), s.writes(b, kA + 8);
+  CHECK(s.races() == 0);
+}
+
+TEST_CASE("a kernel meets a copy that holds its address, from either side") {
+  for (const bool kernel_first : {false, true}) {
+    for (const std::uint64_t address : {kA + 4095, kA + 4096}) {
+      Story s;
+      const auto a = s.stream(), b = s.stream();
+      if (kernel_first) s.reads(a, address);
+      s.copy(b, kA, kB, 4096);
+      if (!kernel_first) s.reads(a, address);
+      CHECK(s.races() == (address == kA + 4095 ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE("a copy reads its source and writes its destination") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.copy(a, kA, kB, 4096);
+  s.reads(b, kB);
+  CHECK(s.races() == 0);
+  s.reads(b, kA);
+  CHECK(s.one_race());
+}
+
+TEST_CASE("the end of stream-ordered memory meets whoever still uses any of it") {
+  for (const bool waits : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    s.range(a, What::allocation, kA, 1u << 20);
+    s.order.event_made(1), s.order.event_recorded(1, a), s.order.event_waited(1, b);
+    s.reads(b, kA + 4096);
+    if (waits) s.order.event_recorded(1, b), s.order.event_waited(1, a);
+    s.range(a, What::free, kA, 1u << 20);
+    CHECK(s.races() == (waits ? 0 : 1));
+  }
+}
+
+TEST_CASE("memory that is handed out anew has no past") {
+  for (const bool anew : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    s.memset(a, kA, 4096), s.writes(a, kA + 16);
+    if (anew) s.history.forget(kA, 4096);
+    s.memset(b, kA, 4096);
+    CHECK(s.races() == (anew ? 0 : 2));
+  }
+}
+
+TEST_CASE("to forget a part of a range leaves the rest") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.memset(a, kA, 4096);
+  s.history.forget(kA + 1024, 1024);
+  s.memset(b, kA + 1024, 1024);
+  CHECK(s.races() == 0);
+  s.memset(b, kA + 2048, 1);
+  CHECK(s.races() == 1);
+}
+
+TEST_CASE("nothing is concluded across a gap") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.writes(a);
+  s.memset(a, kB, 16);
+  s.history.forget_all();
+  s.writes(b);
+  s.memset(b, kB, 16);
+  CHECK(s.races() == 0);
+  CHECK(s.history.size() == 2);
+  s.writes(a);
+  CHECK(s.one_race());
+}
+
+TEST_CASE("how a kernel uses its pointer is asked for pairs alone that nothing orders") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.kernel(a, Mode::unknown), s.kernel(a, Mode::unknown);
+  CHECK(s.asked == 0);
+  s.kernel(b, Mode::unknown);
+  CHECK(s.asked > 0);
+  CHECK(s.races() == 0);
+}
+
+TEST_CASE("what a pair amounts to") {
+  using enum Mode;
+  const auto outcome = [](Mode first, Mode second) {
+    Story s;
+    s.modes = {{{1, 0}, first}, {{2, 0}, second}};
+    const auto a = s.stream(), b = s.stream();
+    s.kernel(a, unknown), s.kernel(b, unknown);
+    return s.races() == 0 ? 0 : s.one_possible_race() ? 1 : 2;
+  };
+  const auto both_ways = [&](Mode x, Mode y, int expected) {
+    CHECK(outcome(x, y) == expected);
+    CHECK(outcome(y, x) == expected);
+  };
+  both_ways(write, write, 2), both_ways(write, read, 2), both_ways(write, unknown, 2), both_ways(write, atomic, 2);
+  both_ways(atomic, read, 2), both_ways(atomic, atomic, 0), both_ways(atomic, unknown, 2);
+  both_ways(read, read, 0), both_ways(read, unknown, 1), both_ways(unknown, unknown, 0);
+  both_ways(none, write, 0), both_ways(none, unknown, 0);
+}
+
+TEST_CASE("a pair of lines is told once, and counted") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  for (int i = 0; i < 10; ++i) {
+    for (const auto& [stream, site] : {std::pair{a, 1u}, {b, 2u}}) {
+      Access access;
+      access.at = s.order.issue(stream), access.stream = stream, access.site = site, access.begin = kA;
+      access.mode = Mode::write;
+      s.history.add(access);
+    }
+  }
+  REQUIRE(s.races() == 1);
+  CHECK(s.history.races().front().times == 19);
+}
+
+TEST_CASE("memory for accesses is bounded, and what can race no more goes first") {
+  Story s;
+  History small(s.order, {}, 1000);
+  const auto a = s.stream(), b = s.stream();
+  const auto write = [&](StreamNumber stream, std::uint64_t address) {
+    Access access;
+    access.at = s.order.issue(stream), access.stream = stream, access.site = stream + 1, access.begin = address;
+    access.mode = Mode::write;
+    small.add(access);
+  };
+  for (std::uint64_t i = 0; i < 900; ++i) write(a, kA + 16 * i);
+  s.order.stream_seen(a);
+  for (std::uint64_t i = 0; i < 100; ++i) write(a, kB + 16 * i);
+  write(a, kB + 4096);
+  CHECK(small.forgotten() == 0);
+  CHECK(small.size() == 101);
+  write(b, kB);
+  CHECK(small.races().size() == 1);
+  for (std::uint64_t i = 0; i < 5000; ++i) write(a, 16 * i + 16);
+  CHECK(small.size() <= 1000);
+  CHECK(small.forgotten() > 0);
+}
+
+TEST_CASE("random stories: a race is found where walking back through all accesses finds one") {
+  std::mt19937 random(11);
+  for (int round = 0; round < 300; ++round) {
+    Story s;
+    std::vector<StreamNumber> streams;
+    for (int i = 0; i < 4; ++i) streams.push_back(i == 0 ? s.legacy() : i == 1 ? s.stream() : s.non_blocking());
+    for (std::uint64_t event = 0; event < 3; ++event) s.order.event_made(event);
+    std::vector<Access> all;
+    bool expected = false;
+    for (int step = 0; step < 25 && !expected; ++step) {
+      const StreamNumber stream = streams[random() % streams.size()];
+      switch (random() % 5) {
+        case 0:
+          s.order.event_recorded(random() % 3, stream);
+          break;
+        case 1:
+          s.order.event_waited(random() % 3, stream);
+          break;
+        case 2:
+          random() % 2 == 0 ? s.order.event_seen(random() % 3) : s.order.stream_seen(stream);
+          break;
+        default: {
+          Access access;
+          access.at = s.order.issue(stream), access.stream = stream;
+          access.site = static_cast<std::uint32_t>(all.size() + 1), access.exact = true, access.what = What::memset;
+          access.begin = kA + random() % 8, access.width = 1 + random() % 8;
+          access.mode = random() % 2 == 0 ? Mode::read : Mode::write;
+          for (const Access& earlier : all) {
+            const bool writes = earlier.mode == Mode::write || access.mode == Mode::write;
+            expected |= writes && touches(earlier, access) && !s.order.before(earlier, stream);
+          }
+          s.history.add(access);
+          all.push_back(access);
+        }
+      }
+    }
+    CHECK((s.races() > 0) == expected);
+  }
+}

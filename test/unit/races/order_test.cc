@@ -1,0 +1,361 @@
+#include <doctest/doctest.h>
+
+#include "unit/races/story.h"
+
+using namespace cudadiag::races;
+
+namespace {
+
+constexpr std::uint64_t kEvent = 0xe1, kOther = 0xe2;
+constexpr std::uint64_t kA = Story::kA, kB = Story::kB;
+
+}  // namespace
+
+TEST_CASE("two streams that know nothing of each other: a race") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.writes(a);
+  s.reads(b);
+  CHECK(s.one_race());
+  CHECK(s.history.races().front().first.stream == a);
+  CHECK(s.history.races().front().second.stream == b);
+  CHECK_FALSE(s.history.races().front().ever_waited);
+}
+
+TEST_CASE("one stream orders its own operations") {
+  Story s;
+  const auto a = s.stream();
+  s.writes(a), s.reads(a), s.writes(a);
+  CHECK(s.races() == 0);
+}
+
+TEST_CASE("two that read do not race") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.reads(a), s.reads(b);
+  CHECK(s.races() == 0);
+}
+
+TEST_CASE("a stream that waits for the event comes after what was before it") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.order.event_made(kEvent);
+  s.writes(a);
+  s.order.event_recorded(kEvent, a);
+  s.order.event_waited(kEvent, b);
+  s.reads(b);
+  CHECK(s.races() == 0);
+}
+
+TEST_CASE("an event that was recorded too early orders nothing that follows it") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.order.event_made(kEvent);
+  s.order.event_recorded(kEvent, a);
+  s.writes(a);
+  s.order.event_waited(kEvent, b);
+  s.reads(b);
+  CHECK(s.one_race());
+  CHECK(s.history.races().front().ever_waited);
+}
+
+TEST_CASE("a wait that comes before the record waits for nothing") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.order.event_made(kEvent);
+  s.writes(a);
+  s.order.event_waited(kEvent, b);
+  s.order.event_recorded(kEvent, a);
+  s.reads(b);
+  CHECK(s.one_race());
+}
+
+TEST_CASE("an event that is made anew under the same handle forgets what was recorded") {
+  for (const bool again : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    s.order.event_made(kEvent);
+    s.writes(a);
+    s.order.event_recorded(kEvent, a);
+    if (again) s.order.event_made(kEvent);
+    s.order.event_waited(kEvent, b);
+    s.writes(b);
+    CHECK(s.races() == (again ? 1 : 0));
+  }
+}
+
+TEST_CASE("a second record of an event replaces the first") {
+  for (const bool replaced : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream(), c = s.stream();
+    s.order.event_made(kEvent);
+    s.writes(a);
+    s.order.event_recorded(kEvent, a);
+    if (replaced) s.order.event_recorded(kEvent, c);
+    s.order.event_waited(kEvent, b);
+    s.writes(b);
+    CHECK(s.races() == (replaced ? 1 : 0));
+  }
+}
+
+TEST_CASE("an event of which nothing was ever seen may order anything") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.writes(a);
+  s.order.event_waited(kEvent, b);
+  s.writes(b);
+  CHECK(s.one_possible_race());
+  CHECK(s.history.races().front().uncertain);
+}
+
+TEST_CASE("order goes along a chain of events") {
+  for (const bool broken : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream(), c = s.stream();
+    s.order.event_made(kEvent), s.order.event_made(kOther);
+    s.writes(a);
+    s.order.event_recorded(kEvent, a);
+    if (!broken) s.order.event_waited(kEvent, b);
+    s.order.event_recorded(kOther, b);
+    s.order.event_waited(kOther, c);
+    s.writes(c);
+    CHECK(s.races() == (broken ? 1 : 0));
+  }
+}
+
+TEST_CASE("all that read must be waited for, not the last alone") {
+  for (const bool both : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream(), c = s.stream();
+    s.order.event_made(kEvent), s.order.event_made(kOther);
+    s.reads(a), s.reads(b);
+    s.order.event_recorded(kEvent, a), s.order.event_recorded(kOther, b);
+    if (both) s.order.event_waited(kEvent, c);
+    s.order.event_waited(kOther, c);
+    s.writes(c);
+    CHECK(s.races() == (both ? 0 : 1));
+  }
+}
+
+TEST_CASE("a writer races with every one that reads") {
+  Story s;
+  const auto a = s.stream(), b = s.stream(), c = s.stream();
+  s.reads(a), s.reads(b), s.writes(c);
+  CHECK(s.races() == 2);
+}
+
+TEST_CASE("what the host has seen finish comes before all that follows") {
+  enum class Wait { none, stream, other_stream, event, context, other_context };
+  for (const auto& [wait, races] : {std::pair{Wait::none, 1},
+                                    {Wait::stream, 0},
+                                    {Wait::other_stream, 1},
+                                    {Wait::event, 0},
+                                    {Wait::context, 0},
+                                    {Wait::other_context, 1}}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    s.order.event_made(kEvent);
+    s.writes(a);
+    s.order.event_recorded(kEvent, a);
+    if (wait == Wait::stream) s.order.stream_seen(a);
+    if (wait == Wait::other_stream) s.order.stream_seen(b);
+    if (wait == Wait::event) s.order.event_seen(kEvent);
+    if (wait == Wait::context) s.order.context_seen(0);
+    if (wait == Wait::other_context) s.order.context_seen(1);
+    s.writes(b);
+    CHECK(s.races() == races);
+  }
+}
+
+TEST_CASE("what is issued after the host's wait is not covered by it") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.order.stream_seen(a);
+  s.order.context_seen(0);
+  s.writes(a), s.writes(b);
+  CHECK(s.one_race());
+}
+
+TEST_CASE("an event that the host has seen covers what came before it, not what came behind") {
+  for (const bool behind : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    s.order.event_made(kEvent);
+    if (!behind) s.writes(a);
+    s.order.event_recorded(kEvent, a);
+    if (behind) s.writes(a);
+    s.order.event_seen(kEvent);
+    s.writes(b);
+    CHECK(s.races() == (behind ? 1 : 0));
+  }
+}
+
+TEST_CASE("the host's wait covers what its stream had waited for") {
+  for (const bool waited : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream(), c = s.stream();
+    s.order.event_made(kEvent);
+    s.writes(a);
+    s.order.event_recorded(kEvent, a);
+    if (waited) s.order.event_waited(kEvent, b);
+    s.order.stream_seen(b);
+    s.writes(c);
+    CHECK(s.races() == (waited ? 0 : 1));
+  }
+}
+
+TEST_CASE("a stream made after the host's wait comes after what it saw") {
+  for (const bool waited : {false, true}) {
+    Story s;
+    const auto a = s.stream();
+    s.writes(a);
+    if (waited) s.order.context_seen(0);
+    s.writes(s.stream());
+    CHECK(s.races() == (waited ? 0 : 1));
+  }
+}
+
+TEST_CASE("the legacy stream waits for blocking streams, not for others") {
+  for (const bool blocking : {false, true}) {
+    Story s;
+    const auto zero = s.legacy(), a = blocking ? s.stream() : s.non_blocking();
+    s.writes(a), s.writes(zero);
+    CHECK(s.races() == (blocking ? 0 : 1));
+  }
+}
+
+TEST_CASE("blocking streams wait for the legacy stream, others do not") {
+  for (const bool blocking : {false, true}) {
+    Story s;
+    const auto zero = s.legacy(), a = blocking ? s.stream() : s.non_blocking();
+    s.writes(zero), s.writes(a);
+    CHECK(s.races() == (blocking ? 0 : 1));
+  }
+}
+
+TEST_CASE("an operation on the legacy stream stands between two blocking streams") {
+  for (const bool between : {false, true}) {
+    Story s;
+    const auto zero = s.legacy(), a = s.stream(), b = s.stream();
+    s.writes(a);
+    if (between) s.reads(zero, kB);
+    s.writes(b);
+    CHECK(s.races() == (between ? 0 : 1));
+  }
+}
+
+TEST_CASE("the legacy stream of another context stands between nothing") {
+  Story s;
+  const auto zero = s.legacy(1), a = s.stream(0), b = s.stream(0);
+  s.writes(a), s.reads(zero, kB), s.writes(b);
+  CHECK(s.one_race());
+}
+
+TEST_CASE("what a blocking stream had waited for goes through the legacy stream too") {
+  for (const bool waited : {false, true}) {
+    Story s;
+    const auto zero = s.legacy(), a = s.non_blocking(), b = s.stream(), c = s.stream();
+    s.order.event_made(kEvent);
+    s.writes(a);
+    s.order.event_recorded(kEvent, a);
+    if (waited) s.order.event_waited(kEvent, b);
+    s.reads(zero, kB);
+    s.writes(c);
+    CHECK(s.races() == (waited ? 0 : 1));
+  }
+}
+
+TEST_CASE("an event on the legacy stream covers the blocking streams") {
+  for (const bool blocking : {false, true}) {
+    Story s;
+    const auto zero = s.legacy(), a = blocking ? s.stream() : s.non_blocking(), b = s.non_blocking();
+    s.order.event_made(kEvent);
+    s.writes(a);
+    s.order.event_recorded(kEvent, zero);
+    s.order.event_waited(kEvent, b);
+    s.writes(b);
+    CHECK(s.races() == (blocking ? 0 : 1));
+  }
+}
+
+TEST_CASE("to wait for the legacy stream is to wait for the blocking ones") {
+  for (const bool blocking : {false, true}) {
+    Story s;
+    const auto zero = s.legacy(), a = blocking ? s.stream() : s.non_blocking(), b = s.non_blocking();
+    s.writes(a);
+    s.order.stream_seen(zero);
+    s.writes(b);
+    CHECK(s.races() == (blocking ? 0 : 1));
+  }
+}
+
+TEST_CASE("a word in memory may order streams, so a race is possible at most") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.writes(a);
+  s.order.word_waited(kB, b);
+  s.writes(b);
+  CHECK(s.one_possible_race());
+}
+
+TEST_CASE("a stream that waits for a word comes after the stream that wrote it before") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.writes(a);
+  s.order.word_written(kB, a);
+  s.order.word_waited(kB, b);
+  s.writes(b);
+  CHECK(s.races() == 0);
+}
+
+TEST_CASE("what a host function may have told the host is no certain race") {
+  for (const bool told : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    s.writes(a);
+    if (told) s.order.host_told(a);
+    s.writes(b);
+    CHECK((told ? s.one_possible_race() : s.one_race()));
+  }
+}
+
+TEST_CASE("a wait for something of another process leaves what follows uncertain, in other streams too") {
+  Story s;
+  const auto a = s.stream(), b = s.stream(), c = s.stream();
+  s.order.event_made(kEvent);
+  s.writes(a);
+  s.order.stranger_waited(b);
+  s.order.event_recorded(kEvent, b);
+  s.order.event_waited(kEvent, c);
+  s.writes(c);
+  CHECK(s.one_possible_race());
+}
+
+TEST_CASE("launches of one executable graph follow each other") {
+  for (const bool same : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    s.order.graph_launched(0x91, a);
+    Access access;
+    access.at = s.order.now(), access.stream = a, access.begin = kA, access.mode = Mode::write, access.site = 7;
+    s.history.add(access);
+    access.at = s.order.graph_launched(same ? 0x91 : 0x92, b), access.stream = b;
+    s.history.add(access);
+    CHECK(s.races() == (same ? 0 : 1));
+  }
+}
+
+TEST_CASE("a thousand streams that hand work on in a ring: no race, and one that is left out is one") {
+  for (const bool gap : {false, true}) {
+    Story s;
+    std::vector<StreamNumber> streams(1000);
+    for (auto& stream : streams) stream = s.non_blocking();
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      if (i > 0 && !(gap && i == 500)) s.order.event_waited(i - 1, streams[i]);
+      s.writes(streams[i]);
+      s.order.event_made(i);
+      s.order.event_recorded(i, streams[i]);
+    }
+    CHECK((s.races() > 0) == gap);
+  }
+}
