@@ -72,7 +72,7 @@ Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Ki
   if (kind != Kind::kernel) kernel = nullptr, symbol = nullptr;
   std::uint64_t key = mix(mix(kHashSeed, function_generation_.load(std::memory_order_relaxed)),
                           reinterpret_cast<std::uint64_t>(kernel));
-  key = mix(mix(mix(key, reinterpret_cast<std::uint64_t>(symbol)), python), frame);
+  key = mix(mix(mix(key, reinterpret_cast<std::uint64_t>(symbol)), python), native ? frame : 0);
   key = mix(key, std::uint64_t{id} << 16 | static_cast<std::uint64_t>(kind) << 8 | (native ? 1 : 0)) | 1;
   SiteCache::Entry* entry = &thread.sites.entries[key >> 1 & (SiteCache::kEntries - 1)];
   const bool known = can_cache && entry->key == key && (!native || NativeStacks::stands(*entry, thread.shapes, frame));

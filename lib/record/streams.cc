@@ -278,11 +278,23 @@ void Streams::stream_destroyed(std::uint32_t context_uid, CUstream gone) {
   for (; *link != 0; link = &next_[*link - 1]) {
     std::byte* known = entry(*link - 1);
     if (wire::load(known, stream::kHandle) != handle || wire::load(known, stream::kContext) != context_place) continue;
-    wire::store_release(known, stream::kState, static_cast<std::uint32_t>(stream::State::destroyed));
-    *link = next_[*link - 1];
-    generation_.fetch_add(1, std::memory_order_release);
+    end_life(*link);
     return;
   }
+}
+
+void Streams::retire(std::uint32_t at) {
+  const std::uint64_t handle = wire::load(entry(at), stream::kHandle);
+  std::uint32_t* link = &buckets_[mix(handle, wire::load(entry(at), stream::kThreadTid)) % kBuckets];
+  while (*link != 0 && *link != at + 1) link = &next_[*link - 1];
+  if (*link != 0) end_life(*link);
+}
+
+void Streams::end_life(std::uint32_t& link) {
+  const std::uint32_t at = link - 1;
+  wire::store_release(entry(at), stream::kState, static_cast<std::uint32_t>(stream::State::destroyed));
+  link = next_[at];
+  generation_.fetch_add(1, std::memory_order_release);
 }
 
 bool Streams::is_capturing(StreamHandle given) const {
@@ -345,6 +357,17 @@ bool Streams::mark(std::uint32_t at) {
 // ---- what has finished
 
 void Streams::completed(std::uint32_t at, std::uint32_t ordinal) {
+  note_completed(at, ordinal);
+  if (!is_old(at, ordinal)) return;
+  const LockGuard lock(mutex_);
+  retire(at);
+}
+
+bool Streams::is_old(std::uint32_t at, std::uint32_t completed) const {
+  return completed >= kOldOrdinal && issued(at) == completed;
+}
+
+void Streams::note_completed(std::uint32_t at, std::uint32_t ordinal) {
   auto word = wire::atomic(entry(at), stream::kHostCompleted);
   std::uint32_t known = word.load(std::memory_order_relaxed);
   while (known < ordinal && !word.compare_exchange_weak(known, ordinal, std::memory_order_release)) {
@@ -374,7 +397,8 @@ void Streams::finish_context_wait(ThreadState& thread, std::uint32_t context_uid
     if (wire::load(entry(i), stream::kContext) != context_place || wire::load(entry(i), stream::kCreated) > began) {
       continue;
     }
-    completed(i, thread.waited_streams[i]);
+    note_completed(i, thread.waited_streams[i]);
+    if (is_old(i, thread.waited_streams[i])) retire(i);
   }
 }
 

@@ -88,12 +88,20 @@ class Streams {
   static constexpr std::size_t kPages = wire::area::kStreams / kPerPage;
   static constexpr std::size_t kBuckets = 4096;
   static constexpr std::uint32_t kNotReady = 0xfffffffe;
+  // Ordinals come to their end after 2^32 operations: from here on a stream gets a fresh entry as soon as all that it
+  // was given has finished.
+  static constexpr std::uint32_t kOldOrdinal = 0xf0000000;
   static constexpr std::uint64_t kOneInFlight = std::uint64_t{1} << 32;  // of wire::stream::kIssuedInFlight
 
   std::byte* entry(std::uint32_t stream) const { return streams_ + stream * wire::area::kStreamSize; }
   std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }
   std::uint32_t find_slow(std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   std::uint32_t take_entry(std::uint32_t context);
+  void note_completed(std::uint32_t stream, std::uint32_t ordinal);
+  bool is_old(std::uint32_t stream, std::uint32_t completed) const;
+  // Callers of both hold the lock. The second: of the entry that the chain has there.
+  void retire(std::uint32_t stream);
+  void end_life(std::uint32_t& link);
   std::uint32_t place_for_context(std::uint32_t uid) const;
   bool reusable(std::uint32_t stream) const;
   void describe_device(std::uint32_t context);

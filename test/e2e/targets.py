@@ -75,6 +75,7 @@ FAILING = {
     "unchecked_launch": Failing("suspected", "unchecked_error", confirmed="", cause="block-too-large"),
     "py_third_of_ten": Failing(),
     "py_caught": Failing(),
+    "py_four_billion": Failing(),
     "py_capture_item": broke_capture("capture-unsupported"),
     "py_module": Failing(source="python/solver.py"),
     "py_threads": Failing("inferred", candidates=True, leads=False),

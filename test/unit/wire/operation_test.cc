@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <vector>
+
 #include "wire/area.h"
 
 using namespace cudadiag::wire;
@@ -27,4 +29,17 @@ TEST_CASE("dimensions come back from one number; what does not fit is as large a
   using operation::Cluster;
   const auto cluster = Cluster::pack({16, 2, 31});
   CHECK((Cluster::x(cluster) == 16 && Cluster::y(cluster) == 2 && Cluster::z(cluster) == 31));
+}
+
+TEST_CASE("counts of sites that follow each other lie apart, and each has a place of its own") {
+  for (const std::size_t places : {std::size_t{8}, std::size_t{32}, area::kSites}) {
+    std::vector<bool> taken(places);
+    for (std::size_t site = 0; site < places; ++site) {
+      const std::size_t place = area::site_place(site, places);
+      REQUIRE(place < places);
+      REQUIRE_FALSE(taken[place]);
+      taken[place] = true;
+    }
+  }
+  CHECK(area::site_place(8, area::kSites) - area::site_place(7, area::kSites) == 16);
 }
