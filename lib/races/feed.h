@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -27,8 +26,8 @@ class Feed : public session::RingReader {
   using KernelMode = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter,
                                                        std::span<const std::uint32_t> pointers)>;
 
-  // `area` stays mapped as long as this lives. `graphs_of` is asked of ids of graphs.
-  Feed(std::span<const std::byte> area, KernelMode kernel_mode, GraphsOf graphs_of);
+  // `area` stays mapped as long as this lives.
+  Feed(std::span<const std::byte> area, KernelMode kernel_mode);
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
@@ -73,6 +72,7 @@ class Feed : public session::RingReader {
   void kernel(const std::byte* record, StreamNumber stream, const Pending& pending);
   void copy(const std::byte* record, StreamNumber stream, const Rows& rows);
   void graph(const std::byte* record, StreamNumber stream);
+  void graph_part(const std::byte* record, const Pending& pending);
   void inside_graph(const Graph& graph, Moment at, StreamNumber stream);
   void memory_made(const std::byte* record, bool has_stream, StreamNumber stream);
   void memory_freed(const std::byte* record, bool has_stream, StreamNumber stream);
@@ -88,16 +88,15 @@ class Feed : public session::RingReader {
   void note_homes();
 
   KernelMode kernel_mode_;
-  GraphsOf graphs_of_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> pointers_;  // by function, sorted
   Order order_;
   History history_;
   std::vector<Known> known_;
-  std::vector<Pending> pending_;            // by thread
-  std::map<std::uint64_t, Memory> memory_;  // by address; not overlapping
-  std::vector<Memory> homes_;               // of the races' memory, as it was when they were found
-  std::set<std::uint32_t> graphs_seen_;     // whose nodes have been looked at
-  std::uint64_t gap_until_ = 0;             // nothing is concluded before these ticks
+  std::vector<Pending> pending_;                     // by thread
+  std::map<std::uint64_t, Memory> memory_;           // by address; not overlapping
+  std::vector<Memory> homes_;                        // of the races' memory, as it was when they were found
+  std::unordered_map<std::uint64_t, Graph> graphs_;  // by CUgraphExec
+  std::uint64_t gap_until_ = 0;                      // nothing is concluded before these ticks
   std::uint64_t lost_ = 0, gaps_ = 0, drops_ = 0, newest_ = 0, operations_ = 0;
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "races/access.h"
@@ -13,11 +12,9 @@ struct Graph {
   // Per access: `node` says whose (1 + its index), `parameter` and `function` as of any kernel.
   std::vector<Access> accesses;
   std::vector<std::vector<std::uint32_t>> successors;  // by node
-  std::size_t roots = 0;                               // nodes that wait for none
+  std::vector<bool> roots;                             // nodes that wait for none
+  bool has_children = false, looked_into = false;
 };
-
-// Null: it is not known.
-using GraphsOf = std::function<const Graph*(std::uint32_t id)>;
 
 // Whether neither of two nodes comes before the other.
 bool are_parallel(const Graph& graph, std::uint32_t a, std::uint32_t b);

@@ -11,8 +11,8 @@ History::History(const Order& order, ModeOf mode_of, std::size_t most_accesses)
 // ---- places
 
 History::Place& History::point(std::uint64_t address) {
-  Hint& hint = hints_[(address >> 4) * 0x9e3779b97f4a7c15u >> 52];
-  if (hint.place == nullptr || hint.address != address) hint = {address, &points_[address]};
+  Hint& hint = hints_[(address >> 4) * 0x9e3779b97f4a7c15u >> (64 - kHintBits)];
+  if (hint.generation != generation_ || hint.address != address) hint = {address, &points_[address], generation_};
   return *hint.place;
 }
 
@@ -29,8 +29,8 @@ void History::split(std::uint64_t at) {
 
 void History::put(Place& place, const Access& access) {
   for (Access& known : place) {
-    if (known.stream != access.stream || known.what != access.what || known.mode != access.mode ||
-        known.function != access.function || known.parameter != access.parameter || known.rows != access.rows ||
+    if (known.function != access.function || known.stream != access.stream || known.what != access.what ||
+        known.mode != access.mode || known.parameter != access.parameter || known.rows != access.rows ||
         known.width != access.width || known.begin != access.begin) {
       continue;
     }
@@ -80,7 +80,7 @@ void History::forget(std::uint64_t begin, std::uint64_t bytes) {
   const std::uint64_t end = begin + bytes;
   if (end <= begin) return;
   const auto first_point = points_.lower_bound(begin), last_point = points_.lower_bound(end);
-  if (first_point != last_point) hints_.fill({});
+  if (first_point != last_point) ++generation_;
   for (auto at = first_point; at != last_point; ++at) accesses_ -= at->second.size();
   points_.erase(first_point, last_point);
   split(begin);
@@ -91,7 +91,7 @@ void History::forget(std::uint64_t begin, std::uint64_t bytes) {
 }
 
 void History::forget_all() {
-  hints_.fill({});
+  ++generation_;
   points_.clear();
   pieces_.clear();
   accesses_ = 0;
@@ -107,7 +107,7 @@ void History::make_room() {
     std::erase_if(points_, [](const auto& entry) { return entry.second.empty(); });
     std::erase_if(pieces_, [](const auto& entry) { return entry.second.place.empty(); });
   };
-  hints_.fill({});
+  ++generation_;
   sweep([&](const Access& access) {
     if (order_.done(access)) return true;
     moments.push_back(access.at);

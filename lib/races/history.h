@@ -59,7 +59,7 @@ class History {
   std::size_t size() const { return accesses_; }
 
  private:
-  static constexpr std::size_t kMostPerPlace = 16;
+  static constexpr std::size_t kMostPerPlace = 8;
   static constexpr std::size_t kMostOpen = 1u << 16;
   using Place = std::vector<Access>;
   struct Piece {
@@ -86,11 +86,15 @@ class History {
   std::size_t most_, accesses_ = 0;
   Points points_;
   Pieces pieces_;  // of copies and the like: they do not overlap
+  // Where points lie: looking for them in the map would be half of all the time.
   struct Hint {
     std::uint64_t address = 0;
     Place* place = nullptr;
+    std::uint64_t generation = 0;
   };
-  std::array<Hint, 4096> hints_{};
+  static constexpr unsigned kHintBits = 15;
+  std::vector<Hint> hints_ = std::vector<Hint>(1u << kHintBits);
+  std::uint64_t generation_ = 1;  // of the hints that hold: a new one when points go
 
   std::vector<Race> races_;
   std::map<std::array<std::uint32_t, 6>, std::size_t> index_;  // by the two sides

@@ -261,6 +261,8 @@ void read_dimensions(dim3 grid, dim3 block, std::size_t shared, Call& call) {
 
 }  // namespace
 
+void read_copy(const CUDA_MEMCPY3D& copy, Call& call) { read_rows(copy, call); }
+
 const CallRule& driver_call(std::uint32_t id) { return id < kTable.size() ? kTable[id] : kWatched; }
 
 bool only_asks(std::string_view name) {

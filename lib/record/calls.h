@@ -54,6 +54,9 @@ const CallRule& driver_call(std::uint32_t id);
 // every launch, and a callback costs 0.2 µs: they get none.
 bool only_asks(std::string_view name);
 
+// Addresses and rows of a copy.
+void read_copy(const CUDA_MEMCPY3D& copy, Call& call);
+
 // The launch dimensions of a runtime call, for those that the runtime refuses before any driver call. False: not a
 // launch.
 bool decode_runtime_launch(std::uint32_t id, const void* parameters, Call& call);

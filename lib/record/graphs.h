@@ -38,6 +38,8 @@ class Graphs {
   void node_set(const GraphCall& call);
   void destroyed(CUgraphExec exec);
 
+  // Where a node was made; 0: not known.
+  std::uint32_t site_of(CUgraphNode node);
   GraphWords words_of(CUgraphExec exec);
   // At ENTER of a launch.
   GraphReplay launched(CUgraphExec exec);
@@ -64,7 +66,6 @@ class Graphs {
     std::array<std::array<Entry, kWays>, Rows> rows;
   };
 
-  std::uint32_t site_of(CUgraphNode node);
   // 0: there is no place for it, or the driver does not say.
   std::uint32_t describe(CUgraph graph, std::uint32_t site);
 

@@ -13,6 +13,7 @@ using operation::Kind;
 
 void RaceRecords::attach(const DriverApi& driver, Streams& streams) {
   on_ = true;
+  driver_ = &driver;
   streams_ = &streams;
   streams.ask_for_flags();
   words_.attach(driver);
@@ -38,6 +39,10 @@ std::byte* RaceRecords::begin(ThreadState& thread, Kind kind, std::uint32_t stre
 void RaceRecords::before_kernel(ThreadState& thread, const Call& call, std::uint32_t function) {
   ParameterWords::Found found;
   words_.find(call.function, call.parameters, call.extra, found);
+  tell_words(thread, found, function);
+}
+
+void RaceRecords::tell_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function) {
   for (std::size_t i = 0; i < found.count; i += race::kWords) {
     std::byte* record = begin_before(thread, Kind::parameters);
     wire::store(record, operation::kSite, static_cast<std::uint16_t>(function));
@@ -70,6 +75,83 @@ void RaceRecords::host_saw_stream(ThreadState& thread, std::uint32_t stream) {
 void RaceRecords::host_saw_context(ThreadState& thread, std::uint32_t context) {
   std::byte* record = begin(thread, Kind::host_saw_context, operation::kNoStream);
   wire::store(record, race::kWord0, context);
+  publish(thread, record);
+}
+
+// ---- graphs
+
+void RaceRecords::graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes) {
+  std::byte* record = begin(thread, Kind::graph_made, operation::kNoStream);
+  wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(exec));
+  wire::store(record, race::kWord1, nodes);
+  publish(thread, record);
+}
+
+void RaceRecords::graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs) {
+  GraphDescription description(*driver_);
+  // More would push each other out of the ring.
+  constexpr std::size_t kMostNodes = 1200;
+  if (graph == nullptr || !description.read(graph, interner) || description.size() > kMostNodes) {
+    return graph_made(thread, exec, 0);
+  }
+  graph_made(thread, exec, description.size());
+  for (std::size_t node = 0; node < description.size(); ++node) {
+    graph_node(thread, exec, description, node, graphs.site_of(description.handle(node)));
+  }
+  const auto edges = description.edges();
+  for (std::size_t i = 0; i < edges.size(); i += 3) {
+    std::byte* record = begin(thread, Kind::graph_edges, operation::kNoStream);
+    const auto pair = [&](std::size_t at) {
+      return at < edges.size() ? (edges[at].from + 1) | std::uint64_t{edges[at].to + 1} << 32 : 0;
+    };
+    wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(exec));
+    wire::store(record, race::kWord1, pair(i));
+    wire::store(record, race::kWord2, pair(i + 1));
+    wire::store(record, race::kWord3, pair(i + 2));
+    publish(thread, record);
+  }
+}
+
+void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescription& description, std::size_t node,
+                             std::uint32_t site) {
+  namespace intern = wire::intern;
+  const std::byte* known = description.record(node);
+  const std::uint32_t type = wire::load(known, intern::kNodeType);
+  Call call;
+  {
+    const RelaxedCapture relaxed(*driver_);
+    CUDA_KERNEL_NODE_PARAMS kernel = {};
+    CUDA_MEMCPY3D copy = {};
+    CUDA_MEMSET_NODE_PARAMS fill = {};
+    CUgraphNode handle = description.handle(node);
+    if (type == CU_GRAPH_NODE_TYPE_KERNEL && driver_->graph_kernel_node_get_params != nullptr &&
+        driver_->graph_kernel_node_get_params(handle, &kernel) == CUDA_SUCCESS) {
+      ParameterWords::Found found;
+      const auto function = kernel.func != nullptr ? kernel.func : reinterpret_cast<CUfunction>(kernel.kern);
+      words_.find(function, kernel.kernelParams, kernel.extra, found);
+      tell_words(thread, found, wire::load(known, intern::kNodeFunction));
+    } else if (type == CU_GRAPH_NODE_TYPE_MEMCPY && driver_->graph_memcpy_node_get_params != nullptr &&
+               driver_->graph_memcpy_node_get_params(handle, &copy) == CUDA_SUCCESS) {
+      read_copy(copy, call);
+    } else if (type == CU_GRAPH_NODE_TYPE_MEMSET && driver_->graph_memset_node_get_params != nullptr &&
+               driver_->graph_memset_node_get_params(handle, &fill) == CUDA_SUCCESS) {
+      call.destination = fill.dst;
+      call.width = fill.width * fill.elementSize;
+      call.rows = static_cast<std::uint32_t>(fill.height);
+      call.destination_pitch = fill.pitch;
+      call.argument = call.width * fill.height;
+    }
+  }
+  if (call.rows != 1) before_rows(thread, call);
+  std::byte* record = begin(thread, Kind::graph_node, operation::kNoStream);
+  const bool in_child = wire::load(known, intern::kNodeParent) != 0;
+  wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));
+  wire::store(record, race::kNode, static_cast<std::uint32_t>(node));
+  wire::store(record, race::kNodeType, type | (in_child ? race::kInChild : 0));
+  wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(exec));
+  wire::store(record, race::kWord1, call.destination);
+  wire::store(record, race::kWord2, call.source);
+  wire::store(record, race::kWord3, call.argument);
   publish(thread, record);
 }
 

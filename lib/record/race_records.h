@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "record/calls.h"
+#include "record/graph_description.h"
+#include "record/graphs.h"
 #include "record/memory_calls.h"
 #include "record/parameter_words.h"
 #include "record/streams.h"
@@ -27,13 +29,22 @@ class RaceRecords {
   void returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
               std::uint32_t context, std::uint32_t site);
+  // What an executable graph was made of, or that it is not that any more.
+  void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
+  void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0); }
   void module_unloaded() { words_.module_unloaded(); }
 
  private:
   std::byte* begin(ThreadState& thread, wire::operation::Kind kind, std::uint32_t stream);
   std::byte* begin_before(ThreadState& thread, wire::operation::Kind kind);
 
+  void graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes);
+  void graph_node(ThreadState& thread, CUgraphExec exec, GraphDescription& description, std::size_t node,
+                  std::uint32_t site);
+  void tell_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function);
+
   bool on_ = false;
+  const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;
   ParameterWords words_;
 };

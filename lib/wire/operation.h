@@ -49,9 +49,12 @@ enum class Kind : std::uint8_t {
   memory_made = 17,
   memory_freed = 18,
   stranger_wait = 19,
+  graph_made = 20,
+  graph_node = 21,
+  graph_edges = 22,
 };
 
-constexpr bool is_race_record(Kind kind) { return kind >= Kind::parameters && kind <= Kind::stranger_wait; }
+constexpr bool is_race_record(Kind kind) { return kind >= Kind::parameters && kind <= Kind::graph_edges; }
 
 // Whether the GPU takes the operation in stream order, so that it has an ordinal and can be the one that failed.
 constexpr bool has_ordinal(Kind kind) {

@@ -13,6 +13,13 @@
 //                     stream: of stream-ordered ones
 //                     both have a site
 //    stranger_wait    stream: it waits for something that is not CUDA's own (an external semaphore)
+//    graph_made       word 0: CUgraphExec, word 1: number of nodes that follow, with their edges, in the same ring; 0:
+//    what
+//                     it does to memory is not known
+//    graph_node       node, type: its index and CUgraphNodeType; site: its own; word 0: CUgraphExec; of copies and
+//    memsets
+//                     word 1: destination, word 2: source, word 3: bytes. Its parameters or rows come before it.
+//    graph_edges      word 0: CUgraphExec; words 1 to 3: from | to << 32, both 1 + the index of a node; 0: fewer
 #pragma once
 
 #include <cstdint>
@@ -39,6 +46,10 @@ inline constexpr Field<std::uint64_t, kBody> kWidth;
 inline constexpr Field<std::uint64_t, kBody + 8> kDestinationPitch;
 inline constexpr Field<std::uint64_t, kBody + 16> kSourcePitch;
 inline constexpr Field<std::uint32_t, kOffsets> kRows;
+
+inline constexpr Field<std::uint32_t, kOffsets> kNode;
+inline constexpr Field<std::uint32_t, kOffsets + 4> kNodeType;
+inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node lies in a child graph
 
 // Of a memory_operation, which has its address in word 0: what the stream does there.
 enum Direction : std::uint32_t { kWaits = 1, kWrites = 2 };

@@ -3,12 +3,15 @@
 import json
 
 import targets
-from harness import expect, expect_in, expect_success
+from harness import DATA, HERE, expect, expect_in, expect_success
+
+CUBIN = DATA / "sass/simulated.sm90.cubin"
 
 
 def _races(machine, program, which, options=()):
     report = machine.folder / "races.json"
-    result = machine.cudadiag("races", "--json", report, *options, "--", machine.build / "targets" / program, which)
+    command = [machine.build / "targets" / program, *which.split()]
+    result = machine.cudadiag("races", "--json", report, *options, "--", *command)
     return result, json.loads(report.read_text())
 
 
@@ -90,3 +93,47 @@ def a_run_looks_for_races_when_asked(machine):
     expect_in("race between two streams", machine.run(program, "nothing", options=["--races"]).stderr, "with --races")
     expect(machine.run(program, "nothing").stderr, "", "without")
     expect(machine.run(program, "event", options=["--races"]).stderr, "", "no race")
+
+
+def _with_disassembler(machine):
+    machine.environment["PATH"] = f"{HERE / 'programs/toolkit'}:{machine.environment['PATH']}"
+
+
+def kernels_are_judged_by_their_code(machine):
+    _with_disassembler(machine)
+    for which in ("write__8 copy_from", "copy_from write__8", "copy_to count__8", "write__8 write__8"):
+        _, finding = _expect_race(machine, "race_kernels", f"{CUBIN} {which}")
+        expect(finding["evidence"]["grade"], "inferred", which)
+        expect({access["operation"] for access in finding["accesses"]}, {"kernel"}, which)
+    for which in ("copy_from copy_from", "count__8 count__8"):
+        _expect_none(machine, "race_kernels", f"{CUBIN} {which}")
+
+
+def kernels_of_unknown_code_are_no_race(machine):
+    machine.environment["CUDA_HOME"] = machine.environment["CUDA_PATH"] = str(machine.folder)
+    machine.environment["PATH"] = "/usr/bin:/bin"
+    _expect_none(machine, "race_kernels", f"{CUBIN} write__8 write__8")
+
+
+def branches_of_a_graph_race(machine):
+    _with_disassembler(machine)
+    result, finding = _expect_race(machine, "race_kernels", f"{CUBIN} graph copy_from")
+    expect([access["mode"] for access in finding["accesses"]], ["write", "read"], "modes")
+    expect_in("branches of one graph", " ".join(result.stderr.split()), "missing edge")
+    _expect_none(machine, "race_kernels", f"{CUBIN} graph elsewhere")
+
+
+def device_code_is_not_kept(machine):
+    _with_disassembler(machine)
+    _races(machine, "race_kernels", f"{CUBIN} write__8 write__8")
+    expect(len(machine.sessions()), 1, "sessions")
+    expect([path.name for path in machine.state.rglob("*.cubin")], [], "device code in the session")
+
+
+def the_first_race_can_end_the_program(machine):
+    _with_disassembler(machine)
+    process = machine.start(*machine.command("races", "--stop-on-race", "--", machine.build / "targets/race_streams",
+                                             "until_ended"))
+    output, errors = process.communicate(timeout=60)
+    expect((process.returncode, output), (-15, ""), "status and stdout")
+    expect_in("race between two streams", errors, "report")

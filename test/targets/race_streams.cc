@@ -1,4 +1,6 @@
 // Two operations on one buffer, `race_streams WHICH`: each kind of order between them, and without it.
+#include <unistd.h>
+
 #include <cstring>
 
 #include "driver.h"
@@ -34,5 +36,6 @@ int main(int, char** arguments) {
   void* parameters[] = {&place, &value};
   CHECK(cuLaunchKernel(use, 1, 1, 1, 32, 1, 1, 0, consumer, parameters, nullptr));  // THEN LINE
   CHECK(cuCtxSynchronize());
+  if (is("until_ended")) pause();
   std::puts("done");
 }

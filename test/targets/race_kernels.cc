@@ -1,0 +1,59 @@
+// Two kernels on two streams that are given one buffer, `race_kernels CUBIN FIRST SECOND`; FIRST may be `graph`, whose
+// two nodes are on branches of their own.
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "driver.h"
+
+namespace {
+
+struct Program : Driver {
+  explicit Program(const char* cubin) {
+    std::ifstream file(cubin, std::ios::binary);
+    code.assign(std::istreambuf_iterator<char>(file), {});
+    CHECK(cuModuleLoadData(&module, code.data()));
+    buffer = allocate(4096), other = allocate(4096);
+  }
+  // `copy_from`, `copy_to`: reads or writes the buffer, and does the other to another one; `elsewhere`: writes that.
+  void launch(const std::string& what, CUstream stream) {
+    const bool copies = what.compare(0, 5, "copy_") == 0;
+    const CUfunction function = kernel(copies ? "copy__8_8" : what == "elsewhere" ? "write__8" : what.c_str());
+    void* one[] = {what == "elsewhere" ? &other : &buffer};
+    void* two[] = {what == "copy_to" ? &buffer : &other, what == "copy_to" ? &other : &buffer};
+    CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, copies ? two : one, nullptr));
+  }
+
+  std::string code;
+  CUdeviceptr buffer = 0, other = 0;
+};
+
+}  // namespace
+
+int main(int, char** arguments) {
+  Program program(arguments[1]);
+  CUstream a = program.stream(), b = program.stream();
+  const bool graph = std::strcmp(arguments[2], "graph") == 0;
+  CUevent fork = nullptr, join = nullptr;
+  CUgraph captured = nullptr;
+  CUgraphExec exec = nullptr;
+  CHECK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+  CHECK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+  if (graph) {
+    CHECK(cuStreamBeginCapture(a, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    CHECK(cuEventRecord(fork, a));
+    CHECK(cuStreamWaitEvent(b, fork, 0));
+  }
+  program.launch(graph ? "write__8" : arguments[2], a);  // FIRST LINE
+  program.launch(arguments[3], b);                       // THEN LINE
+  if (graph) {
+    CHECK(cuEventRecord(join, b));
+    CHECK(cuStreamWaitEvent(a, join, 0));
+    CHECK(cuStreamEndCapture(a, &captured));
+    CHECK(cuGraphInstantiate(&exec, captured, 0));
+    CHECK(cuGraphLaunch(exec, a));
+  }
+  CHECK(cuCtxSynchronize());
+  std::puts("done");
+}

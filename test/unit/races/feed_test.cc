@@ -1,0 +1,203 @@
+#include "races/feed.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <random>
+
+#include "unit/session/area_builder.h"
+#include "wire/race_record.h"
+
+using namespace cudadiag;
+using races::Feed;
+using races::Mode;
+namespace operation = wire::operation;
+namespace race = wire::race;
+using operation::Kind;
+
+namespace {
+
+constexpr std::uint64_t kBuffer = 0x7f0000000000, kExec = 0x91;
+
+// One process with two non-blocking streams and a buffer; records are handed over as a ring would.
+struct Process {
+  Process() {
+    for (std::size_t i = 0; i < 2; ++i) {
+      area.live_stream(i);
+      wire::store(area.stream(i), wire::stream::kHandle, 0x100 + i);
+      wire::store(area.stream(i), wire::stream::kFlags, static_cast<std::uint32_t>(wire::stream::kNonBlocking));
+    }
+    made(kBuffer, 1 << 20);
+  }
+
+  std::byte* blank(Kind kind, std::uint32_t stream) {
+    std::memset(bytes, 0, sizeof bytes);
+    wire::store(bytes, operation::kKind, static_cast<std::uint8_t>(kind));
+    wire::store(bytes, operation::kStream, static_cast<decltype(operation::kStream)::type>(stream));
+    wire::store(bytes, operation::kTicks, ++ticks);
+    return bytes;
+  }
+  void hand() { feed.record(bytes); }
+
+  void made(std::uint64_t address, std::uint64_t size) {
+    std::byte* record = blank(Kind::memory_made, operation::kNoStream);
+    wire::store(record, race::kWord0, address);
+    wire::store(record, race::kWord1, size);
+    hand();
+  }
+  void parameter(std::uint64_t value, std::uint32_t function, std::uint16_t offset = 0) {
+    std::byte* record = blank(Kind::parameters, operation::kNoStream);
+    wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(function));
+    wire::store(record, race::kWord0, value);
+    wire::store(record, race::kOffset0, offset);
+    hand();
+  }
+  // Function 1 writes, 2 reads; so do their sites.
+  void kernel(std::uint32_t stream, std::uint32_t function, std::uint64_t address = kBuffer, std::uint8_t flags = 0) {
+    parameter(address, function);
+    std::byte* record = blank(Kind::kernel, stream);
+    wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(function));
+    wire::store(record, operation::kFlags, flags);
+    hand();
+  }
+  void graph_node(std::uint32_t node, std::uint32_t function) {
+    parameter(kBuffer, function);
+    std::byte* record = blank(Kind::graph_node, operation::kNoStream);
+    wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(10 + node));
+    wire::store(record, race::kNode, node);
+    wire::store(record, race::kWord0, kExec);
+    hand();
+  }
+  void graph(bool edge) {
+    std::byte* record = blank(Kind::graph_made, operation::kNoStream);
+    wire::store(record, race::kWord0, kExec);
+    wire::store(record, race::kWord1, 2);
+    hand();
+    graph_node(0, 1), graph_node(1, 2);
+    if (!edge) return;
+    record = blank(Kind::graph_edges, operation::kNoStream);
+    wire::store(record, race::kWord0, kExec);
+    wire::store(record, race::kWord1, 1 | std::uint64_t{2} << 32);
+    hand();
+  }
+  void launch(std::uint32_t stream) {
+    wire::store(blank(Kind::graph, stream), operation::kArgument, kExec);
+    hand();
+  }
+  std::size_t races() const { return feed.races().size(); }
+
+  test::AreaBuilder area;
+  std::uint64_t ticks = 0;
+  alignas(8) std::byte bytes[wire::area::kOperationSize];
+  Feed feed{area.bytes(), [](std::uint32_t function, std::uint32_t, std::span<const std::uint32_t>) {
+              return std::optional(function == 1 ? Mode::write : Mode::read);
+            }};
+};
+
+}  // namespace
+
+TEST_CASE("kernels on two streams, with the memory that they meet in") {
+  Process p;
+  p.kernel(0, 1), p.kernel(1, 2);
+  REQUIRE(p.races() == 1);
+  const session::Race race = p.feed.races().front();
+  CHECK(race.first.mode == "write");
+  CHECK(race.second.mode == "read");
+  CHECK(race.second.stream == 0x101);
+  CHECK(race.address == kBuffer);
+  CHECK(race.bytes == 1 << 20);
+}
+
+TEST_CASE("words that point into no memory of the driver's are no addresses") {
+  Process p;
+  p.kernel(0, 1, kBuffer + (1 << 20)), p.kernel(1, 2, kBuffer + (1 << 20));
+  CHECK(p.races() == 0);
+}
+
+TEST_CASE("what is captured does not run, and what was refused did not") {
+  for (const std::uint8_t flags : {std::uint8_t{operation::kCaptured}, std::uint8_t{0}}) {
+    Process p;
+    p.kernel(0, 1, kBuffer, flags), p.kernel(1, 2);
+    CHECK(p.races() == (flags == 0 ? 1 : 0));
+  }
+  Process p;
+  p.parameter(kBuffer, 1);
+  std::byte* record = p.blank(Kind::kernel, 0);
+  wire::store(record, operation::kFlags, std::uint8_t{operation::kReturned});
+  wire::store(record, operation::kResult, 1);
+  p.hand();
+  p.kernel(1, 2);
+  CHECK(p.races() == 0);
+}
+
+TEST_CASE("across a gap nothing is concluded, nor inside it; behind it everything is") {
+  Process p;
+  p.kernel(0, 1);
+  p.feed.lost(3, p.ticks + 10);
+  p.kernel(1, 2);
+  CHECK(p.races() == 0);
+  p.kernel(0, 1), p.kernel(1, 2);
+  CHECK(p.races() == 0);
+  p.ticks += 10;
+  // What was made in the gap is in the table of allocations.
+  p.area.allocation(0, kBuffer, 1 << 20);
+  p.kernel(1, 2);
+  CHECK(p.races() == 0);
+  p.kernel(0, 1);
+  CHECK(p.races() == 1);
+  CHECK(p.feed.counts().lost == 3);
+  CHECK(p.feed.counts().gaps == 1);
+}
+
+TEST_CASE("operations that the recorder had no ring for are a gap too") {
+  Process p;
+  p.kernel(0, 1);
+  wire::store(p.area.data(), wire::area::kDroppedOperations, 1);
+  p.feed.look_for_drops();
+  p.kernel(1, 2);
+  CHECK(p.races() == 0);
+}
+
+TEST_CASE("another stream at the same place of the table is another stream") {
+  Process p;
+  p.kernel(0, 1);
+  wire::store(p.area.stream(0), wire::stream::kCreated, p.ticks);
+  p.kernel(0, 2);
+  CHECK(p.races() == 1);
+}
+
+TEST_CASE("a graph's nodes race with other streams, and with each other where nothing orders them") {
+  for (const bool edge : {false, true}) {
+    Process p;
+    p.graph(edge);
+    p.launch(0);
+    CHECK(p.races() == (edge ? 0 : 1));
+    p.launch(0);
+    CHECK(p.races() == (edge ? 0 : 1));
+    p.kernel(1, 2);
+    CHECK(p.races() == (edge ? 1 : 2));
+  }
+}
+
+TEST_CASE("a graph that was changed does nothing that is known") {
+  Process p;
+  p.graph(false);
+  wire::store(p.blank(Kind::graph_made, operation::kNoStream), race::kWord0, kExec);
+  p.hand();
+  p.launch(0);
+  p.kernel(1, 2);
+  CHECK(p.races() == 0);
+}
+
+TEST_CASE("records that make no sense do no harm") {
+  std::mt19937_64 random(5);
+  Process p;
+  for (int i = 0; i < 200000; ++i) {
+    for (std::byte& byte : p.bytes) byte = static_cast<std::byte>(random() % 4 == 0 ? random() : 0);
+    wire::store(p.bytes, operation::kKind, static_cast<std::uint8_t>(random() % 24));
+    if (random() % 2 == 0) wire::store(p.bytes, race::kWord0, kBuffer + random() % 64);
+    wire::store(p.bytes, operation::kTicks, random() % 1000);
+    p.hand();
+  }
+  CHECK(p.feed.races().size() <= races::History::kMostRaces);
+}
