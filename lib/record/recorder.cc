@@ -36,7 +36,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   }
   streams_.attach(area_, interner_, driver_, options_.markers);
   allocations_.attach(area_);
-  graphs_.attach(area_, interner_, driver_);
+  graphs_.attach(area_, interner_, driver_, allocations_);
   graph_markers_.attach(area_, interner_, driver_);
   autograd_.attach(interner_);
   native_.start(interner_);
@@ -275,11 +275,13 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
       wire::store(record, operation::kSource, call.source);
     }
   }
+  StalePointer stale{};
   if (rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0) {
     const GraphReplay replay = graphs_.launched(reinterpret_cast<CUgraphExec>(call.argument));
     wire::store(record, operation::kGraph, replay.graph);
     wire::store(record, operation::kReplay, replay.ordinal);
     wire::store(record, operation::kGraphFlags, replay.flags);
+    stale = replay.stale;
     if ((open.flags & operation::kAlone) != 0 && replay.words.count > 0) {
       graph_markers_.clear(replay.words);
       wire::store(record, operation::kGraphWords, replay.words.first + 1);
@@ -297,6 +299,7 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
   if (operation::has_ordinal(rule.kind)) wire::store(thread.entry, wire::thread::kOperations, ++thread.operations);
   publish(thread, record);
   open.record = record;
+  if (stale.allocation != 0) interner_.stale_pointer(thread.index, thread.serial, stale);
 }
 
 void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result) {

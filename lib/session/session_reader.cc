@@ -112,6 +112,7 @@ Result<Session> open_session(const fs::path& folder) {
     session.manifest.notes.push_back("the session is incomplete: its run goes on, or was killed");
   }
   read_areas(files, session, session.processes);
+  attach_deliveries(folder / kRecordFolder, session.processes);
   for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {
     // A name that leads out of the session is nobody's.
     const fs::path name = session.manifest.passes[pass].folder;
