@@ -58,7 +58,7 @@ struct Delivery {
   std::vector<DeliveredValue> values;
   std::uint64_t visit = 0;         // kind "watched": which one of the process's to such lines
   std::uint64_t milliseconds = 0;  // and what reading them had taken
-  std::string node;                // "GatherBackward0"; empty: it runs none from here on
+  std::string node;                // "GatherBackward0"
   std::uint64_t number = 0;
   // Innermost first, of the node, then of that in whose run it was made, and so on.
   std::vector<std::vector<DeliveredFrame>> stacks;

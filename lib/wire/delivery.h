@@ -7,7 +7,7 @@
 // to
 // {"kind":"forward", "node":"GatherBackward0", "number":N, "stacks":[[[F,L,FUNCTION],…],…]}   which node of autograd's
 // graph the thread runs backwards from here on, and where it was made: frames, innermost first; then those of the node
-// in whose run it was made, and so on. An empty node: it has been run.
+// in whose run it was made, and so on. Its end is not told: the operation's record has the number too.
 //
 // {"kind":"memory", "asked":N, "reserved":N, "allocated":N, "largest_free":N,
 // "holders":[{"bytes":N,"count":N,"frames":[[F, L,FUNCTION],…]},…],

@@ -13,12 +13,13 @@ import cases
 import memory
 import reruns
 import shapes
+import survival
 import targets
 import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, memory, reruns, shapes, values, witnesses)
+ROOMS = (backward_passes, cases, memory, reruns, shapes, survival, values, witnesses)
 
 
 def check_target(machine, name):

@@ -70,9 +70,7 @@ class Forward(unittest.TestCase):
     def test_each_node_has_the_line_that_made_it(self):
         hook = self.hook("GatherBackward0")
         gathers(self.x).backward()
-        told = self.told(hook)
-        self.assertEqual(told[1::2], 2 * [("", None)])
-        self.assertEqual(sorted(told[::2]),
+        self.assertEqual(sorted(self.told(hook)),
                          sorted([("GatherBackward0", line_of("INNER")), ("GatherBackward0", line_of("OUTER"))]))
         self.assertEqual(self.x.grad.tolist(), [2, 1, 1, 0])
 
@@ -81,19 +79,19 @@ class Forward(unittest.TestCase):
         y = inner(self.x)
         number = y.grad_fn._sequence_nr()
         y.sum().backward()
-        self.assertEqual([message["number"] for message in hook.of_kind("forward")], [number, 0])
+        self.assertEqual([message["number"] for message in hook.of_kind("forward")], [number])
 
     def test_a_function_of_the_users(self):
         hook = self.hook("PyNode")
         Scale.apply(self.x).sum().backward()  # APPLIED
-        self.assertEqual(self.told(hook), [("ScaleBackward", line_of("APPLIED")), ("", None)])
+        self.assertEqual(self.told(hook), [("ScaleBackward", line_of("APPLIED"))])
 
     def test_backward_of_a_backward_leads_to_its_parents_line(self):
         hook = self.hook("MulBackward0")
         y = (self.x * self.x).sum()  # SQUARED
         (grad,) = torch.autograd.grad(y, self.x, create_graph=True)
         grad.sum().backward()
-        told = [each for each in self.told(hook) if each[0]]
+        told = self.told(hook)
         self.assertTrue(len(told) >= 2, told)
         self.assertEqual(set(told), {("MulBackward0", line_of("SQUARED"))})
         # The frames of the call that ran the parent are none of the node's.
@@ -104,7 +102,7 @@ class Forward(unittest.TestCase):
         for use_reentrant in (False, True):
             hook = self.hook("GatherBackward0")
             checkpointed(self.x, use_reentrant).backward()
-            told = [each for each in self.told(hook) if each[0]]
+            told = self.told(hook)
             self.assertEqual(told, [("GatherBackward0", line_of("INNER"))], f"reentrant {use_reentrant}")
 
     def test_other_threads(self):
@@ -119,7 +117,7 @@ class Forward(unittest.TestCase):
     def test_all_nodes_where_the_name_is_not_known(self):
         hook = self.hook("*")
         (inner(self.x) + 1).sum().backward()
-        self.assertEqual([name for name, _ in self.told(hook) if name],
+        self.assertEqual([name for name, _ in self.told(hook)],
                          ["SumBackward0", "AddBackward0", "GatherBackward0", "AccumulateGrad"])
 
     def test_nothing_is_kept_before_the_suspect_call_is_near(self):
@@ -131,7 +129,7 @@ class Forward(unittest.TestCase):
         self.assertEqual(hook.messages, [])
         self.assertTrue(torch.is_anomaly_enabled())
         inner(self.x).sum().backward()
-        self.assertEqual(len(hook.of_kind("forward")), 2)
+        self.assertEqual(len(hook.of_kind("forward")), 1)
 
     def test_the_budget_ends_it(self):
         hook = Hook(nodes=["GatherBackward0"], seconds=1e-3).begin()

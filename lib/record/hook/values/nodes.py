@@ -55,11 +55,9 @@ def stacks_of(node):
     return stacks
 
 
-END = to_json({"kind": "forward", "node": "", "number": 0, "stacks": []})
-
-
 def announce(node):
-    """Handles of the hooks that tell of it; none where nothing is known."""
+    """Handles of the hooks that tell of it; none where nothing is known. None behind the node: the engine runs a node
+    that has one from another place, and the operation would not be known again by its stack."""
     stacks = stacks_of(node)
     if not stacks:
         return []
@@ -68,10 +66,7 @@ def announce(node):
     def before(_):
         guarded(deliver, text)
 
-    def after(*_):
-        guarded(deliver, END)
-
-    return [node.register_prehook(before), node.register_hook(after)]
+    return [node.register_prehook(before)]
 
 
 def announce_all(outputs):
