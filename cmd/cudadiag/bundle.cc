@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -49,12 +50,14 @@ std::string content_of(const std::filesystem::path& file, std::uintmax_t most) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The first word of the command that is a file of text: the program, or what an interpreter runs.
+// What an interpreter runs: the first word of the command that is such a file. Other files that a command names are
+// its data.
 std::filesystem::path script_of(const session::Manifest& manifest) {
   for (const std::string& word : manifest.command) {
     const std::filesystem::path file = std::filesystem::path(manifest.working_directory) / word;
     const std::string content = content_of(file, kLargestScript);
-    if (!content.empty() && content.find('\0') == std::string::npos) return file;
+    const bool is_script = file.extension() == ".py" || content.starts_with("#!");
+    if (is_script && content.find('\0') == std::string::npos) return file;
   }
   return {};
 }
@@ -77,6 +80,8 @@ void add_inputs(const report::Report& report, const report::Redaction& redaction
     const std::filesystem::path folder = finding.inputs->folder;
     entries.push_back({"inputs/call.json", redaction.json(content_of(folder / "call.json", kLargestScript))});
     for (const char* name : {"replay.py", "inputs.safetensors"}) {
+      std::error_code error;
+      if (std::filesystem::is_symlink(folder / name, error)) continue;
       entries.push_back({std::string("inputs/") + name, content_of(folder / name, kLargestInputs)});
     }
     return;

@@ -61,7 +61,10 @@ void GraphPointers::read_kernel(CUgraphNode handle, std::uint32_t node) {
                        (kernel.kern != nullptr && driver_.kernel_get_param_info != nullptr &&
                         driver_.kernel_get_param_info(kernel.kern, i, &offset, &size) == CUDA_SUCCESS);
     if (!known || kernel.kernelParams[i] == nullptr) return;
-    read_words(handle, node, offset, kernel.kernelParams[i], size);
+    if (size != sizeof(std::uint64_t)) continue;
+    std::uint64_t word = 0;
+    memcpy(&word, kernel.kernelParams[i], sizeof word);
+    add(handle, node, offset, word);
   }
 }
 
@@ -83,15 +86,6 @@ void GraphPointers::read_memset(CUgraphNode handle, std::uint32_t node) {
   if (driver_.graph_memset_node_get_params != nullptr &&
       driver_.graph_memset_node_get_params(handle, &memset) == CUDA_SUCCESS) {
     add(handle, node, 0, memset.dst);
-  }
-}
-
-void GraphPointers::read_words(CUgraphNode handle, std::uint32_t node, std::size_t offset, const void* value,
-                               std::size_t size) {
-  for (std::size_t at = (8 - offset % 8) % 8; at + 8 <= size; at += 8) {
-    std::uint64_t word = 0;
-    memcpy(&word, static_cast<const char*>(value) + at, sizeof word);
-    add(handle, node, offset + at, word);
   }
 }
 

@@ -1,5 +1,7 @@
-// Which living memory the nodes of a graph point to when it becomes executable: of kernels the aligned words of their
-// parameters, of copies and memsets their ends. One pointer is kept for each piece of memory.
+// Which living memory the nodes of a graph point to when it becomes executable: of kernels the parameters of eight
+// bytes, of copies and memsets their ends. One pointer is kept for each piece of memory. Structures are not looked
+// into: lists that they have room for are seldom full, and what is left in them from earlier calls looks like pointers
+// too.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +41,6 @@ class GraphPointers {
   void read_kernel(CUgraphNode handle, std::uint32_t node);
   void read_copy(CUgraphNode handle, std::uint32_t node);
   void read_memset(CUgraphNode handle, std::uint32_t node);
-  void read_words(CUgraphNode handle, std::uint32_t node, std::size_t offset, const void* value, std::size_t size);
   void add(CUgraphNode handle, std::uint32_t node, std::size_t offset, std::uint64_t address);
 
   const DriverApi& driver_;

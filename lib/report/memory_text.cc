@@ -88,7 +88,8 @@ std::vector<std::string> tensor_lines(const Page& page, const MemoryUse& memory,
               fmt::format("PyTorch had reserved {} and allocated {} of it; the largest free piece was {}{}",
                           size_text(tensors.reserved), size_text(tensors.allocated), size_text(tensors.largest_free),
                           tensors.times > 1 ? fmt::format(", the {}. time that it found none", tensors.times) : ""));
-  if (memory.asked > 0 && tensors.reserved - tensors.allocated >= memory.asked && tensors.largest_free < memory.asked) {
+  const std::uint64_t unused = tensors.reserved - std::min(tensors.reserved, tensors.allocated);
+  if (memory.asked > 0 && unused >= memory.asked && tensors.largest_free < memory.asked) {
     add_wrapped(lines, page, "so much was free, in pieces that are too small: it is fragmented");
   }
   for (std::size_t i = 0; i < tensors.holders.size() && (verbose || i < kHoldersNamed); ++i) {

@@ -35,8 +35,9 @@ def handled_error_is_no_finding(machine):
 def bundle_is_the_report_without_names_and_secrets(machine):
     machine.plan(FAULT)
     machine.environment.update(USER="grace", HOME=str(machine.folder))
-    (machine.folder / "train.py").write_text("import sys\nsys.path.insert(0, %r)\napi_key = 'hidden'\nimport ten_launches\n"
-                                             % str(program("x")[1].parent))
+    folder = str(program("x")[1].parent)
+    (machine.folder / "train.py").write_text(f"import sys\nsys.path.insert(0, {folder!r})\napi_key = 'hidden'\n"
+                                             "import ten_launches\n")
     machine.run(sys.executable, "train.py", "--token", "hidden", "--run-of=grace")
     first = machine.cudadiag("report", "--bundle", "one.tar.gz")
     expect(first.returncode, 0, "status, where it says " + first.stderr)

@@ -205,7 +205,8 @@ CASES = [
     native("capture_given_up", "broken_captures given_up", mark="given_up"),
     native("capture_probing", "broken_captures probing", mark="probing"),
     native("capture_local_thread", "broken_captures local_thread", mark="local_thread"),
-    *[native("graph_memory_" + shape, "graph_memory " + shape, mark=shape) for shape in ("repointed", "pooled", "kept")],
+    *[native("graph_memory_" + shape, "graph_memory " + shape, mark=shape)
+      for shape in ("repointed", "pooled", "kept")],
     native("out_of_memory", "handled out_of_memory"),
     native("probing", "handled probing"),
     native("exit_three", "handled exit_three"),

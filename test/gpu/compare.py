@@ -112,7 +112,8 @@ def _wrong_lines(case, finding, marks, traceback):
         if line not in listed:
             wrong.append(f"does not list {name_of(line)}")
     noticed = line_of(finding["reported_at"])
-    if finding["kind"] in ("async_error", "graph_node", "graph_stale_pointer", "capture_violation") and "BLAMED" in marks:
+    later = ("async_error", "graph_node", "graph_stale_pointer", "capture_violation")
+    if finding["kind"] in later and "BLAMED" in marks:
         if traceback and noticed != traceback:
             wrong.append(f"noticed at {name_of(noticed)}, the traceback says {name_of(traceback)}")
         if not traceback and not may_notice_at(noticed, marks):

@@ -27,7 +27,8 @@ class Hook:
                       for at, line in enumerate(source) if "# SUSPECT" in line]
         lines += [f"0\t0\tnodes\t{name}\t" for name in nodes]
         self.names = {
-            "lines": "\n".join(lines), "near": lambda: self.is_near, "failed": lambda: self.has_failed, "inputs_folder": str(folder), "note": self.notes.append,
+            "lines": "\n".join(lines), "inputs_folder": str(folder), "note": self.notes.append,
+            "near": lambda: self.is_near, "failed": lambda: self.has_failed,
             "deliver_watched": lambda text: self.messages.append(json.loads(text)) or True,
             "deliver": lambda text: self.messages.append(json.loads(text)) or True,
             "quiet": lambda on: self.calls.append(("quiet", on)),

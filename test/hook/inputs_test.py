@@ -70,7 +70,8 @@ class Inputs(unittest.TestCase):
         text = SCRIPT.read_text()
         if show:
             text = text.replace("    operator(*args", "    result = operator(*args")
-            text = text.replace("except Exception as error:\n    text =", f"    print({show})\nexcept Exception as error:\n    text =")
+            caught = "except Exception as error:\n    text ="
+            text = text.replace(caught, f"    print({show})\n{caught}")
         script = self.folder / "replay.py"
         script.write_text(text)
         done = subprocess.run([sys.executable, script], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
