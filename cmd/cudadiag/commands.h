@@ -21,6 +21,8 @@ struct RerunOptions {
   bool show = false;                 // their output, on standard error
   bool device = true;                // a pass for a GPU core dump
   bool values = true;                // what the suspects' arguments were
+  bool save_inputs = false;          // the failing call with its tensors, and a script that makes it again
+  unsigned save_limit = 1024;        // MiB that they may have
   bool keep_core = false;            // the dump, however large
   bool cross_check = false;          // cuda-gdb over the dump
   bool sanitize = false;             // a pass under compute-sanitizer
@@ -37,8 +39,9 @@ struct RunOptions {
   std::string json;  // file to write the report to as well
   launch::RecordOptions record;
   RerunOptions rerun;
-  std::string arm;     // a session whose suspects this run waits for
-  std::string window;  // the same as wire/window.h has it
+  std::vector<std::string> watch;  // lines of Python whose latest values are kept, FILE:LINE
+  std::string arm;                 // a session whose suspects this run waits for
+  std::string window;              // the same as wire/window.h has it
   bool stop_on_race = false;
   bool tell_no_race = false;  // races were what this was about: that there is none is said too
 };
@@ -61,6 +64,8 @@ struct ReportOptions {
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   bool json = false;
+  std::optional<std::string> bundle;  // a file to pack the report into; empty: one named after the session
+  bool bundle_inputs = false;         // the failing call with its tensors too
 };
 
 struct CoreOptions {

@@ -115,6 +115,11 @@ void dump_memory(const ProcessRecord& r) {
                 a.freed_site, a.thread, static_cast<int>(a.context), static_cast<int>(a.stream),
                 static_cast<int>(a.freed_stream));
   }
+  for (const session::StalePointer& stale : r.stale_pointers) {
+    std::printf("stale_pointer thread=%u serial=%" PRIu64 " node=%u offset=%u address=0x%" PRIx64 " allocation=%" PRIu64
+                "\n",
+                stale.thread, stale.serial, stale.node, stale.offset, stale.address, stale.allocation);
+  }
   for (const session::Arguments& arguments : r.arguments) {
     std::printf("arguments thread=%u serial=%" PRIu64 " flags=%u\n", arguments.thread, arguments.serial,
                 arguments.flags);

@@ -91,6 +91,12 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
     return;
   }
   if (const std::string text = sentence(after); !text.empty()) say(text);
+  const auto& memory = after.findings.front().memory_use;
+  if (memory && memory->tensors && verbosity != report::Verbosity::quiet) {
+    report::Page page;
+    page.columns = 100;
+    for (const std::string& line : report::tensor_lines(page, *memory, after.working_directory, false)) say(line);
+  }
   if (after.findings.front().device && verbosity != report::Verbosity::quiet) say(device_sentence(after));
   if (verbosity != report::Verbosity::quiet) {
     if (after.findings.front().memory) say("compute-sanitizer: " + after.findings.front().memory->text);

@@ -55,8 +55,13 @@ void add_reruns(CLI::App* command, RerunOptions& rerun) {
   command->add_flag("--show-rerun", rerun.show, "show what reruns print, on standard error");
   command->add_flag_callback(
       "--no-device-pass", [&] { rerun.device = false; }, "make no rerun for a GPU core dump");
-  command->add_flag_callback(
+  auto* no_values = command->add_flag_callback(
       "--no-values", [&] { rerun.values = false; }, "take no values from the program's variables");
+  command->add_flag("--save-inputs", rerun.save_inputs, "save the failing PyTorch call, with a script that replays it")
+      ->excludes(no_values);
+  add_number(command, "--save-limit", rerun.save_limit, 1u, 1u << 20, "number from 1 to 1048576", "MIB",
+             "how much the tensors of the failing call may have to be saved")
+      ->default_str(std::to_string(rerun.save_limit));
   command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump, however large");
   command->add_flag("--cross-check", rerun.cross_check, "compare the GPU core dump with what cuda-gdb says of it");
   command->add_flag("--sanitize", rerun.sanitize, "make a rerun under compute-sanitizer for the failing kernel");
@@ -96,6 +101,9 @@ CLI::App* add_run(CLI::App& app, RunOptions& run) {
   add_stop_on_race(command, run);
   add_word(command, "--rerun", run.rerun.mode, modes, "confirm a failure by a rerun");
   add_reruns(command, run.rerun);
+  add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers at this line of Python")
+      ->check(a_line())
+      ->each([&](const std::string& line) { run.watch.push_back(line); });
   add_text(command, "--arm", run.arm, "SESSION", "wait at the suspects of this session");
   add_number(command, "--error-exitcode", run.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
              "exit status if there are findings");
@@ -176,11 +184,21 @@ int dispatch(std::vector<std::string> words) {
   auto* report_command = app.add_subcommand("report", "report on a session");
   add_input(report_command, report.session, report.output);
   auto* quiet = add_verbosity(report_command, report.verbosity);
-  report_command->add_flag("--json", report.json, "as JSON")->excludes(quiet);
+  auto* json = report_command->add_flag("--json", report.json, "as JSON")->excludes(quiet);
+  auto* bundle = report_command
+                     ->add_option_function<std::string>(
+                         "--bundle", [&](const std::string& file) { report.bundle = file; },
+                         "pack it for an issue tracker, without secrets and names")
+                     ->expected(0, 1)
+                     ->type_name("FILE")
+                     ->excludes(json)
+                     ->excludes(quiet);
+  report_command->add_flag("--bundle-inputs", report.bundle_inputs, "with the failing call's tensors")->needs(bundle);
   add_code_rules(report_command);
   report_command->footer("All of this is in cudadiag-report(1): man cudadiag-report");
   report_command->callback([&] {
     report.code_rules = code_rules(*report_command);
+    if (bundle->count() > 0 && !report.bundle) report.bundle = "";
     status = command::report(report);
   });
 

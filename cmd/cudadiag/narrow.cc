@@ -7,7 +7,9 @@
 #include <fstream>
 #include <utility>
 
+#include "analyse/allocations.h"
 #include "device_pass.h"
+#include "replay.h"
 #include "report/witnesses.h"
 #include "report/words.h"
 #include "rerun.h"
@@ -29,8 +31,9 @@ constexpr double kSlowest = 3;  // of a rerun, against the first run
 constexpr double kSlowestSanitized = 30;
 constexpr double kStartSeconds = 30;                       // that a rerun may take besides
 constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // that taking values may take; of the first run
+constexpr double kSavingSeconds = 60;                      // where the failing call is saved too
 
-bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous(failure.kind); }
+bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
 
 std::uint64_t operations_of(const session::Session& session) {
   std::uint64_t operations = 0;
@@ -52,6 +55,20 @@ bool wants_dump(const Analysis& analysis, const session::Manifest& manifest) {
                                 [](const session::Pass& pass) { return pass.name == "device"; });
   return !told && std::any_of(analysis.failures.begin(), analysis.failures.end(),
                               [](const auto& failure) { return is_async(failure) && leaves_a_dump(failure.code); });
+}
+
+// A call that found no memory of the device, in a process with PyTorch's allocator.
+bool wants_memory(const Analysis& analysis, const session::Manifest& manifest) {
+  const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(),
+                                [](const session::Pass& pass) { return pass.name == "memory"; });
+  return !told && std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
+    if (failure.kind != analyse::Kind::out_of_memory || failure.reported == nullptr) return false;
+    const auto& modules = failure.process->record.modules;
+    return !analyse::wanted_host_memory(*failure.reported) && failure.process->record.properties.contains("python") &&
+           std::any_of(modules.begin(), modules.end(), [](const session::Module& module) {
+             return module.path.find("libc10_cuda") != std::string::npos;
+           });
+  });
 }
 
 bool memcheck_may_tell(const analyse::Failure& failure) {
@@ -99,6 +116,11 @@ class Narrowing {
 
   bool run() {
     confirm();
+    if (options_.values && possible_ && !interrupted_ && wants_memory(analysis_, session_.manifest)) memory();
+    if (options_.save_limit > 0 && possible_ && !interrupted_) {
+      const auto patience = std::chrono::milliseconds(static_cast<std::int64_t>(common().time_limit * 1000));
+      replay(session_, writer_, analysis_, patience, relay_);
+    }
     const bool go_on = possible_ && !interrupted_;
     if (options_.device && go_on && wants_dump(analysis_, session_.manifest)) device();
     if (options_.cross_check && !interrupted_) cross_check();
@@ -112,7 +134,7 @@ class Narrowing {
       repeat(*options_.window);
       return;
     }
-    if (!options_.reach && !wants_proof(analysis_)) return;
+    if (!options_.reach && !wants_proof(analysis_) && options_.save_limit == 0) return;
     const Reach first = options_.reach.value_or(Reach::calls);
     const Reach last = options_.reach.value_or(Reach::everything);
     std::string done;
@@ -142,11 +164,22 @@ class Narrowing {
     RerunSpec spec = common();
     spec.window = with_patience(window.text, options_.patience);
     spec.waits = window.words;
-    if (options_.values) spec.values = suspect_lines(session_, analysis_, seconds_for_values());
+    if (options_.values) spec.values = suspect_lines(session_, analysis_, seconds_for_values(), options_.save_limit);
     if (options_.tell_passes) say(fmt::format("rerun {}: waits for {}", session_.reruns.size() + 1, spec.waits));
     if (!add(spec)) return false;
     if (options_.tell_passes) tell_pass();
     return !interrupted_;
+  }
+
+  void memory() {
+    RerunSpec spec = common();
+    spec.kind = RerunSpec::Kind::memory;
+    spec.values = fmt::format("{:.1f}\t0\n0\t0\tmemory\t\t", seconds_for_values());
+    if (options_.tell_passes) say(fmt::format("rerun {}: asks PyTorch's allocator", session_.reruns.size() + 1));
+    if (!add(spec) || !options_.tell_passes) return;
+    const session::Pass& pass = session_.manifest.passes.back();
+    say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(),
+                    pass.cut_short.empty() ? "it ended" : pass.cut_short, report::duration(pass.seconds)));
   }
 
   void device() {
@@ -194,7 +227,10 @@ class Narrowing {
     say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(),
                     pass.cut_short.empty() ? "it ended" : pass.cut_short, report::duration(pass.seconds)));
   }
-  double seconds_for_values() const { return std::max(kValuesSeconds, kValuesShare * expected_seconds(session_)); }
+  double seconds_for_values() const {
+    const double least = options_.save_limit > 0 ? kSavingSeconds : kValuesSeconds;
+    return std::max(least, kValuesShare * expected_seconds(session_));
+  }
 
   RerunSpec common() const {
     RerunSpec spec;
@@ -249,6 +285,7 @@ void follow(const RerunOptions& given, NarrowOptions& options) {
   options.cross_check = given.cross_check;
   options.sanitize = given.sanitize;
   options.values = given.values;
+  options.save_limit = given.save_inputs ? std::uint64_t{given.save_limit} << 20 : 0;
   options.show = given.show;
 }
 
@@ -259,7 +296,9 @@ bool narrow(session::Session& session, session::SessionWriter& writer, launch::S
 
 bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest,
                      const RerunOptions& options) {
-  return wants_proof(analysis) || (options.device && wants_dump(analysis, manifest)) ||
+  const bool async = std::any_of(analysis.failures.begin(), analysis.failures.end(), is_async);
+  return wants_proof(analysis) || (options.save_inputs && async) ||
+         (options.device && wants_dump(analysis, manifest)) || (options.values && wants_memory(analysis, manifest)) ||
          (options.cross_check && unchecked_dump(manifest.passes) != nullptr) ||
          (options.sanitize && wants_sanitizer(analysis, manifest));
 }

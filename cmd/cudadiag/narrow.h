@@ -23,9 +23,10 @@ struct NarrowOptions {
   bool cross_check = false;                    // cuda-gdb over its dump
   bool sanitize = false;                       // a pass under compute-sanitizer after that
   bool values = true;                          // what the suspects' arguments were is looked at
-  bool show = false;                           // the reruns' output, on standard error
-  bool tell_passes = false;                    // a line before and after each
-  const launch::Input* input = nullptr;        // null: /dev/null
+  std::uint64_t save_limit = 0;          // bytes that the failing call's tensors may have to be saved; 0: they are not
+  bool show = false;                     // the reruns' output, on standard error
+  bool tell_passes = false;              // a line before and after each
+  const launch::Input* input = nullptr;  // null: /dev/null
 };
 
 // Takes from the command line what concerns reruns.

@@ -12,6 +12,7 @@
 #include "launch/gpu_processes.h"
 #include "planted_fault.h"
 #include "report/words.h"
+#include "suspect_lines.h"
 #include "terminal.h"
 #include "wire/area.h"
 
@@ -101,9 +102,10 @@ Recording::Recording(const RunOptions& options)
     say(warning);
     manifest_.notes.push_back(std::move(warning));
   }
-  variables_ = launch::recording_variables(
-      path, {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "", "record", options.window},
-      launch::find_cupti(options.command), options.record);
+  variables_ = launch::recording_variables(path,
+                                           {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
+                                            "record", options.window, watched_lines(options.watch)},
+                                           launch::find_cupti(options.command), options.record);
 }
 
 double Recording::seconds_so_far() const {
@@ -118,6 +120,7 @@ void Recording::read() {
   if (writer_) session_.folder = writer_->final_folder();
   session_.races = races_;
   session_.processes = read_processes(arena(), writer_ ? &*writer_ : nullptr, session_);
+  if (writer_ && !options_.watch.empty()) session::attach_deliveries(writer_->pass_folder(), session_.processes);
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
     manifest->passes.front().failed_after = first_freeze(session_.processes, start);

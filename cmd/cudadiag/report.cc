@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "bundle.h"
 #include "code_rules.h"
 #include "commands.h"
 #include "findings.h"
@@ -24,6 +25,7 @@ int report(const ReportOptions& options) {
   session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
                                      options.code_rules.end());
   const report::Report found = examine(session);
+  if (options.bundle) return write_bundle(session, found, *options.bundle, options.bundle_inputs);
   if (options.json) {
     const std::string json = report::write_json(found);
     std::fwrite(json.data(), 1, json.size(), stdout);

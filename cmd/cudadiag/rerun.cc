@@ -42,6 +42,8 @@ const char* name_of(RerunSpec::Kind kind) {
       return "device";
     case RerunSpec::Kind::sanitize:
       return "sanitize";
+    case RerunSpec::Kind::memory:
+      return "memory";
     case RerunSpec::Kind::confirm:
       break;
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "analyse/forward_launches.h"
@@ -11,6 +12,8 @@
 
 namespace cudadiag::command {
 namespace {
+
+constexpr double kWatchSeconds = 60;  // that reading watched lines may take in one process
 
 // Code that a compiler of PyTorch's made, and that which leads into it.
 bool is_generated(const std::string& file) {
@@ -46,7 +49,8 @@ std::string node_line(const session::ProcessRecord& record, const session::Opera
 
 }  // namespace
 
-std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds) {
+std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds,
+                          std::uint64_t save_limit) {
   symbolize::Symbolizer symbolizer(session);
   std::set<std::string> lines;
   for (const analyse::Failure& failure : analysis.failures) {
@@ -68,7 +72,20 @@ std::string suspect_lines(const session::Session& session, const analyse::Analys
   }
   std::string text;
   for (const std::string& line : lines) text += line;
-  return text.empty() ? "" : fmt::format("{:.1f}{}", seconds, text);
+  return text.empty() ? "" : fmt::format("{:.1f}\t{}{}", seconds, save_limit, text);
+}
+
+std::string watched_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    const std::size_t colon = line.rfind(':');
+    // As the program has it is not known: a path that is not absolute may begin anywhere.
+    std::string file = std::filesystem::path(line.substr(0, colon)).lexically_normal().string();
+    if (file.find_first_of("\t\n") == std::string::npos) {
+      text += fmt::format("\n{}\t0\twatch\t\t{}", line.substr(colon + 1), file);
+    }
+  }
+  return text.empty() ? "" : fmt::format("{:.1f}\t0{}", kWatchSeconds, text);
 }
 
 }  // namespace cudadiag::command

@@ -2,13 +2,20 @@
 // candidates.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "analyse/analysis.h"
 
 namespace cudadiag::command {
 
-// wire/values.h; empty: there are none. `seconds`: what taking values may cost.
-std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds);
+// wire/values.h; empty: there are none. `seconds`: what taking values may cost; `save_limit`: bytes of the failing call
+// that may be saved, 0: it is not.
+std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds,
+                          std::uint64_t save_limit);
+
+// The same for lines that the user watches in the first run, FILE:LINE each.
+std::string watched_lines(const std::vector<std::string>& lines);
 
 }  // namespace cudadiag::command

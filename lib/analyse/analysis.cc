@@ -11,6 +11,7 @@
 #include "analyse/first_failure.h"
 #include "analyse/graph_nodes.h"
 #include "analyse/reruns.h"
+#include "analyse/stale_pointers.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -22,11 +23,14 @@ using session::Session;
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
+  if (failure.code == 0 && !failure.candidates.empty()) ticks = failure.candidates.front().operation->ticks;
   return record.unix_seconds(std::max(ticks, record.clock_start));
 }
 
 // The error of a process that froze was measured, even where no operation could be tied to it.
-bool is_guess(const Failure& failure) { return !is_asynchronous(failure.kind) && failure.grade == Grade::suspected; }
+bool is_guess(const Failure& failure) {
+  return (!is_asynchronous(failure.kind) || failure.code == 0) && failure.grade == Grade::suspected;
+}
 
 void put_in_order(std::vector<Failure>& failures) {
   const auto rank = [](const Failure& failure) { return std::tuple(is_guess(failure), time_of(failure)); };
@@ -64,6 +68,7 @@ bool recorder_gave_up(const Session& session) {
 
 void look_at(const Session& session, const Process& process, Analysis& analysis) {
   if (auto failure = first_failure(process)) analysis.failures.push_back(std::move(*failure));
+  if (auto stale = stale_replay(process)) analysis.failures.push_back(std::move(*stale));
   CallFindings calls = failed_calls(process, ending_of(session, process));
   std::move(calls.failures.begin(), calls.failures.end(), std::back_inserter(analysis.failures));
   std::move(calls.notes.begin(), calls.notes.end(), std::back_inserter(analysis.notes));
@@ -81,6 +86,7 @@ Analysis analyse(const Session& session) {
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
   join_reruns(session, analysis);
   for (Failure& failure : analysis.failures) name_graph_nodes(failure);
+  for (Failure& failure : analysis.failures) blame_stale_pointer(failure);
   if (!analysis.failures.empty()) {
     analysis.verdict = Verdict::cuda_failure;
     return analysis;

@@ -13,10 +13,21 @@ namespace cudadiag::analyse {
 
 enum class Grade { proven, bracketed, inferred, suspected };
 enum class Verdict { cuda_failure, no_cuda_failure, inconclusive };
-enum class Kind { async_error, graph_node, sync_error, unchecked_error, capture_violation, out_of_memory, stream_race };
+enum class Kind {
+  async_error,
+  graph_node,
+  graph_stale_pointer,
+  sync_error,
+  unchecked_error,
+  capture_violation,
+  out_of_memory,
+  stream_race
+};
 
 // A failure of the GPU's own work, which some later call returned.
-constexpr bool is_asynchronous(Kind kind) { return kind == Kind::async_error || kind == Kind::graph_node; }
+constexpr bool is_asynchronous(Kind kind) {
+  return kind == Kind::async_error || kind == Kind::graph_node || kind == Kind::graph_stale_pointer;
+}
 
 struct Candidate {
   const session::Operation* operation = nullptr;
@@ -31,7 +42,7 @@ struct Candidate {
 
 struct Failure {
   Kind kind = Kind::async_error;
-  std::uint32_t code = 0;  // CUresult; for a runtime-only error cudaError_t
+  std::uint32_t code = 0;  // CUresult; for a runtime-only error cudaError_t; 0: no call has failed
   bool runtime_code = false;
   const session::Process* process = nullptr;
   const session::Error* reported = nullptr;  // the call that returned it; null when its record was lost
@@ -42,7 +53,8 @@ struct Failure {
   // are its nodes.
   std::vector<Candidate> candidates;
   Grade grade = Grade::suspected;
-  std::string because;  // one sentence
+  std::string because;                           // one sentence
+  const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer
   // The same operation in the rerun that confirmed it, and the process there; null: there was none.
   const session::Operation* again = nullptr;
   const session::Process* again_process = nullptr;

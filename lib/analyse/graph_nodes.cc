@@ -161,6 +161,7 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
 }  // namespace
 
 void name_graph_nodes(Failure& failure) {
+  if (failure.stale != nullptr) return;
   const ProcessRecord& record = failure.process->record;
   if (failure.candidates.size() == 1) {
     Nodes nodes = nodes_of(*failure.candidates.front().operation, record, failure.code);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "wire/graph_node.h"
+
 namespace cudadiag::analyse {
 namespace {
 
@@ -74,6 +76,19 @@ class Reader {
   std::vector<OperationArgument> found_;
 };
 
+// What the node of a graph points to.
+OperationArgument stale_argument(const Failure& failure) {
+  const session::StalePointer& stale = *failure.stale;
+  const session::GraphNode* node = failure.candidates.front().node;
+  std::string name = fmt::format("the parameter at byte {}", stale.offset);
+  if (node != nullptr && node->type != wire::graph_node::kKernel) name = stale.offset == 0 ? "destination" : "source";
+  const auto& all = failure.process->record.allocations;
+  const auto freed = std::find_if(all.begin(), all.end(),
+                                  [&](const auto& allocation) { return allocation.serial == stale.allocation; });
+  return {std::move(name), "", stale.address, std::nullopt,
+          Whereabouts{State::freed, freed == all.end() ? nullptr : &*freed}};
+}
+
 }  // namespace
 
 std::uint64_t OperationArgument::past_end() const {
@@ -86,6 +101,11 @@ std::uint64_t OperationArgument::past_end() const {
 
 OperationArguments arguments_of(const Failure& failure) {
   OperationArguments found;
+  if (failure.stale != nullptr) {
+    found.arguments = {stale_argument(failure)};
+    found.process = failure.process;
+    return found;
+  }
   if (!is_asynchronous(failure.kind) || failure.candidates.size() != 1) return found;
   const bool again = failure.again != nullptr && failure.again_process != nullptr;
   const session::Process& process = again ? *failure.again_process : *failure.process;

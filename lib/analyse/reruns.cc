@@ -51,6 +51,14 @@ bool gave_up(const std::vector<Process>& processes) {
   });
 }
 
+// There is an interpreter, and the hook neither ran nor said why not.
+bool hook_never_ran(const session::ProcessRecord& record) {
+  const bool told = std::any_of(record.notes.begin(), record.notes.end(), [](const session::Note& note) {
+    return note.code == "python-hook-off" || note.code == "python-stacks-off";
+  });
+  return record.properties.contains("python") && !record.properties.contains("python.hook") && !told;
+}
+
 // What the first run has not said already.
 void add_notes(const std::vector<Process>& processes, std::size_t number, std::vector<Note>& notes) {
   for (const Process& process : processes) {
@@ -58,6 +66,12 @@ void add_notes(const std::vector<Process>& processes, std::size_t number, std::v
       const auto same = [&](const Note& known) { return known.code == note.code && known.text == note.text; };
       if (std::any_of(notes.begin(), notes.end(), same)) continue;
       notes.push_back({note.code, fmt::format("rerun {}: {}", number, note.text)});
+    }
+    if (hook_never_ran(process.record)) {
+      notes.push_back(
+          {"python-hook-off", fmt::format("rerun {}: no values were taken: the main thread of process {} did "
+                                          "not come back to the interpreter after CUDA was initialised",
+                                          number, process.pid)});
     }
   }
 }
@@ -144,7 +158,7 @@ bool confirm(Failure& failure, const Failure& again) {
 
 Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, std::vector<Failure>& failures) {
   Rerun rerun;
-  if (pass.name == "device" || pass.name == "sanitize") {
+  if (pass.name == "device" || pass.name == "sanitize" || pass.name == "memory") {
     rerun.outcome = Rerun::Outcome::not_watched;
     return rerun;
   }

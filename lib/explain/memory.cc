@@ -96,13 +96,14 @@ bool out_of_shared(const Symptoms& symptoms, Facts& facts) {
 const std::vector<Rule>& memory_rules() {
   static const std::vector<Rule> rules = {
       {.id = "stale-graph-pointer",
-       .codes = {700},
+       .codes = {0, 700},
        .when = freed_before_replay,
-       .texts =
-           {"the graph still uses {bytes} that were freed at {freed} before this replay: a graph keeps the addresses "
-            "that it was captured with ({argument})",
-            "the graph still uses {bytes} that were freed before this replay: a graph keeps the addresses that it "
-            "was captured with ({argument})"},
+       .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay: a graph keeps the "
+                 "addresses "
+                 "that it was captured with ({argument})",
+                 "the graph still points into {bytes} that were freed before this replay: a graph keeps the addresses "
+                 "that it "
+                 "was captured with ({argument})"},
        .fix =
            {"keep every tensor that the capture used alive as long as the graph, and give it new values with copy_() "
             "instead of replacing it",

@@ -24,6 +24,26 @@ std::uint32_t Allocations::find(std::uint64_t address) const {
   return at;
 }
 
+std::size_t Allocations::living(Living* to) const {
+  using Kind = allocation::Kind;
+  const LockGuard lock(mutex_);
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < used_; ++i) {
+    const std::byte* known = entry(i);
+    const auto kind = static_cast<Kind>(wire::load(known, allocation::kKind));
+    const bool wanted = kind == Kind::device || kind == Kind::managed || kind == Kind::mapped;
+    if (!wanted || wire::load(known, allocation::kFreed) != 0) continue;
+    to[count++] = {wire::load(known, allocation::kAddress), wire::load(known, allocation::kBytes),
+                   wire::load(known, allocation::kSerial), i};
+  }
+  return count;
+}
+
+bool Allocations::lives(std::uint32_t at, std::uint64_t serial) const {
+  const std::byte* known = entry(at);
+  return wire::load_acquire(known, allocation::kSerial) == serial && wire::load(known, allocation::kFreed) == 0;
+}
+
 // One never used, else the one freed longest ago; 1 + its index.
 std::uint32_t Allocations::take_entry() {
   if (used_ < area::kAllocations) return ++used_;
@@ -78,6 +98,7 @@ void Allocations::end(std::uint32_t index, const Freed& freed, std::uint8_t flag
   wire::store_release(to, allocation::kFreed, freed.entered);
   freed_[(freed_first_ + freed_count_) % freed_.size()] = index;
   ++freed_count_;
+  ends_.fetch_add(1, std::memory_order_release);
 }
 
 void Allocations::freed(const Freed& freed) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,7 +27,20 @@ class Allocations {
     std::uint32_t site, stream;
   };
 
+  struct Living {
+    std::uint64_t address, bytes, serial;
+    std::uint32_t entry;
+  };
+
   void attach(AreaMap& area);
+
+  // Memory of the device that lives now, of which `to` takes kAllocations; how many. Not what is stream-ordered: that
+  // may go back to its pool and be handed out again without the driver's mapping ever changing.
+  std::size_t living(Living* to) const;
+  // Whether this piece has not been freed. From any thread, as of late.
+  bool lives(std::uint32_t entry, std::uint64_t serial) const;
+  // How many have ended.
+  std::uint64_t ends() const { return ends_.load(std::memory_order_acquire); }
 
   void made(const Made& made);
   void freed(const Freed& freed);
@@ -45,7 +59,8 @@ class Allocations {
   std::uint32_t take_entry();
 
   AreaMap* area_ = nullptr;
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  std::atomic<std::uint64_t> ends_ = 0;
   std::uint64_t serial_ = 0;
   std::uint32_t used_ = 0;                                      // entries ever used
   std::uint32_t replaced_ = 0;                                  // whose end is not known yet

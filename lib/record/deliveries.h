@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace cudadiag::record {
@@ -12,11 +13,14 @@ class Deliveries {
  public:
   // False: the line was not kept. From any thread.
   bool add(std::string_view text);
+  // The latest ones only, in a file of their own.
+  bool add_watched(std::string_view text);
 
  private:
-  int open();
+  static int open(const char* suffix, int flags);
 
   std::atomic<std::size_t> used_ = 0;
+  std::atomic<std::uint64_t> watched_ = 0;
 };
 
 }  // namespace cudadiag::record

@@ -47,6 +47,8 @@ GraphCall decode_graph_call(std::uint32_t id, const void* parameters) {
       break;
     }
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemcpyNodeSetParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemsetNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled:

@@ -49,6 +49,8 @@ constexpr GraphCall::What graph_call(std::uint32_t id) {
       return GraphCall::What::update;
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemcpyNodeSetParams:
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemsetNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled:

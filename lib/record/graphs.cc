@@ -17,7 +17,8 @@ std::uint64_t key_of(const void* handle) { return reinterpret_cast<std::uint64_t
 
 }  // namespace
 
-void Graphs::attach(AreaMap& area, Interner& interner, const DriverApi& driver) {
+void Graphs::attach(AreaMap& area, Interner& interner, const DriverApi& driver, const Allocations& allocations) {
+  allocations_ = &allocations;
   area_ = &area;
   interner_ = &interner;
   driver_ = &driver;
@@ -72,27 +73,57 @@ std::uint32_t Graphs::site_of(CUgraphNode node) {
 
 // ---- executable graphs
 
-std::uint32_t Graphs::describe(CUgraph graph, std::uint32_t site) {
+Graphs::Made Graphs::describe(CUgraph graph, std::uint32_t site) {
   GraphDescription description(*driver_);
   if (graph == nullptr || !description.read(graph, *interner_)) {
     area_->count(wire::area::kDroppedGraphs);
-    return 0;
+    return {};
   }
   for (std::size_t node = 0; node < description.size(); ++node) {
     wire::store(description.record(node), intern::kNodeSite, site_of(description.handle(node)));
   }
   const std::uint32_t id = interner_->graph(site, description.records(), description.edges());
   if (id == 0) area_->count(wire::area::kDroppedGraphs);
-  return id;
+  Made made;
+  made.graph = id;
+  made.ends = allocations_->ends();
+  GraphPointers pointers(*driver_, *allocations_);
+  pointers.read(description);
+  keep(pointers.pointers(), made);
+  return made;
+}
+
+void Graphs::keep(std::span<const GraphPointer> pointers, Made& made) {
+  const LockGuard lock(mutex_);
+  made.first_pointer = pointers_used_;
+  made.pointers = static_cast<std::uint32_t>(pointers.size());
+  for (const GraphPointer& pointer : pointers) pointers_[pointers_used_++ % kPointers] = pointer;
+}
+
+// Callers hold the lock.
+StalePointer Graphs::stale_pointer(Exec& exec) {
+  const std::uint64_t ends = allocations_->ends();
+  if (exec.told || exec.ends == ends || pointers_used_ - exec.first_pointer > kPointers) return {};
+  for (std::uint64_t i = exec.first_pointer; i < exec.first_pointer + exec.pointers; ++i) {
+    const GraphPointer& pointer = pointers_[i % kPointers];
+    if (pointer.allocation == 0 || allocations_->lives(pointer.entry, pointer.allocation)) continue;
+    exec.told = true;
+    return {pointer.node, pointer.offset, pointer.address, pointer.allocation};
+  }
+  exec.ends = ends;
+  return {};
 }
 
 void Graphs::instantiated(const GraphCall& call, std::uint32_t site, GraphWords words) {
   if (call.made == nullptr || *call.made == nullptr) return;
-  const std::uint32_t id = describe(call.graph, site);
+  const Made made = describe(call.graph, site);
   const LockGuard lock(mutex_);
   Exec& exec = execs_.place(key_of(*call.made), ++stamp_);
   exec.site = site;
-  exec.replay = {id, 0, 0, words};
+  exec.replay = {made.graph, 0, 0, words};
+  exec.first_pointer = made.first_pointer;
+  exec.pointers = made.pointers;
+  exec.ends = made.ends;
 }
 
 void Graphs::updated(const GraphCall& call) {
@@ -101,15 +132,31 @@ void Graphs::updated(const GraphCall& call) {
     const LockGuard lock(mutex_);
     if (const Exec* known = execs_.find(key_of(call.exec))) site = known->site;
   }
-  const std::uint32_t id = describe(call.graph, site);
+  const Made made = describe(call.graph, site);
   const LockGuard lock(mutex_);
   if (Exec* known = execs_.find(key_of(call.exec))) {
-    known->replay.graph = id;
+    known->replay.graph = made.graph;
     known->replay.flags = 0;
+    known->first_pointer = made.first_pointer;
+    known->pointers = made.pointers;
+    known->ends = made.ends;
+    known->told = false;
+  }
+}
+
+// What the node points to from now on is not read. A node of a child graph may have been meant.
+void Graphs::forget_pointers(CUgraphExec exec, CUgraphNode node) {
+  const LockGuard lock(mutex_);
+  Exec* known = execs_.find(key_of(exec));
+  if (known == nullptr || pointers_used_ - known->first_pointer > kPointers) return;
+  for (std::uint64_t i = known->first_pointer; i < known->first_pointer + known->pointers; ++i) {
+    GraphPointer& pointer = pointers_[i % kPointers];
+    if (pointer.handle == node) pointer.allocation = 0;
   }
 }
 
 void Graphs::node_set(const GraphCall& call) {
+  forget_pointers(call.exec, call.node);
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
   CUDA_KERNEL_NODE_PARAMS now = {};
   {
@@ -146,7 +193,9 @@ GraphReplay Graphs::launched(CUgraphExec exec) {
   Exec* known = execs_.find(key_of(exec));
   if (known == nullptr) return {};
   ++known->replay.ordinal;
-  return known->replay;
+  GraphReplay replay = known->replay;
+  replay.stale = stale_pointer(*known);
+  return replay;
 }
 
 }  // namespace cudadiag::record

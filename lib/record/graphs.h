@@ -8,10 +8,13 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
+#include "record/allocations.h"
 #include "record/driver_api.h"
 #include "record/graph_calls.h"
 #include "record/graph_markers.h"
+#include "record/graph_pointers.h"
 #include "record/interner.h"
 #include "record/lock.h"
 
@@ -22,11 +25,12 @@ struct GraphReplay {
   std::uint32_t ordinal = 0;  // 1-based; 0: not known
   std::uint32_t flags = 0;    // wire::operation::GraphFlag
   GraphWords words;           // in a rerun
+  StalePointer stale{};       // the first; told once for an executable graph
 };
 
 class Graphs {
  public:
-  void attach(AreaMap& area, Interner& interner, const DriverApi& driver);
+  void attach(AreaMap& area, Interner& interner, const DriverApi& driver, const Allocations& allocations);
 
   // Nodes' handles are used again: the latest news holds.
   void node_created(CUgraphNode node, std::uint32_t site);
@@ -55,6 +59,10 @@ class Graphs {
     std::uint32_t stamp;
     std::uint32_t site;  // of its instantiation
     GraphReplay replay;  // the latest
+    // Its pointers in `pointers_`, and how many allocations had ended when they were all alive.
+    std::uint64_t first_pointer, ends;
+    std::uint32_t pointers;
+    bool told;
   };
   // Rows of places; a handle lies in the row that its hash picks. Where a row is full, its oldest entry goes: that of
   // a graph long gone, as a rule.
@@ -66,8 +74,15 @@ class Graphs {
     std::array<std::array<Entry, kWays>, Rows> rows;
   };
 
-  // 0: there is no place for it, or the driver does not say.
-  std::uint32_t describe(CUgraph graph, std::uint32_t site);
+  // What an executable graph was made of. Id 0: there is no place for it, or the driver does not say.
+  struct Made {
+    std::uint32_t graph = 0, pointers = 0;
+    std::uint64_t first_pointer = 0, ends = 0;
+  };
+  Made describe(CUgraph graph, std::uint32_t site);
+  void keep(std::span<const GraphPointer> pointers, Made& made);
+  StalePointer stale_pointer(Exec& exec);
+  void forget_pointers(CUgraphExec exec, CUgraphNode node);
 
   AreaMap* area_ = nullptr;
   Interner* interner_ = nullptr;
@@ -76,6 +91,11 @@ class Graphs {
   std::uint32_t stamp_ = 0;
   Table<Node, 16384> nodes_;
   Table<Exec, 1024> execs_;
+  const Allocations* allocations_ = nullptr;
+  // Of the graphs made last: pointer n lies at n modulo the size.
+  static constexpr std::uint64_t kPointers = 65536;
+  std::uint64_t pointers_used_ = 0;
+  std::array<GraphPointer, kPointers> pointers_;
 };
 
 }  // namespace cudadiag::record

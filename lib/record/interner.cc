@@ -176,6 +176,20 @@ void Interner::arguments(std::uint16_t count, std::span<const std::byte> head, s
   append(Tag::arguments, count, head, values);
 }
 
+void Interner::stale_pointer(std::uint16_t thread, std::uint64_t serial, const StalePointer& stale) {
+  const struct {
+    std::uint64_t serial;
+    std::uint32_t thread, node;
+    std::uint64_t address, allocation;
+    std::uint32_t offset, zero;
+  } payload = {serial, thread, stale.node, stale.address, stale.allocation, stale.offset, 0};
+  static_assert(sizeof payload == 40);
+  const LockGuard lock(mutex_);
+  if (next_id_[static_cast<std::size_t>(Tag::stale_pointer)] < kMostStalePointers) {
+    append(Tag::stale_pointer, 0, {reinterpret_cast<const std::byte*>(&payload), sizeof payload});
+  }
+}
+
 void Interner::note(std::string_view code, std::string_view text) {
   const std::uint32_t payload[2] = {string(code), string(text)};
   const LockGuard lock(mutex_);

@@ -56,6 +56,12 @@ struct GraphEdge {
   std::uint32_t from, to;
 };
 
+// Memory that a node of a graph points to and that has been freed.
+struct StalePointer {
+  std::uint32_t node, offset;         // wire/intern.h
+  std::uint64_t address, allocation;  // allocation: its serial; 0: there is none
+};
+
 // Ids are 0 where the heap or a table is full; the area counts that.
 class Interner {
  public:
@@ -80,6 +86,8 @@ class Interner {
   // Parameters of a launch, laid out as wire/intern.h draws them.
   void arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values);
   std::uint32_t node_type(std::string_view mangled);
+  // Of the launch of a graph with this serial.
+  void stale_pointer(std::uint16_t thread, std::uint64_t serial, const StalePointer& stale);
 
   std::uint32_t find_module(std::uint64_t key) const { return modules_.find(key); }
   std::uint32_t find_code(std::uint64_t key) const { return codes_.find(key); }
@@ -100,6 +108,7 @@ class Interner {
  private:
   // All graphs together: what they take, the stacks and names cannot have.
   static constexpr std::size_t kGraphBytes = 12u << 20;
+  static constexpr std::uint32_t kMostStalePointers = 256;
 
   // Appends an entry with two pieces of payload; its id, or 0. Callers hold the lock.
   std::uint32_t append(wire::intern::Tag tag, std::uint16_t count, std::span<const std::byte> first,

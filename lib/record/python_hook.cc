@@ -1,9 +1,14 @@
 #include "record/python_hook.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#include <climits>
 
 #include "record/deliveries.h"
 #include "record/this_thread.h"
+#include "wire/delivery.h"
 #include "wire/environment.h"
 
 namespace cudadiag::record {
@@ -33,6 +38,12 @@ struct HookFunctions {
     return answer(line.data() != nullptr && is_own_process() && g_deliveries.add(line));
   }
 
+  static PyObject* deliver_watched(PyObject*, PyObject* text) {
+    const std::string_view line = view(g_hook->python_, text);
+    if (line.data() == nullptr) g_hook->python_.clear_error();
+    return answer(line.data() != nullptr && is_own_process() && g_deliveries.add_watched(line));
+  }
+
   static PyObject* note(PyObject*, PyObject* text) {
     const std::string_view line = view(g_hook->python_, text);
     if (line.data() == nullptr) g_hook->python_.clear_error();
@@ -43,6 +54,8 @@ struct HookFunctions {
   static PyObject* near(PyObject*, PyObject*) {
     return answer(is_own_process() && g_hook->near_.load(std::memory_order_relaxed));
   }
+
+  static PyObject* failed(PyObject*, PyObject*) { return answer(g_hook->failures_->frozen()); }
 
   static PyObject* quiet(PyObject*, PyObject* on) { return answer(t_this.quiet = truth(on)); }
   static PyObject* hooked(PyObject*, PyObject* on) { return answer(t_this.hooked = truth(on)); }
@@ -55,8 +68,9 @@ struct HookFunctions {
   }
 };
 
-void PythonHook::ask(Interner& interner, const Window& window) {
+void PythonHook::ask(Interner& interner, const Window& window, const Failures& failures) {
   interner_ = &interner;
+  failures_ = &failures;
   // Nothing to say where there is no Python at all.
   if (!python_.load()) return;
   if (python_.is_initialized() == 0) {
@@ -104,8 +118,10 @@ void PythonHook::run_source(const HookSource& source, PyObject* builtins) {
 bool PythonHook::add_functions(PyObject* names) {
   static PythonFunction functions[] = {
       {"deliver", HookFunctions::deliver, kPythonOneArgument, nullptr},
+      {"deliver_watched", HookFunctions::deliver_watched, kPythonOneArgument, nullptr},
       {"note", HookFunctions::note, kPythonOneArgument, nullptr},
       {"near", HookFunctions::near, kPythonNoArguments, nullptr},
+      {"failed", HookFunctions::failed, kPythonNoArguments, nullptr},
       {"quiet", HookFunctions::quiet, kPythonOneArgument, nullptr},
       {"hooked", HookFunctions::hooked, kPythonOneArgument, nullptr},
       {"forward", HookFunctions::forward, kPythonOneArgument, nullptr},
@@ -116,8 +132,15 @@ bool PythonHook::add_functions(PyObject* names) {
     python_.drop(made);
   }
   const char* lines = getenv(wire::environment::kValues);
-  PyObject* text = python_.new_string(lines == nullptr ? "" : lines);
-  if (text == nullptr || python_.set_item(names, "lines", text) != 0) return false;
+  const char* folder = getenv(wire::environment::kSession);
+  char inputs[PATH_MAX] = "";
+  if (folder != nullptr) snprintf(inputs, sizeof inputs, "%s/%d%s", folder, getpid(), wire::delivery::kInputsSuffix);
+  return add_text(names, "lines", lines == nullptr ? "" : lines) && add_text(names, "inputs_folder", inputs);
+}
+
+bool PythonHook::add_text(PyObject* names, const char* name, const char* value) {
+  PyObject* text = python_.new_string(value);
+  if (text == nullptr || python_.set_item(names, name, text) != 0) return false;
   python_.drop(text);
   return true;
 }

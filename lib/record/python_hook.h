@@ -4,7 +4,10 @@
 //
 //    lines                what CUDADIAG_VALUES says (wire/values.h); "" where no values are wanted
 //    deliver(text)        a line for the session, on one thread in order with its operations
+//    deliver_watched(text)  the same into a ring of the latest lines
 //    note(text)           a degraded mode, for the report
+//    inputs_folder        where the failing call may be saved; a folder that is not there yet
+//    failed()             whether an operation has failed: nothing on the GPU works any more
 //    near()               whether an operation that is waited for can come now
 //    quiet(bool)          this thread's calls into CUDA are the hook's own: they are not recorded from here on
 //    hooked(bool)         this thread is inside an operator whose values were taken: its native stack, which leads
@@ -19,6 +22,7 @@
 #include <cstddef>
 #include <span>
 
+#include "record/failures.h"
 #include "record/interner.h"
 #include "record/python_api.h"
 #include "record/window.h"
@@ -36,7 +40,7 @@ class PythonHook {
   static constexpr std::size_t kMostSources = 4;
 
   // Asks the interpreter to run the sources; leaves a note if there is none that could. Needs no GIL.
-  void ask(Interner& interner, const Window& window);
+  void ask(Interner& interner, const Window& window, const Failures& failures);
   bool asked() const { return asked_; }
 
   // A call of an operation that is waited for comes, or will soon.
@@ -57,9 +61,11 @@ class PythonHook {
   void run();
   void run_source(const HookSource& source, PyObject* builtins);
   bool add_functions(PyObject* names);
+  bool add_text(PyObject* names, const char* name, const char* value);
   void note_error(const char* source);
 
   Interner* interner_ = nullptr;
+  const Failures* failures_ = nullptr;
   PythonApi python_;
   bool asked_ = false;
   std::atomic<bool> near_ = false;

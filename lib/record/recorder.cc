@@ -38,7 +38,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
     races_.attach(driver_, streams_);
     module_images_.attach(interner_, options_.folder);
   }
-  graphs_.attach(area_, interner_, driver_);
+  graphs_.attach(area_, interner_, driver_, allocations_);
   graph_markers_.attach(area_, interner_, driver_);
   autograd_.attach(interner_);
   native_.start(interner_);
@@ -291,11 +291,13 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
     wire::store(record, operation::kArgument, call.argument);
     if (rule.kind == Kind::memory_operation) wire::store(record, wire::race::kDirection, call.direction);
   }
+  StalePointer stale{};
   if (rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0) {
     const GraphReplay replay = graphs_.launched(reinterpret_cast<CUgraphExec>(call.argument));
     wire::store(record, operation::kGraph, replay.graph);
     wire::store(record, operation::kReplay, replay.ordinal);
     wire::store(record, operation::kGraphFlags, static_cast<std::uint8_t>(replay.flags));
+    stale = replay.stale;
     if ((open.flags & operation::kAlone) != 0 && replay.words.count > 0) {
       graph_markers_.clear(replay.words);
       wire::store(record, operation::kGraphWords, replay.words.first + 1);
@@ -313,6 +315,7 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
   if (operation::has_ordinal(rule.kind)) wire::store(thread.entry, wire::thread::kOperations, ++thread.operations);
   publish(thread, record);
   open.record = record;
+  if (stale.allocation != 0) interner_.stale_pointer(thread.index, thread.serial, stale);
 }
 
 void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result) {

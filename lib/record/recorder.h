@@ -59,7 +59,7 @@ class Recorder {
   void graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);
   // Once the recorder can be found: python_hook.h.
   void ask_python() {
-    if (options_.hook && options_.python) hook_.ask(interner_, window_);
+    if (options_.hook && options_.python) hook_.ask(interner_, window_, failures_);
   }
   // One bounded look for a fault that no call of the program has asked about.
   void look_at_exit();

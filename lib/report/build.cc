@@ -179,7 +179,11 @@ std::string way_in(const ResolvedSite& site) {
 class FindingBuilder {
  public:
   FindingBuilder(const session::Session& session, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer)
-      : failure_(failure), process_(*failure.process), manifest_(session.manifest), symbolizer_(symbolizer) {
+      : failure_(failure),
+        process_(*failure.process),
+        session_(session),
+        manifest_(session.manifest),
+        symbolizer_(symbolizer) {
     finding_.host = session.manifest.host;
   }
 
@@ -190,11 +194,14 @@ class FindingBuilder {
     if (noticed != nullptr) report_of(*noticed);
     if (noticed != nullptr) relate_capture(noticed->capture);
     add_delivered(finding_, failure_);
+    add_inputs(finding_, failure_, session_);
+    add_watched(finding_, failure_);
     finding_.fix = next_steps(failure_);
     add_memory(finding_, failure_, manifest_, [this](const Process& process, std::uint32_t site) {
       ResolvedSite resolved = resolve(symbolizer_, process, site);
       return std::pair(located(resolved.line.location), std::move(resolved.stack));
     });
+    add_tensor_memory(finding_, session_, symbolizer_);
     return std::move(finding_);
   }
 
@@ -207,6 +214,10 @@ class FindingBuilder {
     finding_.runtime_name = error.runtime_name;
     finding_.title = error.title;
     finding_.text = error.meaning;
+    if (failure_.code == 0) {
+      finding_.title = "a CUDA graph is replayed with a pointer into freed memory";
+      finding_.text = "A graph keeps the addresses that it was captured with; what lies there now is somebody else's.";
+    }
     // Of a call that failed itself the driver may say more than the code does.
     const bool own_words = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr;
     if (own_words && !failure_.reported->explanation.empty()) {
@@ -256,7 +267,7 @@ class FindingBuilder {
         finding_.launch = launch;
         lead_with(std::move(site));
         if (node == nullptr && analyse::runs_node(*candidate.operation)) relate_backward(forward);
-        if (node != nullptr) relate_replay(*candidate.operation);
+        if (node != nullptr || failure_.stale != nullptr) relate_replay(*candidate.operation);
       }
       fold({std::move(location), std::move(launch), candidate.because, candidate.nodes});
     }
@@ -275,7 +286,7 @@ class FindingBuilder {
   // Which node it was is not known: the line that launched the graph is.
   void lead_with_replay() {
     const analyse::Candidate& first = failure_.candidates.front();
-    if (failure_.kind == analyse::Kind::graph_node || first.node == nullptr) return;
+    if (failure_.kind != analyse::Kind::async_error || first.node == nullptr) return;
     finding_.launch = launch_of(process_, first, "");
     lead_with(resolve(symbolizer_, process_, first.operation->site));
   }
@@ -330,6 +341,7 @@ class FindingBuilder {
 
   const analyse::Failure& failure_;
   const Process& process_;
+  const session::Session& session_;
   const session::Manifest& manifest_;
   symbolize::Symbolizer& symbolizer_;
   Finding finding_;

@@ -42,8 +42,10 @@ class FindingText {
     library();
     launch();
     add("Args", wrong_pointer_lines(page_, finding_, directory_, verbose_), 2, 2);
+    watched();
+    inputs();
     if (finding_.memory_use) add("Held", memory_lines(page_, *finding_.memory_use, directory_, verbose_), 4, 2);
-    if (async()) device();
+    if (async() && finding_.code != 0) device();
     witnesses();
     verbose_ ? whole_stack() : stack();
     if (verbose_) process();
@@ -192,6 +194,8 @@ class FindingText {
     capture();
     if (!async() && !noticed_elsewhere()) {
       if (!finding_.reported_api.empty()) add("Call", {api}, 1, 0);
+    } else if (finding_.code == 0) {
+      add("Blamed", {"nothing: no call has failed"}, 1, 0);
     } else if (finding_.found_by_wait) {
       add("Blamed", {"nothing: it was found by waiting for this operation, before any call could return it"}, 1, 0);
     } else if (finding_.found_at_exit) {
@@ -231,6 +235,33 @@ class FindingText {
     for (const Related& related : finding_.related) {
       if (related.role == "capture") add("Capture", {"begun at " + place(related.location)}, 1, 0);
     }
+  }
+
+  // The latest ones, newest first.
+  void watched() {
+    constexpr std::size_t kMost = 3;
+    if (finding_.watched.empty()) return;
+    std::vector<std::string> lines;
+    for (auto at = finding_.watched.rbegin(); at != finding_.watched.rend(); ++at) {
+      if (!verbose_ && static_cast<std::size_t>(at - finding_.watched.rbegin()) == kMost) break;
+      std::string line = fmt::format("{} visit {}:", place(at->location), thousands(at->visit));
+      for (const Argument& argument : at->arguments) line += " " + argument_line(argument, directory_) + ";";
+      line.pop_back();
+      lines.push_back(std::move(line));
+    }
+    lines.push_back(fmt::format("reading this took {} ms of the run", thousands(finding_.watched_milliseconds)));
+    add("Watched", std::move(lines), 2, 4);
+  }
+
+  void inputs() {
+    if (!finding_.inputs) return;
+    const Inputs& inputs = *finding_.inputs;
+    std::vector<std::string> lines = {
+        fmt::format("{}, {} tensor{}, {}: {}", printable(inputs.op), inputs.tensors, inputs.tensors == 1 ? "" : "s",
+                    size_text(inputs.bytes), printable(inputs.folder)),
+        "replay.py there makes the call again: " + inputs.outcome};
+    for (const std::string& missing : inputs.missing) lines.push_back("not as it was: " + printable(missing));
+    add("Inputs", std::move(lines), 2, 3);
   }
 
   static bool same_line(const Location& a, const Location& b) {
@@ -340,7 +371,8 @@ class FindingText {
 
 std::string headline(const Finding& finding, const std::string& directory) {
   if (finding.race) return race_headline(finding, directory);
-  return fmt::format("{} ({}) in {}", printable(finding.title), finding.code, place(finding.location, directory));
+  const std::string code = finding.code == 0 ? "" : fmt::format(" ({})", finding.code);
+  return fmt::format("{}{} in {}", printable(finding.title), code, place(finding.location, directory));
 }
 
 void add_finding(Page& page, const Finding& finding, const std::string& directory, bool verbose) {

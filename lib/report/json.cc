@@ -132,6 +132,19 @@ Json of(const Argument& argument) {
           {"allocation", argument.allocation ? of(*argument.allocation) : Json(nullptr)}};
 }
 
+Json of(const Watched& watched) {
+  return {{"file", text_or_null(watched.location.file)},
+          {"line", line_or_null(watched.location.line)},
+          {"visit", watched.visit},
+          {"thread", watched.thread},
+          {"arguments", array_of(watched.arguments, [](const Argument& argument) { return of(argument); })}};
+}
+
+Json of(const Inputs& inputs) {
+  return {{"folder", inputs.folder},   {"operator", inputs.op},     {"bytes", inputs.bytes},
+          {"tensors", inputs.tensors}, {"missing", inputs.missing}, {"replay", inputs.outcome}};
+}
+
 Json of(const MemoryHolder& holder) {
   return {{"bytes", holder.bytes},
           {"count", holder.count},
@@ -141,6 +154,17 @@ Json of(const MemoryHolder& holder) {
 
 Json of(const OtherProcess& other) {
   return {{"pid", other.pid}, {"name", text_or_null(other.name)}, {"bytes", other.bytes}};
+}
+
+Json of(const TensorMemory& memory) {
+  return {{"reserved", memory.reserved},
+          {"allocated", memory.allocated},
+          {"largest_free", memory.largest_free},
+          {"times", memory.times},
+          {"holders", array_of(memory.holders, [](const MemoryHolder& holder) { return of(holder); })},
+          {"exceptions", array_of(memory.exceptions, [](const TensorMemory::Exception& exception) {
+             return Json{{"type", exception.type}, {"location", of(exception.location)}, {"bytes", exception.bytes}};
+           })}};
 }
 
 Json of(const MemoryUse& memory) {
@@ -153,7 +177,8 @@ Json of(const MemoryUse& memory) {
           {"peak", memory.peak},
           {"whole", memory.whole},
           {"holders", array_of(memory.holders, each)},
-          {"others", array_of(memory.others, each)}};
+          {"others", array_of(memory.others, each)},
+          {"tensors", memory.tensors ? of(*memory.tensors) : Json(nullptr)}};
 }
 
 Json of(const RaceAccess& access) {
@@ -217,6 +242,8 @@ Json of(const Finding& finding) {
       {"related", array_of(finding.related, each)},
       {"launch", finding.launch ? of(*finding.launch) : Json(nullptr)},
       {"arguments", array_of(finding.arguments, each)},
+      {"watched", array_of(finding.watched, each)},
+      {"inputs", finding.inputs ? of(*finding.inputs) : Json(nullptr)},
       {"memory_use", finding.memory_use ? of(*finding.memory_use) : Json(nullptr)},
       {"accesses", finding.race ? array_of(finding.race->accesses, each) : Json::array()},
       {"stack", {{"python", array_of(finding.stack.python, each)}, {"native", array_of(finding.stack.native, each)}}},

@@ -79,6 +79,35 @@ std::vector<std::string> wrong_pointer_lines(const Page& page, const Finding& fi
   return lines;
 }
 
+std::vector<std::string> tensor_lines(const Page& page, const MemoryUse& memory, const std::string& directory,
+                                      bool verbose) {
+  std::vector<std::string> lines;
+  if (!memory.tensors) return lines;
+  const TensorMemory& tensors = *memory.tensors;
+  add_wrapped(lines, page,
+              fmt::format("PyTorch had reserved {} and allocated {} of it; the largest free piece was {}{}",
+                          size_text(tensors.reserved), size_text(tensors.allocated), size_text(tensors.largest_free),
+                          tensors.times > 1 ? fmt::format(", the {}. time that it found none", tensors.times) : ""));
+  const std::uint64_t unused = tensors.reserved - std::min(tensors.reserved, tensors.allocated);
+  if (memory.asked > 0 && unused >= memory.asked && tensors.largest_free < memory.asked) {
+    add_wrapped(lines, page, "so much was free, in pieces that are too small: it is fragmented");
+  }
+  for (std::size_t i = 0; i < tensors.holders.size() && (verbose || i < kHoldersNamed); ++i) {
+    const MemoryHolder& holder = tensors.holders[i];
+    add_wrapped(lines, page,
+                fmt::format("{} in {} tensor{} from {}", size_text(holder.bytes), thousands(holder.count),
+                            holder.count == 1 ? "" : "s",
+                            holder.location.line == 0 ? "no line of yours" : place(holder.location, directory)));
+  }
+  for (const TensorMemory::Exception& exception : tensors.exceptions) {
+    add_wrapped(
+        lines, page,
+        fmt::format("{} kept alive by the {} raised at {}: leave its except block before trying again",
+                    size_text(exception.bytes), printable(exception.type), place(exception.location, directory)));
+  }
+  return lines;
+}
+
 std::vector<std::string> memory_lines(const Page& page, const MemoryUse& memory, const std::string& directory,
                                       bool verbose) {
   std::vector<std::string> lines;
@@ -103,6 +132,7 @@ std::vector<std::string> memory_lines(const Page& page, const MemoryUse& memory,
     add_wrapped(lines, page,
                 fmt::format("{}{} from {}{}", size_text(holder.bytes), pieces, where, whose(holder.owner)));
   }
+  for (std::string& line : tensor_lines(page, memory, directory, verbose)) lines.push_back(std::move(line));
   for (const OtherProcess& other : memory.others) {
     lines.push_back(fmt::format("{} held by process {}{} when this one had ended", size_text(other.bytes), other.pid,
                                 other.name.empty() ? "" : " (" + printable(other.name) + ")"));

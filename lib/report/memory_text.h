@@ -16,6 +16,9 @@ std::string size_text(std::uint64_t bytes);
 // with `verbose` all of them in any case.
 std::vector<std::string> wrong_pointer_lines(const Page& page, const Finding& finding, const std::string& directory,
                                              bool verbose);
+// What PyTorch's allocator said, where it was asked.
+std::vector<std::string> tensor_lines(const Page& page, const MemoryUse& memory, const std::string& directory,
+                                      bool verbose);
 // What was asked for, what there was, who held it.
 std::vector<std::string> memory_lines(const Page& page, const MemoryUse& memory, const std::string& directory,
                                       bool verbose);

@@ -31,6 +31,10 @@ std::vector<std::string> next_steps(const analyse::Failure& failure) {
       return {device_exception(failure.code)};
     case analyse::Kind::stream_race:
       return {};
+    case analyse::Kind::graph_stale_pointer:
+      return {
+          "keep what a graph was captured with alive and in place as long as it is replayed, or update the graph "
+          "when its memory changes"};
     case analyse::Kind::out_of_memory:
       return {"ask for less at once, free what is no longer used, and see with nvidia-smi who else holds memory"};
     case analyse::Kind::capture_violation:

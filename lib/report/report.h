@@ -108,6 +108,23 @@ struct Argument {
   std::optional<Allocation> allocation;
 };
 
+// What stood at a line that the user watches.
+struct Watched {
+  Location location;
+  std::uint64_t visit = 0;
+  std::uint32_t thread = 0;
+  std::vector<Argument> arguments;
+};
+
+// The failing call as a rerun saved it.
+struct Inputs {
+  std::string folder, op;
+  std::uint64_t bytes = 0;
+  std::size_t tensors = 0;
+  std::vector<std::string> missing;  // what is not as it was
+  std::string outcome;               // of its script: "reproduces", "does not reproduce", "could not be run", "not run"
+};
+
 struct MemoryHolder {
   std::uint64_t bytes = 0;
   std::size_t count = 0;
@@ -121,6 +138,20 @@ struct OtherProcess {
   std::uint64_t bytes = 0;
 };
 
+// What PyTorch's allocator said when it found no memory, in a rerun.
+struct TensorMemory {
+  std::uint64_t reserved = 0, allocated = 0, largest_free = 0;
+  std::vector<MemoryHolder> holders;  // by line of the user's, largest first
+  // Of an exception whose traceback kept tensors alive: its type, where it was raised.
+  struct Exception {
+    std::string type;
+    Location location;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Exception> exceptions;
+  std::size_t times = 1;  // that it found none, the last one included
+};
+
 // Of a call that found no memory: who held it at that moment.
 struct MemoryUse {
   bool of_host = false;                      // pinned memory was wanted
@@ -130,6 +161,7 @@ struct MemoryUse {
   bool whole = true;                         // no allocation of it was lost
   std::vector<MemoryHolder> holders;         // by line, largest first
   std::vector<OtherProcess> others;          // on the same device, when this process had ended
+  std::optional<TensorMemory> tensors;
 };
 
 // One of the two that race.
@@ -204,6 +236,9 @@ struct Finding {
   std::vector<std::string> witness_wanted;  // commands that ask those which were not asked
   std::vector<Candidate> candidates;  // all of them, likeliest first, `location`/`launch` itself included; empty if one
   std::vector<Argument> arguments;
+  std::optional<Inputs> inputs;
+  std::vector<Watched> watched;            // the latest last
+  std::uint64_t watched_milliseconds = 0;  // what reading them had taken
   std::optional<MemoryUse> memory_use;
   std::optional<Race> race;  // of Kind::stream_race
   std::optional<Cause> cause;

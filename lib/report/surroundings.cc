@@ -79,6 +79,12 @@ void add_passes(Report& report, const session::Session& session, const analyse::
       line.outcome = analysis.first_grade ? word(*analysis.first_grade) : "nothing found";
     } else if (pass.name == "device") {
       line.outcome = outcome_of(pass, testimony);
+    } else if (pass.name == "memory") {
+      const bool told = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
+        return std::any_of(process.deliveries.begin(), process.deliveries.end(),
+                           [](const session::Delivery& delivery) { return delivery.memory.has_value(); });
+      });
+      line.outcome = !pass.cut_short.empty() && !told ? pass.cut_short : told ? "allocator asked" : "memory sufficed";
     } else if (pass.name == "sanitize") {
       line.outcome = testimony.sanitizer ? outcome_of(*testimony.sanitizer) : "not read";
     } else if (i <= analysis.reruns.size()) {

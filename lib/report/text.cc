@@ -50,7 +50,8 @@ Section next_commands(const Report& report, bool suggest_rerun) {
   if (report.session.empty()) return section;
   const std::string session = shell_word(report.session);
   // Reruns can tell more where there was none yet. What the shell takes for a comment may be pasted along.
-  if (suggest_rerun && report.passes.size() == 1 && analyse::is_asynchronous(report.findings.front().kind)) {
+  if (suggest_rerun && report.passes.size() == 1 && analyse::is_asynchronous(report.findings.front().kind) &&
+      report.findings.front().code != 0) {
     section.lines.push_back(printable(
         fmt::format("cudadiag bisect {}  # about {} a rerun", session, duration(report.passes.front().seconds))));
   }

@@ -44,6 +44,8 @@ std::string_view word(Kind kind) {
       return "async_error";
     case Kind::graph_node:
       return "graph_node";
+    case Kind::graph_stale_pointer:
+      return "graph_stale_pointer";
     case Kind::sync_error:
       return "sync_error";
     case Kind::unchecked_error:

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <deque>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -92,6 +93,34 @@ std::vector<DeliveredFrame> frames_of(const Json& stack) {
   return frames;
 }
 
+DeliveredMemory memory_of(const Json& object) {
+  const auto count = [](const Json& from, const char* key) { return integer_of<std::uint64_t>(from, key).value_or(0); };
+  DeliveredMemory memory{count(object, "asked"),
+                         count(object, "reserved"),
+                         count(object, "allocated"),
+                         count(object, "largest_free"),
+                         {},
+                         {}};
+  const auto each = [&](const char* key, auto visit) {
+    const auto list = object.find(key);
+    if (list == object.end() || !list->is_array()) return;
+    for (const Json& entry : *list) {
+      if (entry.is_object()) visit(entry);
+    }
+  };
+  each("holders", [&](const Json& holder) {
+    const auto frames = holder.find("frames");
+    if (memory.holders.size() == kMostValues || frames == holder.end() || !frames->is_array()) return;
+    memory.holders.push_back({count(holder, "bytes"), count(holder, "count"), frames_of(*frames)});
+  });
+  each("exceptions", [&](const Json& exception) {
+    if (memory.exceptions.size() == kMostStacks) return;
+    memory.exceptions.push_back({text_of(exception, "type"), text_of(exception, "file"),
+                                 integer_of<std::int32_t>(exception, "line").value_or(0), count(exception, "bytes")});
+  });
+  return memory;
+}
+
 template <typename Number>
 bool take_number(std::string_view& text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -108,7 +137,13 @@ std::optional<Delivery> parse(std::string_view text) {
   delivery.kind = text_of(object, "kind");
   delivery.op = text_of(object, "operator");
   delivery.file = text_of(object, "file");
+  delivery.visit = integer_of<std::uint64_t>(object, "visit").value_or(0);
+  delivery.milliseconds = integer_of<std::uint64_t>(object, "milliseconds").value_or(0);
   delivery.line = integer_of<std::int32_t>(object, "line").value_or(0);
+  if (delivery.kind == "memory") {
+    delivery.memory = memory_of(object);
+    return delivery;
+  }
   if (delivery.kind == "forward") {
     const auto stacks = object.find("stacks");
     if (stacks == object.end() || !stacks->is_array()) return std::nullopt;
@@ -149,6 +184,9 @@ std::vector<Delivery> read_deliveries(const std::filesystem::path& file) {
 void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes) {
   for (Process& process : processes) {
     process.deliveries = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kSuffix));
+    auto watched = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kWatchedSuffix));
+    std::sort(watched.begin(), watched.end(), [](const auto& a, const auto& b) { return a.visit < b.visit; });
+    std::move(watched.begin(), watched.end(), std::back_inserter(process.deliveries));
   }
 }
 

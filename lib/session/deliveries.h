@@ -29,6 +29,23 @@ struct DeliveredFrame {
   int line = 0;
 };
 
+// PyTorch's caching allocator when it found no memory.
+struct DeliveredMemory {
+  struct Holder {
+    std::uint64_t bytes = 0, count = 0;
+    std::vector<DeliveredFrame> frames;  // that allocated it, innermost first
+  };
+  // One that is being handled, or was last: its traceback holds frames, and these hold tensors.
+  struct Exception {
+    std::string type, file;
+    int line = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::uint64_t asked = 0, reserved = 0, allocated = 0, largest_free = 0;
+  std::vector<Holder> holders;  // largest first
+  std::vector<Exception> exceptions;
+};
+
 struct Delivery {
   std::uint32_t tid = 0;
   std::uint64_t ticks = 0;
@@ -39,10 +56,13 @@ struct Delivery {
   std::string file;  // as CPython has it
   int line = 0;
   std::vector<DeliveredValue> values;
-  std::string node;  // "GatherBackward0"
+  std::uint64_t visit = 0;         // kind "watched": which one of the process's to such lines
+  std::uint64_t milliseconds = 0;  // and what reading them had taken
+  std::string node;                // "GatherBackward0"
   std::uint64_t number = 0;
   // Innermost first, of the node, then of that in whose run it was made, and so on.
   std::vector<std::vector<DeliveredFrame>> stacks;
+  std::optional<DeliveredMemory> memory;  // kind "memory"
 };
 
 // In the order of the file; of a long one the end.

@@ -88,6 +88,8 @@ class HeapReader {
         return read_graph_nodes(count, payload);
       case Tag::graph_edges:
         return read_graph_edges(count, payload);
+      case Tag::stale_pointer:
+        return read_stale_pointer(payload);
       case Tag::arguments:
         return read_arguments(count, payload);
       case Tag::node_type:
@@ -255,6 +257,15 @@ class HeapReader {
       values = values.subspan(std::min((size + 7) / 8 * 8, values.size()));
     }
     record_.arguments.push_back(std::move(arguments));
+  }
+
+  void read_stale_pointer(std::span<const std::byte> payload) {
+    // The recorder tells of fewer; each is looked for among all operations.
+    constexpr std::size_t kMost = 1024;
+    if (!has(payload, 40) || record_.stale_pointers.size() == kMost) return;
+    record_.stale_pointers.push_back({number<std::uint64_t>(payload, 0), number<std::uint32_t>(payload, 8),
+                                      number<std::uint32_t>(payload, 12), number<std::uint32_t>(payload, 32),
+                                      number<std::uint64_t>(payload, 16), number<std::uint64_t>(payload, 24)});
   }
 
   void finish_graphs() {

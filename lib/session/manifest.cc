@@ -69,6 +69,7 @@ Pass pass_of(const Json& object) {
   pass.seconds = double_of(object, "seconds").value_or(0);
   pass.failed_after = double_of(object, "failed_after");
   pass.debugger = witness_of(object, "debugger");
+  pass.replay = witness_of(object, "replay");
   pass.kernels = texts_of(object, "kernels");
   const auto end = object.find("end");
   if (end != object.end() && end->is_object()) pass.end = end_of(*end);
@@ -89,6 +90,7 @@ std::string write_manifest(const Manifest& manifest) {
                       {"end", end_to_json(pass.end)},
                       {"failed_after", or_null(pass.failed_after)},
                       {"debugger", witness_to_json(pass.debugger)},
+                      {"replay", witness_to_json(pass.replay)},
                       {"kernels", pass.kernels}});
   }
   Json ends = Json::array();

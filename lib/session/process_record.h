@@ -104,6 +104,14 @@ struct Arguments {
   std::vector<Parameter> parameters;
 };
 
+// A graph was launched though memory that one of its nodes points to had been freed (wire/intern.h).
+struct StalePointer {
+  std::uint64_t serial = 0;  // of the launch in its thread
+  std::uint32_t thread = 0;
+  std::uint32_t node = 0, offset = 0;
+  std::uint64_t address = 0, allocation = 0;  // allocation: its serial
+};
+
 // What PyTorch's autograd said at a launch (wire/operation.h).
 struct Origin {
   std::uint32_t number = 0;       // nodes that the launching thread had made
@@ -232,6 +240,7 @@ struct ProcessRecord {
   std::vector<std::uint32_t> graph_words;  // not 0: the node has finished; empty if no operation refers to them
   std::vector<Allocation> allocations;     // by serial
   std::vector<Arguments> arguments;
+  std::vector<StalePointer> stale_pointers;
   std::vector<Note> notes;
   std::map<std::string, std::string> properties;  // "argv", "cwd", "driver", "cupti", "python", "device.0.name", …
 

@@ -6,6 +6,7 @@
 //     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
 //     confirm/PID.area                 the same of a rerun; confirm-2, … of further ones
 //     confirm/PID.values               what Python code of ours told there (wire/delivery.h)
+//     confirm/PID.inputs/              the failing call with its tensors, and replay.py that makes it again
 //     confirm/output.txt               what the rerun wrote to stdout and stderr
 //     device/PID.gpucore               of a rerun without the recorder: the GPU core dump, and output.txt
 //     sanitize/compute-sanitizer.txt   of a rerun under compute-sanitizer: its log, beside output.txt
@@ -70,6 +71,7 @@ struct Pass {
   std::string cut_short;               // of a rerun: why it was ended before its time; empty if it was not
   std::optional<Witness> debugger{};   // of a device pass: cuda-gdb over its dump
   std::vector<std::string> kernels{};  // of a sanitize pass: the kernels that were checked, mangled
+  std::optional<Witness> replay{};     // of a confirm pass: the script that makes the failing call again
 };
 
 // What the user said of a file or folder: whose the code is that lies there.

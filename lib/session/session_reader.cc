@@ -120,6 +120,7 @@ Result<Session> open_session(const fs::path& folder) {
   }
   read_areas(files, session, session.processes);
   session.races = read_races(folder / kRaces);
+  attach_deliveries(folder / kRecordFolder, session.processes);
   for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {
     // A name that leads out of the session is nobody's.
     const fs::path name = session.manifest.passes[pass].folder;

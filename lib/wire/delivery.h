@@ -9,6 +9,13 @@
 // graph the thread runs backwards from here on, and where it was made: frames, innermost first; then those of the node
 // in whose run it was made, and so on. Its end is not told: the operation's record has the number too.
 //
+// {"kind":"memory", "asked":N, "reserved":N, "allocated":N, "largest_free":N,
+// "holders":[{"bytes":N,"count":N,"frames":[[F, L,FUNCTION],…]},…],
+// "exceptions":[{"type":T,"file":F,"line":L,"bytes":N},…]}   PyTorch's allocator found no memory
+// {"kind":"watched", …}   in PID.watched instead: as "line", with "visit": which one of the process's to watched lines,
+// and "milliseconds": what reading them has taken so far. A ring of kWatched lines of kWatchedLine bytes, filled with
+// blanks.
+//
 // The file is as CPython has it. Members of an argument are those of report::Argument; what is
 // not known is left out.
 #pragma once
@@ -18,6 +25,10 @@
 namespace cudadiag::wire::delivery {
 
 inline constexpr const char* kSuffix = ".values";
+// A folder with the failing call: call.json, inputs.safetensors (lib/record/hook/values/inputs.py).
+inline constexpr const char* kInputsSuffix = ".inputs";
+inline constexpr const char* kWatchedSuffix = ".watched";
+inline constexpr std::size_t kWatched = 64, kWatchedLine = 4096;
 inline constexpr std::size_t kMostLine = 32u << 10;
 inline constexpr std::size_t kMostBytes = 16u << 20;
 

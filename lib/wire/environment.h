@@ -14,7 +14,7 @@ inline constexpr const char* kSession = "CUDADIAG_SESSION";
 inline constexpr const char* kPass = "CUDADIAG_PASS";
 // In a rerun: what is waited for (window.h).
 inline constexpr const char* kWindow = "CUDADIAG_WINDOW";
-// In a rerun: of which lines of Python values are taken (values.h). Unset: none are.
+// Of which lines of Python values are taken (values.h), in a rerun or where the user watches some. Unset: none are.
 inline constexpr const char* kValues = "CUDADIAG_VALUES";
 // Comma-separated: markers=sparse|dense|off, python=on|off, native=on|off, races=on|off.
 inline constexpr const char* kRecord = "CUDADIAG_RECORD";

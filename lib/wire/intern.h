@@ -31,6 +31,12 @@
 //                                                 u32 ArgumentFlag, per parameter: u32 offset among the kernel's
 //                                                 parameters, u32 bytes; then the bytes of all of them, each
 //                                                 parameter's filled up to a multiple of 8
+//    stale_pointer count: 0              payload: u64 serial of the launch of a graph, u32 its thread's index, u32
+//    index of
+//                                                 the node, u64 address that it points to, u64 serial of the allocation
+//                                                 there that was freed before, u32 offset of the pointer among a
+//                                                 kernel's parameters (copies and memsets: 0 the destination, 8 the
+//                                                 source), u32 zero
 //    node_type count: 0                  payload: u32 string id of a mangled C++ type, of a node of PyTorch's autograd
 //                                                 graph, u32 zero
 //
@@ -70,8 +76,9 @@ enum class Tag : std::uint16_t {
   graph_edges = 12,
   arguments = 13,
   node_type = 14,
+  stale_pointer = 15,
 };
-inline constexpr std::size_t kTags = 15;  // one past the last
+inline constexpr std::size_t kTags = 16;  // one past the last
 
 inline constexpr std::size_t kHeaderSize = 8;
 inline constexpr std::size_t kMaxEntry = 64u << 10;

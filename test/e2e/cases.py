@@ -7,9 +7,11 @@ import random
 import resource
 import shutil
 import signal
+import socket
 import stat
 import struct
 import sys
+import tarfile
 
 import targets
 from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
@@ -28,6 +30,36 @@ def clean_run_says_nothing(machine):
 def handled_error_is_no_finding(machine):
     result = machine.run(*program("handled.py"))
     expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result")
+
+
+def bundle_is_the_report_without_names_and_secrets(machine):
+    machine.plan(FAULT)
+    machine.environment.update(USER="grace", HOME=str(machine.folder))
+    folder = str(program("x")[1].parent)
+    (machine.folder / "train.py").write_text(f"import sys\nsys.path.insert(0, {folder!r})\napi_key = 'hidden'\n"
+                                             "import ten_launches\n")
+    machine.run(sys.executable, "train.py", "--token", "hidden", "--run-of=grace")
+    first = machine.cudadiag("report", "--bundle", "one.tar.gz")
+    expect(first.returncode, 0, "status, where it says " + first.stderr)
+    listed = [line.split()[1] for line in first.stderr.splitlines() if line.startswith("cudadiag:   ")]
+    with tarfile.open(machine.folder / "one.tar.gz") as archive:
+        names = [member.name.removeprefix("cudadiag-bundle/") for member in archive]
+        contents = {name: archive.extractfile("cudadiag-bundle/" + name).read().decode() for name in names}
+    expect(names, ["report.txt", "report.json", "versions.txt", "script/train.py"], "contents")
+    expect(listed, names, "what is listed")
+    for name, content in contents.items():
+        for private in ("hidden", "grace", str(machine.folder), socket.gethostname()):
+            assert private not in content, f"{private} in {name}: {content}"
+    finding = json.loads(contents["report.json"])["findings"][0]
+    expect(finding["location"]["line"], true_line("ten_launches.py")[1], "line")
+    expect_in("[bracketed]", contents["report.txt"], "text")
+    expect_in("api_key = 'REDACTED'", contents["script/train.py"], "script")
+    expect_success(machine.cudadiag("report", "--bundle", "two.tar.gz"))
+    one, two = ((machine.folder / name).read_bytes() for name in ("one.tar.gz", "two.tar.gz"))
+    expect(one == two, True, "the same bytes")
+    again = machine.cudadiag("report", "--bundle", "two.tar.gz")
+    expect(again.returncode, 125, "status")
+    expect_in("it is there already", again.stderr, "message")
 
 
 def third_of_ten_launches_is_named(machine):

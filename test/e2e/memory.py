@@ -1,7 +1,7 @@
 """What is told of memory: pointers that lie wrong, who holds how much; a function each; its name is the claim."""
 
 import targets
-from harness import expect, expect_in, expect_success
+from harness import expect, expect_in, expect_success, program, true_line
 
 
 def _memory_program(machine, name, options=()):
@@ -80,3 +80,28 @@ def others_on_the_gpu_are_told_where_memory_is_missing(machine):
     result, finding = _memory_program(machine, "three_holders")
     expect(finding["memory_use"]["others"], [{"pid": 4194305, "name": None, "bytes": 104857600}], "others")
     expect_in("100.0 MiB held by process 4194305 when this one had ended", result.stderr, "report")
+
+
+def allocator_of_pytorch_is_asked_in_a_rerun(machine):
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    result = machine.run(*program("tensors.py"), options=["--rerun=always"], timeout=60)
+    report = machine.report()
+    expect([(each["name"], each["outcome"]) for each in report["passes"]],
+           [("record", "proven"), ("memory", "allocator asked")], "passes")
+    finding = report["findings"][0]
+    expect((finding["location"]["file"], finding["location"]["line"]), true_line("tensors.py"), "true line")
+    tensors = finding["memory_use"]["tensors"]
+    expect((tensors["allocated"], tensors["reserved"], tensors["largest_free"], tensors["times"]),
+           (24 << 20, 25 << 20, 1 << 20, 1), "sizes")
+    (holder,) = tensors["holders"]
+    expect((holder["location"]["file"], holder["location"]["line"]), true_line("tensors.py", "HOLDER"), "holder")
+    expect((holder["bytes"], holder["count"]), (24 << 20, 3), "what it holds")
+    expect_in("24.0 MiB in 3 tensors from", result.stderr, "what the rerun says")
+    expect_in("PyTorch had reserved 25.0 MiB and allocated 24.0 MiB of it", machine.cudadiag("report").stdout, "text")
+
+
+def allocator_is_not_asked_where_values_are_not_wanted(machine):
+    machine.run(*program("tensors.py"), options=["--rerun=always", "--no-values"], timeout=60)
+    report = machine.report()
+    expect([each["name"] for each in report["passes"]], ["record"], "passes")
+    expect(report["findings"][0]["memory_use"]["tensors"], None, "tensors")

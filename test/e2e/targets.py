@@ -53,6 +53,8 @@ FAILING = {
     "graph_added": Failing(kind="graph_node"),
     "graph_updated": Failing(kind="graph_node"),
     "graph_thousand": Failing("inferred", kind="graph_node"),  # the line is known, the node is not
+    "graph_stale": Failing("inferred", kind="graph_stale_pointer", cause="stale-graph-pointer"),
+    "graph_reused": Failing("suspected", kind="graph_stale_pointer", confirmed="", cause="stale-graph-pointer"),
     "many_streams": Failing("inferred"),
     "many_threads": Failing("inferred"),
     "exit_without_sync": Failing(),
@@ -81,7 +83,7 @@ FAILING = {
     "py_threads": Failing("inferred", candidates=True, leads=False),
 }
 
-CLEAN = ("healthy", "alloc_fails_handled", "capture_beside_launches", "capture_given_up", "host_segfault", "no_cuda",
+CLEAN = ("healthy", "graph_kept", "alloc_fails_handled", "capture_beside_launches", "capture_given_up", "host_segfault", "no_cuda",
          "py_exception", "hanging_kernel")
 
 

@@ -1,9 +1,10 @@
 """What a rerun takes from inside Python; a function each, its name is the claim. PyTorch's operators are beyond the
 simulated driver: test/hook has them."""
 
+import pathlib
 import sys
 
-from harness import HERE, expect, expect_in, expect_true_line, program
+from harness import HERE, expect, expect_in, expect_true_line, program, true_line
 
 FAULT = "fault kernel=smooth nth=3"
 
@@ -72,3 +73,63 @@ def the_target_finds_nothing_of_it(machine):
     output = next(machine.state.glob("cudadiag/latest/confirm/output.txt")).read_text()
     expect_in("[]", output, "modules")
     expect(output, result.stdout, "what the rerun printed")
+
+
+def saved_call_is_made_again_and_told(machine):
+    machine.plan(FAULT)
+    _, report = _rerun(machine, *program("values.py", "saves"), options=["--save-inputs"])
+    inputs = report["findings"][0]["inputs"]
+    expect((inputs["operator"], inputs["tensors"], inputs["missing"], inputs["replay"]),
+           ("aten::embedding", 1, ["a thing"], "reproduces"), "inputs")
+    script = pathlib.Path(inputs["folder"], "replay.py")
+    expect_in("torch.ops", script.read_text(), "script")
+    expect(script.stat().st_mode & 0o777, 0o600, "mode")
+    text = machine.cudadiag("report").stdout
+    expect_in("replay.py there makes the call again: reproduces", text, "text")
+
+
+def inputs_that_cannot_be_saved_are_said_not_to_be(machine):
+    machine.plan(FAULT)
+    result, report = _rerun(machine, *program("values.py"), options=["--save-inputs"])
+    expect_in("no inputs were saved: only PyTorch's operators", result.stderr, "message")
+    expect(report["findings"][0]["inputs"], None, "inputs")
+
+
+def proven_session_can_still_save_its_inputs(machine):
+    machine.plan(FAULT)
+    _rerun(machine, *program("values.py", "saves"))
+    result = machine.cudadiag("bisect", "--no-device-pass", "--save-inputs", timeout=60)
+    expect(result.returncode, 0, "status")
+    expect_in("makes the call again: reproduces", result.stdout, "text")
+
+
+def watched_line_shows_its_latest_values_without_a_rerun(machine):
+    file, line = true_line("watched.py")
+    machine.plan(FAULT)
+    result = machine.run(*program("watched.py"), options=["--watch", f"watched.py:{line}"])
+    expect(result.returncode, 3, "status")
+    finding = machine.report()["findings"][0]
+    latest = [(each["file"], each["line"], each["visit"], [(argument["name"], argument["value"])
+                                                           for argument in each["arguments"]])
+              for each in finding["watched"]]
+    expect(latest, [(file, line, step + 1, [("row", str(100 * step))]) for step in range(10)], "values")
+    expect_in(f":{line} visit 10: row = 900", machine.cudadiag("report").stdout, "text")
+
+
+def of_a_watched_line_a_bounded_number_is_kept(machine):
+    machine.plan("fault kernel=smooth nth=300 code=700")
+    file, line = true_line("watched.py")
+    text = (HERE / "programs/watched.py").read_text().replace("range(10)", "range(300)")
+    copy = machine.folder / "watched.py"
+    copy.write_text(f"import sys\nsys.path.insert(0, {str(HERE / 'programs')!r})\n" + text)
+    machine.run(sys.executable, copy, options=["--watch", f"{copy}:{line + 2}"])
+    expect([each["visit"] for each in machine.report()["findings"][0]["watched"]], list(range(285, 301)), "visits")
+    (ring,) = machine.state.glob("cudadiag/latest/record/*.watched")
+    expect(ring.stat().st_size, 64 * 4096, "bytes")
+
+
+def a_clean_run_with_a_watched_line_says_nothing(machine):
+    _, line = true_line("watched.py")
+    result = machine.run(*program("watched.py"), options=["--watch", f"watched.py:{line}"])
+    expect((result.returncode, result.stdout, result.stderr), (0, "", ""), "result")
+    expect(machine.sessions(), [], "sessions")

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Optional, Tuple
 
 ASYNC, SYNC, UNCHECKED, GRAPH = "async_error", "sync_error", "unchecked_error", "graph_node"
+STALE = "graph_stale_pointer"
 MEMORY = "out_of_memory"
 CAPTURE = "capture_violation"
 
@@ -40,6 +41,8 @@ class Case:
     needs: Tuple[str, ...] = ()  # Python modules
     session_mib: Optional[int] = None
     argument: Tuple[Tuple[str, object], ...] = ()  # members that one of the finding's arguments has, once it was rerun
+    replay: str = ""  # what becomes of the script that makes the failing call again
+    watched: Tuple[str, ...] = ()  # names that the latest visit of the watched line has
     options: Tuple[str, ...] = ()  # of cudadiag run; "@x" is a file in the case's scratch folder
     rerun: str = "proven"  # what becomes of the last rerun of an asynchronous failure; empty: there is none
 
@@ -123,9 +126,12 @@ CASES = [
     native("error_unasked", "unwatched unasked", mark="unasked",
            **fails(700, (ASYNC, UNCHECKED), kernel="far_store")),
     native("driver_api", **fails(700, kernel="stray_store")),
-    native("graph_kernel", "graph_replay kernel", mark="kernel", **fails(700, (ASYNC, GRAPH))),
+    native("graph_kernel", "graph_replay kernel", mark="kernel", **fails(700, (ASYNC, GRAPH, STALE))),
     native("graph_copy", "graph_replay copy", mark="copy", hardware_decides=True,
-           **fails((), (ASYNC, GRAPH, SYNC, UNCHECKED), "suspected")),
+           **fails((), (ASYNC, GRAPH, STALE, SYNC, UNCHECKED), "suspected")),
+    native("graph_memory_stale", "graph_memory stale", mark="stale", **fails(700, (STALE,))),
+    # Whether the address comes back is the driver's decision.
+    native("graph_memory_reused", "graph_memory reused", mark="reused", rerun="", **fails(0, (STALE,), "suspected")),
     *[native("graph_" + shape, "graphs " + shape, mark=shape, **fails(700, (ASYNC, GRAPH)))
       for shape in ("captured", "added", "thousand", "updated", "child", "branches")],
     # Followed by one rerun that does not fail, by three of which the last one does, by one whose wait is given up.
@@ -164,6 +170,9 @@ CASES = [
            **fails(710, grade="inferred", first=False)),
     python("custom_forward", "custom_autograd forward", mark="forward", **OUT_OF_RANGE),
     python("custom_backward", "custom_autograd backward", mark="backward", **OUT_OF_RANGE),
+    python("saved_call", "embedding", options=("--save-inputs",), replay="reproduces", **OUT_OF_RANGE),
+    python("watched", "out_of_range gather", mark="gather", rerun="", watched=("far",),
+           options=("--rerun=never", "--watch=out_of_range.py:12"), **OUT_OF_RANGE),
     *[python("backward_" + shape, "backward_lines " + shape, mark=shape, **OUT_OF_RANGE)
       for shape in ("gather", "retained", "hook", "checkpointed")],
     python("ctypes_library", "ctypes_library @libsmooth.so", needs=(), sources=("cuda/smooth.cu",),
@@ -196,6 +205,8 @@ CASES = [
     native("capture_given_up", "broken_captures given_up", mark="given_up"),
     native("capture_probing", "broken_captures probing", mark="probing"),
     native("capture_local_thread", "broken_captures local_thread", mark="local_thread"),
+    *[native("graph_memory_" + shape, "graph_memory " + shape, mark=shape)
+      for shape in ("repointed", "pooled", "kept")],
     native("out_of_memory", "handled out_of_memory"),
     native("probing", "handled probing"),
     native("exit_three", "handled exit_three"),

@@ -70,7 +70,7 @@ def differences(case, report, marks, traceback=None):
     reruns = [each["outcome"] for each in report["passes"] if each["name"] == "confirm"]
     if GRADES.index(first_run) < GRADES.index(case.grade):
         wrong.append(f"the first run is only {first_run}, not {case.grade}")
-    asynchronous = findings[0]["kind"] in ("async_error", "graph_node")
+    asynchronous = findings[0]["kind"] in ("async_error", "graph_node", "graph_stale_pointer")
     if asynchronous and "".join(reruns[-1:]) != case.rerun:
         wrong.append(f"reruns: {reruns}, not {case.rerun}")
     return wrong + _differences_of_finding(case, findings[0], marks, traceback)
@@ -88,6 +88,12 @@ def _differences_of_finding(case, finding, marks, traceback):
     kernel = (finding.get("launch") or {}).get("kernel") or ""
     if case.kernel not in kernel:
         wrong.append(f"kernel {kernel!r}, not {case.kernel}")
+    replay = (finding.get("inputs") or {}).get("replay", "")
+    if replay != case.replay:
+        wrong.append(f"the replay {replay or 'was not made'}, not {case.replay}")
+    latest = [each["name"] for each in (finding.get("watched") or [{"arguments": []}])[-1]["arguments"]]
+    if not set(case.watched) <= set(latest):
+        wrong.append(f"the watched line has {latest}, not {case.watched}")
     wanted = dict(case.argument)
     found = [{name: each.get(name) for name in wanted} for each in finding.get("arguments", [])]
     if wanted and wanted not in found:
@@ -106,7 +112,8 @@ def _wrong_lines(case, finding, marks, traceback):
         if line not in listed:
             wrong.append(f"does not list {name_of(line)}")
     noticed = line_of(finding["reported_at"])
-    if finding["kind"] in ("async_error", "graph_node", "capture_violation") and "BLAMED" in marks:
+    later = ("async_error", "graph_node", "graph_stale_pointer", "capture_violation")
+    if finding["kind"] in later and "BLAMED" in marks:
         if traceback and noticed != traceback:
             wrong.append(f"noticed at {name_of(noticed)}, the traceback says {name_of(traceback)}")
         if not traceback and not may_notice_at(noticed, marks):
@@ -116,6 +123,9 @@ def _wrong_lines(case, finding, marks, traceback):
         for line in marks.get(role.upper(), []):
             if line not in related:
                 wrong.append(f"does not name the {role} {name_of(line)}")
+    grades = [r.get("grade") for r in finding["related"] if r["role"] == "forward"]
+    if "FORWARD" in marks and case.rerun and grades != ["proven"]:
+        wrong.append(f"the forward line is {grades}, not proven")
     holders = [line_of(each["location"]) for each in (finding.get("memory_use") or {}).get("holders", [])]
     for line in marks.get("HOLDER", []):
         if line not in holders:

@@ -15,17 +15,21 @@ def values_source():
 class Hook:
     """The sources in a namespace of their own, watching `functions`' lines that are marked `# SUSPECT`."""
 
-    def __init__(self, *functions, near=True, seconds=10, mode="operators", nodes=()):
+    def __init__(self, *functions, near=True, seconds=10, mode="operators", nodes=(), save=0, folder=""):
         self.messages, self.notes, self.calls, self.is_near = [], [], [], near
-        lines = [str(seconds)]
+        lines = [f"{seconds}\t{save}"]
+        self.has_failed = False
         for function in functions:
             code = function.__code__
             source, first = inspect.getsourcelines(function)
-            lines += [f"{first + at}\t{code.co_firstlineno}\t{mode}\t{function.__qualname__}\t{code.co_filename}"
+            place = "0\twatch\t" if mode == "watch" else f"{code.co_firstlineno}\t{mode}\t{function.__qualname__}"
+            lines += [f"{first + at}\t{place}\t{code.co_filename}"
                       for at, line in enumerate(source) if "# SUSPECT" in line]
         lines += [f"0\t0\tnodes\t{name}\t" for name in nodes]
         self.names = {
-            "lines": "\n".join(lines), "near": lambda: self.is_near, "note": self.notes.append,
+            "lines": "\n".join(lines), "inputs_folder": str(folder), "note": self.notes.append,
+            "near": lambda: self.is_near, "failed": lambda: self.has_failed,
+            "deliver_watched": lambda text: self.messages.append(json.loads(text)) or True,
             "deliver": lambda text: self.messages.append(json.loads(text)) or True,
             "quiet": lambda on: self.calls.append(("quiet", on)),
             "hooked": lambda on: self.calls.append(("hooked", on)),

@@ -71,6 +71,10 @@ def inner(x):
     return x
 
 
+def chooses(step, name, far):
+    launch(step, name, far)  # SUSPECT
+
+
 def yields(x):
     yield launch(x)  # SUSPECT
     yield 2
@@ -214,6 +218,26 @@ class Values(unittest.TestCase):
         to_json = Hook().begin().names["to_json"]
         self.assertEqual(to_json({"a\"\n": ["\u00e9\U0001f600", 1.5, float("nan"), True, None]}),
                          '{"a\\u0022\\u000a":["\\u00e9\\ud83d\\ude00",1.5,null,true,null]}')
+
+
+class Watch(unittest.TestCase):
+    def test_a_watched_line_tells_its_numbers_at_once(self):
+        hook = Hook(chooses, mode="watch", near=False).begin()
+        for step in range(3):
+            chooses(step, "text", 2.5)
+        hook.end()
+        self.assertEqual([(message["visit"], [(each["name"], each["value"]) for each in message["arguments"]])
+                          for message in hook.of_kind("watched")],
+                         [(step + 1, [("step", str(step))]) for step in range(3)])
+        self.assertEqual(hook.notes, [])
+
+    def test_a_file_is_known_by_whole_names(self):
+        ends_in = Hook().begin().names["ends_in"]
+        self.assertTrue(ends_in("/home/a/train.py", "train.py"))
+        self.assertTrue(ends_in("/home/a/train.py", "a/train.py"))
+        self.assertTrue(ends_in("/home/a/train.py", "/home/a/train.py"))
+        self.assertTrue(ends_in("train.py", "train.py"))
+        self.assertFalse(ends_in("/home/a/pretrain.py", "train.py"))
 
 
 if __name__ == "__main__":

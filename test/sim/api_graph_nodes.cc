@@ -154,6 +154,31 @@ SIM_API(cuGraphKernelNodeGetParams_v2, driver, (CUgraphNode hNode, CUDA_KERNEL_N
   nodeParams->gridDimX = op.grid[0], nodeParams->gridDimY = op.grid[1], nodeParams->gridDimZ = op.grid[2];
   nodeParams->blockDimX = op.block[0], nodeParams->blockDimY = op.block[1], nodeParams->blockDimZ = op.block[2];
   nodeParams->sharedMemBytes = op.shared_bytes;
+  // Of all kernels this one alone keeps its parameters.
+  if (op.device_destination) {
+    thread_local void* parameters[2];
+    parameters[0] = &hNode->op.destination, parameters[1] = &hNode->op.value;
+    nodeParams->kernelParams = parameters;
+  }
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphMemsetNodeGetParams, driver, (CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS* nodeParams),
+        (hNode, nodeParams)) {
+  if (hNode->type != CU_GRAPH_NODE_TYPE_MEMSET) return CUDA_ERROR_INVALID_VALUE;
+  *nodeParams = {};
+  nodeParams->dst = hNode->op.destination;
+  nodeParams->width = hNode->op.bytes;
+  nodeParams->height = nodeParams->elementSize = 1;
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphMemcpyNodeGetParams, driver, (CUgraphNode hNode, CUDA_MEMCPY3D* nodeParams), (hNode, nodeParams)) {
+  if (hNode->type != CU_GRAPH_NODE_TYPE_MEMCPY) return CUDA_ERROR_INVALID_VALUE;
+  *nodeParams = {};
+  nodeParams->srcMemoryType = nodeParams->dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  nodeParams->srcDevice = hNode->op.source;
+  nodeParams->dstDevice = hNode->op.destination;
   return CUDA_SUCCESS;
 }
 

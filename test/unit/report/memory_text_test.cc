@@ -91,3 +91,30 @@ TEST_CASE("who held the memory") {
   CHECK(more[0] == "6.0 MiB asked for, this process is known to have held 900.0 MiB, once 950.0 MiB");
   CHECK(more[4] == "2 more: see -v");
 }
+
+TEST_CASE("what PyTorch's allocator said is told with its lines, and named fragmented only where that is so") {
+  MemoryUse memory;
+  memory.asked = 6u << 20;
+  CHECK(tensor_lines(Page{}, memory, "/home/u", false).empty());
+  TensorMemory& tensors = memory.tensors.emplace();
+  tensors.reserved = 20u << 20, tensors.allocated = 12u << 20, tensors.largest_free = 5u << 20;
+  tensors.times = 2;
+  tensors.holders = {{12u << 20, 3, {"/home/u/a.py", "f", "python", "", "", 7}, ""}};
+  tensors.exceptions = {{"OutOfMemoryError", {"/home/u/a.py", "", "python", "", "", 9}, 4096}};
+  Page page;
+  page.columns = 200;
+  const Lines lines = tensor_lines(page, memory, "/home/u", false);
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0] ==
+        "PyTorch had reserved 20.0 MiB and allocated 12.0 MiB of it; the largest free piece was 5.0 MiB, the 2. time "
+        "that "
+        "it found none");
+  CHECK(lines[1] == "so much was free, in pieces that are too small: it is fragmented");
+  CHECK(lines[2] == "12.0 MiB in 3 tensors from a.py:7, f");
+  CHECK(lines[3] ==
+        "4.0 KiB kept alive by the OutOfMemoryError raised at a.py:9: leave its except block before trying again");
+  tensors.largest_free = 6u << 20;
+  CHECK(tensor_lines(page, memory, "/home/u", false).size() == 3);
+  tensors.largest_free = 0, tensors.allocated = 15u << 20;
+  CHECK(tensor_lines(page, memory, "/home/u", false).size() == 3);
+}

@@ -128,6 +128,15 @@ Report crowded_report() {
   memory.allocation_bytes = 4096;
   memory.text = words;
   finding.witnesses = {words, words};
+  Argument argument;
+  argument.name = words;
+  argument.origin = "variable";
+  finding.watched.assign(16, {finding.location, 7, 4711, {argument}});
+  finding.inputs = Inputs{"/home/u/inputs", "aten::embedding", 4096, 2, {words, words}, "reproduces"};
+  finding.related = {{"forward", finding.location, analyse::Grade::proven}};
+  TensorMemory& tensors = finding.memory_use.emplace().tensors.emplace();
+  tensors.holders.assign(40, {4096, 2, finding.location, words});
+  tensors.exceptions.assign(4, {words, finding.location, 4096});
   report.findings.assign(10, Finding(finding));
   return report;
 }

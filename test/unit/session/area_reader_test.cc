@@ -294,6 +294,18 @@ TEST_CASE("the parameters of a launch are read, each filled up to eight bytes") 
   CHECK(record.damaged == 1);
 }
 
+TEST_CASE("a launch of a graph with a pointer into freed memory is read") {
+  AreaBuilder area;
+  area.entry(wire::intern::Tag::stale_pointer, 0, {7, 0, 1, 2, 0x1010, 5, 4, 0, 16, 0});
+  area.entry(wire::intern::Tag::stale_pointer, 0, {7, 0, 1, 2, 0x1010, 5, 4, 0});  // cut off
+  const auto record = read(area);
+  REQUIRE(record.stale_pointers.size() == 1);
+  const session::StalePointer& stale = record.stale_pointers[0];
+  CHECK((stale.serial == 7 && stale.thread == 1 && stale.node == 2 && stale.offset == 16));
+  CHECK((stale.address == 0x500001010 && stale.allocation == 4));
+  CHECK(record.damaged == 1);
+}
+
 TEST_CASE("a copy tells its addresses, a call that found no memory what there was") {
   AreaBuilder area;
   area.live_thread(0, 11, 1);

@@ -91,6 +91,22 @@ TEST_CASE("a forward line is read with the stacks of its node and of those behin
   CHECK(deliveries[1].stacks[0][0].line == 0);
 }
 
+TEST_CASE("what the allocator held is read, and what makes no sense of it is left out") {
+  const auto deliveries = read(
+      R"(7 1 {"kind":"memory","asked":7,"reserved":9,"allocated":8,"largest_free":-1,"holders":[{"bytes":5,"count":2,)"
+      R"("frames":[["a.py",3,"f"]]},{"bytes":1},3],"exceptions":[{"type":"E","file":"b.py","line":4,"bytes":6},[]]})"
+      "\n7 2 {\"kind\":\"memory\",\"holders\":{}}\n");
+  REQUIRE(deliveries.size() == 2);
+  REQUIRE(deliveries[0].memory);
+  const DeliveredMemory& memory = *deliveries[0].memory;
+  CHECK((memory.asked == 7 && memory.reserved == 9 && memory.allocated == 8 && memory.largest_free == 0));
+  REQUIRE(memory.holders.size() == 1);
+  CHECK((memory.holders[0].bytes == 5 && memory.holders[0].count == 2 && memory.holders[0].frames[0].line == 3));
+  REQUIRE(memory.exceptions.size() == 1);
+  CHECK((memory.exceptions[0].type == "E" && memory.exceptions[0].line == 4 && memory.exceptions[0].bytes == 6));
+  CHECK(deliveries[1].memory->holders.empty());
+}
+
 TEST_CASE("of many lines the last are read, and of a file that nobody can have written none") {
   std::string many;
   for (int i = 0; i < 5000; ++i) many += kGood;

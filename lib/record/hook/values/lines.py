@@ -7,9 +7,12 @@ class Suspect:
         self.line, self.first = int(fields[0]), int(fields[1])
         self.operators = fields[2] == "operators"
         self.function, self.file = fields[3], fields[4]
+        self.watched = fields[2] == "watch"
         self.paths = None  # not looked for yet
 
     def is_in(self, code):
+        if self.watched:
+            return ends_in(code.co_filename, self.file) and any(line == self.line for line in lines_of(code))
         name = getattr(code, "co_qualname", code.co_name)  # 3.11
         return code.co_firstlineno == self.first and code.co_filename == self.file and \
             self.function.rpartition(".")[2] == name.rpartition(".")[2]
@@ -24,6 +27,20 @@ class Suspect:
         self.operators = self.operators and not is_with
 
 
+def ends_in(file, end):
+    return file.endswith(end) and (len(file) == len(end) or end[0] == "/" or file[-len(end) - 1] == "/")
+
+
+def lines_of(code):
+    if hasattr(code, "co_lines"):  # 3.10
+        return [line for _, _, line in code.co_lines()]
+    line, lines = code.co_firstlineno, []
+    for step in code.co_lnotab[1::2]:
+        line += step - 256 if step > 127 else step
+        lines.append(line)
+    return [code.co_firstlineno] + lines
+
+
 class State:
     def __init__(self):
         self.suspects = []
@@ -32,6 +49,9 @@ class State:
         self.spent = 0.0
         self.on = True
         self.tool = None
+        self.lines = frozenset()
+        self.watched_files = ()  # how they end
+        self.visits = 0  # to watched lines
 
 
 state = State()
@@ -71,7 +91,7 @@ def tell(message):
 
 def suspects_of(code):
     # Nearly all code ends here. Code objects are no keys: their hash is that of all they consist of.
-    if code.co_firstlineno not in state.first_lines:
+    if code.co_firstlineno not in state.first_lines and not code.co_filename.endswith(state.watched_files):
         return ()
     return [each for each in state.suspects if each.is_in(code)]
 
@@ -91,6 +111,31 @@ def arrive(suspect, frame):
     if suspect.operators:
         push_mode()
         here.places = visits.places
+
+
+def arrive_watched(suspect, frame):
+    if suspect.paths is None:
+        suspect.file = frame.f_code.co_filename  # only its end was known
+        suspect.find_paths()
+    state.visits += 1
+    variables, _ = variables_at(suspect.paths, frame)
+    small = [(name, value) for name, value in variables if is_index_like(value)]
+    if torch_module() is not None:
+        with Guard():
+            about = variable_arguments(small, not is_capturing() and not failed())
+    else:
+        about = variable_arguments(small, False)
+    if about:
+        deliver_watched(to_json({"kind": "watched", "line": suspect.line, "file": frame.f_code.co_filename,
+                                 "visit": state.visits, "milliseconds": int(state.spent * 1000), "arguments": about}))
+
+
+def is_index_like(value):
+    """What chooses a place: numbers, and small tensors of them."""
+    if type(value) in (int, bool):
+        return True
+    return is_tensor(value) and value.numel() <= FEW_ELEMENTS and not value.dtype.is_floating_point and \
+        not value.dtype.is_complex
 
 
 def leave(frame):
@@ -118,11 +163,11 @@ def at_line(code, line, frame):
             leave(frame)
     except Exception as error:
         give_up(repr(error)[:MOST_TEXT])
-    if not state.on or not near():
+    if not state.on or (state.watched_files and line not in state.lines):
         return
     for suspect in suspects_of(code):
-        if suspect.line == line:
-            guarded(arrive, suspect, frame)
+        if suspect.line == line and (suspect.watched or near()):
+            guarded(arrive_watched if suspect.watched else arrive, suspect, frame)
             return
 
 
@@ -213,13 +258,20 @@ def begin():
         fields = text.split("\t")
         if number == 0:
             state.seconds = float(fields[0])
+            inputs.limit = int(fields[1]) if len(fields) > 1 else 0
         elif len(fields) == 5 and fields[2] == "nodes":
             nodes.names |= {fields[3]}
+        elif len(fields) == 5 and fields[2] == "memory":
+            memory.wanted = True
         elif len(fields) == 5:
             state.suspects.append(Suspect(fields))
-    state.first_lines = frozenset(each.first for each in state.suspects)
+    state.first_lines = frozenset(each.first for each in state.suspects if not each.watched)
+    state.lines = frozenset(each.line for each in state.suspects)
+    state.watched_files = tuple(each.file for each in state.suspects if each.watched)
     if state.suspects:
         monitor() if hasattr(sys, "monitoring") else trace()
     if nodes.names:
         look_for_nodes()
+    if memory.wanted:
+        trace_memory()
 

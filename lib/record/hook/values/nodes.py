@@ -125,7 +125,3 @@ def look_for_nodes():
             module._engine_run_backward = _engine_run_backward
     guarded(count_cost)
     keep_stacks()
-
-
-if lines:
-    begin()

@@ -17,6 +17,7 @@ class Visits(_thread._local):
     def __init__(self):
         self.places = []
         self.mode = None
+        self.call = None  # inputs.py
 
 
 visits = Visits()
@@ -43,6 +44,8 @@ def make_mode_class(torch):
                 return operator(*args, **kwargs)
             finally:
                 hooked(False)
+                if visits.call is not None:
+                    guarded(write_if_failed)
 
     return Watch
 
@@ -57,10 +60,12 @@ def before_operator(function, args, kwargs):
     if getattr(function, "is_view", False):
         return False
     arguments = []
+    visits.call = None
     # What makes tensors, or works on the host, is told of too: else its operations were taken for the one's before it.
     if touches_device(pairs):
         with Guard():
             arguments = operator_arguments(schema.name, pairs, place.variables + place.hidden, not is_capturing())
+            keep_call(function, args, kwargs)
     return tell({"kind": "operator", "line": place.suspect.line, "file": place.suspect.file, "operator": schema.name, "overload": schema.overload_name,
                  "arguments": arguments})
 

@@ -1,0 +1,139 @@
+#include "bundle.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "report/json.h"
+#include "report/memory_text.h"
+#include "report/redaction.h"
+#include "report/text.h"
+#include "session/file_descriptor.h"
+#include "tarball.h"
+#include "terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+constexpr std::uintmax_t kLargestScript = 1u << 20, kLargestInputs = std::uintmax_t{1} << 30;
+constexpr int kColumns = 100;
+
+report::Redaction redaction_of(const session::Session& session) {
+  std::vector<std::string> homes, users, hosts = {session.manifest.host};
+  if (const char* home = std::getenv("HOME")) homes.emplace_back(home);
+  for (const char* variable : {"USER", "LOGNAME"}) {
+    if (const char* user = std::getenv(variable)) users.emplace_back(user);
+  }
+  if (const passwd* entry = ::getpwuid(::geteuid())) {
+    homes.emplace_back(entry->pw_dir);
+    users.emplace_back(entry->pw_name);
+  }
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) == 0) hosts.emplace_back(name.data());
+  return {std::move(homes), std::move(users), std::move(hosts)};
+}
+
+std::string content_of(const std::filesystem::path& file, std::uintmax_t most) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) > most || error)
+    return "";
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// What an interpreter runs: the first word of the command that is such a file. Other files that a command names are
+// its data.
+std::filesystem::path script_of(const session::Manifest& manifest) {
+  for (const std::string& word : manifest.command) {
+    const std::filesystem::path file = std::filesystem::path(manifest.working_directory) / word;
+    const std::string content = content_of(file, kLargestScript);
+    const bool is_script = file.extension() == ".py" || content.starts_with("#!");
+    if (is_script && content.find('\0') == std::string::npos) return file;
+  }
+  return {};
+}
+
+std::string versions_of(const report::Report& report) {
+  std::string text = "cudadiag " CUDADIAG_VERSION "\n";
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"driver", &report.driver}, {"CUDA", &report.cuda},     {"CUPTI", &report.cupti}, {"Python", &report.python},
+      {"torch", &report.torch},   {"Triton", &report.triton}, {"cuDNN", &report.cudnn}, {"NCCL", &report.nccl}};
+  for (const auto& [name, value] : parts) {
+    if (!value->empty()) text += fmt::format("{} {}\n", name, *value);
+  }
+  for (const std::string& gpu : report.gpus) text += fmt::format("GPU {}\n", gpu);
+  return text;
+}
+
+void add_inputs(const report::Report& report, const report::Redaction& redaction, std::vector<TarEntry>& entries) {
+  for (const report::Finding& finding : report.findings) {
+    if (!finding.inputs) continue;
+    const std::filesystem::path folder = finding.inputs->folder;
+    entries.push_back({"inputs/call.json", redaction.json(content_of(folder / "call.json", kLargestScript))});
+    for (const char* name : {"replay.py", "inputs.safetensors"}) {
+      std::error_code error;
+      if (std::filesystem::is_symlink(folder / name, error)) continue;
+      entries.push_back({std::string("inputs/") + name, content_of(folder / name, kLargestInputs)});
+    }
+    return;
+  }
+  say("no inputs are in this session: cudadiag run --save-inputs saves them");
+}
+
+std::vector<TarEntry> contents(const session::Session& session, const report::Report& report, bool with_inputs) {
+  const report::Redaction redaction = redaction_of(session);
+  report::TextOptions options;
+  options.verbosity = report::Verbosity::verbose;
+  options.columns = kColumns;
+  options.say_clean = true;
+  std::vector<TarEntry> entries = {{"report.txt", redaction.text(report::write_text(report, options))},
+                                   {"report.json", redaction.json(report::write_json(report))},
+                                   {"versions.txt", redaction.text(versions_of(report))}};
+  if (const auto script = script_of(session.manifest); !script.empty()) {
+    // The name alone: it may be a secret's too.
+    entries.push_back(
+        {"script/" + redaction.text(script.filename().string()), redaction.text(content_of(script, kLargestScript))});
+  }
+  if (with_inputs) add_inputs(report, redaction, entries);
+  return entries;
+}
+
+}  // namespace
+
+int write_bundle(const session::Session& session, const report::Report& report, std::string file, bool with_inputs) {
+  if (file.empty()) file = "cudadiag-" + session.folder.filename().string() + ".tar.gz";
+  std::vector<TarEntry> entries = contents(session, report, with_inputs);
+  say("this goes into " + file + "; home folders, user and host names and what looks like a secret are taken out:");
+  for (TarEntry& entry : entries) {
+    say(fmt::format("  {} ({})", entry.name, report::size_text(entry.content.size())));
+    entry.name = ("cudadiag-bundle/" + entry.name).substr(0, 100);
+  }
+  const std::string packed = tarball(entries);
+  const session::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!out.valid()) {
+    say("cannot create " + file + ": " +
+        (errno == EEXIST ? "it is there already; give another name with --bundle=FILE"
+                         : "check the folder and its permissions"));
+    return kOwnFailure;
+  }
+  const bool written =
+      !packed.empty() && ::write(out.get(), packed.data(), packed.size()) == static_cast<ssize_t>(packed.size());
+  if (!written) {
+    ::unlink(file.c_str());
+    say("cannot write " + file + "; free some space");
+    return kOwnFailure;
+  }
+  say("read it before you hand it on: what has neither the name nor the shape of a secret is still in it");
+  return 0;
+}
+
+}  // namespace cudadiag::command

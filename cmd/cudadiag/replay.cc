@@ -1,0 +1,62 @@
+#include "replay.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "session/file_descriptor.h"
+#include "session/saved_call.h"
+#include "terminal.h"
+#include "toolkit.h"
+
+namespace cudadiag::command {
+namespace {
+
+constexpr std::size_t kOutputKept = 64u << 10;
+
+bool write_file(const std::filesystem::path& path, std::string_view text) {
+  const session::FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  return file.valid() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+// The pass whose process this is; null: none of the reruns.
+session::Pass* pass_of(session::Session& session, const session::Process* process) {
+  for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
+    const auto& processes = session.reruns[i];
+    if (std::any_of(processes.begin(), processes.end(), [&](const auto& each) { return &each == process; })) {
+      return &session.manifest.passes[i + 1];
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void replay(session::Session& session, session::SessionWriter& writer, const analyse::Analysis& analysis,
+            std::chrono::milliseconds patience, launch::SignalRelay& relay) {
+  const auto confirmed = std::find_if(analysis.failures.begin(), analysis.failures.end(),
+                                      [](const analyse::Failure& failure) { return failure.again_process != nullptr; });
+  if (confirmed == analysis.failures.end()) return say("no inputs were saved: no rerun confirmed the failure");
+  session::Pass* pass = pass_of(session, confirmed->again_process);
+  if (pass == nullptr) return;
+  const auto folder = session::saved_call_folder(session.folder / pass->folder, confirmed->again_process->pid);
+  const auto call = session::read_saved_call(folder);
+  if (!call) {
+    return say(
+        "no inputs were saved: only PyTorch's operators at a Python line of yours can be, outside of backward "
+        "passes and compiled code");
+  }
+  if (!write_file(folder / session::kReplayScriptFile, kReplayScript)) {
+    return say("cannot write " + (folder / session::kReplayScriptFile).string() + "; free some space");
+  }
+  const ToolRun run = run_tool({call->python, (folder / session::kReplayScriptFile).string()}, patience, relay);
+  if (!run.obstacle.empty()) return say("the replay could not be started: " + run.obstacle);
+  write_file(folder / "output.txt", std::string_view(run.output).substr(0, kOutputKept));
+  pass->replay = session::Witness{run.end, run.cut_short, run.seconds};
+  if (const auto failure = writer.store_manifest(session.manifest)) say(*failure);
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Makes the call that failed once more, with the arguments that it had: call.json and inputs.safetensors beside this.
+
+Exit status: 0 where it works, 10 where it fails on the GPU, 2 where it cannot be made."""
+import json
+import os
+import pathlib
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+
+
+def stop(status, text):
+    print(text, flush=True)
+    os._exit(status)  # after a failure on the GPU nothing can be cleaned up
+
+
+try:
+    import torch
+except ImportError as error:
+    stop(2, f"PyTorch is needed: {error}")
+
+call = json.loads((FOLDER / "call.json").read_text())
+for text in call["missing"]:
+    print("not as it was:", text)
+raw = bytearray((FOLDER / "inputs.safetensors").read_bytes())
+start = 8 + int.from_bytes(raw[:8], "little")
+header = json.loads(raw[8:start])
+
+
+def tensor(number):
+    about, saved = call["tensors"][number], header.get(f"t{number}")
+    if saved is None:
+        stop(2, f"tensor {number} was not saved: {about['dtype']} {about['shape']}")
+    dtype, count, offset = getattr(torch, about["dtype"]), about["elements"], about["offset"]
+    memory = torch.empty(offset + count, dtype=dtype, device=about["device"])
+    if count:
+        memory[offset:].copy_(torch.frombuffer(raw, dtype=dtype, count=count, offset=start + saved["data_offsets"][0]))
+    return torch.as_strided(memory, about["shape"], about["strides"], offset)
+
+
+def decoded(value):
+    (kind, content), = value.items()
+    if kind == "tensor":
+        return tensors[content]
+    if kind == "list":
+        return [decoded(each) for each in content]
+    return {"float": float, "device": torch.device, "torch": lambda name: getattr(torch, name),
+            "value": lambda plain: plain}[kind](content)
+
+
+namespace, _, name = call["operator"].partition("::")
+try:
+    operator = getattr(getattr(getattr(torch.ops, namespace), name), call["overload"] or "default")
+    tensors = [tensor(number) for number in range(len(call["tensors"]))]
+    args = [decoded(value) for value in call["args"]]
+    kwargs = {name: decoded(value) for name, value in call["kwargs"]}
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+except Exception as error:
+    stop(2, f"the call cannot be made: {type(error).__name__}: {error}")
+try:
+    operator(*args, **kwargs)
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+except Exception as error:
+    text = str(error).partition("\n")[0]
+    stop(10 if "CUDA" in text else 2, f"{call['operator']} failed: {type(error).__name__}: {text}")
+stop(0, f"{call['operator']} worked: its failure needs more than this call")

@@ -1,0 +1,17 @@
+// Graphs that were launched though memory that they point to had been freed, as the recorder noticed at the launch.
+#pragma once
+
+#include <optional>
+
+#include "analyse/analysis.h"
+
+namespace cudadiag::analyse {
+
+// The first such launch of a process in which nothing failed: suspected, as nobody saw whether the node used its
+// pointer.
+std::optional<Failure> stale_replay(const session::Process& process);
+
+// Of a failure whose one candidate is such a launch: its node, and what it pointed to.
+void blame_stale_pointer(Failure& failure);
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,102 @@
+#include "record/graph_pointers.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "wire/graph_node.h"
+
+namespace cudadiag::record {
+
+namespace graph_node = wire::graph_node;
+namespace intern = wire::intern;
+
+namespace {
+
+constexpr std::size_t kMostParameters = 256;
+
+}  // namespace
+
+// Pages are taken as they are touched.
+struct GraphPointers::Memory {
+  Allocations::Living living[wire::area::kAllocations];
+  GraphPointer pointers[kMostPointers];
+  bool taken[wire::area::kAllocations];  // by entry
+};
+
+GraphPointers::~GraphPointers() {
+  if (memory_ != nullptr) munmap(memory_, sizeof(Memory));
+}
+
+void GraphPointers::read(GraphDescription& graph) {
+  void* memory =
+      mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;
+  memory_ = static_cast<Memory*>(memory);
+  pointers_ = memory_->pointers;
+  living_ = {memory_->living, allocations_.living(memory_->living)};
+  if (living_.empty()) return;
+  std::sort(living_.begin(), living_.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
+  const RelaxedCapture relaxed(driver_);
+  for (std::size_t node = 0; node < graph.size(); ++node) {
+    const std::uint8_t type = wire::load(graph.record(node), intern::kNodeType);
+    const auto index = static_cast<std::uint32_t>(node);
+    if (type == graph_node::kKernel) read_kernel(graph.handle(node), index);
+    if (type == graph_node::kCopy) read_copy(graph.handle(node), index);
+    if (type == graph_node::kMemset) read_memset(graph.handle(node), index);
+  }
+}
+
+void GraphPointers::read_kernel(CUgraphNode handle, std::uint32_t node) {
+  CUDA_KERNEL_NODE_PARAMS kernel = {};
+  if (driver_.graph_kernel_node_get_params == nullptr ||
+      driver_.graph_kernel_node_get_params(handle, &kernel) != CUDA_SUCCESS || kernel.kernelParams == nullptr) {
+    return;
+  }
+  std::size_t offset = 0, size = 0;
+  for (std::size_t i = 0; i < kMostParameters; ++i) {
+    const bool known = (kernel.func != nullptr && driver_.func_get_param_info != nullptr &&
+                        driver_.func_get_param_info(kernel.func, i, &offset, &size) == CUDA_SUCCESS) ||
+                       (kernel.kern != nullptr && driver_.kernel_get_param_info != nullptr &&
+                        driver_.kernel_get_param_info(kernel.kern, i, &offset, &size) == CUDA_SUCCESS);
+    if (!known || kernel.kernelParams[i] == nullptr) return;
+    if (size != sizeof(std::uint64_t)) continue;
+    std::uint64_t word = 0;
+    memcpy(&word, kernel.kernelParams[i], sizeof word);
+    add(handle, node, offset, word);
+  }
+}
+
+void GraphPointers::read_copy(CUgraphNode handle, std::uint32_t node) {
+  CUDA_MEMCPY3D copy = {};
+  if (driver_.graph_memcpy_node_get_params == nullptr ||
+      driver_.graph_memcpy_node_get_params(handle, &copy) != CUDA_SUCCESS) {
+    return;
+  }
+  const auto on_device = [](CUmemorytype type) {
+    return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_UNIFIED;
+  };
+  if (on_device(copy.dstMemoryType)) add(handle, node, 0, copy.dstDevice);
+  if (on_device(copy.srcMemoryType)) add(handle, node, 8, copy.srcDevice);
+}
+
+void GraphPointers::read_memset(CUgraphNode handle, std::uint32_t node) {
+  CUDA_MEMSET_NODE_PARAMS memset = {};
+  if (driver_.graph_memset_node_get_params != nullptr &&
+      driver_.graph_memset_node_get_params(handle, &memset) == CUDA_SUCCESS) {
+    add(handle, node, 0, memset.dst);
+  }
+}
+
+void GraphPointers::add(CUgraphNode handle, std::uint32_t node, std::size_t offset, std::uint64_t address) {
+  const auto after = std::upper_bound(living_.begin(), living_.end(), address,
+                                      [](std::uint64_t wanted, const auto& each) { return wanted < each.address; });
+  if (after == living_.begin() || count_ == kMostPointers) return;
+  const Allocations::Living& in = after[-1];
+  if (address - in.address >= in.bytes || memory_->taken[in.entry]) return;
+  memory_->taken[in.entry] = true;
+  pointers_[count_++] = {handle, node, static_cast<std::uint32_t>(offset), address, in.serial, in.entry};
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,54 @@
+// Which living memory the nodes of a graph point to when it becomes executable: of kernels the parameters of eight
+// bytes, of copies and memsets their ends. One pointer is kept for each piece of memory. Structures are not looked
+// into: lists that they have room for are seldom full, and what is left in them from earlier calls looks like pointers
+// too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "record/allocations.h"
+#include "record/driver_api.h"
+#include "record/graph_description.h"
+
+namespace cudadiag::record {
+
+struct GraphPointer {
+  CUgraphNode handle;
+  std::uint32_t node;    // index in the description
+  std::uint32_t offset;  // among a kernel's parameters; of copies and memsets: 0 the destination, 8 the source
+  std::uint64_t address;
+  std::uint64_t allocation;  // its serial
+  std::uint32_t entry;       // of Allocations
+};
+
+class GraphPointers {
+ public:
+  static constexpr std::size_t kMostPointers = 4096;
+
+  GraphPointers(const DriverApi& driver, const Allocations& allocations) : driver_(driver), allocations_(allocations) {}
+  ~GraphPointers();
+  GraphPointers(const GraphPointers&) = delete;
+  GraphPointers& operator=(const GraphPointers&) = delete;
+
+  void read(GraphDescription& graph);
+  std::span<const GraphPointer> pointers() const { return {pointers_, count_}; }
+
+ private:
+  struct Memory;
+
+  void read_kernel(CUgraphNode handle, std::uint32_t node);
+  void read_copy(CUgraphNode handle, std::uint32_t node);
+  void read_memset(CUgraphNode handle, std::uint32_t node);
+  void add(CUgraphNode handle, std::uint32_t node, std::size_t offset, std::uint64_t address);
+
+  const DriverApi& driver_;
+  const Allocations& allocations_;
+  Memory* memory_ = nullptr;
+  std::span<Allocations::Living> living_;  // by address
+  GraphPointer* pointers_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+}  // namespace cudadiag::record

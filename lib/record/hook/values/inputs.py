@@ -1,0 +1,130 @@
+# The failing call itself, for a script that makes it again: its arguments, kept on the host before it is issued and
+# written once it has failed. One call is kept for each thread, and one is written for the process.
+
+
+class Inputs:
+    limit = 0  # bytes of one call's tensors; 0: nothing is kept
+    written = False
+
+
+inputs = Inputs()
+SAFETENSORS = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64",
+               "int32": "I32", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL", "float8_e4m3fn": "F8_E4M3",
+               "float8_e5m2": "F8_E5M2"}
+ALIGNED = 512  # what PyTorch's allocator gives; where a tensor begins within that is kept
+
+
+class Call:
+    """What the script needs of a call, as JSON, and its tensors on the host."""
+
+    def __init__(self, function):
+        self.operator, self.overload = function._schema.name, function._schema.overload_name
+        self.tensors, self.missing, self.bytes = [], [], 0
+        self.kept = []  # (tensor, its description, host copy)
+
+    def encode(self, value):
+        torch = sys.modules["torch"]
+        if value is None or type(value) in (bool, int, str):
+            return {"value": value}
+        if type(value) is float:
+            return {"float": repr(value)}
+        if is_tensor(value):
+            return {"tensor": self.encode_tensor(value)}
+        if type(value) in (list, tuple):
+            return {"list": [self.encode(each) for each in value]}
+        for kind in ("dtype", "layout", "memory_format"):
+            if type(value) is getattr(torch, kind):
+                return {"torch": str(value).replace("torch.", "")}
+        if type(value) is torch.device:
+            return {"device": str(value)}
+        self.missing.append("an argument of type %s" % type(value).__name__)
+        return {"value": None}
+
+    def encode_tensor(self, tensor):
+        for number, (other, _, _) in enumerate(self.kept):
+            if other is tensor:
+                return number
+        about = {"dtype": str(tensor.dtype).replace("torch.", ""), "device": str(tensor.device),
+                 "shape": list(tensor.shape), "strides": [], "offset": 0, "elements": 0}
+        host = self.host_copy(tensor, about)
+        if host is None:
+            self.missing.append("a tensor %s %s" % (about["dtype"], about["shape"]))
+        self.share(tensor, about)
+        self.kept.append((tensor, about, host))
+        return len(self.kept) - 1
+
+    def host_copy(self, tensor, about):
+        torch = sys.modules["torch"]
+        plain = tensor.layout is torch.strided and about["dtype"] in SAFETENSORS and not tensor.is_neg()
+        if not plain or tensor.device.type not in DEVICES + ("cpu",):
+            return None
+        about["strides"] = list(tensor.stride())
+        about["elements"] = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride())) if tensor.numel() else 0
+        size = about["elements"] * tensor.element_size()
+        if self.bytes + size > inputs.limit:
+            return None
+        self.bytes += size
+        before = tensor.data_ptr() % ALIGNED
+        about["offset"] = before // tensor.element_size() if before % tensor.element_size() == 0 else 0
+        flat = torch.as_strided(tensor.detach(), (about["elements"],), (1,), tensor.storage_offset())
+        return flat.clone() if flat.device.type == "cpu" else flat.cpu()
+
+    def share(self, tensor, about):
+        """Tensors of one memory come back as several."""
+        first, last = tensor.data_ptr(), tensor.data_ptr() + about["elements"] * tensor.element_size()
+        for number, (other, theirs, _) in enumerate(self.kept):
+            begin = other.data_ptr()
+            if tensor.device == other.device and begin < last and \
+                    first < begin + theirs["elements"] * other.element_size():
+                text = "tensors %d and %d share memory: they are apart in the replay" % (number, len(self.kept))
+                self.missing.append(text)
+
+
+def keep_call(function, args, kwargs):
+    """Called with a Guard around it."""
+    visits.call = None
+    if not inputs.limit or inputs.written or is_capturing():
+        return
+    call = Call(function)
+    call.args = [call.encode(each) for each in args]
+    call.kwargs = [[name, call.encode(value)] for name, value in kwargs.items()]
+    call.kept = [(None, about, host) for _, about, host in call.kept]  # the tensors are the program's
+    visits.call = call
+
+
+def write_if_failed():
+    """After the call: nothing of ours may touch the device any more."""
+    call, visits.call = getattr(visits, "call", None), None
+    if call is None or inputs.written or not failed():
+        return
+    inputs.written = True
+    posix.mkdir(inputs_folder, 0o700)
+    write_tensors(call)
+    torch = sys.modules["torch"]
+    about = {"operator": call.operator, "overload": call.overload, "args": call.args, "kwargs": call.kwargs,
+             "tensors": [each for _, each, _ in call.kept], "missing": call.missing, "bytes": call.bytes,
+             "python": sys.executable, "torch": str(torch.__version__)}
+    with opened("call.json") as file:
+        file.write(to_json(about).encode())
+
+
+def opened(name):
+    return open(posix.open(inputs_folder + "/" + name, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL, 0o600), "wb")
+
+
+def write_tensors(call):
+    header, at = {}, 0
+    for number, (_, about, host) in enumerate(call.kept):
+        if host is not None:
+            size = host.numel() * host.element_size()
+            header["t%d" % number] = {"dtype": SAFETENSORS[about["dtype"]], "shape": [host.numel()],
+                                      "data_offsets": [at, at + size]}
+            at += size
+    text = to_json(header).encode()
+    text += b" " * (-len(text) % 8)
+    with opened("inputs.safetensors") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        file.flush()
+        for _, _, host in call.kept:
+            if host is not None and host.numel():
+                host.untyped_storage()._write_file(file, True, False, 1)

@@ -1,0 +1,106 @@
+# What PyTorch's allocator holds when it finds no memory: its own snapshot, with the stacks that it keeps from the start
+# of this run on. Taken before the exception is raised, on the thread that wanted memory.
+
+MOST_HOLDERS = 32
+MOST_EXCEPTIONS = 4
+MOST_SNAPSHOTS = 16
+
+
+class Memory:
+    wanted = False
+    snapshots = 0
+
+
+memory = Memory()
+
+
+def trace_memory():
+    cuda = sys.modules.get("torch.cuda")
+    if cuda is None:
+        return note("PyTorch's allocator was not asked: it came after CUDA")
+    # At once, or when PyTorch has initialised CUDA.
+    cuda._lazy_call(lambda: guarded(begin_history) and None)
+
+
+def begin_history():
+    torch = sys.modules["torch"]
+    torch.cuda.memory._record_memory_history("state", "state", "python")
+    torch._C._cuda_attach_out_of_memory_observer(out_of_memory)
+
+
+def out_of_memory(device, asked, *_):
+    """Called by PyTorch."""
+    guarded(tell_memory, device, asked)
+
+
+def tell_memory(device, asked):
+    memory.snapshots += 1
+    if memory.snapshots > MOST_SNAPSHOTS:
+        return
+    with Guard():
+        about = summary(sys.modules["torch"].cuda.memory._snapshot(device), device)
+        about.update(kind="memory", asked=asked, exceptions=kept_by_exceptions())
+    while not tell(about) and about["holders"]:
+        about["holders"].pop()  # too long for a line
+
+
+def summary(snapshot, device):
+    reserved = allocated = largest_free = 0
+    by_stack = {}
+    for segment in snapshot["segments"]:
+        if segment["device"] != device:
+            continue
+        reserved += segment["total_size"]
+        for block in segment["blocks"]:
+            if not block["state"].startswith("active"):
+                largest_free = max(largest_free, block["size"])
+                continue
+            allocated += block["size"]
+            stack = tuple((frame["filename"], frame["line"], frame["name"]) for frame in block.get("frames", ())
+                          if frame["filename"] != "<cudadiag>")[:MOST_FRAMES]
+            holder = by_stack.setdefault(stack, [0, 0])
+            holder[0] += block["size"]
+            holder[1] += 1
+    holders = sorted(by_stack.items(), key=lambda item: -item[1][0])[:MOST_HOLDERS]
+    return {"reserved": reserved, "allocated": allocated, "largest_free": largest_free,
+            "holders": [{"bytes": held, "count": count, "frames": [list(frame) for frame in stack]}
+                        for stack, (held, count) in holders]}
+
+
+def exceptions_at_hand():
+    """What is being handled on this thread, with what it came from; and what an interactive session keeps."""
+    todo = [sys.exc_info()[1], getattr(sys, "last_exc", None), getattr(sys, "last_value", None)]
+    found = []
+    while todo:
+        error = todo.pop(0)
+        if isinstance(error, BaseException) and not any(error is each for each in found):
+            found.append(error)
+            todo += [error.__context__, error.__cause__]
+    return found[:MOST_EXCEPTIONS]
+
+
+def kept_by_exceptions():
+    """Tensors in frames that have ended, and that a traceback keeps all the same."""
+    running, frame = set(), sys._getframe()
+    while frame is not None:
+        running.add(frame)
+        frame = frame.f_back
+    kept = []
+    for error in exceptions_at_hand():
+        held, step, last = {}, error.__traceback__, None
+        while step is not None:
+            last = step
+            if step.tb_frame not in running:
+                for value in step.tb_frame.f_locals.values():
+                    if is_tensor(value) and value.device.type in DEVICES:
+                        storage = value.untyped_storage()
+                        held[storage.data_ptr()] = storage.nbytes()
+            step = step.tb_next
+        if sum(held.values()):
+            kept.append({"type": type(error).__name__, "file": last.tb_frame.f_code.co_filename, "line": last.tb_lineno,
+                         "bytes": sum(held.values())})
+    return kept
+
+
+if lines:
+    begin()

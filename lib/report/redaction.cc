@@ -1,0 +1,221 @@
+#include "report/redaction.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+namespace cudadiag::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kRedacted = "REDACTED";
+constexpr std::size_t kLeastToken = 20, kLeastRandom = 16;
+
+bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+bool is_name(char c) { return is_alnum(c) || c == '_'; }
+
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+bool is_capitals(std::string_view name) {
+  return std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+// "HF_TOKEN", "api-key", "wandb_api_key", but neither "tokenizer" nor "num_tokens". Capitals are a variable of the
+// environment, where any part of the name will do.
+bool is_secret_name(std::string_view name) {
+  static constexpr std::array<std::string_view, 5> kParts = {"TOKEN", "KEY", "SECRET", "PASSWORD", "CREDENTIAL"};
+  static constexpr std::array<std::string_view, 8> kWords = {"token",  "secret",     "password",   "passwd",
+                                                             "apikey", "passphrase", "credential", "credentials"};
+  static constexpr std::array<std::string_view, 4> kKeys = {"api", "access", "private", "secret"};
+  if (is_capitals(name)) {
+    return std::any_of(kParts.begin(), kParts.end(), [&](auto part) { return name.find(part) != name.npos; });
+  }
+  std::string before;
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t end = std::min(name.find_first_of("_-", at), name.size());
+    std::string word(name.substr(at, end - at));
+    std::transform(word.begin(), word.end(), word.begin(), lower);
+    if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) return true;
+    if (word == "key" && std::find(kKeys.begin(), kKeys.end(), before) != kKeys.end()) return true;
+    before = std::move(word);
+    at = end + 1;
+  }
+  return false;
+}
+
+// As services make them.
+bool is_known_token(std::string_view word) {
+  static constexpr std::array<std::string_view, 9> kPrefixes = {"hf_", "ghp_", "gho_",  "ghs_", "github_pat_",
+                                                                "sk-", "xox",  "glpat", "AKIA"};
+  return word.size() >= kLeastToken &&
+         std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](auto prefix) { return word.starts_with(prefix); });
+}
+
+bool looks_random(std::string_view value) {
+  const auto has = [&](auto test) { return std::any_of(value.begin(), value.end(), test); };
+  return value.size() >= kLeastRandom && has([](char c) { return c >= '0' && c <= '9'; }) &&
+         has([](char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }) &&
+         std::all_of(value.begin(), value.end(),
+                     [](char c) { return is_name(c) || std::string_view("-+/=.").find(c) != std::string_view::npos; });
+}
+
+// Every occurrence that is no part of a longer name.
+std::string without_name(const std::string& text, const std::string& name, const std::string& instead) {
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at = 0; !name.empty() && (at = text.find(name, at)) != std::string::npos; at += name.size()) {
+    const std::size_t end = at + name.size();
+    const bool apart = (at == 0 || !is_name(text[at - 1])) && (end == text.size() || !is_name(text[end]));
+    if (!apart) continue;
+    out.append(text, from, at - from).append(instead);
+    from = end;
+  }
+  return out + text.substr(from);
+}
+
+// "/home/ada/x" becomes "/home/USER/x", whoever that is.
+std::string without_user_of(const std::string& text, std::string_view root) {
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at = 0; (at = text.find(root, at)) != std::string::npos;) {
+    at += root.size();
+    std::size_t end = at;
+    while (end < text.size() && (is_name(text[end]) || text[end] == '-' || text[end] == '.')) ++end;
+    out.append(text, from, at - from).append(end == at ? "" : "USER");
+    from = at = end;
+  }
+  return out + text.substr(from);
+}
+
+// What follows a secret's name at `at`: where its value lies; empty: it is given none.
+struct Value {
+  std::size_t begin = 0, end = 0;
+  bool quoted = false;
+};
+Value value_behind(std::string_view text, std::size_t at, bool option) {
+  const auto skip = [&] {
+    while (at < text.size() && text[at] == ' ') ++at;
+  };
+  if (at < text.size() && (text[at] == '"' || text[at] == '\'')) ++at;  // "token": "…"
+  const std::size_t before = at;
+  skip();
+  const bool given = at < text.size() && (text[at] == '=' || text[at] == ':');
+  if (given) ++at;
+  if (!given && (!option || at == before)) return {};
+  if (at < text.size() && text[at] == '=') return {};  // a comparison
+  skip();
+  Value value;
+  const char quote = at < text.size() && (text[at] == '"' || text[at] == '\'') ? text[at] : '\0';
+  value.quoted = quote != '\0';
+  value.begin = at + (value.quoted ? 1 : 0);
+  value.end = value.quoted ? text.find_first_of(std::string{quote, '\n'}, value.begin)
+                           : text.find_first_of(" \t\n\"',;)]}&", value.begin);
+  value.end = std::min(value.end, text.size());
+  return value;
+}
+
+std::string without_secrets(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_name(text[at]) || (at > 0 && is_name(text[at - 1]))) {
+      out += text[at++];
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() &&
+           (is_name(text[end]) || (text[end] == '-' && end + 1 < text.size() && is_alnum(text[end + 1]))))
+      ++end;
+    const std::string_view name = text.substr(at, end - at);
+    if (is_known_token(name)) {
+      out += kRedacted;
+      at = end;
+      continue;
+    }
+    out += name;
+    const bool option = at >= 2 && text.substr(at - 2, 2) == "--";
+    const bool capitals = is_capitals(name);
+    at = end;
+    if (!is_secret_name(name)) continue;
+    const Value value = value_behind(text, end, option);
+    const std::string_view content = text.substr(value.begin, value.end - value.begin);
+    if (content.empty() || !(value.quoted || option || capitals || looks_random(content))) continue;
+    out.append(text.substr(end, value.begin - end)).append(kRedacted);
+    at = value.end;
+  }
+  return out;
+}
+
+// https://user:password@host
+std::string without_logins(const std::string& text) {
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at = 0; (at = text.find("://", at)) != std::string::npos;) {
+    at += 3;
+    const std::size_t end = std::min(text.find_first_of("/ \t\n\"'", at), text.size());
+    const std::size_t sign = text.find('@', at);
+    if (sign >= end) continue;
+    out.append(text, from, at - from).append(kRedacted);
+    from = at = sign;
+  }
+  return out + text.substr(from);
+}
+
+}  // namespace
+
+Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts)
+    : homes_(std::move(homes)), users_(std::move(users)), hosts_(std::move(hosts)) {
+  // A host is called by its first label too.
+  for (std::size_t i = hosts_.size(); i-- > 0;) {
+    const std::size_t dot = hosts_[i].find('.');
+    if (dot != std::string::npos) hosts_.push_back(hosts_[i].substr(0, dot));
+  }
+  std::erase_if(hosts_, [](const std::string& host) { return host.size() < 2 || host == "localhost"; });
+  // Everybody's names say nothing of anybody.
+  std::erase_if(users_, [](const std::string& user) { return user.size() < 2 || user == "root"; });
+  std::erase_if(homes_, [](const std::string& home) { return home.size() < 2; });
+  const auto longer = [](const std::string& a, const std::string& b) { return a.size() > b.size(); };
+  for (auto* names : {&homes_, &users_, &hosts_}) std::stable_sort(names->begin(), names->end(), longer);
+}
+
+std::string Redaction::text(std::string_view raw) const {
+  std::string text(raw);
+  for (const std::string& home : homes_) text = without_name(text, home, "~");
+  for (const char* root : {"/home/", "/Users/"}) text = without_user_of(text, root);
+  for (const std::string& host : hosts_) text = without_name(text, host, "HOST");
+  for (const std::string& user : users_) text = without_name(text, user, "USER");
+  return without_secrets(without_logins(text));
+}
+
+namespace {
+
+void redact(Json& node, const Redaction& redaction) {
+  if (node.is_string()) {
+    node = redaction.text(node.get<std::string>());
+    return;
+  }
+  bool next_is_secret = false;  // of a command line: --token VALUE
+  for (Json& child : node) {
+    const std::string option = child.is_string() ? child.get<std::string>() : "";
+    if (next_is_secret && child.is_string()) {
+      child = kRedacted;
+      next_is_secret = false;
+      continue;
+    }
+    next_is_secret = node.is_array() && option.starts_with("--") && option.find('=') == std::string::npos &&
+                     is_secret_name(std::string_view(option).substr(2));
+    if (child.is_string() || child.is_structured()) redact(child, redaction);
+  }
+}
+
+}  // namespace
+
+std::string Redaction::json(std::string_view document) const {
+  Json parsed = Json::parse(document, nullptr, false);
+  if (parsed.is_discarded()) return "";
+  redact(parsed, *this);
+  return parsed.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace cudadiag::report

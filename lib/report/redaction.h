@@ -1,0 +1,24 @@
+// What a report tells of its reader's machine and is nobody else's business: taken out before it is handed on. Secrets
+// are known by the names that they are given to and by their shapes; what has neither is not found.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cudadiag::report {
+
+class Redaction {
+ public:
+  // `homes`: folders; `users` and `hosts`: names.
+  Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts);
+
+  std::string text(std::string_view raw) const;
+  // Of a JSON document every string; it is laid out as it was by write_json.
+  std::string json(std::string_view document) const;
+
+ private:
+  std::vector<std::string> homes_, users_, hosts_;
+};
+
+}  // namespace cudadiag::report

@@ -1,0 +1,61 @@
+#include "session/saved_call.h"
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "wire/delivery.h"
+
+namespace cudadiag::session {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uintmax_t kMostBytes = 16u << 20;
+constexpr std::size_t kMostMissing = 64, kMostText = 1024;
+constexpr int kWorked = 0, kFailed = 10;
+
+std::string text_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>().substr(0, kMostText) : std::string();
+}
+
+}  // namespace
+
+ReplayOutcome replay_outcome(const std::optional<Witness>& replay) {
+  if (!replay) return ReplayOutcome::not_run;
+  if (replay->cut_short.empty() && replay->end.code == kWorked) return ReplayOutcome::does_not_reproduce;
+  if (replay->cut_short.empty() && replay->end.code == kFailed) return ReplayOutcome::reproduces;
+  return ReplayOutcome::not_possible;
+}
+
+std::filesystem::path saved_call_folder(const std::filesystem::path& pass_folder, std::uint32_t pid) {
+  return pass_folder / (std::to_string(pid) + wire::delivery::kInputsSuffix);
+}
+
+std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder) {
+  std::error_code error;
+  const auto path = folder / "call.json";
+  if (!std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) > kMostBytes)
+    return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Json object = Json::parse(text, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  SavedCall call;
+  call.op = text_of(object, "operator");
+  call.python = text_of(object, "python");
+  const auto bytes = object.find("bytes"), tensors = object.find("tensors"), missing = object.find("missing");
+  if (bytes != object.end() && bytes->is_number_unsigned()) call.bytes = bytes->get<std::uint64_t>();
+  if (tensors != object.end() && tensors->is_array()) call.tensors = tensors->size();
+  if (missing != object.end() && missing->is_array()) {
+    for (const Json& each : *missing) {
+      if (each.is_string() && call.missing.size() < kMostMissing)
+        call.missing.push_back(each.get<std::string>().substr(0, kMostText));
+    }
+  }
+  if (call.op.empty() || call.python.empty()) return std::nullopt;
+  return call;
+}
+
+}  // namespace cudadiag::session

@@ -1,0 +1,33 @@
+// A call that a rerun saved with its arguments, as `--save-inputs` asks (lib/record/hook/values/inputs.py), checked:
+// what a script that makes the call again was given.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/session.h"
+
+namespace cudadiag::session {
+
+inline constexpr const char* kReplayScriptFile = "replay.py";
+
+struct SavedCall {
+  std::string op;  // "aten::embedding"
+  std::string python;
+  std::uint64_t bytes = 0;
+  std::size_t tensors = 0;
+  std::vector<std::string> missing;  // what is not as it was
+};
+
+// What became of the script (cmd/cudadiag/replay_script.py says its statuses).
+enum class ReplayOutcome { not_run, reproduces, does_not_reproduce, not_possible };
+ReplayOutcome replay_outcome(const std::optional<Witness>& replay);
+
+std::filesystem::path saved_call_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
+// Nothing: none was saved, or it makes no sense.
+std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder);
+
+}  // namespace cudadiag::session

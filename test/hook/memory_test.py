@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""What is told of PyTorch's allocator, by a snapshot made by hand; exceptions that keep tensors, by CPU tensors."""
+import sys
+import unittest
+
+from hook import Hook
+
+try:
+    import torch
+except ImportError:
+    print("skipped: this Python has no PyTorch")
+    sys.exit(77)
+
+
+def block(size, state, *frames):
+    return {"size": size, "state": state, "frames": [{"filename": f, "line": n, "name": "g"} for f, n in frames]}
+
+
+SNAPSHOT = {"segments": [
+    {"device": 0, "total_size": 100, "blocks": [block(60, "active_allocated", ("a.py", 3), ("b.py", 4)),
+                                               block(30, "inactive"),
+                                               block(10, "active_pending_free", ("a.py", 5))]},
+    {"device": 0, "total_size": 50, "blocks": [block(10, "inactive"), block(40, "active_allocated", ("a.py", 3),
+                                                                            ("b.py", 4))]},
+    {"device": 1, "total_size": 999, "blocks": [block(999, "active_allocated", ("c.py", 1))]}]}
+
+
+def fails_with(tensor):
+    raise ValueError("enough")
+
+
+def holds(size):
+    tensor = torch.zeros(size)
+    fails_with(tensor)
+
+
+class Memory(unittest.TestCase):
+    def setUp(self):
+        self.names = Hook().begin().names
+
+    def test_holders_are_put_together_by_their_stacks(self):
+        about = self.names["summary"](SNAPSHOT, 0)
+        self.assertEqual((about["reserved"], about["allocated"], about["largest_free"]), (150, 110, 30))
+        self.assertEqual(about["holders"], [
+            {"bytes": 100, "count": 2, "frames": [["a.py", 3, "g"], ["b.py", 4, "g"]]},
+            {"bytes": 10, "count": 1, "frames": [["a.py", 5, "g"]]}])
+
+    def test_an_exception_that_is_handled_keeps_its_frames_tensors(self):
+        kept = self.names["kept_by_exceptions"]
+        try:
+            holds(1000)
+        except ValueError as error:
+            (about,) = kept()
+            self.assertEqual((about["type"], about["bytes"], about["line"]),
+                             ("ValueError", 4000, fails_with.__code__.co_firstlineno + 1))
+            try:
+                raise KeyError("while the first is handled")
+            except KeyError:
+                self.assertEqual([each["type"] for each in kept()], ["ValueError"])
+        self.assertEqual(kept(), [])
+
+    def test_tensors_of_running_frames_are_not_put_down_to_it(self):
+        tensor = torch.zeros(1000)
+        try:
+            raise ValueError("here")
+        except ValueError:
+            self.assertEqual(self.names["kept_by_exceptions"](), [])
+        del tensor
+
+    def test_a_line_that_is_too_long_is_told_with_fewer_holders(self):
+        names = self.names
+        told = []
+        names["deliver"] = lambda text: len(text) < 400 and (told.append(text) or True)
+        many = [{"device": 0, "total_size": 1, "blocks": [block(1, "active", ("file%d.py" % i, 1))]} for i in range(40)]
+        real, torch.cuda.memory._snapshot = torch.cuda.memory._snapshot, lambda device: {"segments": many}
+        try:
+            names["tell_memory"](0, 7)
+        finally:
+            torch.cuda.memory._snapshot = real
+        self.assertEqual(len(told), 1)
+        self.assertIn('"asked":7', told[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

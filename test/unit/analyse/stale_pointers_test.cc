@@ -1,0 +1,108 @@
+#include "analyse/stale_pointers.h"
+
+#include <doctest/doctest.h>
+
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+// Two launches of a graph of two nodes, at ticks 10 and 20; memory that node 2 points to was freed at `freed`.
+struct Replays {
+  explicit Replays(std::uint64_t freed, std::uint32_t code = 0) : picture(code) {
+    session::ProcessRecord& record = picture.process.record;
+    record.frozen_code = code;
+    record.seconds_per_tick = 1e-3;
+    session::Graph graph;
+    graph.whole = true;
+    graph.nodes.resize(2);
+    record.graphs.push_back(graph);
+    const auto stream = picture.stream(1);
+    for (int i = 0; i < 2; ++i) picture.issue(stream, op::Kind::graph, op::kMarked, 0xe0).graph = 1;
+    session::Allocation memory;
+    memory.serial = 7, memory.address = 0x1000, memory.bytes = 0x100;
+    memory.made = 1, memory.freed = freed;
+    record.allocations.push_back(memory);
+    record.stale_pointers.push_back({2, 0, 1, 8, 0x1010, 7});
+  }
+  std::optional<Failure> found() const { return stale_replay(picture.process); }
+  // One that the whole launch is blamed for.
+  Failure failed(std::size_t launch) {
+    Failure failure;
+    failure.code = 700;
+    failure.process = &picture.process;
+    failure.grade = Grade::bracketed;
+    failure.because = "markers";
+    failure.candidates.resize(1);
+    failure.candidates[0].operation = &picture.process.record.operations[launch];
+    blame_stale_pointer(failure);
+    return failure;
+  }
+
+  PictureBuilder picture;
+};
+
+}  // namespace
+
+TEST_CASE("a graph that points to memory freed before its launch is suspected, where nothing failed") {
+  Replays replays(15);
+  const auto failure = replays.found();
+  REQUIRE(failure);
+  CHECK(failure->kind == Kind::graph_stale_pointer);
+  CHECK(failure->grade == Grade::suspected);
+  CHECK(failure->code == 0);
+  REQUIRE(failure->candidates.size() == 1);
+  CHECK(failure->candidates[0].operation == &replays.picture.process.record.operations[1]);
+  CHECK(failure->candidates[0].node_index == 2);
+  CHECK(
+      failure->because ==
+      "node 2 of its graph points to memory that was freed 5.0 ms before this launch; no call has failed, and whether "
+      "the node uses it was not seen");
+}
+
+TEST_CASE("memory that has been handed out again is said to be") {
+  Replays replays(15);
+  auto again = replays.picture.process.record.allocations[0];
+  again.serial = 8, again.made = 18, again.freed = 0;
+  replays.picture.process.record.allocations.push_back(again);
+  CHECK(replays.found()->because.find("this launch, and handed out again since;") != std::string::npos);
+}
+
+TEST_CASE("what does not fit together is no finding") {
+  CHECK(!Replays(25).found());  // freed after the launch
+  CHECK(!Replays(0).found());
+  CHECK(!Replays(15, 700).found());  // it failed
+  for (auto damage : {+[](session::ProcessRecord& r) { r.stale_pointers[0].serial = 3; },
+                      +[](session::ProcessRecord& r) { r.stale_pointers[0].thread = 1; },
+                      +[](session::ProcessRecord& r) { r.stale_pointers[0].allocation = 9; },
+                      +[](session::ProcessRecord& r) { r.stale_pointers[0].address = 0x1100; },
+                      +[](session::ProcessRecord& r) { r.operations[1].kind = op::Kind::kernel; },
+                      +[](session::ProcessRecord& r) { r.operations[1].result = 1; }}) {
+    Replays replays(15);
+    damage(replays.picture.process.record);
+    CHECK(!replays.found());
+  }
+  Replays strange(15);
+  strange.picture.process.record.stale_pointers[0].node = 99;
+  CHECK(strange.found()->candidates[0].node == nullptr);
+}
+
+TEST_CASE("a failed launch is put down to the node that points amiss, and no more is claimed than that") {
+  Replays replays(15, 700);
+  const Failure failure = replays.failed(1);
+  CHECK(failure.kind == Kind::graph_stale_pointer);
+  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.candidates[0].node_index == 2);
+  CHECK(failure.stale != nullptr);
+  CHECK(failure.because == "markers; node 2 of its graph points to memory that was freed 5.0 ms before this launch");
+}
+
+TEST_CASE("another graph's launch, or one before, is left as it is") {
+  Replays replays(15, 700);
+  CHECK(replays.failed(0).kind == Kind::async_error);
+  replays.picture.process.record.operations[1].argument = 0xe1;
+  replays.picture.issue(0, op::Kind::graph, 0, 0xe0).graph = 1;
+  CHECK(replays.failed(2).kind == Kind::async_error);
+}

@@ -1,0 +1,58 @@
+#include "report/redaction.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+using cudadiag::report::Redaction;
+
+namespace {
+
+const Redaction redaction({"/home/ada", "/srv/people/ada"}, {"ada"}, {"node7.cluster.example", "localhost"});
+
+std::string text(std::string_view raw) { return redaction.text(raw); }
+
+}  // namespace
+
+TEST_CASE("homes, users and hosts are taken out, where they are whole names") {
+  CHECK(text("/home/ada/train.py:3") == "~/train.py:3");
+  CHECK(text("/srv/people/ada/x and /srv/people/adam/x") == "~/x and /srv/people/adam/x");
+  CHECK(text("/home/grace/x /Users/grace.h/y /home/") == "/home/USER/x /Users/USER/y /home/");
+  CHECK(text("on node7 (node7.cluster.example), not node71; localhost") == "on HOST (HOST), not node71; localhost");
+  CHECK(text("ada, adapter, Canada, ada's") == "USER, adapter, Canada, USER's");
+  CHECK(Redaction({}, {"root"}, {}).text("root") == "root");
+}
+
+TEST_CASE("values of secrets are taken out by their names") {
+  CHECK(text("HF_TOKEN=abc") == "HF_TOKEN=REDACTED");
+  CHECK(text("export AWS_SECRET_ACCESS_KEY='a b', X=1") == "export AWS_SECRET_ACCESS_KEY='REDACTED', X=1");
+  CHECK(text("train.py --api-key abc --epochs 3") == "train.py --api-key REDACTED --epochs 3");
+  CHECK(text("--password=hunter2") == "--password=REDACTED");
+  CHECK(text("login(token=\"abc\", name=\"x\")") == "login(token=\"REDACTED\", name=\"x\")");
+  CHECK(text("{\"token\": \"abc\"}") == "{\"token\": \"REDACTED\"}");
+  CHECK(text("token = a1b2c3d4e5f6a7b8c9") == "token = REDACTED");
+}
+
+TEST_CASE("known tokens and logins are taken out wherever they stand") {
+  CHECK(text("f('hf_abcdefghijklmnopqrstu')") == "f('REDACTED')");
+  CHECK(text("https://ada:pw@example.org/x") == "https://REDACTED@example.org/x");
+  CHECK(text("https://example.org/x@y") == "https://example.org/x@y");
+}
+
+TEST_CASE("code that only sounds like it stays as it is") {
+  for (const char* code : {"tokenizer = AutoTokenizer.load(name)", "num_tokens=512", "key = lambda x: x",
+                           "for key, value in table.items():", "token = ids[0]", "if token == 'x':", "keyboard: 3",
+                           "sorted(x, key=len)", "monkey = 'banana'", "sk-learn"}) {
+    CHECK(text(code) == code);
+  }
+}
+
+TEST_CASE("of JSON every string is looked at, and of command lines the word behind an option") {
+  const auto json = nlohmann::json::parse(redaction.json(
+      R"({"argv":["x","--token","abc","--lr","3"],"host":"node7","deep":[{"a":"/home/ada/\"q\""}],"n":1})"));
+  CHECK(json["argv"] == nlohmann::json::array({"x", "--token", "REDACTED", "--lr", "3"}));
+  CHECK(json["host"] == "HOST");
+  CHECK(json["deep"][0]["a"] == "~/\"q\"");
+  CHECK(json["n"] == 1);
+  CHECK(redaction.json("{").empty());
+}
