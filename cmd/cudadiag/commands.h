@@ -34,7 +34,8 @@ struct RunOptions {
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   std::optional<int> error_exit_status;
-  std::string json;  // file to write the report to as well
+  std::string json;                  // file to write the report to as well
+  std::optional<double> hang_after;  // seconds without progress after which the run is ended
   launch::RecordOptions record;
   RerunOptions rerun;
   std::string arm;     // a session whose suspects this run waits for
@@ -61,6 +62,13 @@ struct ReportOptions {
   bool json = false;
 };
 
+struct StatusOptions {
+  std::string session;
+  std::optional<std::string> output;
+  report::Verbosity verbosity = report::Verbosity::normal;
+  bool json = false;
+};
+
 struct CoreOptions {
   std::string file;
   bool json = false;
@@ -70,6 +78,7 @@ struct CoreOptions {
 int run(const RunOptions& options);
 int bisect(const BisectOptions& options);
 int report(const ReportOptions& options);
+int status(const StatusOptions& options);
 int list(const std::optional<std::string>& output);
 int core(const CoreOptions& options);
 int dump(const std::string& session, const std::optional<std::string>& output);

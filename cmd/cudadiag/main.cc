@@ -79,6 +79,8 @@ CLI::App* add_run(CLI::App& app, RunOptions& run) {
   add_text(command, "--arm", run.arm, "SESSION", "wait at the suspects of this session");
   add_number(command, "--error-exitcode", run.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
              "exit status if there are findings");
+  add_number(command, "--hang-after", run.hang_after, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
+             "end a run in which nothing moves for so long, and report where it stands");
   add_text(command, "--json", run.json, "FILE", "file to write the report to as JSON");
   add_code_rules(command);
   command->add_option("COMMAND", run.command, "the command and its arguments")->required();
@@ -153,6 +155,15 @@ int dispatch(std::vector<std::string> words) {
     report.code_rules = code_rules(*report_command);
     status = command::report(report);
   });
+
+  StatusOptions status_options;
+  auto* status_command = app.add_subcommand("status", "what a run has unfinished and waits for, now");
+  add_input(status_command, status_options.session, status_options.output);
+  status_command->add_flag_callback(
+      "-v,--verbose", [&] { status_options.verbosity = report::Verbosity::verbose; }, "everything that is known");
+  status_command->add_flag("--json", status_options.json, "as JSON");
+  status_command->footer("All of this is in cudadiag-status(1): man cudadiag-status");
+  status_command->callback([&] { status = command::status(status_options); });
 
   std::optional<std::string> list_output;
   auto* list_command = app.add_subcommand("list", "list the sessions, newest first");

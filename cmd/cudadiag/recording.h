@@ -26,6 +26,9 @@ class Recording {
 
   // The picture froze somewhere: reports it while the target goes on, each process once.
   void report_freeze();
+  // Nothing has moved for so many seconds, and the target is about to be ended: what is known now is what will be
+  // reported of it later, too.
+  void report_hang(double seconds);
   // The target has ended: finishes the session and reports what has not been told of yet.
   void finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends);
   // The target could not be started.

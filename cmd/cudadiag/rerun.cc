@@ -11,6 +11,7 @@
 
 #include "areas.h"
 #include "device_pass.h"
+#include "end_target.h"
 #include "launch/arena.h"
 #include "launch/watcher.h"
 #include "progress.h"
@@ -26,7 +27,6 @@ using std::chrono::milliseconds;
 
 // So long a rerun may still end by itself once it has failed, and once it has been asked to.
 constexpr auto kCourtesy = milliseconds(1000);
-constexpr auto kUnkillable = std::chrono::seconds(10);
 
 std::uint64_t operations_of(const launch::Arena& arena) {
   std::uint64_t operations = 0;
@@ -68,7 +68,7 @@ class Supervision {
       if (relay_.interrupted()) reason = "interrupted";
       if (Clock::now() > limit && !failed_by) reason = "time limit";
       if (!reason.empty() || (failed_by && Clock::now() > *failed_by)) {
-        end();
+        end_target(target_, relay_, kCourtesy);
         break;
       }
       progress.show(arena_ == nullptr ? 0 : operations_of(*arena_));
@@ -80,22 +80,6 @@ class Supervision {
   }
 
  private:
-  void end() {
-    target_.signal_all(SIGTERM);
-    const auto patience = Clock::now() + kCourtesy;
-    while (!target_.reap() && Clock::now() < patience) {
-      relay_.wait(50);
-      relay_.take_signals();
-    }
-    // A process that is stuck inside the GPU's driver dies when the driver lets it: that is not waited for.
-    const auto limit = Clock::now() + kUnkillable;
-    while (!target_.reap() && Clock::now() < limit) {
-      target_.signal_all(SIGKILL);
-      relay_.wait(50);
-      relay_.take_signals();
-    }
-  }
-
   // What the target has started, and what that started meanwhile.
   void end_what_is_left() {
     const auto patience = Clock::now() + kCourtesy;

@@ -10,6 +10,7 @@
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
 #include "analyse/graph_nodes.h"
+#include "analyse/hang.h"
 #include "analyse/reruns.h"
 
 namespace cudadiag::analyse {
@@ -22,6 +23,7 @@ using session::Session;
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
+  if (failure.hang) ticks = failure.candidates.front().operation->ticks;
   return record.unix_seconds(std::max(ticks, record.clock_start));
 }
 
@@ -64,6 +66,9 @@ bool recorder_gave_up(const Session& session) {
 
 void look_at(const Session& session, const Process& process, Analysis& analysis) {
   if (auto failure = first_failure(process)) analysis.failures.push_back(std::move(*failure));
+  if (session.manifest.hang) {
+    if (auto failure = hang(process, *session.manifest.hang)) analysis.failures.push_back(std::move(*failure));
+  }
   CallFindings calls = failed_calls(process, ending_of(session, process));
   std::move(calls.failures.begin(), calls.failures.end(), std::back_inserter(analysis.failures));
   std::move(calls.notes.begin(), calls.notes.end(), std::back_inserter(analysis.notes));

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "analyse/unfinished_work.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {
 
 enum class Grade { proven, bracketed, inferred, suspected };
 enum class Verdict { cuda_failure, no_cuda_failure, inconclusive };
-enum class Kind { async_error, graph_node, sync_error, unchecked_error, capture_violation, out_of_memory };
+enum class Kind { async_error, graph_node, sync_error, unchecked_error, capture_violation, out_of_memory, hang };
 
 // A failure of the GPU's own work, which some later call returned.
 constexpr bool is_asynchronous(Kind kind) { return kind == Kind::async_error || kind == Kind::graph_node; }
@@ -29,6 +30,14 @@ struct Candidate {
   std::uint32_t node_index = 0, nodes_of_graph = 0, nodes = 1;
 };
 
+// Of a hang: since when nothing moved, and who is kept waiting.
+struct Standstill {
+  double seconds = 0;
+  const session::Thread* thread = nullptr;  // null: no thread waits inside a call
+  std::uint32_t site = 0;                   // of that call
+  std::optional<StreamWait> wait{};         // what the first candidate waits for, where it does
+};
+
 struct Failure {
   Kind kind = Kind::async_error;
   std::uint32_t code = 0;  // CUresult; for a runtime-only error cudaError_t
@@ -42,7 +51,8 @@ struct Failure {
   // are its nodes.
   std::vector<Candidate> candidates;
   Grade grade = Grade::suspected;
-  std::string because;  // one sentence
+  std::string because;             // one sentence
+  std::optional<Standstill> hang;  // Kind::hang
   // The same operation in the rerun that confirmed it, and the process there; null: there was none.
   const session::Operation* again = nullptr;
   const session::Process* again_process = nullptr;

@@ -42,6 +42,7 @@ struct CallRule {
   bool proves_finished = false;  // an operation after whose success the data has arrived
   void (*decode)(const void* parameters, Call& call) = nullptr;
   bool memory = false;  // memory_calls.h
+  bool blocks = false;  // it may wait for the GPU: its stacks are there to be read while it does
 };
 
 // Ids of drivers to come lie beyond the table: they are watched.

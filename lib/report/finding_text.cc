@@ -42,7 +42,7 @@ class FindingText {
     launch();
     add("Args", wrong_pointer_lines(page_, finding_, directory_, verbose_), 2, 2);
     if (finding_.memory_use) add("Held", memory_lines(page_, *finding_.memory_use, directory_, verbose_), 4, 2);
-    if (async()) device();
+    if (async() || finding_.device) device();
     witnesses();
     verbose_ ? whole_stack() : stack();
     if (verbose_) process();
@@ -186,6 +186,14 @@ class FindingText {
 
   void blamed() {
     const std::string api = finding_.reported_api.empty() ? "a call" : printable(finding_.reported_api);
+    if (finding_.standstill) {
+      const bool waits = finding_.reported_at.has_value();
+      add("Blamed",
+          {waits ? fmt::format("{} ({}): it only waits", place(*finding_.reported_at), api)
+                 : "nothing: no thread waits inside a call into CUDA"},
+          1, 0);
+      return;
+    }
     capture();
     if (!async() && !noticed_elsewhere()) {
       if (!finding_.reported_api.empty()) add("Call", {api}, 1, 0);
@@ -336,6 +344,10 @@ class FindingText {
 }  // namespace
 
 std::string headline(const Finding& finding, const std::string& directory) {
+  if (finding.standstill) {
+    return fmt::format("{} ({}) in {}", printable(finding.title), duration(*finding.standstill),
+                       place(finding.location, directory));
+  }
   return fmt::format("{} ({}) in {}", printable(finding.title), finding.code, place(finding.location, directory));
 }
 

@@ -52,6 +52,8 @@ std::string_view word(Kind kind) {
       return "capture_violation";
     case Kind::out_of_memory:
       return "out_of_memory";
+    case Kind::hang:
+      return "hang";
   }
   return "sync_error";
 }

@@ -145,6 +145,16 @@ struct Thread {
   wire::error::Domain call_domain = wire::error::Domain::none;
   std::uint32_t call_id = 0;
   std::uint64_t call_ticks = 0;
+
+  // Of a call that may block; site 0: the thread is in none.
+  struct Blocked {
+    std::uint32_t site = 0;
+    wire::thread::Wait wait = wire::thread::Wait::none;
+    std::uint32_t stream = wire::operation::kNoStream;
+    std::uint32_t context = 0xffffffff;
+    std::uint64_t event = 0;
+    std::string call, outer;  // "cuStreamSynchronize", "cudaStreamSynchronize"; outer is empty if called directly
+  } blocked;
 };
 
 struct Context {
@@ -248,6 +258,7 @@ struct ProcessRecord {
   // Since the epoch, so that processes of one host compare.
   double unix_seconds(std::uint64_t ticks) const { return static_cast<double>(start_realtime) * 1e-9 + seconds(ticks); }
   std::uint64_t clock_start = 0;
+  std::uint64_t clock_last = 0;  // ticks when it was last heard of, or read while it lived; 0: not known
   double seconds_per_tick = 0;
 };
 

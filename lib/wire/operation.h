@@ -39,7 +39,20 @@ enum class Kind : std::uint8_t {
   event_wait = 8,         // the stream waits for the CUevent in kArgument
   event_sync = 9,         // the host saw the CUevent in kArgument complete (cuEventSynchronize, cuEventQuery)
   allocation = 10,        // stream-ordered allocation or free; kArgument is the number of bytes; 0: a free
-  memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp: kArgument is the address
+  memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, …: see MemoryOperation
+};
+
+// kSource of a memory operation. kArgument is the address and kDestination the value; of a semaphore, its handle and 0.
+// A batch is its first wait, else its first write.
+enum class MemoryOperation : std::uint64_t {
+  unknown = 0,
+  write = 1,
+  wait_at_least = 2,  // until the word is at least the value, in cyclic order
+  wait_equal = 3,
+  wait_and = 4,
+  wait_nor = 5,
+  wait_semaphore = 6,
+  signal_semaphore = 7,
 };
 
 // Whether the GPU takes the operation in stream order, so that it has an ordinal and can be the one that failed.
@@ -48,6 +61,11 @@ constexpr bool has_ordinal(Kind kind) { return kind != Kind::none && kind != Kin
 constexpr bool can_fault(Kind kind) {
   return kind == Kind::kernel || kind == Kind::graph || kind == Kind::copy || kind == Kind::memset ||
          kind == Kind::prefetch;
+}
+
+// Whether the GPU may stand still at it, for ever: such operations have a site.
+constexpr bool can_stand(Kind kind) {
+  return can_fault(kind) || kind == Kind::event_wait || kind == Kind::memory_operation || kind == Kind::host_function;
 }
 
 enum Flag : std::uint8_t {
@@ -90,6 +108,7 @@ inline constexpr Field<std::uint32_t, 60> kClusterZ;
 inline constexpr Field<std::uint64_t, 40> kArgument;
 
 // Copies, memsets and prefetches: the addresses that the call names, 0 where it names none (an array, a batch).
+// Memory operations: see MemoryOperation.
 inline constexpr Field<std::uint64_t, 48> kDestination;
 inline constexpr Field<std::uint64_t, 56> kSource;
 
