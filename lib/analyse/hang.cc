@@ -40,9 +40,12 @@ std::vector<const UnfinishedStream*> possible_streams(const UnfinishedWork& work
 
 std::string because_one(const UnfinishedStream& stream) {
   const std::string name = stream_name(*stream.stream);
-  const std::string finished = stream.completed == 0
-                                   ? fmt::format("no operation of {} is known to have finished", name)
-                                   : fmt::format("{} operations of {} have finished", stream.completed, name);
+  const std::string finished =
+      stream.completed == 0
+          ? fmt::format("no operation of {} is known to have finished", name)
+          : fmt::format("the first {} of {} {} finished",
+                        stream.completed == 1 ? "operation" : fmt::format("{} operations", stream.completed), name,
+                        stream.completed == 1 ? "has" : "have");
   return fmt::format("{}, operation {} has not, and it is the only one that the stream can stand at", finished,
                      stream.candidates.front()->ordinal);
 }

@@ -1,9 +1,8 @@
 // Time as records carry it: the cheapest counter that all cores share. area.h's kClock… fields calibrate it.
 #pragma once
 
-#include <time.h>
-
 #include <cstdint>
+#include <ctime>
 
 namespace cudadiag::wire {
 

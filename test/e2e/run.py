@@ -10,6 +10,7 @@ sys.dont_write_bytecode = True
 
 import backward_passes
 import cases
+import hangs
 import memory
 import reruns
 import shapes
@@ -18,7 +19,7 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, memory, reruns, shapes, values, witnesses)
+ROOMS = (backward_passes, cases, hangs, memory, reruns, shapes, values, witnesses)
 
 
 def check_target(machine, name):
