@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analyse/forward_launches.h"
 #include "symbolize/symbolizer.h"
 #include "wire/values.h"
 
@@ -36,6 +37,13 @@ Frame innermost_frame(const session::ProcessRecord& record, const session::Site&
           std::any_of(stack.python.begin(), at + 1, [](const auto& frame) { return is_generated(frame.file); })};
 }
 
+// A backward kernel's node, whose forward line is wanted.
+std::string node_line(const session::ProcessRecord& record, const session::Operation& operation) {
+  const std::string name = analyse::node_name(record, operation);
+  const std::string* type = session::by_id(record.node_types, operation.origin.node_type);
+  return fmt::format("\n0\t0\tnodes\t{}\t", name.empty() || name == *type ? "*" : name);
+}
+
 }  // namespace
 
 std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds) {
@@ -45,6 +53,9 @@ std::string suspect_lines(const session::Session& session, const analyse::Analys
     for (const analyse::Candidate& candidate : failure.candidates) {
       const auto* site = session::by_id(failure.process->record.sites, candidate.operation->site);
       if (site == nullptr || !analyse::is_asynchronous(failure.kind)) continue;
+      if (analyse::has_forward(*candidate.operation) && lines.size() < wire::values::kMostLines) {
+        lines.insert(node_line(failure.process->record, *candidate.operation));
+      }
       const symbolize::SourceStack stack = symbolizer.stack(*failure.process, *site);
       const Frame frame = innermost_frame(failure.process->record, *site, stack);
       if (frame.code == nullptr || frame.source->line == 0) continue;

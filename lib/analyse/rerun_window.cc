@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyse/forward_launches.h"
 #include "analyse/site_keys.h"
 #include "wire/window.h"
 
@@ -51,6 +52,29 @@ void add(Keys& keys, const Failure& failure, Reach reach) {
   }
 }
 
+// How often a call of backward() came to the operation's site, at most: the forward pass of the one that fails lies so
+// many of its calls before it. 0: it is no backward kernel.
+std::uint32_t calls_of_backward(const session::ProcessRecord& record, const session::Operation& operation) {
+  if (!runs_node(operation)) return 0;
+  std::map<std::uint16_t, std::uint32_t> calls;
+  for (const session::Operation& other : record.operations) {
+    if (other.site == operation.site && runs_node(other)) ++calls[other.origin.graph_task];
+  }
+  std::uint32_t most = 0;
+  for (const auto& [task, count] : calls) most = std::max(most, count);
+  return most;
+}
+
+std::string near_text(const Analysis& analysis) {
+  std::uint32_t near = wire::window::kDefaultNear;
+  for (const Failure& failure : analysis.failures) {
+    for (const Candidate& candidate : failure.candidates) {
+      near = std::max(near, calls_of_backward(failure.process->record, *candidate.operation));
+    }
+  }
+  return near == wire::window::kDefaultNear ? "" : fmt::format(",near={}", near);
+}
+
 }  // namespace
 
 RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
@@ -63,7 +87,9 @@ RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
     candidates += failure.candidates.size();
   }
   if (reach == Reach::calls) {
-    return {keys.text(), candidates == 1 ? "the one candidate" : fmt::format("{} candidates", candidates)};
+    const std::string text = keys.text();
+    return {text.empty() ? text : text + near_text(analysis),
+            candidates == 1 ? "the one candidate" : fmt::format("{} candidates", candidates)};
   }
   for (const Rerun& rerun : analysis.reruns) {
     if (rerun.failure) add(keys, *rerun.failure, reach);

@@ -18,13 +18,8 @@ using wire::thread::Wait;
 // A call that has only just begun may be about to return: it proves nothing yet.
 constexpr double kSettled = 0.1;  // seconds
 
-MemoryOperation memory_operation(const Operation& operation) {
-  if (operation.kind != Kind::memory_operation || operation.source > 7) return MemoryOperation::unknown;
-  return static_cast<MemoryOperation>(operation.source);
-}
-
 bool waits_for_value(const Operation& operation) {
-  const MemoryOperation what = memory_operation(operation);
+  const MemoryOperation what = operation.memory_operation;
   return what >= MemoryOperation::wait_at_least && what <= MemoryOperation::wait_nor;
 }
 
@@ -32,8 +27,8 @@ bool waits_for_value(const Operation& operation) {
 bool can_stand(const Operation& operation) {
   if (!wire::operation::can_stand(operation.kind)) return false;
   if (operation.kind != Kind::memory_operation) return true;
-  return waits_for_value(operation) || memory_operation(operation) == MemoryOperation::wait_semaphore ||
-         memory_operation(operation) == MemoryOperation::unknown;
+  return waits_for_value(operation) || operation.memory_operation == MemoryOperation::wait_semaphore ||
+         operation.memory_operation == MemoryOperation::unknown;
 }
 
 class Search {
@@ -179,7 +174,7 @@ class Search {
   const Operation* queued_write(const Operation& wait) const {
     for (const StreamHistory& history : histories_) {
       for (const Operation* other : history.operations) {
-        const bool writes = memory_operation(*other) == MemoryOperation::write && other->argument == wait.argument;
+        const bool writes = other->memory_operation == MemoryOperation::write && other->argument == wait.argument;
         if (writes && other->ordinal > history.completed && other->stream != wait.stream) return other;
       }
     }
@@ -198,7 +193,7 @@ class Search {
         if (recorded != nullptr) stream.waits.push_back({operation, StreamWait::For::stream, recorded, nullptr});
       } else if (waits_for_value(*operation)) {
         stream.waits.push_back({operation, StreamWait::For::value, nullptr, queued_write(*operation)});
-      } else if (memory_operation(*operation) == MemoryOperation::wait_semaphore) {
+      } else if (operation->memory_operation == MemoryOperation::wait_semaphore) {
         stream.waits.push_back({operation, StreamWait::For::semaphore, nullptr, nullptr});
       }
     }

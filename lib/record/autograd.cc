@@ -31,8 +31,8 @@ bool resolve(const LoadedLibrary& library, const char* name, Function& function)
   return function != nullptr;
 }
 
-std::uint16_t thread_number(std::uint64_t number) {
-  return number < operation::kManyThreads ? static_cast<std::uint16_t>(number) : operation::kManyThreads;
+std::uint8_t thread_number(std::uint64_t number) {
+  return number < operation::kManyThreads ? static_cast<std::uint8_t>(number) : operation::kManyThreads;
 }
 
 // The running node is held by the thread's own variable, so ours is never the last reference. Should it be, it leaks.

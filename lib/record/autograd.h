@@ -15,7 +15,8 @@ namespace cudadiag::record {
 
 struct Origin {
   std::uint32_t number = 0, node = 0;
-  std::uint16_t own_thread = 0, node_thread = 0, graph_task = 0, node_type = 0;
+  std::uint16_t graph_task = 0, node_type = 0;
+  std::uint8_t own_thread = 0, node_thread = 0;
 };
 
 class Autograd {

@@ -48,16 +48,16 @@ constexpr std::uint64_t element_size() {
 
 using MemoryOperation = wire::operation::MemoryOperation;
 
-std::uint64_t wait_by(unsigned flags) {
+MemoryOperation wait_by(unsigned flags) {
   switch (flags & 3u) {
     case CU_STREAM_WAIT_VALUE_EQ:
-      return static_cast<std::uint64_t>(MemoryOperation::wait_equal);
+      return MemoryOperation::wait_equal;
     case CU_STREAM_WAIT_VALUE_AND:
-      return static_cast<std::uint64_t>(MemoryOperation::wait_and);
+      return MemoryOperation::wait_and;
     case CU_STREAM_WAIT_VALUE_NOR:
-      return static_cast<std::uint64_t>(MemoryOperation::wait_nor);
+      return MemoryOperation::wait_nor;
     default:
-      return static_cast<std::uint64_t>(MemoryOperation::wait_at_least);
+      return MemoryOperation::wait_at_least;
   }
 }
 
@@ -68,15 +68,15 @@ void read_batch(unsigned count, const CUstreamBatchMemOpParams* batch, Call& cal
         batch[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 || batch[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
     if (batch[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || batch[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64) {
       const auto& wait = batch[i].waitValue;
-      call.argument = wait.address, call.destination = wide ? wait.value64 : wait.value;
-      call.source = wait_by(wait.flags);
+      call.argument = wait.address, call.value = wide ? wait.value64 : wait.value;
+      call.memory_operation = wait_by(wait.flags);
       return;
     }
     const bool writes = wide || batch[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_32;
-    if (!writes || call.source != 0) continue;
+    if (!writes || call.memory_operation != MemoryOperation::unknown) continue;
     const auto& write = batch[i].writeValue;
-    call.argument = write.address, call.destination = wide ? write.value64 : write.value;
-    call.source = static_cast<std::uint64_t>(MemoryOperation::write);
+    call.argument = write.address, call.value = wide ? write.value64 : write.value;
+    call.memory_operation = MemoryOperation::write;
   }
 }
 
@@ -141,7 +141,7 @@ void decode(const void* raw, Call& call) {
                   p.addr;
                   p.value;
                 })
-    call.destination = p.value;
+    call.value = p.value;
   if constexpr (requires { p.paramArray; }) read_batch(p.count, p.paramArray, call);
   if constexpr (requires { p.extSemArray; }) {
     if (p.extSemArray != nullptr && p.numExtSems > 0) {
@@ -154,13 +154,13 @@ void decode(const void* raw, Call& call) {
 template <typename Parameters>
 void decode_value_wait(const void* raw, Call& call) {
   decode<Parameters>(raw, call);
-  call.source = wait_by(static_cast<const Parameters*>(raw)->flags);
+  call.memory_operation = wait_by(static_cast<const Parameters*>(raw)->flags);
 }
 
 template <typename Parameters, MemoryOperation What>
 void decode_as(const void* raw, Call& call) {
   decode<Parameters>(raw, call);
-  call.source = static_cast<std::uint64_t>(What);
+  call.memory_operation = What;
 }
 
 using Table = std::array<CallRule, 1024>;

@@ -31,6 +31,8 @@ struct Call {
   std::uint32_t shared_bytes = 0;
   std::uint64_t argument = 0;  // wire::operation::kArgument; a capture's mode
   std::uint64_t destination = 0, source = 0;
+  std::uint64_t value = 0;
+  wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   void* const* parameters = nullptr;  // of a launch
   void* const* extra = nullptr;
 };

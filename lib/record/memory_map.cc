@@ -13,12 +13,12 @@ MemoryMap::~MemoryMap() {
 
 int MemoryMap::next_byte() {
   if (at_ == filled_) {
-    const ssize_t got = fd_ < 0 ? -1 : read(fd_, buffer_.data(), buffer_.size());
+    const ssize_t got = fd_ < 0 || !text_ ? -1 : read(fd_, text_->read.data(), text_->read.size());
     if (got <= 0) return -1;
     filled_ = static_cast<std::size_t>(got);
     at_ = 0;
   }
-  return static_cast<unsigned char>(buffer_[at_++]);
+  return static_cast<unsigned char>(text_->read[at_++]);
 }
 
 // "7f01a000-7f01c000 r-xp 00001000 fe:00 1234       /usr/lib/libc.so.6"
@@ -43,11 +43,12 @@ bool MemoryMap::next(MemoryRange& range) {
       const std::uint64_t digit = byte <= '9' ? byte - '0' : (byte | 32) - 'a' + 10;
       std::uint64_t& number = field == 0 ? numbers[0] : numbers[2];
       number = number << 4 | digit;
-    } else if (field == 5 && (byte != ' ' || length > 0) && length + 1 < sizeof range.path) {
-      range.path[length++] = static_cast<char>(byte);
+    } else if (field == 5 && (byte != ' ' || length > 0) && length + 1 < text_->path.size()) {
+      text_->path[length++] = static_cast<char>(byte);
     }
   }
-  range.path[length] = '\0';
+  text_->path[length] = '\0';
+  range.path = text_->path.data();
   range.file_offset = numbers[2];
   return true;
 }

@@ -1,4 +1,4 @@
-// Reads /proc/self/maps line by line with a buffer of its own: no allocation, no stdio.
+// Reads /proc/self/maps line by line with a buffer of its own: no heap, no stdio, little stack.
 #pragma once
 
 #include <array>
@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "record/scratch.h"
+
 namespace cudadiag::record {
 
 struct MemoryRange {
   std::uintptr_t begin, end;
   std::uint64_t file_offset;
-  char path[PATH_MAX];  // empty: anonymous
+  const char* path;  // until the next one; empty: anonymous
 };
 
 class MemoryMap {
@@ -23,10 +25,15 @@ class MemoryMap {
   bool next(MemoryRange& range);
 
  private:
+  struct Text {
+    std::array<char, 4096> read;
+    std::array<char, PATH_MAX> path;
+  };
+
   int next_byte();
 
   int fd_;
-  std::array<char, 4096> buffer_;
+  Scratch<Text> text_;
   std::size_t at_ = 0, filled_ = 0;
 };
 

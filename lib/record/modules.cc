@@ -41,13 +41,13 @@ bool find_in_memory_map(std::uintptr_t address, FoundObject& found) {
   MemoryMap map;
   MemoryRange range;
   std::uintptr_t begin = 0, end = 0;  // of the module whose ranges go by
-  char path[PATH_MAX] = "";
-  while (map.next(range)) {
+  const Scratch<char[PATH_MAX]> path;
+  while (path && map.next(range)) {
     const bool named = range.path[0] == '/';
-    if (named && range.file_offset == 0 && strcmp(range.path, path) != 0) {
+    if (named && range.file_offset == 0 && strcmp(range.path, *path) != 0) {
       begin = range.begin;
-      strcpy(path, range.path);  // both are PATH_MAX long
-    } else if (named ? strcmp(range.path, path) != 0 : range.begin != end) {
+      strcpy(*path, range.path);  // both are PATH_MAX long
+    } else if (named ? strcmp(range.path, *path) != 0 : range.begin != end) {
       begin = 0;  // neither the module's next segment nor the zero pages behind it
     }
     end = range.end;

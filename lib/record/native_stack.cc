@@ -3,6 +3,7 @@
 #include <array>
 
 #include "record/memory_map.h"
+#include "record/scratch.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {
@@ -115,9 +116,9 @@ std::uint32_t NativeStacks::intern_module(const LoadedModule& module) {
       mix(mix(module.begin, module.end),
           hash_bytes(reinterpret_cast<const char*>(module.build_id.data()), module.build_id.size()));
   if (const std::uint32_t id = interner_->find_module(key)) return id;
-  std::array<char, PATH_MAX> buffer;
-  return interner_->module(key,
-                           {module.bias, module.begin, module.end, Modules::path(module, buffer), module.build_id});
+  const Scratch<std::array<char, PATH_MAX>> path;
+  if (!path) return 0;
+  return interner_->module(key, {module.bias, module.begin, module.end, Modules::path(module, *path), module.build_id});
 }
 
 std::uint32_t NativeStacks::intern(std::span<const UnwoundFrame> frames, std::uint64_t key, bool truncated) {

@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "record/scratch.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {
@@ -205,9 +206,13 @@ bool PythonStacks::looks_like_code(const std::byte* code) const {
 std::uint32_t PythonStacks::intern_code(const std::byte* code) {
   const std::byte* table = pointer(code, layout_->code_line_table);
   const auto first_line = read<std::uint32_t>(code, layout_->code_first_line);
-  std::array<char, 4096> file, name;
-  CodeObject object = {read_string(pointer(code, layout_->code_file), *layout_, file),
-                       read_string(pointer(code, layout_->code_name), *layout_, name),
+  struct Names {
+    std::array<char, 4096> file, name;
+  };
+  const Scratch<Names> names;
+  if (!names) return 0;
+  CodeObject object = {read_string(pointer(code, layout_->code_file), *layout_, names->file),
+                       read_string(pointer(code, layout_->code_name), *layout_, names->name),
                        {reinterpret_cast<const char*>(table + kBytesData), read<std::size_t>(table, kBytesSize)},
                        first_line,
                        static_cast<std::uint32_t>(layout_->minor)};

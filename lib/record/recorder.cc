@@ -21,6 +21,8 @@ namespace area = wire::area;
 namespace operation = wire::operation;
 using operation::Kind;
 
+static_assert(area::kThreads <= 256 && area::kStreams < 65536 && area::kSites <= 65536, "fields of an operation");
+
 bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   options_ = options;
   if (!area_.open()) return false;
@@ -246,43 +248,45 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
                                std::uint32_t site_ordinal) {
   OpenOperation& open = thread.open;
   std::byte* record = next_record(thread, streams_);
+  // The whole line at once: what a kind does not have is zero.
+  memset(record + operation::kSerial.end, 0, area::kOperationSize - operation::kSerial.end);
   wire::store(record, operation::kKind, static_cast<std::uint8_t>(rule.kind));
-  wire::store(record, operation::kThread, thread.index);
-  wire::store(record, operation::kSite, open.site);
-  wire::store(record, operation::kStream, open.stream);
+  wire::store(record, operation::kThread, static_cast<std::uint8_t>(thread.index));
+  wire::store(record, operation::kSite, static_cast<std::uint16_t>(open.site));
+  wire::store(record, operation::kStream, static_cast<std::uint16_t>(open.stream));
   wire::store(record, operation::kOrdinal, open.ordinal);
-  wire::store(record, operation::kResult, 0);
   wire::store(record, operation::kSiteOrdinal, site_ordinal);
   wire::store(record, operation::kTicks, ticks());
   if (rule.kind == Kind::kernel) {
-    const auto narrow = [&](std::uint32_t value) {
-      if (value > 0xffff) open.flags |= operation::kSaturated;
-      return static_cast<std::uint16_t>(std::min<std::uint32_t>(value, 0xffff));
-    };
+    constexpr std::uint32_t kMost = 0xffff;
+    const bool fits = call.grid[1] <= kMost && call.grid[2] <= kMost && operation::Block::fit(call.block) &&
+                      operation::Cluster::fit(call.cluster);
+    if (!fits) open.flags |= operation::kSaturated;
     wire::store(record, operation::kGridX, call.grid[0]);
-    wire::store(record, operation::kGridY, narrow(call.grid[1]));
-    wire::store(record, operation::kGridZ, narrow(call.grid[2]));
-    wire::store(record, operation::kBlockX, narrow(call.block[0]));
-    wire::store(record, operation::kBlockY, narrow(call.block[1]));
-    wire::store(record, operation::kBlockZ, narrow(call.block[2]));
-    wire::store(record, operation::kClusterX, static_cast<std::uint8_t>(call.cluster[0]));
-    wire::store(record, operation::kClusterY, static_cast<std::uint8_t>(call.cluster[1]));
+    wire::store(record, operation::kGridY, static_cast<std::uint16_t>(std::min(call.grid[1], kMost)));
+    wire::store(record, operation::kGridZ, static_cast<std::uint16_t>(std::min(call.grid[2], kMost)));
+    wire::store(record, operation::kBlock, operation::Block::pack(call.block));
+    wire::store(record, operation::kCluster, operation::Cluster::pack(call.cluster));
     wire::store(record, operation::kSharedBytes, call.shared_bytes);
-    wire::store(record, operation::kClusterZ, call.cluster[2]);
+  } else if (operation::has_bytes(rule.kind)) {
+    const std::uint64_t bytes = std::min(call.argument, operation::kMostBytes);
+    if (bytes < call.argument) open.flags |= operation::kSaturated;
+    wire::store(record, operation::kDestination, call.destination);
+    wire::store(record, operation::kSource, call.source);
+    wire::store(record, operation::kBytes, static_cast<std::uint32_t>(bytes));
+    wire::store(record, operation::kBytesAbove, static_cast<std::uint8_t>(bytes >> 32));
   } else {
-    memset(record + operation::kArgument.offset, 0, operation::kNumber.offset - operation::kArgument.offset);
     wire::store(record, operation::kArgument, call.argument);
-    if (rule.kind == Kind::copy || rule.kind == Kind::memset || rule.kind == Kind::prefetch ||
-        rule.kind == Kind::memory_operation) {
-      wire::store(record, operation::kDestination, call.destination);
-      wire::store(record, operation::kSource, call.source);
+    if (rule.kind == Kind::memory_operation) {
+      wire::store(record, operation::kValue, call.value);
+      wire::store(record, operation::kMemoryOperation, static_cast<std::uint8_t>(call.memory_operation));
     }
   }
   if (rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0) {
     const GraphReplay replay = graphs_.launched(reinterpret_cast<CUgraphExec>(call.argument));
     wire::store(record, operation::kGraph, replay.graph);
     wire::store(record, operation::kReplay, replay.ordinal);
-    wire::store(record, operation::kGraphFlags, replay.flags);
+    wire::store(record, operation::kGraphFlags, static_cast<std::uint8_t>(replay.flags));
     if ((open.flags & operation::kAlone) != 0 && replay.words.count > 0) {
       graph_markers_.clear(replay.words);
       wire::store(record, operation::kGraphWords, replay.words.first + 1);
@@ -307,7 +311,7 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
   if (open.record == nullptr) return;
   const bool ok = result == CUDA_SUCCESS;
   open.flags |= operation::kReturned;
-  wire::store(open.record, operation::kResult, result);
+  wire::store(open.record, operation::kResult, static_cast<std::uint16_t>(std::min(result, 0xffffu)));
   if (open.ordinal != 0) {
     streams_.leave(open.stream, open.ordinal, open.flags);
     if (ok && rule.proves_finished) streams_.completed(open.stream, open.ordinal);
@@ -554,7 +558,7 @@ Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Ki
               window_.empty() ? Window::kNever : window_.armed_from(key, interner_.function_key(function))};
   }
   const std::uint32_t ordinal = count_at(entry->site);
-  if (entry->armed_from != Window::kNever && ordinal + kNear >= entry->armed_from) hook_.come_near();
+  if (entry->armed_from != Window::kNever && ordinal + window_.near() >= entry->armed_from) hook_.come_near();
   return {entry->site, ordinal, entry->armed_from != Window::kNever && ordinal >= entry->armed_from};
 }
 

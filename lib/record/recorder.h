@@ -45,8 +45,6 @@ class Recorder {
   // How many operations of a site get markers of their own in sparse mode, and how far apart markers are after that.
   static constexpr std::uint32_t kDenseOperations = 8;
   static constexpr std::uint32_t kSparseDistance = 16;
-  // So many calls before the first one of its site that is waited for, the Python hook begins to look.
-  static constexpr std::uint32_t kNear = 2;
 
   // False: there is nowhere to record to. Everything else that fails leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);

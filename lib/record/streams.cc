@@ -377,7 +377,8 @@ void Streams::hold(const std::byte* record) {
     if (!free) continue;
     wire::store_release(place, wire::operation::kSerial, 0);
     std::atomic_thread_fence(std::memory_order_release);
-    memcpy(place + 8, record + 8, area::kOperationSize - 8);
+    memcpy(place + wire::operation::kSerial.end, record + wire::operation::kSerial.end,
+           area::kOperationSize - wire::operation::kSerial.end);
     wire::store_release(place, wire::operation::kSerial, wire::load(record, wire::operation::kSerial));
     return;
   }

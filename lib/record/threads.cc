@@ -54,6 +54,7 @@ void Threads::release(ThreadState& state) {
 }
 
 std::byte* next_record(ThreadState& state, Streams& streams) {
+  if (static_cast<std::uint32_t>(state.serial + 1) == 0) ++state.serial;
   std::byte* record = state.ring + state.serial % area::kRingRecords * area::kOperationSize;
   if (state.serial >= area::kRingRecords) streams.hold(record);
   wire::store_release(record, wire::operation::kSerial, 0);
@@ -63,7 +64,7 @@ std::byte* next_record(ThreadState& state, Streams& streams) {
 
 void publish(ThreadState& state, std::byte* record) {
   ++state.serial;
-  wire::store_release(record, wire::operation::kSerial, state.serial);
+  wire::store_release(record, wire::operation::kSerial, static_cast<std::uint32_t>(state.serial));
   wire::store_release(state.entry, thread::kPublished, state.serial);
 }
 

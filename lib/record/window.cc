@@ -11,7 +11,8 @@ bool Window::read(std::string_view text) {
     if (whole) entries_[used_++] = {key, std::max(from, 1u), from == 0};
   };
   const bool readable = wire::window::parse(
-      text, add_key, [&] { all_ = true; }, [&](std::uint32_t patience) { patience_ = patience; });
+      text, add_key, [&] { all_ = true; }, [&](std::uint32_t patience) { patience_ = patience; },
+      [&](std::uint32_t calls) { near_ = calls; });
   if (readable && whole) return true;
   all_ = false;
   used_ = 0;
@@ -19,9 +20,8 @@ bool Window::read(std::string_view text) {
 }
 
 bool Window::from_the_start() const {
-  constexpr std::uint32_t kFirst = 3;
   return all_ || std::any_of(entries_.begin(), entries_.begin() + used_,
-                             [](const Entry& entry) { return !entry.hooked && entry.from <= kFirst; });
+                             [&](const Entry& entry) { return !entry.hooked && entry.from <= near_ + 1; });
 }
 
 // Asked once per site: a walk over the few keys will do.

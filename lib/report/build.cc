@@ -199,6 +199,7 @@ class FindingBuilder {
                                       : node_launch_of(process_, candidate, site.mangled);
       ForwardLine forward;
       if (node == nullptr) forward = forward_line(process_, *candidate.operation, site.stack, symbolizer_);
+      if (&candidate == &failure_.candidates.front()) prove_forward_line(forward, failure_, symbolizer_);
       if (forward.location.known() && !forward.own_code) site.line = {forward.location, {}, true, false};
       Location location = located(site.line.location);
       if (!finding_.launch) {
@@ -233,8 +234,11 @@ class FindingBuilder {
     const bool known = forward.location.known();
     finding_.backward = Backward{forward.node, forward.because, known && !forward.own_code};
     if (known) {
-      finding_.related.push_back({"forward", located(forward.location)});
-      finding_.because += "; the forward line is inferred from the numbers that PyTorch gives to its nodes";
+      finding_.related.push_back(
+          {"forward", located(forward.location), forward.proven ? analyse::Grade::proven : analyse::Grade::inferred});
+      finding_.because += forward.proven
+                              ? "; the forward line is the one that PyTorch kept when it made the node"
+                              : "; the forward line is inferred from the numbers that PyTorch gives to its nodes";
     }
     if (forward.called.known()) finding_.related.push_back({"backward", located(forward.called)});
   }

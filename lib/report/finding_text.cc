@@ -120,7 +120,9 @@ class FindingText {
     std::string run = node.empty() ? "" : "made " + node;
     std::vector<std::string> lines;
     for (const Related& related : finding_.related) {
-      if (related.role == "forward") lines = {place(related.location) + " (inferred)"};
+      if (related.role == "forward")
+        lines = {
+            fmt::format("{} ({})", place(related.location), word(related.grade.value_or(analyse::Grade::inferred)))};
       if (related.role == "backward") {
         run = fmt::format("{}backward() called at {}", node.empty() ? "" : node + ", ", place(related.location));
       }

@@ -201,4 +201,40 @@ ForwardLine forward_line(const Process& process, const Operation& operation, con
   return Search(process, symbolizer).forward_line_at(operation, stack, 0);
 }
 
+namespace {
+
+// What the thread was told to run when it issued the operation; null: nothing, or another node.
+const session::Delivery* node_of(const Process& process, const Operation& operation) {
+  const session::ProcessRecord& record = process.record;
+  if (!analyse::has_forward(operation) || operation.thread >= record.threads.size()) return nullptr;
+  const session::Delivery* last = nullptr;
+  for (const session::Delivery& delivery : process.deliveries) {
+    if (delivery.kind != "forward" || delivery.tid != record.threads[operation.thread].tid) continue;
+    if (delivery.ticks <= operation.ticks) last = &delivery;
+  }
+  if (last == nullptr || static_cast<std::uint32_t>(last->number) != operation.origin.node) return nullptr;
+  const std::string type = analyse::node_name(record, operation);
+  const bool same = !last->node.empty() && (type.empty() || type == "PyNode" || type == last->node);
+  return same ? last : nullptr;
+}
+
+}  // namespace
+
+void prove_forward_line(ForwardLine& forward, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
+  if (failure.again == nullptr || failure.again_process == nullptr) return;
+  const session::Delivery* node = node_of(*failure.again_process, *failure.again);
+  if (node == nullptr) return;
+  for (const auto& frames : node->stacks) {
+    const SourceStack stack = symbolizer.stack(*failure.again_process, frames);
+    const auto user =
+        std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
+    if (user == stack.python.end()) continue;
+    forward.node = node->node;
+    forward.location = located(*user);
+    forward.because.clear();
+    forward.proven = true;
+    return;
+  }
+}
+
 }  // namespace cudadiag::report

@@ -1,9 +1,11 @@
 // The line of the forward pass that a backward kernel goes back to: PyTorch's autograd launches it from a thread that
-// has no line of the user's. Always inferred, and nothing is said where two lines come into question.
+// has no line of the user's. Proven where a rerun took it from the node itself, inferred otherwise; nothing is said
+// where two lines come into question.
 #pragma once
 
 #include <string>
 
+#include "analyse/analysis.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 
@@ -15,10 +17,14 @@ struct ForwardLine {
   std::string because;
   symbolize::Location called;  // the line that called backward(), where it is known
   bool own_code = false;       // the launch was made by code of the user's that runs in the backward pass
+  bool proven = false;         // `location` is what PyTorch kept when it made the node
 };
 
 // `stack`: the operation's own.
 ForwardLine forward_line(const session::Process& process, const session::Operation& operation,
                          const symbolize::SourceStack& stack, symbolize::Symbolizer& symbolizer);
+
+// What the rerun that confirmed the failure knows of the failing operation's node takes the place of `forward`.
+void prove_forward_line(ForwardLine& forward, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::report

@@ -46,6 +46,7 @@ Json reported_at(const Finding& finding) {
 Json of(const Related& related) {
   Json json = {{"role", related.role}};
   json.update(of(related.location));
+  json["grade"] = related.grade ? Json(word(*related.grade)) : Json(nullptr);
   return json;
 }
 

@@ -27,6 +27,7 @@ struct Location {
 struct Related {
   std::string role;  // "forward" | "backward" | "caller" | "capture" | "replay" | "swallowed" | …
   Location location;
+  std::optional<analyse::Grade> grade{};  // of a forward line: how it is known
 };
 
 struct GraphNode {

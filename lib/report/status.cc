@@ -30,7 +30,7 @@ std::string_view word_of(const Operation& operation) {
     case Kind::allocation:
       return "allocation";
     case Kind::memory_operation: {
-      const auto what = static_cast<MemoryOperation>(operation.source);
+      const MemoryOperation what = operation.memory_operation;
       return what == MemoryOperation::write || what == MemoryOperation::signal_semaphore ? "write" : "wait";
     }
     default:
@@ -180,7 +180,7 @@ std::string wait_text(const Process& process, const StreamWait& wait, symbolize:
     return fmt::format("for operation {} of {}, an event", wait.recorded->ordinal, stream(*wait.recorded));
   }
   const char* compared = "has the value";
-  switch (static_cast<MemoryOperation>(operation.source)) {
+  switch (operation.memory_operation) {
     case MemoryOperation::wait_equal:
       compared = "equals";
       break;
@@ -196,8 +196,7 @@ std::string wait_text(const Process& process, const StreamWait& wait, symbolize:
     default:
       break;
   }
-  const std::string text =
-      fmt::format("until the word at {:#x} {} {}", operation.argument, compared, operation.destination);
+  const std::string text = fmt::format("until the word at {:#x} {} {}", operation.argument, compared, operation.value);
   if (wait.write == nullptr) return text + "; no stream has a write to it queued";
   return fmt::format("{}; {} is to write it ({})", text, stream(*wait.write),
                      place_of(process, *wait.write, symbolizer, directory));

@@ -36,6 +36,10 @@ std::string not_an_area(std::span<const std::byte> area) {
   return {};
 }
 
+auto copy_operation(const std::byte* record) {
+  return copy_serialised<wire::area::kOperationSize, decltype(wire::operation::kSerial)::type>(record);
+}
+
 class AreaReader {
  public:
   AreaReader(std::span<const std::byte> area, std::optional<wire::ClockReading> now)
@@ -77,6 +81,7 @@ class AreaReader {
   void read_operations();
   void read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity);
   void read_held();
+  std::uint64_t full_serial(const std::byte* record, std::size_t thread) const;
   void add_operation(const RecordCopy<wire::area::kOperationSize>& copy);
   void read_graph_words();
   void read_errors();
@@ -277,10 +282,18 @@ void AreaReader::read_operations() {
   });
 }
 
+// The newest number with these low digits that the thread can have reached: a live one goes on meanwhile.
+std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t thread) const {
+  constexpr std::uint64_t kLead = 1u << 16, kTurn = std::uint64_t{1} << 32;
+  const std::uint64_t newest = record_.threads[thread].published + kLead;
+  const std::uint64_t serial = newest / kTurn * kTurn + wire::load(record, wire::operation::kSerial);
+  return serial > newest && serial >= kTurn ? serial - kTurn : serial;
+}
+
 void AreaReader::read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity) {
-  const auto copy = copy_serialised<wire::area::kOperationSize>(slot);
+  const auto copy = copy_operation(slot);
   if (!copy) return;
-  const std::uint64_t serial = wire::load(copy->data(), wire::operation::kSerial);
+  const std::uint64_t serial = full_serial(copy->data(), thread);
   if ((serial - 1) % capacity != place || wire::load(copy->data(), wire::operation::kThread) != thread) {
     ++record_.damaged;
     return;
@@ -295,8 +308,7 @@ void AreaReader::read_held() {
   for (std::size_t stream = 0; stream < streams; ++stream) {
     if (record_.streams[stream].state == wire::stream::State::free) continue;
     for (std::size_t place = 0; place < places; ++place) {
-      const auto copy = copy_serialised<wire::area::kOperationSize>(
-          at<wire::area::kOperationSize>(Region::held, stream * places + place));
+      const auto copy = copy_operation(at<wire::area::kOperationSize>(Region::held, stream * places + place));
       if (!copy) continue;
       if (wire::load(copy->data(), wire::operation::kStream) != stream) {
         ++record_.damaged;
@@ -313,14 +325,15 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
   const auto kind = static_cast<o::Kind>(wire::load(record, o::kKind));
   Operation operation;
   operation.thread = wire::load(record, o::kThread);
-  operation.serial = wire::load(record, o::kSerial);
   operation.stream = wire::load(record, o::kStream);
+  if (operation.stream == static_cast<std::uint16_t>(o::kNoStream)) operation.stream = o::kNoStream;
   const bool stream_fits = operation.stream == o::kNoStream || operation.stream < record_.streams.size();
   if (kind == o::Kind::none || kind > o::Kind::memory_operation || operation.thread >= record_.threads.size() ||
       !stream_fits) {
     ++record_.damaged;
     return;
   }
+  operation.serial = full_serial(record, operation.thread);
   if (!seen_.emplace(operation.thread, operation.serial).second) return;
   operation.kind = kind;
   operation.flags = wire::load(record, o::kFlags);
@@ -338,15 +351,22 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
   }
   if (kind == o::Kind::kernel) {
     operation.grid = {wire::load(record, o::kGridX), wire::load(record, o::kGridY), wire::load(record, o::kGridZ)};
-    operation.block = {wire::load(record, o::kBlockX), wire::load(record, o::kBlockY), wire::load(record, o::kBlockZ)};
-    operation.cluster = {wire::load(record, o::kClusterX), wire::load(record, o::kClusterY),
-                         wire::load(record, o::kClusterZ)};
+    const auto block = wire::load(record, o::kBlock);
+    operation.block = {o::Block::x(block), o::Block::y(block), o::Block::z(block)};
+    const auto cluster = wire::load(record, o::kCluster);
+    operation.cluster = {o::Cluster::x(cluster), o::Cluster::y(cluster), o::Cluster::z(cluster)};
     operation.shared_bytes = wire::load(record, o::kSharedBytes);
-  } else {
+  } else if (!o::has_bytes(kind)) {
     operation.argument = wire::load(record, o::kArgument);
-  }
-  if (kind == o::Kind::copy || kind == o::Kind::memset || kind == o::Kind::prefetch ||
-      kind == o::Kind::memory_operation) {
+    if (kind == o::Kind::memory_operation) {
+      operation.value = wire::load(record, o::kValue);
+      const std::uint8_t what = wire::load(record, o::kMemoryOperation);
+      if (what <= static_cast<std::uint8_t>(o::MemoryOperation::signal_semaphore)) {
+        operation.memory_operation = static_cast<o::MemoryOperation>(what);
+      }
+    }
+  } else {
+    operation.argument = o::bytes_of(record);
     operation.destination = wire::load(record, o::kDestination);
     operation.source = wire::load(record, o::kSource);
   }

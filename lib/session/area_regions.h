@@ -34,12 +34,12 @@ RecordCopy<Size> copy_record(const std::byte* record) {
   return copy;
 }
 
-// A record whose first word is a serial that its writer clears first and stores last: nothing if the record is
+// A record that begins with a serial, which its writer clears first and stores last: nothing if the record is
 // empty or was being written meanwhile.
-template <std::size_t Size>
+template <std::size_t Size, typename Serial = std::uint64_t>
 std::optional<RecordCopy<Size>> copy_serialised(const std::byte* record) {
-  const wire::Field<std::uint64_t, 0> serial;
-  const std::uint64_t before = wire::load_acquire(record, serial);
+  const wire::Field<Serial, 0> serial;
+  const Serial before = wire::load_acquire(record, serial);
   if (before == 0) return std::nullopt;
   RecordCopy<Size> copy = copy_record<Size>(record);
   std::atomic_thread_fence(std::memory_order_acquire);

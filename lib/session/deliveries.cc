@@ -17,6 +17,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostLines = 4096;
 constexpr std::size_t kMostValues = 64, kMostDimensions = 64, kMostText = 1024;
+constexpr std::size_t kMostStacks = 8, kMostFrames = 64;
 
 std::string text_of(const Json& object, const char* key) {
   const auto it = object.find(key);
@@ -80,6 +81,17 @@ DeliveredValue value_of(const Json& object) {
   return value;
 }
 
+std::vector<DeliveredFrame> frames_of(const Json& stack) {
+  std::vector<DeliveredFrame> frames;
+  for (const Json& frame : stack) {
+    if (!frame.is_array() || frame.size() != 3 || !frame[0].is_string() || !frame[2].is_string()) continue;
+    if (frames.size() == kMostFrames) break;
+    frames.push_back({frame[0].get<std::string>().substr(0, kMostText),
+                      frame[2].get<std::string>().substr(0, kMostText), integer<std::int32_t>(frame[1]).value_or(0)});
+  }
+  return frames;
+}
+
 template <typename Number>
 bool take_number(std::string_view& text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -97,6 +109,16 @@ std::optional<Delivery> parse(std::string_view text) {
   delivery.op = text_of(object, "operator");
   delivery.file = text_of(object, "file");
   delivery.line = integer_of<std::int32_t>(object, "line").value_or(0);
+  if (delivery.kind == "forward") {
+    const auto stacks = object.find("stacks");
+    if (stacks == object.end() || !stacks->is_array()) return std::nullopt;
+    delivery.node = text_of(object, "node");
+    delivery.number = integer_of<std::uint64_t>(object, "number").value_or(0);
+    for (const Json& stack : *stacks) {
+      if (stack.is_array() && delivery.stacks.size() < kMostStacks) delivery.stacks.push_back(frames_of(stack));
+    }
+    return delivery;
+  }
   const auto values = object.find("arguments");
   if (values == object.end() || !values->is_array()) return std::nullopt;
   for (const Json& value : *values) {

@@ -24,14 +24,25 @@ struct DeliveredValue {
   std::optional<std::int64_t> bound;
 };
 
+struct DeliveredFrame {
+  std::string file, function;
+  int line = 0;
+};
+
 struct Delivery {
   std::uint32_t tid = 0;
   std::uint64_t ticks = 0;
-  std::string kind;  // "operator": what the thread calls next; "line": what stands at the line that it comes to
+  // "operator": what the thread calls next; "line": what stands at the line that it comes to; "forward": where the node
+  // was made that it runs backwards from here on
+  std::string kind;
   std::string op;    // "aten::embedding"
   std::string file;  // as CPython has it
   int line = 0;
   std::vector<DeliveredValue> values;
+  std::string node;  // "GatherBackward0"
+  std::uint64_t number = 0;
+  // Innermost first, of the node, then of that in whose run it was made, and so on.
+  std::vector<std::vector<DeliveredFrame>> stacks;
 };
 
 // In the order of the file; of a long one the end.

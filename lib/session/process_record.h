@@ -125,7 +125,9 @@ struct Operation {
   std::uint32_t result = 0;
   std::uint32_t site_ordinal = 0;
   std::uint64_t ticks = 0;
-  std::uint64_t argument = 0;                 // not for kernels
+  std::uint64_t argument = 0;  // not for kernels; copies, memsets, prefetches: the number of bytes
+  std::uint64_t value = 0;     // memory operations
+  wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   std::uint64_t destination = 0, source = 0;  // copies, memsets, prefetches: addresses; 0: none is named
   std::uint32_t graph = 0;                    // graph launches: id of a graph
   std::uint32_t replay = 0;                   // and which launch of it this was; 0: not known

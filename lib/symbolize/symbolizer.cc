@@ -188,6 +188,16 @@ SourceStack Symbolizer::stack(const session::Process& process, const session::Si
   return entry->second;
 }
 
+SourceStack Symbolizer::stack(const session::Process& process,
+                              const std::vector<session::DeliveredFrame>& frames) const {
+  SourceStack stack;
+  for (const session::DeliveredFrame& frame : frames) {
+    stack.python.push_back({absolute_file(frame.file, process.record), frame.line, frame.function});
+  }
+  mark_user_frames(stack, "", state_->code);
+  return stack;
+}
+
 TrueLine Symbolizer::true_line(const SourceStack& stack, std::string_view kernel) const {
   return find_true_line(stack, kernel);
 }

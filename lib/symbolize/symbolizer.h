@@ -27,6 +27,9 @@ class Symbolizer {
   // `process` is one of the session's, `site` one of that process's.
   SourceStack stack(const session::Process& process, const session::Site& site);
 
+  // Frames that PyTorch kept when it made a node of its graph.
+  SourceStack stack(const session::Process& process, const std::vector<session::DeliveredFrame>& frames) const;
+
   // `kernel` is the mangled name of the launched kernel ("" if none): nvcc's host stub of a kernel bears the
   // same name and is never the user's line.
   TrueLine true_line(const SourceStack& stack, std::string_view kernel) const;

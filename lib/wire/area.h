@@ -9,8 +9,8 @@
 //   frozen   kStreams   x  8 B     marker and host-known completion of each stream at the freeze
 //   errors   kErrors    x 152 B    error.h
 //   sites    kSites     x  8 B     number of operations issued at each site, whole run
-//   held     kStreams   x kHeldPerStream x 80 B    unfinished operations that left their ring
-//   rings    kThreads   x kRingRecords x 80 B      operation.h
+//   held     kStreams   x kHeldPerStream x 64 B    unfinished operations that left their ring
+//   rings    kThreads   x kRingRecords x 64 B      operation.h
 //   graph_words kGraphWords x 4 B      nodes of graphs, in a rerun; registered with the driver, written by the GPU
 //   allocations kAllocations x 64 B    allocation.h
 //   intern   the rest              intern.h
@@ -48,7 +48,7 @@ inline constexpr std::size_t kMarkerSize = 32;
 inline constexpr std::size_t kFrozenSize = 8;
 inline constexpr std::size_t kErrorSize = 152;
 inline constexpr std::size_t kSiteSize = 8;
-inline constexpr std::size_t kOperationSize = 80;
+inline constexpr std::size_t kOperationSize = 64;
 
 inline constexpr std::size_t kGraphWords = 65536;
 inline constexpr std::size_t kGraphWordSize = 4;

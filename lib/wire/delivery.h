@@ -5,6 +5,9 @@
 // {"kind":"operator", "file":F, "line":L, "operator":"aten::embedding", "arguments":[…]}   what the thread calls next
 // {"kind":"line", "file":F, "line":L, "arguments":[…]}                            what stands at the line that it comes
 // to
+// {"kind":"forward", "node":"GatherBackward0", "number":N, "stacks":[[[F,L,FUNCTION],…],…]}   which node of autograd's
+// graph the thread runs backwards from here on, and where it was made: frames, innermost first; then those of the node
+// in whose run it was made, and so on. Its end is not told: the operation's record has the number too.
 //
 // The file is as CPython has it. Members of an argument are those of report::Argument; what is
 // not known is left out.

@@ -4,6 +4,8 @@
 //    LINE  FIRST  MODE  FUNCTION  FILE     FIRST: first line of the code object; FUNCTION: its qualified name
 //
 // MODE: "operators", or "variables" where the line leads into compiled code, which a dispatch mode would change.
+// "nodes": no line, but nodes of PyTorch's autograd graph whose forward lines are wanted; FUNCTION is their name
+// ("GatherBackward0"; "PyNode": those of the user's own functions; "*": all), the other fields are 0 or empty.
 // Fields that would need a tab or a newline in them do not occur: such a line is left out.
 #pragma once
 

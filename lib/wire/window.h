@@ -5,6 +5,7 @@
 //                           site's from its FROM-th call on, in decimal
 //                           0: of a site without its native stack, inside the Python hook; all calls
 //    patience=MS            how long one operation may take before waiting is given up for good
+//    near=CALLS             so many calls before a site's first one that is waited for, the Python hook begins to look
 #pragma once
 
 #include <charconv>
@@ -16,10 +17,13 @@ namespace cudadiag::wire::window {
 
 inline constexpr std::uint32_t kDefaultPatience = 5000;  // ms
 inline constexpr std::size_t kMostKeys = 2048;
+inline constexpr std::uint32_t kDefaultNear = 2;
 
-// Calls `visit_key(key, from)`, `visit_all()` and `visit_patience(ms)`; false at the first item that is none of these.
-template <typename VisitKey, typename VisitAll, typename VisitPatience>
-bool parse(std::string_view text, VisitKey visit_key, VisitAll visit_all, VisitPatience visit_patience) {
+// Calls `visit_key(key, from)`, `visit_all()`, `visit_patience(ms)` and `visit_near(calls)`; false at the first item
+// that is none of these.
+template <typename VisitKey, typename VisitAll, typename VisitPatience, typename VisitNear>
+bool parse(std::string_view text, VisitKey visit_key, VisitAll visit_all, VisitPatience visit_patience,
+           VisitNear visit_near) {
   // Not substr: what can throw would bring the C++ runtime into the recorder.
   const auto from = [](std::string_view whole, std::size_t at) {
     return at < whole.size() ? std::string_view(whole.data() + at, whole.size() - at) : std::string_view();
@@ -28,7 +32,7 @@ bool parse(std::string_view text, VisitKey visit_key, VisitAll visit_all, VisitP
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
     return error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
   };
-  constexpr std::string_view kPatience = "patience=";
+  constexpr std::string_view kPatience = "patience=", kNear = "near=";
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
     const std::string_view item(text.data(), comma == text.npos ? text.size() : comma);
@@ -41,6 +45,9 @@ bool parse(std::string_view text, VisitKey visit_key, VisitAll visit_all, VisitP
     } else if (item.starts_with(kPatience)) {
       if (!number(from(item, kPatience.size()), 10, count)) return false;
       visit_patience(count);
+    } else if (item.starts_with(kNear)) {
+      if (!number(from(item, kNear.size()), 10, count)) return false;
+      visit_near(count);
     } else {
       if (at == item.npos || !number({item.data(), at}, 16, key) || !number(from(item, at + 1), 10, count))
         return false;

@@ -1,5 +1,7 @@
 """Kernels of a backward pass, a function each; its name is the claim. A stand-in for PyTorch launches them."""
 
+import re
+
 from harness import expect, expect_in, program, true_line
 
 SOURCE = "backward.py"
@@ -30,6 +32,44 @@ def backward_kernel_has_its_forward_line(machine):
     text = machine.cudadiag("report").stdout
     expect_in(":%d, <module> (inferred)\n        GatherBackward0, backward() called at " % line[1], text, "text")
     assert "of this line" not in text, text
+
+
+def confirmed(machine, what):
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.plan(BAD)
+    machine.run(*program(SOURCE, what), options=["--rerun=always", "--no-device-pass"], timeout=60)
+    report = machine.report()
+    expect([each["outcome"] for each in report["passes"]], ["bracketed", "proven"], "passes")
+    return report["findings"][0]
+
+
+def rerun_proves_the_forward_line(machine):
+    for what in ("gather", "function", "twice"):
+        finding = confirmed(machine, what)
+        (forward,) = [line for line in finding["related"] if line["role"] == "forward"]
+        expect((place(forward), forward["grade"]), (true_line(SOURCE, "TRUE LINE " + what), "proven"), what)
+        expect_in("the one that PyTorch kept when it made the node", finding["evidence"]["because"], "evidence")
+        expect_in("(proven)", machine.cudadiag("report").stdout, "text")
+
+
+def rerun_finds_the_forward_line_of_a_view(machine):
+    finding = confirmed(machine, "view")
+    expect(place(finding["location"]), true_line(SOURCE, "TRUE LINE view"), "true line")
+    expect(related(finding)["forward"], true_line(SOURCE, "TRUE LINE view"), "forward line")
+
+
+def forward_line_of_another_node_proves_nothing(machine):
+    confirmed(machine, "gather")
+    (file,) = machine.state.glob("cudadiag/latest/confirm/*.values")
+    told = file.read_text()
+    for damage in (lambda line: re.sub(r'"number":\d+', '"number":77', line),
+                   lambda line: line.replace("GatherBackward0", "SliceBackward0"),
+                   lambda line: re.sub(r"^\d+", "1", line, flags=re.MULTILINE),
+                   lambda line: re.sub(r'"stacks":.*', '"stacks":[[]]}', line)):
+        expect(damage(told) != told, True, "damage")
+        file.write_text(damage(told))
+        (forward,) = [line for line in machine.report()["findings"][0]["related"] if line["role"] == "forward"]
+        expect(forward["grade"], "inferred", "grade")
 
 
 def function_of_the_users_has_the_line_that_called_it(machine):

@@ -14,12 +14,13 @@ import hangs
 import memory
 import reruns
 import shapes
+import survival
 import targets
 import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, hangs, memory, reruns, shapes, values, witnesses)
+ROOMS = (backward_passes, cases, hangs, memory, reruns, shapes, survival, values, witnesses)
 
 
 def check_target(machine, name):

@@ -15,7 +15,7 @@ def values_source():
 class Hook:
     """The sources in a namespace of their own, watching `functions`' lines that are marked `# SUSPECT`."""
 
-    def __init__(self, *functions, near=True, seconds=10, mode="operators"):
+    def __init__(self, *functions, near=True, seconds=10, mode="operators", nodes=()):
         self.messages, self.notes, self.calls, self.is_near = [], [], [], near
         lines = [str(seconds)]
         for function in functions:
@@ -23,6 +23,7 @@ class Hook:
             source, first = inspect.getsourcelines(function)
             lines += [f"{first + at}\t{code.co_firstlineno}\t{mode}\t{function.__qualname__}\t{code.co_filename}"
                       for at, line in enumerate(source) if "# SUSPECT" in line]
+        lines += [f"0\t0\tnodes\t{name}\t" for name in nodes]
         self.names = {
             "lines": "\n".join(lines), "near": lambda: self.is_near, "note": self.notes.append,
             "deliver": lambda text: self.messages.append(json.loads(text)) or True,

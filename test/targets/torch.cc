@@ -85,9 +85,13 @@ EXPORTED int fake_view() { return torch::autograd::add<torch::autograd::generate
 EXPORTED int fake_function() { return torch::autograd::add<torch::autograd::PyNode>(); }
 EXPORTED int fake_launch(CUfunction kernel) { return torch::autograd::launch(kernel); }
 
+EXPORTED std::uint64_t fake_number(int node) {
+  return torch::autograd::nodes.at(static_cast<std::size_t>(node - 1))->sequence_nr_;
+}
+
 // Runs nodes backwards on a thread of its own: `count` of them, each launching `kernel`, making a gather's node in its
-// turn where `create_graph` says so; the last one made is returned.
-EXPORTED int fake_run(const int* nodes, int count, CUfunction kernel, bool create_graph) {
+// turn where `create_graph` says so; the last one made is returned. `hook` is called around each node, if there is one.
+EXPORTED int fake_run(const int* nodes, int count, CUfunction kernel, bool create_graph, void (*hook)(int node, bool)) {
   CUcontext context = nullptr;
   cuCtxGetCurrent(&context);
   static int runs;
@@ -98,7 +102,9 @@ EXPORTED int fake_run(const int* nodes, int count, CUfunction kernel, bool creat
     torch::autograd::task = run;
     for (int i = 0; i < count; ++i) {
       torch::autograd::current = torch::autograd::nodes.at(static_cast<std::size_t>(nodes[i] - 1));
+      if (hook != nullptr) hook(nodes[i], true);
       made = torch::autograd::VariableType::gather(kernel, create_graph);
+      if (hook != nullptr) hook(nodes[i], false);
     }
     torch::autograd::current = nullptr;
   });

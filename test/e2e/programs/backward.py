@@ -24,11 +24,11 @@ cuda.start()
 forward, other, ones, bad = map(function, ("forward", "other", "ones", "bad"))
 what = sys.argv[1]
 torch.launch(other)
-torch.gather(forward, True)
+loss = torch.gather(forward, True)
 if what in ("gather", "explicit"):
     node = torch.gather(forward, True)  # TRUE LINE gather
 elif what == "view":
-    node = torch.view()
+    node = torch.view()  # TRUE LINE view
 elif what == "function":
     node = Scale.apply(forward)  # TRUE LINE function
 elif what == "twice":
@@ -36,7 +36,7 @@ elif what == "twice":
     node = autograd.backward([first], other, ones, create_graph=True)
 torch.gather(other, False)
 if what == "explicit":
-    autograd.backward([1], other, ones)
+    autograd.backward([loss], other, ones)
     autograd.backward([node], bad)
 else:
     autograd.backward([node], bad, ones)  # BACKWARD LINE

@@ -5,7 +5,7 @@ import cupy
 
 
 class Gather:
-    kernel = cupy.ElementwiseKernel("raw float32 table, int64 i", "float32 y", "y = table[i]", "stray_gather")
+    kernel = cupy.ElementwiseKernel("raw float32 table, int64 index", "float32 y", "y = table[index]", "stray_gather")
 
     def __call__(self, table, indices):
         return self.kernel(table, indices)  # TRUE LINE

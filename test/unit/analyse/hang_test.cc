@@ -71,8 +71,7 @@ TEST_CASE("of several operations, one that waits for a value leads") {
   Still run;
   const auto stream = run.stream(0);
   run.issue_many(stream, 2);
-  run.issue(stream, op::Kind::memory_operation, op::kMarked, 0xa0).source =
-      static_cast<std::uint64_t>(op::MemoryOperation::wait_equal);
+  run.issue(stream, op::Kind::memory_operation, op::kMarked, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
   const auto failure = hang(run.process, 60);
   REQUIRE(failure);
   CHECK(failure->grade == Grade::inferred);

@@ -268,6 +268,17 @@ TEST_CASE("a Python program's window has its sites without their native stacks t
   CHECK(rerun_window(native.look(), Reach::calls).text.ends_with("@33"));
 }
 
+TEST_CASE("of a backward kernel the hook looks from the forward pass on: a call of backward() earlier") {
+  session::Process process = run_of_bad(40, 41);
+  for (std::size_t i = 0; i < process.record.operations.size(); ++i) {
+    process.record.operations[i].origin.node_thread = 1;
+    process.record.operations[i].origin.graph_task = static_cast<std::uint16_t>(1 + i / 12);
+  }
+  CHECK(rerun_window(Runs(process).look(), Reach::calls).text.ends_with("@33,near=12"));
+  for (session::Operation& operation : process.record.operations) operation.origin.node_thread = 0;
+  CHECK(rerun_window(Runs(process).look(), Reach::calls).text.ends_with("@33"));
+}
+
 TEST_CASE("the window of sites takes all calls of lines and kernels, and those that reruns saw") {
   Runs runs(run_of_bad(40, 41));
   const std::string calls = rerun_window(runs.look(), Reach::calls).text;

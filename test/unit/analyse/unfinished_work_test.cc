@@ -142,14 +142,12 @@ TEST_CASE("waits for events that are over, or were never recorded, hold nothing 
 TEST_CASE("a wait for a value names the write that is queued for it") {
   Running run;
   const auto first = run.stream(0), second = run.stream(0);
-  run.issue(first, op::Kind::memory_operation, op::kMarked, 0xa0).source =
-      static_cast<std::uint64_t>(op::MemoryOperation::wait_equal);
+  run.issue(first, op::Kind::memory_operation, op::kMarked, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
   auto work = run.look();
   REQUIRE(work.streams[0].waits.size() == 1);
   CHECK(work.streams[0].waits[0].write == nullptr);
   run.issue(second);
-  run.issue(second, op::Kind::memory_operation, 0, 0xa0).source =
-      static_cast<std::uint64_t>(op::MemoryOperation::write);
+  run.issue(second, op::Kind::memory_operation, 0, 0xa0).memory_operation = op::MemoryOperation::write;
   work = run.look();
   REQUIRE(work.streams[0].waits[0].write != nullptr);
   CHECK(work.streams[0].waits[0].write->stream == second);

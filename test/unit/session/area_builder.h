@@ -104,10 +104,10 @@ class AreaBuilder {
                                  std::uint64_t ticks) {
     namespace o = wire::operation;
     wire::store(record, o::kKind, static_cast<std::uint8_t>(o::Kind::kernel));
-    wire::store(record, o::kThread, static_cast<std::uint16_t>(thread));
-    wire::store(record, o::kStream, stream);
+    wire::store(record, o::kThread, static_cast<std::uint8_t>(thread));
+    wire::store(record, o::kStream, static_cast<std::uint16_t>(stream));
     wire::store(record, o::kTicks, ticks);
-    wire::store(record, o::kSerial, serial);
+    wire::store(record, o::kSerial, static_cast<std::uint32_t>(serial));
     return record;
   }
 

@@ -45,6 +45,17 @@ TEST_CASE("a ring that came round gives its records by time") {
   CHECK(record.damaged == 0);
 }
 
+TEST_CASE("records of which the ring keeps the low half of the number") {
+  AreaBuilder area;
+  constexpr std::uint64_t kTurn = std::uint64_t{1} << 32;
+  area.live_thread(0, 11, kTurn + 2);
+  area.live_stream(0);
+  for (const std::uint64_t serial : {kTurn - 1, kTurn + 1, kTurn + 2}) area.kernel(0, serial, 0, serial);
+  const auto record = read(area);
+  CHECK(serials(record) == std::vector<std::uint64_t>{kTurn - 1, kTurn + 1, kTurn + 2});
+  CHECK(record.damaged == 0);
+}
+
 TEST_CASE("a record that is being written is left out, one in the wrong place is damage") {
   AreaBuilder area;
   area.live_thread(0, 11, 3);
@@ -289,7 +300,8 @@ TEST_CASE("a copy tells its addresses, a call that found no memory what there wa
   area.live_stream(0);
   std::byte* copy = area.kernel(0, 1, 0, 10);
   wire::store(copy, wire::operation::kKind, static_cast<std::uint8_t>(wire::operation::Kind::copy));
-  wire::store(copy, wire::operation::kArgument, 64);
+  wire::store(copy, wire::operation::kBytes, 64);
+  wire::store(copy, wire::operation::kBytesAbove, std::uint8_t{3});
   wire::store(copy, wire::operation::kDestination, 0x1000);
   wire::store(copy, wire::operation::kSource, 0x2000);
   wire::store(area.error(0), wire::error::kDomain, 1);
@@ -299,7 +311,7 @@ TEST_CASE("a copy tells its addresses, a call that found no memory what there wa
   const auto record = read(area);
   REQUIRE(record.operations.size() == 1);
   const session::Operation& read_copy = record.operations[0];
-  CHECK((read_copy.argument == 64 && read_copy.destination == 0x1000 && read_copy.source == 0x2000));
+  CHECK((read_copy.argument == 0x300000040 && read_copy.destination == 0x1000 && read_copy.source == 0x2000));
   REQUIRE(record.errors.size() == 1);
   CHECK((record.errors[0].device_free == 5 && record.errors[0].device_total == 6));
 }
@@ -312,8 +324,8 @@ TEST_CASE("what autograd said at a launch is read, a node's type only if there i
     std::byte* record = area.kernel(0, type, wire::operation::kNoStream, type);
     wire::store(record, wire::operation::kNumber, 7u);
     wire::store(record, wire::operation::kNode, 5u);
-    wire::store(record, wire::operation::kOwnThread, std::uint16_t{3});
-    wire::store(record, wire::operation::kNodeThread, std::uint16_t{1});
+    wire::store(record, wire::operation::kOwnThread, std::uint8_t{3});
+    wire::store(record, wire::operation::kNodeThread, std::uint8_t{1});
     wire::store(record, wire::operation::kGraphTask, std::uint16_t{9});
     wire::store(record, wire::operation::kNodeType, type);
   }

@@ -69,6 +69,28 @@ TEST_CASE("what makes no sense is left out, and the rest is read") {
   CHECK(!odd[0].values[0].bound);
 }
 
+TEST_CASE("a forward line is read with the stacks of its node and of those behind it") {
+  const auto deliveries = read(
+      R"(7 900 {"kind":"forward","node":"GatherBackward0","number":12,"stacks":[[["a.py",3,"f"],["b.py",4,"g"]],[]]})"
+      "\n"
+      R"(7 901 {"kind":"forward","node":"","number":-1,"stacks":[[["a.py"],["a.py","3","f"],5,[1,2,3]],7]})"
+      "\n"
+      R"(7 902 {"kind":"forward","node":"X","number":12})"
+      "\n");
+  REQUIRE(deliveries.size() == 2);
+  CHECK(deliveries[0].node == "GatherBackward0");
+  CHECK(deliveries[0].number == 12);
+  REQUIRE(deliveries[0].stacks.size() == 2);
+  REQUIRE(deliveries[0].stacks[0].size() == 2);
+  CHECK(deliveries[0].stacks[0][1].file == "b.py");
+  CHECK(deliveries[0].stacks[0][1].line == 4);
+  CHECK(deliveries[0].stacks[0][1].function == "g");
+  CHECK(deliveries[1].number == 0);
+  REQUIRE(deliveries[1].stacks.size() == 1);
+  REQUIRE(deliveries[1].stacks[0].size() == 1);
+  CHECK(deliveries[1].stacks[0][0].line == 0);
+}
+
 TEST_CASE("of many lines the last are read, and of a file that nobody can have written none") {
   std::string many;
   for (int i = 0; i < 5000; ++i) many += kGood;

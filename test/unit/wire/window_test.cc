@@ -11,14 +11,15 @@ namespace {
 struct Parsed {
   bool readable = false, all = false;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> keys;
-  std::vector<std::uint32_t> patience;
+  std::vector<std::uint32_t> patience, near;
 };
 
 Parsed parse(std::string_view text) {
   Parsed parsed;
   parsed.readable = cudadiag::wire::window::parse(
       text, [&](std::uint64_t key, std::uint32_t from) { parsed.keys.emplace_back(key, from); },
-      [&] { parsed.all = true; }, [&](std::uint32_t patience) { parsed.patience.push_back(patience); });
+      [&] { parsed.all = true; }, [&](std::uint32_t patience) { parsed.patience.push_back(patience); },
+      [&](std::uint32_t calls) { parsed.near.push_back(calls); });
   return parsed;
 }
 
@@ -27,11 +28,12 @@ using Keys = std::vector<std::pair<std::uint64_t, std::uint32_t>>;
 }  // namespace
 
 TEST_CASE("items of all kinds, in any order") {
-  const Parsed parsed = parse("00c0ffee00c0ffee@3,patience=250,1@1,all");
+  const Parsed parsed = parse("00c0ffee00c0ffee@3,patience=250,1@1,near=24,all");
   CHECK(parsed.readable);
   CHECK(parsed.all);
   CHECK(parsed.keys == Keys{{0x00c0ffee00c0ffee, 3}, {1, 1}});
   CHECK(parsed.patience == std::vector<std::uint32_t>{250});
+  CHECK(parsed.near == std::vector<std::uint32_t>{24});
 }
 
 TEST_CASE("an empty window is readable and holds nothing") {

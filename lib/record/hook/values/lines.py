@@ -213,12 +213,13 @@ def begin():
         fields = text.split("\t")
         if number == 0:
             state.seconds = float(fields[0])
+        elif len(fields) == 5 and fields[2] == "nodes":
+            nodes.names |= {fields[3]}
         elif len(fields) == 5:
             state.suspects.append(Suspect(fields))
     state.first_lines = frozenset(each.first for each in state.suspects)
     if state.suspects:
         monitor() if hasattr(sys, "monitoring") else trace()
+    if nodes.names:
+        look_for_nodes()
 
-
-if lines:
-    begin()

@@ -1,0 +1,131 @@
+# Where the nodes were made that a backward pass runs. While its anomaly mode is on, PyTorch keeps with each node the
+# stack of its making; each node that is looked for tells it on the thread that runs it, before it runs.
+
+MOST_NODES = 1 << 16
+MOST_FRAMES = 48
+MOST_PARENTS = 4
+SECONDS_A_NODE = 1e-4  # what keeping a stack costs, about
+
+
+class Nodes:
+    def __init__(self):
+        self.names = frozenset()  # of the nodes that are looked for; "*": all
+        self.kept = False  # anomaly mode was switched on by us
+        self.counted = 0  # nodes of this thread whose cost is in the budget
+
+
+nodes = Nodes()
+
+
+def name_of(node):
+    return node.name().rpartition("::")[2]
+
+
+def is_looked_for(node):
+    if "*" in nodes.names or name_of(node) in nodes.names:
+        return True
+    return "PyNode" in nodes.names and hasattr(type(node), "_forward_cls")
+
+
+def frames_of(lines):
+    """[file, line, function] of what traceback.format_list gave, innermost first, up to the call that runs a graph."""
+    frames = []
+    for text in reversed(lines):
+        file, found, rest = text.partition("\n")[0].rpartition('", line ')
+        line, comma, function = rest.partition(", in ")
+        if not file.startswith('  File "') or not found or not comma or not line.isdigit():
+            continue
+        file = file[len('  File "'):]
+        if function == "_engine_run_backward" or len(frames) == MOST_FRAMES:
+            break
+        if file != "<cudadiag>":
+            frames.append([file, int(line), function])
+    return frames
+
+
+def stacks_of(node):
+    """Of the node, of the one in whose run it was made, and so on; [] where PyTorch kept none."""
+    stacks = []
+    while node is not None and len(stacks) < MOST_PARENTS:
+        kept = node.metadata
+        if "traceback_" not in kept:
+            return []
+        stacks.append(frames_of(kept["traceback_"]))
+        node = kept.get("parent_")
+    return stacks
+
+
+def announce(node):
+    """Handles of the hooks that tell of it; none where nothing is known. None behind the node: the engine runs a node
+    that has one from another place, and the operation would not be known again by its stack."""
+    stacks = stacks_of(node)
+    if not stacks:
+        return []
+    text = to_json({"kind": "forward", "node": name_of(node), "number": node._sequence_nr(), "stacks": stacks})
+
+    def before(_):
+        guarded(deliver, text)
+
+    return [node.register_prehook(before)]
+
+
+def announce_all(outputs):
+    handles, seen = [], set()
+    with Guard():
+        todo = [getattr(each, "grad_fn", None) or getattr(each, "node", None) for each in outputs]
+        while todo and len(seen) < MOST_NODES:
+            node = todo.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            todo.extend(next_node for next_node, _ in node.next_functions)
+            if is_looked_for(node):
+                handles += announce(node)
+    return handles
+
+
+def keep_stacks():
+    """From here on, or no longer."""
+    torch = sys.modules["torch"]
+    wanted = state.on and near()
+    if wanted and not torch.is_anomaly_enabled():
+        torch.set_anomaly_enabled(True, False)  # without its search for NaN
+        nodes.kept = True
+    elif not wanted and nodes.kept:
+        torch.set_anomaly_enabled(False)
+        nodes.kept = False
+
+
+def count_cost():
+    made = sys.modules["torch.autograd"]._get_sequence_nr()
+    if nodes.kept:
+        state.spent += SECONDS_A_NODE * max(made - nodes.counted, 0)
+    nodes.counted = made
+
+
+def look_for_nodes():
+    graph, autograd = sys.modules.get("torch.autograd.graph"), sys.modules.get("torch.autograd")
+    engine = getattr(graph, "_engine_run_backward", None)
+    if engine is None or not hasattr(autograd, "_get_sequence_nr"):
+        return note("forward lines are not proven: " + ("PyTorch came after CUDA" if graph is None else
+                                                       "this PyTorch has no torch.autograd.graph._engine_run_backward"))
+
+    def _engine_run_backward(outputs, *args, **kwargs):
+        guarded(count_cost)
+        handles = near() and guarded(announce_all, outputs) or []
+        try:
+            return engine(outputs, *args, **kwargs)
+        finally:
+            for handle in handles:
+                handle.remove()
+            keep_stacks()
+
+    for module in (graph, autograd):
+        if getattr(module, "_engine_run_backward", None) is engine:
+            module._engine_run_backward = _engine_run_backward
+    guarded(count_cost)
+    keep_stacks()
+
+
+if lines:
+    begin()

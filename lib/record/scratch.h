@@ -1,0 +1,32 @@
+// Room for what is too large for the stack of somebody else's thread, which may be as small as 16 KB: fresh pages for
+// the length of a scope. Not for the launch path: it asks the kernel.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <type_traits>
+
+namespace cudadiag::record {
+
+template <typename T>
+class Scratch {
+  static_assert(std::is_trivially_copyable_v<T>, "it begins as zeros and is dropped as it is");
+
+ public:
+  Scratch() : memory_(mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {}
+  ~Scratch() {
+    if (*this) munmap(memory_, sizeof(T));
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // False: there is no memory.
+  explicit operator bool() const { return memory_ != MAP_FAILED; }
+  T& operator*() const { return *static_cast<T*>(memory_); }
+  T* operator->() const { return static_cast<T*>(memory_); }
+
+ private:
+  void* memory_;
+};
+
+}  // namespace cudadiag::record

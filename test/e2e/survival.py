@@ -1,0 +1,210 @@
+"""Hostile surroundings: the program behaves as without us, and what is missing is said."""
+
+import ctypes
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+
+from harness import expect, expect_in, expect_success
+from targets import marked_line, plan
+
+FAULTY = "third_of_ten"
+
+
+def faulty(machine):
+    machine.plan(plan(FAULTY))
+    return machine.build / "targets" / FAULTY
+
+
+def expect_answer(machine, recorded, plain):
+    expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
+    finding = machine.report()["findings"][0]
+    location = finding["location"]
+    expect((location["file"], location["line"]), marked_line(FAULTY, "TRUE LINE"), "true line")
+    return finding
+
+
+def every_way_to_end_leaves_the_answer(machine):
+    program = machine.build / "targets/ends_abruptly"
+    machine.plan(plan("ends_abruptly"))
+    for way, status in (("_exit", 5), ("quick_exit", 6), ("abort", -signal.SIGABRT), ("terminate", -signal.SIGABRT),
+                        ("kill", -signal.SIGKILL)):
+        recorded = machine.run(program, way)
+        expect((recorded.returncode, recorded.stdout), (status, f"{way} after 700\n"), "status and stdout")
+        location = machine.report()["findings"][0]["location"]
+        expect((location["file"], location["line"]), marked_line("ends_abruptly", "TRUE LINE"), way)
+
+
+def under_another_allocator(machine):
+    libraries = [found for name in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2")
+                 for found in pathlib.Path("/usr/lib").glob(f"*-linux-gnu/{name}")]
+    sanitizer = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
+    if pathlib.Path(sanitizer).is_absolute():
+        libraries.append(sanitizer)
+    if not libraries:
+        raise SystemExit(77)
+    program = faulty(machine)
+    for library in libraries:
+        command = ["env", f"LD_PRELOAD={library}", "ASAN_OPTIONS=detect_leaks=0", program]
+        expect_answer(machine, machine.run(*command), machine.plain(*command))
+
+
+def with_a_debugger_attached(machine):
+    if not shutil.which("gdb"):
+        raise SystemExit(77)
+    command = ["gdb", "--batch", "--nx", "-ex", "set debuginfod enabled off", "-ex", "run", faulty(machine)]
+    plain, recorded = machine.plain(*command), machine.run(*command)
+    if "exited with code" not in plain.stdout:
+        raise SystemExit(77)  # this machine lets nobody be traced
+    expect_in("exited with code", recorded.stdout, "what the debugger says")
+    location = machine.report()["findings"][0]["location"]
+    expect((location["file"], location["line"]), marked_line(FAULTY, "TRUE LINE"), "true line")
+
+
+def little_address_space(machine):
+    """The record asks for 64 MB, the recorder for tables of its own."""
+    program = faulty(machine)
+    for megabytes in (60, 120, 250, 1000):
+        command = ["sh", "-c", f'ulimit -v {megabytes << 10}; exec "$0"', program]
+        plain, recorded = machine.plain(*command), machine.run(*command)
+        expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), f"with {megabytes} MB")
+    expect_answer(machine, recorded, plain)
+
+
+def forbidden_system_calls(machine):
+    """What a container's filter may refuse, to the launcher and to the program."""
+    program = faulty(machine)
+    plain = machine.plain(program)
+    recorded = machine.run(program, preexec_fn=refuse_system_calls)
+    expect_answer(machine, recorded, plain)
+
+
+def refuse_system_calls():
+    """Classic BPF over the call's number: EPERM for these, as Docker's default profile and stricter ones have it."""
+    refused = {"ptrace": 101, "memfd_create": 319, "process_vm_readv": 310, "process_vm_writev": 311, "bpf": 321,
+               "perf_event_open": 298, "userfaultfd": 323, "kcmp": 312, "pidfd_open": 434, "pidfd_getfd": 438,
+               "io_uring_setup": 425, "close_range": 436, "personality": 135, "membarrier": 324}
+    load_number, jump_if_equal, answer = 0x20, 0x15, 0x06
+    allow, deny = 0x7FFF0000, 0x00050001
+    filters = [(load_number, 0, 0, 0)]
+    for left, number in zip(range(len(refused), 0, -1), refused.values()):
+        filters.append((jump_if_equal, left, 0, number))
+    filters += [(answer, 0, 0, allow), (answer, 0, 0, deny)]
+    code = b"".join(struct.pack("HBBI", *each) for each in filters)
+    held = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("HxxxxxxP", len(filters), ctypes.addressof(held))
+    libc = ctypes.CDLL(None, use_errno=True)
+    pr_set_no_new_privs, pr_set_seccomp, mode_filter = 38, 22, 2
+    if libc.prctl(pr_set_no_new_privs, 1, 0, 0, 0) or libc.prctl(pr_set_seccomp, mode_filter, program, 0, 0):
+        raise OSError(ctypes.get_errno(), "no filter")
+
+
+def recorded_twice(machine):
+    """The program is this launcher itself, with the same program under it."""
+    program = faulty(machine)
+    plain = machine.plain(program)
+    inner = machine.command("run", "--rerun=never", "--", program)
+    recorded = machine.run(*inner)
+    expect_answer(machine, recorded, plain)
+    expect(recorded.stderr.count("illegal memory access (700)"), 1, f"reports in {recorded.stderr}")
+
+
+def nothing_to_write_to(machine):
+    """Descriptors 0, 1 and 2 are closed; whatever we open must not take their places."""
+    program = faulty(machine)
+    command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
+    plain = machine.plain(*command, program)
+    recorded = machine.plain(*command, *machine.command("run", "--rerun=never", "--", program))
+    expect_answer(machine, recorded, plain)
+
+
+def in_namespace(machine, options, script, *command):
+    """As root of namespaces of its own; 77 where nobody may have them."""
+    if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
+        raise SystemExit(77)
+    return machine.plain("unshare", *options, "sh", "-c", script + '\nexec "$@"', "sh", *command)
+
+
+def process_numbers_of_its_own(machine):
+    """The program sees another /proc, in which the launcher's memory cannot be reached: it writes a file instead."""
+    program = faulty(machine)
+    plain = machine.plain(program)
+    command = ["unshare", "--pid", "--fork", "--mount-proc", program]
+    if machine.plain(*command).returncode != plain.returncode:
+        raise SystemExit(77)
+    expect_answer(machine, machine.run(*command), plain)
+
+
+def full_disk_under_the_sessions(machine):
+    program = faulty(machine)
+    plain = machine.plain(program)
+    machine.state.mkdir()
+    recorded = in_namespace(machine, ["--mount"], f"mount -t tmpfs -o size=16k none {machine.state} || exit 77",
+                            *machine.command("run", "--rerun=never", "--", program))
+    if recorded.returncode == 77:
+        raise SystemExit(77)
+    expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
+    expect_in("illegal memory access (700)", recorded.stderr, "report")
+    expect_in("No space left on device", recorded.stderr, "message")
+
+
+def no_shared_memory(machine):
+    """/dev/shm is small and full: it is the data loaders', and none of it is taken."""
+    program = faulty(machine)
+    plain = machine.plain(program)
+    fill = "mount -t tmpfs -o size=64k none /dev/shm || exit 77; head -c 1M /dev/zero > /dev/shm/full 2>/dev/null"
+    recorded = in_namespace(machine, ["--mount"], fill, *machine.command("run", "--rerun=never", "--", program))
+    if recorded.returncode == 77:
+        raise SystemExit(77)
+    expect_answer(machine, recorded, plain)
+
+
+def another_user(machine):
+    """The program gives up its rights before it starts CUDA: our memory is out of its reach, and that is said."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        raise SystemExit(77)
+    program = faulty(machine)
+    for folder in (machine.folder, *machine.build.parents, machine.build):
+        if not os.access(folder, os.X_OK) or not folder.stat().st_mode & 0o001:
+            if folder != machine.folder:
+                raise SystemExit(77)
+    command = ["setpriv", "--reuid=65534", "--clear-groups", program]
+    plain, recorded = machine.plain(*command), machine.run(*command)
+    expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
+
+
+def little_memory(machine):
+    """A memory group with room for the program and little more; the record's pages count in it as they are touched."""
+    group = pathlib.Path("/sys/fs/cgroup/memory/cudadiag-test-%d" % os.getpid())
+    try:
+        group.mkdir()
+        (group / "memory.limit_in_bytes").write_text(str(48 << 20))
+    except OSError:
+        raise SystemExit(77) from None
+    try:
+        command = ["sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$0" "$@"']
+        program = faulty(machine)
+        plain = machine.plain(*command, program)
+        expect_answer(machine, machine.plain(*command, *machine.command("run", "--rerun=never", "--", program)), plain)
+    finally:
+        group.rmdir()
+
+
+def no_core_files_no_locked_memory_small_stack(machine):
+    def limits():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+        resource.setrlimit(resource.RLIMIT_STACK, (256 << 10, 256 << 10))
+
+    program = faulty(machine)
+    expect_answer(machine, machine.run(program, preexec_fn=limits), machine.plain(program, preexec_fn=limits))
+
+
+def rival_that_comes_later_is_refused_as_by_anyone(machine):
+    """One process has room for one holder of CUPTI; a profiler that starts under us gets its usual answer."""
+    result = expect_success(machine.run(machine.build / "targets/profiles_itself"))
+    expect(result.stdout, "subscribing: 39\ndone\n", "stdout")

@@ -1,0 +1,21 @@
+// A daemon's habit: every descriptor is closed, before CUDA is initialised and after; then a launch is bad.
+// Plan: fault kernel=scale nth=3 code=700
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "driver.h"
+
+static void close_all() {
+  for (int fd = 0; fd < 1024; ++fd) close(fd);
+}
+
+int main() {
+  close_all();
+  Driver driver;
+  CUfunction scale = driver.kernel("scale");
+  LAUNCH(scale, nullptr);
+  close_all();
+  LAUNCH(scale, nullptr);
+  LAUNCH(scale, nullptr);                                           // TRUE LINE
+  return cuCtxSynchronize() == CUDA_ERROR_ILLEGAL_ADDRESS ? 3 : 0;  // REPORTED LINE
+}
