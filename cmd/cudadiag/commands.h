@@ -20,6 +20,7 @@ struct RerunOptions {
   unsigned repeat = 1;               // reruns that may pass without a failure before the search ends
   bool show = false;                 // their output, on standard error
   bool device = true;                // a pass for a GPU core dump
+  bool hang_dump = false;            // likewise of a hang
   bool values = true;                // what the suspects' arguments were
   bool keep_core = false;            // the dump, however large
   bool cross_check = false;          // cuda-gdb over the dump
@@ -69,6 +70,12 @@ struct StatusOptions {
   bool json = false;
 };
 
+struct TopOptions {
+  std::string session;
+  std::optional<std::string> output;
+  std::optional<unsigned> count;  // looks
+};
+
 struct CoreOptions {
   std::string file;
   bool json = false;
@@ -79,6 +86,7 @@ int run(const RunOptions& options);
 int bisect(const BisectOptions& options);
 int report(const ReportOptions& options);
 int status(const StatusOptions& options);
+int top(const TopOptions& options);
 int list(const std::optional<std::string>& output);
 int core(const CoreOptions& options);
 int dump(const std::string& session, const std::optional<std::string>& output);

@@ -81,6 +81,8 @@ CLI::App* add_run(CLI::App& app, RunOptions& run) {
              "exit status if there are findings");
   add_number(command, "--hang-after", run.hang_after, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
              "end a run in which nothing moves for so long, and report where it stands");
+  command->add_flag("--hang-dump", run.rerun.hang_dump, "then rerun it for a GPU core dump of the kernels that run")
+      ->needs(command->get_option("--hang-after"));
   add_text(command, "--json", run.json, "FILE", "file to write the report to as JSON");
   add_code_rules(command);
   command->add_option("COMMAND", run.command, "the command and its arguments")->required();
@@ -137,6 +139,7 @@ int dispatch(std::vector<std::string> words) {
   });
 
   BisectOptions bisect;
+  bisect.rerun.hang_dump = true;
   auto* bisect_command = add_bisect(app, bisect);
   bisect_command->footer("All of this is in cudadiag-bisect(1): man cudadiag-bisect");
   bisect_command->callback([&] {
@@ -164,6 +167,14 @@ int dispatch(std::vector<std::string> words) {
   status_command->add_flag("--json", status_options.json, "as JSON");
   status_command->footer("All of this is in cudadiag-status(1): man cudadiag-status");
   status_command->callback([&] { status = command::status(status_options); });
+
+  TopOptions top_options;
+  auto* top_command = app.add_subcommand("top", "what a run is doing, again every second");
+  add_input(top_command, top_options.session, top_options.output);
+  add_number(top_command, "-n,--count", top_options.count, 1u, 1000000u, "number from 1 to 1000000", "COUNT",
+             "end after so many looks");
+  top_command->footer("All of this is in cudadiag-top(1): man cudadiag-top");
+  top_command->callback([&] { status = command::top(top_options); });
 
   std::optional<std::string> list_output;
   auto* list_command = app.add_subcommand("list", "list the sessions, newest first");

@@ -223,6 +223,8 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     return !told_.contains(process.pid);
   }));
   if (!findings_) explain_silence(end);
+  // Whoever ends a program often does so because it hangs.
+  if (!findings_ && (end.signal || options_.hang_after)) tell_unfinished(session_, writer_.has_value());
 }
 
 void Recording::abandon() {

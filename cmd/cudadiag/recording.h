@@ -38,6 +38,7 @@ class Recording {
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
   session::Session& session() { return session_; }
   bool findings() const { return findings_; }
+  bool hung() const { return manifest_.hang.has_value(); }
   std::chrono::system_clock::time_point started_at() const { return started_at_; }
 
  private:

@@ -11,6 +11,7 @@
 
 #include "areas.h"
 #include "device_pass.h"
+#include "dump_request.h"
 #include "end_target.h"
 #include "launch/arena.h"
 #include "launch/watcher.h"
@@ -52,8 +53,10 @@ const char* name_of(RerunSpec::Kind kind) {
 class Supervision {
  public:
   // `arena`: where its processes record; null in a pass without the recorder.
-  Supervision(launch::Target& target, launch::SignalRelay& relay, launch::Arena* arena, const RerunSpec& spec)
+  Supervision(launch::Target& target, launch::SignalRelay& relay, launch::Arena* arena, const RerunSpec& spec,
+              const std::filesystem::path& folder)
       : target_(target), relay_(relay), arena_(arena), spec_(spec) {
+    if (spec.dump_after) request_.emplace(folder, *spec.dump_after);
     if (arena != nullptr) watcher_.emplace(*arena, relay);
   }
 
@@ -64,6 +67,7 @@ class Supervision {
     std::optional<Clock::time_point> failed_by;
     std::string reason;
     while (!target_.reap()) {
+      if (request_ && !failed_by && request_->proceed()) failed_by = Clock::now() + kCourtesy;
       if (watcher_ && watcher_->take_freeze() && !failed_by) failed_by = Clock::now() + kCourtesy;
       if (relay_.interrupted()) reason = "interrupted";
       if (Clock::now() > limit && !failed_by) reason = "time limit";
@@ -95,6 +99,7 @@ class Supervision {
   launch::Arena* arena_;
   const RerunSpec& spec_;
   std::optional<launch::Watcher> watcher_;
+  std::optional<DumpRequest> request_;
 };
 
 session::FileDescriptor input_of(const RerunSpec& spec) {
@@ -126,6 +131,10 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   std::vector<std::string> command = session.manifest.command;
   if (spec.kind == RerunSpec::Kind::device) {
     variables = dump_variables(writer.pass_folder(), cuda_of(session));
+    if (spec.dump_after) {
+      variables.push_back({"CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "1"});
+      variables.push_back({"CUDA_COREDUMP_PIPE", DumpRequest::pipe_pattern(writer.pass_folder())});
+    }
     variables.push_back({wire::environment::kPass, name_of(spec.kind)});
   } else if (spec.kind == RerunSpec::Kind::sanitize) {
     // Of the caching allocator's blocks the sanitizer sees only the large ones that they are cut from.
@@ -166,7 +175,7 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   pass.folder = std::get<std::string>(folder);
   pass.waits = spec.waits;
   pass.kernels = spec.kernels;
-  pass.cut_short = Supervision(target, relay, arena ? &*arena : nullptr, spec).wait();
+  pass.cut_short = Supervision(target, relay, arena ? &*arena : nullptr, spec, writer.pass_folder()).wait();
   pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   pass.end = target.end();
   result.interrupted = relay.interrupted();

@@ -95,12 +95,13 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
                  launch::SignalRelay& relay) {
   session::Session& session = recording.session();
   const analyse::Analysis analysis = analyse::analyse(session);
-  if (options.rerun.mode == RerunMode::never || recording.writer() == nullptr ||
+  const bool hang_dump = options.rerun.hang_dump && recording.hung();
+  if ((options.rerun.mode == RerunMode::never && !hang_dump) || recording.writer() == nullptr ||
       !worth_narrowing(analysis, session.manifest, options.rerun)) {
     return;
   }
   const std::string obstacle = relay.interrupted() ? "it was interrupted"
-                               : options.rerun.mode == RerunMode::always
+                               : options.rerun.mode == RerunMode::always || hang_dump
                                    ? ""
                                    : obstacle_to_rerun(session, input, recording.started_at(), options.json);
   if (!obstacle.empty()) {

@@ -286,32 +286,19 @@ constexpr void mark_memory(Builder& b) {
   for (std::uint32_t id = 1; id < b.table.size(); ++id) b.table[id].memory = memory_call(id) != MemoryCall::What::none;
 }
 
-// Waits, and what may wait for the GPU by the way: memory that comes and goes, code that is loaded, contexts that end.
+// Waits, and what may wait for the GPU by the way: memory that comes and goes, contexts that end. Not loading code:
+// that can happen under the dynamic linker's lock, where no stack should be walked.
 constexpr void mark_blocking(Builder& b) {
-  for (const std::uint32_t id : {CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
-                                 CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
-                                 CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize,
-                                 CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2,
-                                 CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize,
-                                 CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2,
-                                 CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2,
-                                 CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged,
-                                 CUPTI_DRIVER_TRACE_CBID_cuMemAllocHost_v2,
-                                 CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc,
-                                 CUPTI_DRIVER_TRACE_CBID_cuMemHostRegister_v2,
-                                 CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister,
-                                 CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2,
-                                 CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost,
-                                 CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2,
-                                 CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2,
-                                 CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2,
-                                 CUPTI_DRIVER_TRACE_CBID_cuModuleLoad,
-                                 CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData,
-                                 CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx,
-                                 CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary,
-                                 CUPTI_DRIVER_TRACE_CBID_cuModuleUnload,
-                                 CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData,
-                                 CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload}) {
+  for (const std::uint32_t id :
+       {CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2,
+        CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2,
+        CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2, CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged,
+        CUPTI_DRIVER_TRACE_CBID_cuMemAllocHost_v2, CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc,
+        CUPTI_DRIVER_TRACE_CBID_cuMemHostRegister_v2, CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister,
+        CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost,
+        CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2, CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2,
+        CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2}) {
     b.table[id].blocks = true;
   }
 }

@@ -215,7 +215,8 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
   SiteCall site;
   if (operation::can_stand(rule.kind)) site = site_call(thread, id, rule.kind, function, frame);
   open.site = site.site;
-  if (alone_.on()) take_turn(thread, site.armed);
+  // What a wait waits for could not be issued while it had the GPU to itself.
+  if (alone_.on()) take_turn(thread, site.armed && operation::can_fault(rule.kind));
   if ((open.flags & operation::kAlone) != 0) {
     rule.kind == Kind::kernel ? arguments_.read(call) : arguments_.forget();
   }

@@ -51,6 +51,10 @@ Section next_commands(const Report& report, bool suggest_rerun) {
         fmt::format("cudadiag bisect {}  # about {} a rerun", session, duration(report.passes.front().seconds))));
   }
   if (report.findings.front().standstill) {
+    if (suggest_rerun && report.passes.size() == 1) {
+      section.lines.push_back(
+          printable(fmt::format("cudadiag bisect {}  # a rerun for the line of the kernel's threads", session)));
+    }
     section.lines.push_back(printable(fmt::format("cudadiag status {}  # all that was unfinished", session)));
   }
   // An access whose line the GPU did not keep, where the reruns are done.

@@ -5,7 +5,7 @@ import os
 import pathlib
 import signal
 
-from harness import expect, expect_in, expect_success
+from harness import DATA, expect, expect_in, expect_success, program
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "targets/stuck.cc"
 SHAPES = {
@@ -166,3 +166,66 @@ def status_leaves_no_trace_of_a_clean_run(machine):
     machine.run(machine.build / "targets/healthy", options=["-o", kept])
     session = next(path for path in kept.iterdir() if path.name != "latest")
     expect(sorted(path.name for path in session.iterdir()), ["manifest.json", "record"], "what the session holds")
+
+
+def hang_is_followed_by_a_rerun_for_a_dump(machine):
+    """Of another program's failure here: it is not taken for the hang's."""
+    machine.plan("hang kernel=spin")
+    program_ = program("hangs_twice.py", machine.build / "targets/stuck", DATA / "gpucore/load.nvcudmp.gz")
+    result = machine.run(*program_, options=["--hang-after", "0.3", "--hang-dump"])
+    expect(result.returncode, -signal.SIGTERM, f"status, with {result.stderr}")
+    report = machine.report()
+    expect([each["name"] for each in report["passes"]], ["record", "device"], "passes")
+    finding = report["findings"][0]
+    expect((finding["kind"], finding["device"]), ("hang", None), "finding")
+    expect(_place(finding["location"]), _line("TRUE LINE kernel"), "true line")
+    session = machine.state / "cudadiag" / machine.sessions()[0]
+    expect(len(list((session / "device").glob("*.gpucore"))), 1, "dumps")
+
+
+def hang_dump_without_hang_after_is_refused(machine):
+    result = machine.cudadiag("run", "--hang-dump", "--", "true")
+    expect(result.returncode, 125, "status")
+    expect_in("--hang-after", result.stderr, "what is wrong")
+
+
+def top_tells_what_a_run_does(machine):
+    run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, "idle")))
+    expect(run.stdout.readline(), "ready\n", "output")
+    shown = expect_success(machine.cudadiag("top", "-n", "2")).stdout.split("\n\n")
+    expect(len(shown), 3, "looks, and an empty end")
+    first, second, _ = shown
+    expect_in("23 in all; 1 process; 0 failed calls", first, "first look")
+    busy = first.split("busiest lines\n")[1].splitlines()[0]
+    line = next(i for i, text in enumerate(SOURCE.read_text().splitlines(), 1) if "i < 21" in text)
+    expect_in(f"stuck.cc:{line}, main", busy, "busiest line")
+    expect_in("0.0 operations/s, 23 in all", second, "second look")
+    expect_in("13    stream 0x", second, "unfinished work")
+    run.communicate("\n")
+    result = machine.cudadiag("top", "-n", "1")
+    expect(result.returncode, 125, "status without a run")
+
+
+def top_leaves_the_terminal_as_it_was(machine):
+    run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, "idle")))
+    expect(run.stdout.readline(), "ready\n", "output")
+    shown, status = machine.on_terminal(*machine.command("top", "-n", "1"))
+    run.communicate("\n")
+    expect(status, 0, "status")
+    expect((shown.startswith("\x1b[?1049h\x1b[?25l\x1b[H"), shown.endswith("\x1b[?25h\x1b[?1049l")), (True, True), shown)
+
+
+def program_that_is_ended_while_it_hangs_is_told_of(machine):
+    for shape in ("kernel", "value"):
+        run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, shape)))
+        _until(machine, run, lambda process: process["idle_seconds"] > 1.2)
+        run.terminate()
+        _, err = run.communicate()
+        expect_in(f"stuck.cc:{_line('TRUE LINE ' + shape)[1]}, main had not finished when the program ended", err, shape)
+
+
+def program_that_ends_with_work_unfinished_is_told_of_where_it_matters(machine):
+    """hanging_kernel does not wait for its kernel: a correct program as far as anybody can tell."""
+    machine.plan("hang kernel=spin")
+    result = machine.run(machine.build / "targets/hanging_kernel")
+    expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result")
