@@ -166,7 +166,7 @@ std::vector<std::string> describe(const Testimony& testimony, const std::string&
     lines = {"No exception: this dump was asked for, not caused by a failure"};
   }
   for (const RunningKernel& kernel : testimony.running) describe_running(kernel, lines);
-  if (!testimony.failure && testimony.running.empty()) {
+  if (!testimony.failure && testimony.running.empty() && testimony.damaged == 0 && !testimony.devices.empty()) {
     lines.push_back(Description::labelled("Kernel", "none was running"));
   }
   if (testimony.failed_sms.size() > 1) {

@@ -26,7 +26,7 @@ def _place(location):
 
 
 def _stuck(machine, shape):
-    machine.plan("hang kernel=spin")
+    machine.plan("hang kernel=_Z4spinPiy")
     return [machine.build / "targets/stuck", shape]
 
 
@@ -91,7 +91,6 @@ def hang_is_ended_and_reported(machine):
 
 
 def hang_that_ignores_being_asked_is_killed(machine):
-    machine.plan("hang kernel=spin")
     command = ["sh", "-c", "trap '' TERM; exec \"$@\"", "sh", *_stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3", "--error-exitcode", "9"])
     expect(result.returncode, 9, f"status, with {result.stderr}")
@@ -169,18 +168,21 @@ def status_leaves_no_trace_of_a_clean_run(machine):
 
 
 def hang_is_followed_by_a_rerun_for_a_dump(machine):
-    """Of another program's failure here: it is not taken for the hang's."""
-    machine.plan("hang kernel=spin")
-    program_ = program("hangs_twice.py", machine.build / "targets/stuck", DATA / "gpucore/load.nvcudmp.gz")
-    result = machine.run(*program_, options=["--hang-after", "0.3", "--hang-dump"])
-    expect(result.returncode, -signal.SIGTERM, f"status, with {result.stderr}")
-    report = machine.report()
-    expect([each["name"] for each in report["passes"]], ["record", "device"], "passes")
-    finding = report["findings"][0]
-    expect((finding["kind"], finding["device"]), ("hang", None), "finding")
-    expect(_place(finding["location"]), _line("TRUE LINE kernel"), "true line")
-    session = machine.state / "cudadiag" / machine.sessions()[0]
-    expect(len(list((session / "device").glob("*.gpucore"))), 1, "dumps")
+    """With real dumps: of the same kernel, of none, and of another program's failure, which is not the hang's."""
+    for dump, device in (("running", ("spin.cuh", 8, None)), ("idle", None), ("load", None)):
+        stuck = _stuck(machine, "kernel")[0]
+        command = program("hangs_twice.py", stuck, DATA / f"gpucore/{dump}.nvcudmp.gz")
+        kept = ["-o", machine.folder / dump]
+        result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump", *kept])
+        expect(result.returncode, -signal.SIGTERM, f"status, with {result.stderr}")
+        report = machine.report(*kept)
+        expect([each["name"] for each in report["passes"]], ["record", "device"], "passes")
+        finding = report["findings"][0]
+        expect(_place(finding["location"]), _line("TRUE LINE kernel"), "true line")
+        found = finding["device"] and tuple(finding["device"][member] for member in ("file", "line", "exception"))
+        expect((finding["kind"], found and (pathlib.Path(found[0]).name, *found[1:])), ("hang", device), dump)
+        if device:
+            expect_in("on the GPU: spin.cuh:8  block 0,0,0 thread 0,0,0; 32 threads", result.stderr, "message")
 
 
 def hang_dump_without_hang_after_is_refused(machine):

@@ -6,7 +6,7 @@
 int main(int, char** argv) {
   const auto shape = [&](const char* name) { return std::strcmp(argv[1], name) == 0; };
   Driver driver;
-  CUfunction spin = driver.kernel("spin");
+  CUfunction spin = driver.kernel("_Z4spinPiy");
   CUfunction scale = driver.kernel("scale");
   CUstream first = driver.stream();
   CUstream second = driver.stream();
