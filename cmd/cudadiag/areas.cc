@@ -16,7 +16,7 @@ std::vector<session::Process> read_processes(const launch::Arena* arena, const s
   if (writer != nullptr) session::read_areas(writer->foreign_areas(), session, processes);
   for (std::size_t area = 0; arena != nullptr && area < arena->claimed(); ++area) {
     const launch::LiveArea live(*arena, area);
-    session::AreaContents contents = session::read_area(live.bytes());
+    session::AreaContents contents = session::read_area(live.bytes(), wire::ClockReading::now());
     // An area without a magic number was claimed by a process that did not live to write it.
     if (!contents.error.empty()) continue;
     processes.push_back(session::describe_process(std::move(contents.record), session.manifest));
@@ -35,6 +35,7 @@ std::optional<session::Failure> store_areas(const launch::Arena& arena, session:
     const auto header = live.bytes().first(std::min(live.bytes().size(), wire::area::kHeaderSize));
     const auto contents = session::read_area(header);
     if (!contents.error.empty()) continue;
+    arena.stamp_clock(area);
     auto failure = writer.store_area(area, contents.record.pid, arena.file(), arena.begin(area), arena.end(area));
     if (failure) return failure;
   }

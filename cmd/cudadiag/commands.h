@@ -20,6 +20,7 @@ struct RerunOptions {
   unsigned repeat = 1;               // reruns that may pass without a failure before the search ends
   bool show = false;                 // their output, on standard error
   bool device = true;                // a pass for a GPU core dump
+  bool hang_dump = false;            // likewise of a hang
   bool values = true;                // what the suspects' arguments were
   bool save_inputs = false;          // the failing call with its tensors, and a script that makes it again
   unsigned save_limit = 1024;        // MiB that they may have
@@ -36,7 +37,8 @@ struct RunOptions {
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   std::optional<int> error_exit_status;
-  std::string json;  // file to write the report to as well
+  std::string json;                  // file to write the report to as well
+  std::optional<double> hang_after;  // seconds without progress after which the run is ended
   launch::RecordOptions record;
   RerunOptions rerun;
   std::vector<std::string> watch;  // lines of Python whose latest values are kept, FILE:LINE
@@ -68,6 +70,19 @@ struct ReportOptions {
   bool bundle_inputs = false;         // the failing call with its tensors too
 };
 
+struct StatusOptions {
+  std::string session;
+  std::optional<std::string> output;
+  report::Verbosity verbosity = report::Verbosity::normal;
+  bool json = false;
+};
+
+struct TopOptions {
+  std::string session;
+  std::optional<std::string> output;
+  std::optional<unsigned> count;  // looks
+};
+
 struct CoreOptions {
   std::string file;
   bool json = false;
@@ -77,6 +92,8 @@ struct CoreOptions {
 int run(const RunOptions& options);
 int bisect(const BisectOptions& options);
 int report(const ReportOptions& options);
+int status(const StatusOptions& options);
+int top(const TopOptions& options);
 int list(const std::optional<std::string>& output);
 int core(const CoreOptions& options);
 int dump(const std::string& session, const std::optional<std::string>& output);

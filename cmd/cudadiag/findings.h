@@ -18,6 +18,10 @@ report::Report examine(const session::Session& session,
 // report again where another line leads now.
 void tell_reruns(const report::Report& before, const report::Report& after, report::Verbosity verbosity);
 
+// One sentence on the oldest work that is known to have been unfinished for a second or more when its process ended, if
+// there is any.
+void tell_unfinished(const session::Session& session, bool kept);
+
 // Says so where it cannot be written.
 void write_json_file(const report::Report& report, const std::string& path);
 

@@ -107,6 +107,10 @@ CLI::App* add_run(CLI::App& app, RunOptions& run) {
   add_text(command, "--arm", run.arm, "SESSION", "wait at the suspects of this session");
   add_number(command, "--error-exitcode", run.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
              "exit status if there are findings");
+  add_number(command, "--hang-after", run.hang_after, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
+             "end a run in which nothing moves for so long, and report where it stands");
+  command->add_flag("--hang-dump", run.rerun.hang_dump, "then rerun it for a GPU core dump of the kernels that run")
+      ->needs(command->get_option("--hang-after"));
   add_text(command, "--json", run.json, "FILE", "file to write the report to as JSON");
   add_code_rules(command);
   command->add_option("COMMAND", run.command, "the command and its arguments")->required();
@@ -173,6 +177,7 @@ int dispatch(std::vector<std::string> words) {
   });
 
   BisectOptions bisect;
+  bisect.rerun.hang_dump = true;
   auto* bisect_command = add_bisect(app, bisect);
   bisect_command->footer("All of this is in cudadiag-bisect(1): man cudadiag-bisect");
   bisect_command->callback([&] {
@@ -201,6 +206,23 @@ int dispatch(std::vector<std::string> words) {
     if (bundle->count() > 0 && !report.bundle) report.bundle = "";
     status = command::report(report);
   });
+
+  StatusOptions status_options;
+  auto* status_command = app.add_subcommand("status", "what a run has unfinished and waits for, now");
+  add_input(status_command, status_options.session, status_options.output);
+  status_command->add_flag_callback(
+      "-v,--verbose", [&] { status_options.verbosity = report::Verbosity::verbose; }, "everything that is known");
+  status_command->add_flag("--json", status_options.json, "as JSON");
+  status_command->footer("All of this is in cudadiag-status(1): man cudadiag-status");
+  status_command->callback([&] { status = command::status(status_options); });
+
+  TopOptions top_options;
+  auto* top_command = app.add_subcommand("top", "what a run is doing, again every second");
+  add_input(top_command, top_options.session, top_options.output);
+  add_number(top_command, "-n,--count", top_options.count, 1u, 1000000u, "number from 1 to 1000000", "COUNT",
+             "end after so many looks");
+  top_command->footer("All of this is in cudadiag-top(1): man cudadiag-top");
+  top_command->callback([&] { status = command::top(top_options); });
 
   std::optional<std::string> list_output;
   auto* list_command = app.add_subcommand("list", "list the sessions, newest first");

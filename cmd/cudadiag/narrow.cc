@@ -71,6 +71,13 @@ bool wants_memory(const Analysis& analysis, const session::Manifest& manifest) {
   });
 }
 
+bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest) {
+  const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(),
+                                [](const session::Pass& pass) { return pass.name == "device"; });
+  return !told && std::any_of(analysis.failures.begin(), analysis.failures.end(),
+                              [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
+}
+
 bool memcheck_may_tell(const analyse::Failure& failure) {
   return is_async(failure) && report::memcheck_may_tell(failure.code);
 }
@@ -123,6 +130,7 @@ class Narrowing {
     }
     const bool go_on = possible_ && !interrupted_;
     if (options_.device && go_on && wants_dump(analysis_, session_.manifest)) device();
+    if (options_.hang_dump && go_on && wants_hang_dump(analysis_, session_.manifest)) device(true);
     if (options_.cross_check && !interrupted_) cross_check();
     if (options_.sanitize && possible_ && !interrupted_ && wants_sanitizer(analysis_, session_.manifest)) sanitize();
     return possible_;
@@ -182,9 +190,14 @@ class Narrowing {
                     pass.cut_short.empty() ? "it ended" : pass.cut_short, report::duration(pass.seconds)));
   }
 
-  void device() {
+  void device(bool hangs = false) {
     RerunSpec spec = common();
     spec.kind = RerunSpec::Kind::device;
+    if (hangs) {
+      // By then the first run had long stood still.
+      spec.dump_after = session_.manifest.passes.front().seconds;
+      spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
+    }
     if (options_.tell_passes) say(fmt::format("rerun {}: for a GPU core dump", session_.reruns.size() + 1));
     if (!add(spec) || !options_.tell_passes) return;
     const session::Pass& pass = session_.manifest.passes.back();
@@ -282,6 +295,7 @@ void follow(const RerunOptions& given, NarrowOptions& options) {
   options.patience = given.patience;
   options.time_limit = given.time_limit;
   options.device = given.device;
+  options.hang_dump = given.hang_dump;
   options.cross_check = given.cross_check;
   options.sanitize = given.sanitize;
   options.values = given.values;
@@ -298,6 +312,7 @@ bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest&
                      const RerunOptions& options) {
   const bool async = std::any_of(analysis.failures.begin(), analysis.failures.end(), is_async);
   return wants_proof(analysis) || (options.save_inputs && async) ||
+         (options.hang_dump && wants_hang_dump(analysis, manifest)) ||
          (options.device && wants_dump(analysis, manifest)) || (options.values && wants_memory(analysis, manifest)) ||
          (options.cross_check && unchecked_dump(manifest.passes) != nullptr) ||
          (options.sanitize && wants_sanitizer(analysis, manifest));

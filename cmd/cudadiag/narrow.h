@@ -20,6 +20,7 @@ struct NarrowOptions {
   double patience = 5;                         // seconds that an operation may take while it is waited for
   std::optional<double> time_limit;            // seconds a rerun; by default by the length of the first run
   bool device = true;                          // a device pass at the end
+  bool hang_dump = false;                      // one of the kernels that run, of a hang
   bool cross_check = false;                    // cuda-gdb over its dump
   bool sanitize = false;                       // a pass under compute-sanitizer after that
   bool values = true;                          // what the suspects' arguments were is looked at

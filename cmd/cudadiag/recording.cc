@@ -93,6 +93,8 @@ Recording::Recording(const RunOptions& options)
   } else {
     arena_.emplace(std::move(std::get<launch::Arena>(arena)));
   }
+  // Without it nobody can look on from outside; that is told to those who try.
+  if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
   if (!arena_ && !writer_) {
     say("running without recording: there is neither memory nor a folder to record to");
     return;
@@ -161,6 +163,16 @@ void Recording::report_freeze() {
   tell(report);
 }
 
+void Recording::report_hang(double seconds) {
+  manifest_.hang = seconds;
+  manifest_.passes.front().seconds = seconds_so_far();
+  read();
+  const report::Report report =
+      examine(session_, [&](const session::Process& process) { return !told_.contains(process.pid); });
+  if (writer_) store();
+  tell(report);
+}
+
 void Recording::explain_silence(const session::ProcessEnd& end) const {
   if (variables_.empty()) return;
   for (const session::Process& process : session_.processes) {
@@ -195,7 +207,12 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   pass.seconds = seconds_so_far();
   pass.end = end;
   manifest_.ends = ends;
-  read();
+  // What a hanging program did after it was asked to end says nothing of the hang.
+  if (manifest_.hang) {
+    session_.manifest = manifest_;
+  } else {
+    read();
+  }
   if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;
   const report::Report whole = examine(session_);
   const bool clean = whole.findings.empty() && whole.verdict == analyse::Verdict::no_cuda_failure;
@@ -207,7 +224,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     writer_.reset();
   }
   if (writer_) {
-    store();
+    manifest_.hang ? void(writer_->store_manifest(manifest_)) : store();
     if (const auto failure = writer_->finish()) say(*failure);
     if (!writer_->root().warning.empty()) say(writer_->root().warning);
   }
@@ -216,6 +233,8 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   }));
   if (!findings_) explain_silence(end);
   if (options_.tell_no_race && races_) tell_no_race();
+  // Whoever ends a program often does so because it hangs.
+  if (!findings_ && (end.signal || options_.hang_after)) tell_unfinished(session_, writer_.has_value());
 }
 
 // Where the report has none of them.

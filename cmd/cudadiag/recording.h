@@ -27,6 +27,9 @@ class Recording {
 
   // The picture froze somewhere: reports it while the target goes on, each process once.
   void report_freeze();
+  // Nothing has moved for so many seconds, and the target is about to be ended: what is known now is what will be
+  // reported of it later, too.
+  void report_hang(double seconds);
   // The target has ended: finishes the session and reports what has not been told of yet.
   void finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends);
   // What was found of races, before finish().
@@ -38,6 +41,7 @@ class Recording {
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
   session::Session& session() { return session_; }
   bool findings() const { return findings_; }
+  bool hung() const { return manifest_.hang.has_value(); }
   std::chrono::system_clock::time_point started_at() const { return started_at_; }
 
  private:

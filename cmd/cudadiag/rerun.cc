@@ -11,6 +11,8 @@
 
 #include "areas.h"
 #include "device_pass.h"
+#include "dump_request.h"
+#include "end_target.h"
 #include "launch/arena.h"
 #include "launch/watcher.h"
 #include "progress.h"
@@ -26,7 +28,6 @@ using std::chrono::milliseconds;
 
 // So long a rerun may still end by itself once it has failed, and once it has been asked to.
 constexpr auto kCourtesy = milliseconds(1000);
-constexpr auto kUnkillable = std::chrono::seconds(10);
 
 std::uint64_t operations_of(const launch::Arena& arena) {
   std::uint64_t operations = 0;
@@ -54,8 +55,10 @@ const char* name_of(RerunSpec::Kind kind) {
 class Supervision {
  public:
   // `arena`: where its processes record; null in a pass without the recorder.
-  Supervision(launch::Target& target, launch::SignalRelay& relay, launch::Arena* arena, const RerunSpec& spec)
+  Supervision(launch::Target& target, launch::SignalRelay& relay, launch::Arena* arena, const RerunSpec& spec,
+              const std::filesystem::path& folder)
       : target_(target), relay_(relay), arena_(arena), spec_(spec) {
+    if (spec.dump_after) request_.emplace(folder, *spec.dump_after);
     if (arena != nullptr) watcher_.emplace(*arena, relay);
   }
 
@@ -66,11 +69,12 @@ class Supervision {
     std::optional<Clock::time_point> failed_by;
     std::string reason;
     while (!target_.reap()) {
+      if (request_ && !failed_by && request_->proceed()) failed_by = Clock::now() + kCourtesy;
       if (watcher_ && watcher_->take_freeze() && !failed_by) failed_by = Clock::now() + kCourtesy;
       if (relay_.interrupted()) reason = "interrupted";
       if (Clock::now() > limit && !failed_by) reason = "time limit";
       if (!reason.empty() || (failed_by && Clock::now() > *failed_by)) {
-        end();
+        end_target(target_, relay_, kCourtesy);
         break;
       }
       progress.show(arena_ == nullptr ? 0 : operations_of(*arena_));
@@ -82,22 +86,6 @@ class Supervision {
   }
 
  private:
-  void end() {
-    target_.signal_all(SIGTERM);
-    const auto patience = Clock::now() + kCourtesy;
-    while (!target_.reap() && Clock::now() < patience) {
-      relay_.wait(50);
-      relay_.take_signals();
-    }
-    // A process that is stuck inside the GPU's driver dies when the driver lets it: that is not waited for.
-    const auto limit = Clock::now() + kUnkillable;
-    while (!target_.reap() && Clock::now() < limit) {
-      target_.signal_all(SIGKILL);
-      relay_.wait(50);
-      relay_.take_signals();
-    }
-  }
-
   // What the target has started, and what that started meanwhile.
   void end_what_is_left() {
     const auto patience = Clock::now() + kCourtesy;
@@ -113,6 +101,7 @@ class Supervision {
   launch::Arena* arena_;
   const RerunSpec& spec_;
   std::optional<launch::Watcher> watcher_;
+  std::optional<DumpRequest> request_;
 };
 
 session::FileDescriptor input_of(const RerunSpec& spec) {
@@ -144,6 +133,10 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   std::vector<std::string> command = session.manifest.command;
   if (spec.kind == RerunSpec::Kind::device) {
     variables = dump_variables(writer.pass_folder(), cuda_of(session));
+    if (spec.dump_after) {
+      variables.push_back({"CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "1"});
+      variables.push_back({"CUDA_COREDUMP_PIPE", DumpRequest::pipe_pattern(writer.pass_folder())});
+    }
     variables.push_back({wire::environment::kPass, name_of(spec.kind)});
   } else if (spec.kind == RerunSpec::Kind::sanitize) {
     // Of the caching allocator's blocks the sanitizer sees only the large ones that they are cut from.
@@ -184,7 +177,7 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   pass.folder = std::get<std::string>(folder);
   pass.waits = spec.waits;
   pass.kernels = spec.kernels;
-  pass.cut_short = Supervision(target, relay, arena ? &*arena : nullptr, spec).wait();
+  pass.cut_short = Supervision(target, relay, arena ? &*arena : nullptr, spec, writer.pass_folder()).wait();
   pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   pass.end = target.end();
   result.interrupted = relay.interrupted();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -22,6 +23,7 @@ struct RerunSpec {
   std::string sanitizer;                 // path of compute-sanitizer
   std::vector<std::string> kernels;      // that it checks, mangled
   double time_limit = 0;                 // seconds
+  std::optional<double> dump_after{};    // of a device pass: when the driver is asked for a dump, in seconds
   std::uint64_t operations = 0;          // that the first run issued, for the progress shown; 0: not known
   bool show = false;                     // its output goes to our standard error, not to a file
   const launch::Input* input = nullptr;  // null: /dev/null

@@ -10,7 +10,9 @@
 #include "code_rules.h"
 #include "commands.h"
 #include "device_pass.h"
+#include "end_target.h"
 #include "findings.h"
+#include "hang_watch.h"
 #include "launch/input.h"
 #include "launch/process.h"
 #include "launch/watcher.h"
@@ -28,6 +30,8 @@ using Clock = std::chrono::steady_clock;
 
 // So long the target may say what it has to say itself before the report comes in between.
 constexpr auto kCourtesy = std::chrono::seconds(1);
+// So long a program that hangs may take to end by itself once it is asked to.
+constexpr auto kGrace = std::chrono::seconds(2);
 // Reruns of longer runs are announced.
 constexpr double kUnannounced = 5;
 
@@ -51,7 +55,16 @@ void guarded(const Step& step) {
   }
 }
 
-void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording, RaceWatch* stop_on_race) {
+void end_hanging(launch::Target& target, launch::SignalRelay& relay, double seconds) {
+  say("nothing has moved for " + report::duration(seconds) + ": the program is being ended");
+  if (!end_target(target, relay, kGrace)) say("it cannot be ended, as the GPU's driver holds it; it is left as it is");
+}
+
+void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording,
+                  const std::optional<double>& hang_after, RaceWatch* stop_on_race) {
+  std::optional<HangWatch> hang;
+  if (hang_after && recording.arena() != nullptr) hang.emplace(*recording.arena(), *hang_after);
+  if (hang_after && !hang) say("--hang-after does nothing here, as there is no memory to watch the program by");
   std::optional<launch::Watcher> watcher;
   if (recording.arena() != nullptr) watcher.emplace(*recording.arena(), relay);
   std::optional<Clock::time_point> report_at;
@@ -66,6 +79,11 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
         continue;
       }
       patience = std::min(patience, static_cast<int>(left));
+    }
+    if (hang) patience = std::min(patience, static_cast<int>(hang->interval().count()));
+    if (hang && hang->look()) {
+      guarded([&] { recording.report_hang(hang->still_seconds()); });
+      return end_hanging(target, relay, hang->still_seconds());
     }
     relay.wait(patience);
     for (const int signal : relay.take_signals()) target.forward(signal);
@@ -82,12 +100,13 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
                  launch::SignalRelay& relay) {
   session::Session& session = recording.session();
   const analyse::Analysis analysis = analyse::analyse(session);
-  if (options.rerun.mode == RerunMode::never || recording.writer() == nullptr ||
+  const bool hang_dump = options.rerun.hang_dump && recording.hung();
+  if ((options.rerun.mode == RerunMode::never && !hang_dump) || recording.writer() == nullptr ||
       !worth_narrowing(analysis, session.manifest, options.rerun)) {
     return;
   }
   const std::string obstacle = relay.interrupted() ? "it was interrupted"
-                               : options.rerun.mode == RerunMode::always
+                               : options.rerun.mode == RerunMode::always || hang_dump
                                    ? ""
                                    : obstacle_to_rerun(session, input, recording.started_at(), options.json);
   if (!obstacle.empty()) {
@@ -141,7 +160,7 @@ int run(const RunOptions& given) {
       races.emplace(*recording.arena(), relay, writer == nullptr ? "" : writer->pass_folder() / "modules",
                     find_disassembler(options.command));
     }
-    wait_for_end(target, relay, recording, options.stop_on_race && races ? &*races : nullptr);
+    wait_for_end(target, relay, recording, options.hang_after, options.stop_on_race && races ? &*races : nullptr);
     end = target.end();
     if (races) guarded([&] { recording.add_races(races->finish()); });
     guarded([&] { recording.finish(end, target.ends()); });

@@ -10,6 +10,7 @@
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
 #include "analyse/graph_nodes.h"
+#include "analyse/hang.h"
 #include "analyse/reruns.h"
 #include "analyse/stale_pointers.h"
 
@@ -69,6 +70,9 @@ bool recorder_gave_up(const Session& session) {
 void look_at(const Session& session, const Process& process, Analysis& analysis) {
   if (auto failure = first_failure(process)) analysis.failures.push_back(std::move(*failure));
   if (auto stale = stale_replay(process)) analysis.failures.push_back(std::move(*stale));
+  if (session.manifest.hang) {
+    if (auto failure = hang(process, *session.manifest.hang)) analysis.failures.push_back(std::move(*failure));
+  }
   CallFindings calls = failed_calls(process, ending_of(session, process));
   std::move(calls.failures.begin(), calls.failures.end(), std::back_inserter(analysis.failures));
   std::move(calls.notes.begin(), calls.notes.end(), std::back_inserter(analysis.notes));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/unfinished_work.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {
@@ -21,7 +22,8 @@ enum class Kind {
   unchecked_error,
   capture_violation,
   out_of_memory,
-  stream_race
+  stream_race,
+  hang
 };
 
 // A failure of the GPU's own work, which some later call returned.
@@ -40,6 +42,14 @@ struct Candidate {
   std::uint32_t node_index = 0, nodes_of_graph = 0, nodes = 1;
 };
 
+// Of a hang: since when nothing moved, and who is kept waiting.
+struct Standstill {
+  double seconds = 0;
+  const session::Thread* thread = nullptr;  // null: no thread waits inside a call
+  std::uint32_t site = 0;                   // of that call
+  std::optional<StreamWait> wait{};         // what the first candidate waits for, where it does
+};
+
 struct Failure {
   Kind kind = Kind::async_error;
   std::uint32_t code = 0;  // CUresult; for a runtime-only error cudaError_t; 0: no call has failed
@@ -55,6 +65,7 @@ struct Failure {
   Grade grade = Grade::suspected;
   std::string because;                           // one sentence
   const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer
+  std::optional<Standstill> hang;                // Kind::hang
   // The same operation in the rerun that confirmed it, and the process there; null: there was none.
   const session::Operation* again = nullptr;
   const session::Process* again_process = nullptr;

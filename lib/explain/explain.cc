@@ -10,9 +10,9 @@ namespace {
 using Family = const std::vector<Rule>& (*)();
 
 // Named bugs before the general rule that they are a case of; the code's own meaning last.
-constexpr Family kFamilies[] = {known_bug_rules, indexing_rules, numerics_rules,   graph_rules,
-                                memory_rules,    library_rules,  allocation_rules, launch_rules,
-                                stream_rules,    device_rules,   hardware_rules,   kernel_rules};
+constexpr Family kFamilies[] = {known_bug_rules, indexing_rules,   numerics_rules, graph_rules,  memory_rules,
+                                library_rules,   allocation_rules, launch_rules,   stream_rules, device_rules,
+                                hardware_rules,  kernel_rules,     hang_rules};
 
 std::optional<Cause> cause_of(const Rule& rule, const Symptoms& symptoms) {
   Facts facts;
@@ -40,6 +40,7 @@ std::optional<Cause> cause_of(const Rule& rule, const Symptoms& symptoms) {
 
 std::optional<Cause> explain(const Symptoms& symptoms) {
   for (const Family family : kFamilies) {
+    if ((family == hang_rules) != symptoms.hang) continue;
     for (const Rule& rule : family()) {
       if (auto cause = cause_of(rule, symptoms)) return cause;
     }

@@ -19,5 +19,6 @@ const std::vector<Rule>& stream_rules();
 const std::vector<Rule>& device_rules();
 const std::vector<Rule>& hardware_rules();
 const std::vector<Rule>& kernel_rules();
+const std::vector<Rule>& hang_rules();  // of hangs alone, and they have no other
 
 }  // namespace cudadiag::explain

@@ -51,6 +51,11 @@ struct Symptoms {
   std::string library;        // CUDA library that made the call: "libcublas.so.13"
   std::uint64_t bytes = 0;    // that the call asked for
   std::string operation;      // "kernel" | "graph" | "copy" | "memset" | "call"
+  // Nothing failed: the operation, or one of several, does not end.
+  bool hang = false;
+  std::string waits_for;      // "value" | "stream" | "semaphore", where the operation waits for somebody else
+  std::string wait;           // that in words: "until the word at 0x7f40 equals 1; …"
+  bool write_queued = false;  // a stream has the write of that value before it
   bool in_graph = false;      // a node of a launched graph, or the launch itself
   bool launch = false;        // the refused call launches a kernel: grid, block and shared_bytes are its
   std::string kernel;         // demangled; empty where several kernels can be the one

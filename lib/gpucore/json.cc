@@ -39,6 +39,31 @@ Json of(const DebuggerWitness* debugger) {
   return {{"failed", text_or_null(debugger->failed)}, {"same", debugger->check.same}, {"different", different}};
 }
 
+Json running(const Testimony& testimony) {
+  Json kernels = Json::array();
+  for (const RunningKernel& kernel : testimony.running) {
+    Json places = Json::array();
+    for (const RunningPlace& place : kernel.places) {
+      const SourceLine* line = place.place.lines.empty() ? nullptr : &place.place.lines.front();
+      places.push_back({{"pc", fmt::format("{:#x}", place.place.pc)},
+                        {"function", name_or_null(line != nullptr ? line->function : place.place.function)},
+                        {"file", line != nullptr ? text_or_null(line->file) : Json(nullptr)},
+                        {"line", line != nullptr ? Json(line->line) : Json(nullptr)},
+                        {"threads", place.threads},
+                        {"block", place.block},
+                        {"thread", place.thread}});
+    }
+    kernels.push_back({{"kernel", name_or_null(kernel.kernel)},
+                       {"grid", value_or_null(kernel.grid)},
+                       {"block_dim", value_or_null(kernel.block_dim)},
+                       {"grid_id", kernel.grid_id},
+                       {"blocks", kernel.blocks},
+                       {"threads", kernel.threads},
+                       {"places", std::move(places)}});
+  }
+  return kernels;
+}
+
 }  // namespace
 
 std::string write_json(const Testimony& testimony, const std::string& instruction, const DebuggerWitness* debugger) {
@@ -61,6 +86,7 @@ std::string write_json(const Testimony& testimony, const std::string& instructio
       {"inline", inline_chain(place)},
       {"grid_id", value_or_null(failure.grid_id)},
       {"threads", value_or_null(failure.threads)},
+      {"running", running(testimony)},
       {"cuda_gdb", of(debugger)},
   };
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';

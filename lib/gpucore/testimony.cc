@@ -5,8 +5,9 @@
 #include <tuple>
 #include <utility>
 
-#include "gpucore/device_code.h"
+#include "gpucore/code_places.h"
 #include "gpucore/exceptions.h"
+#include "gpucore/running.h"
 
 namespace cudadiag::gpucore {
 namespace {
@@ -126,15 +127,8 @@ class Examination {
     if (failure_.stands) set_pc(failure_.stands->pc, PcWitness::thread);
   }
 
-  // Older drivers put an address of the host into the lane. The offset beside it tells: it must lead to the same
-  // function of the GPU.
   void find_thread(const Lane& lane, const Grid* grid) {
-    const auto starts = [&lane](const Function* f) { return f != nullptr && lane.pc - f->address == lane.offset; };
-    if (starts(code_.function_at(lane.pc)) || starts(code_.kernel_at(lane.pc))) {
-      failure_.stands = CodePlace{.pc = lane.pc};
-    } else if (grid != nullptr && lane.call_depth == 0 && code_.kernel_at(grid->entry + lane.offset) != nullptr) {
-      failure_.stands = CodePlace{.pc = grid->entry + lane.offset};
-    }
+    if (const auto pc = standing_at(code_, lane, grid)) failure_.stands = CodePlace{.pc = *pc};
   }
 
   void set_pc(std::uint64_t pc, PcWitness witness) {
@@ -154,27 +148,10 @@ class Examination {
     if (thread && failure_.exception == 0) places.emplace_back(&before_trap, before_trap.pc);
     for (CodePlace& caller : failure_.callers) places.emplace_back(&caller, caller.pc - 1);
 
-    std::vector<std::uint64_t> addresses;
-    for (const auto& [place, address] : places) addresses.push_back(address);
-    const auto chains = code_.lines_at(addresses);
-    for (std::size_t i = 0; i < places.size(); ++i) describe(*places[i].first, addresses[i], chains[i]);
-
+    gpucore::resolve(code_, places);
     if (!before_trap.lines.empty()) failure_.trap = before_trap.lines.front();
     const Function* kernel = failure_.witness ? code_.kernel_at(failure_.place.pc - back) : nullptr;
     if (failure_.kernel.empty() && kernel != nullptr) failure_.kernel = kernel->name;
-  }
-
-  void describe(CodePlace& place, std::uint64_t address, const LineChain& chain) const {
-    const Function* function = code_.function_at(address);
-    if (function == nullptr) return;
-    place.function = function->name;
-    place.offset = place.pc - function->address;
-    for (const LineFrame& frame : chain) {
-      std::string file(frame.file);
-      if (!frame.folder.empty() && !frame.file.starts_with('/')) file = std::string(frame.folder) + "/" + file;
-      const std::string_view name = frame.inlined.value_or(function->name);
-      place.lines.push_back({.function = std::string(name), .file = std::move(file), .line = frame.line});
-    }
   }
 
   // A thread stands behind its trap or its call of the assertion's handler. After any other exception it may have gone
@@ -223,6 +200,7 @@ std::optional<Testimony> examine(Bytes file) {
     if (sm.exception != 0) testimony.failed_sms.push_back(sm.id);
   }
   testimony.failure = Examination(*dump).failure();
+  if (!testimony.failure) testimony.running = running_kernels(*dump);
   testimony.damaged = dump->budget().damaged();
   return testimony;
 }

@@ -62,11 +62,30 @@ struct Failure {
   std::optional<std::uint32_t> host_thread;  // that launched the kernel
 };
 
+// Threads of a running kernel that stand at the same instruction.
+struct RunningPlace {
+  CodePlace place;
+  std::uint64_t threads = 0;
+  Dim3 block{}, thread{};  // of the first of them
+};
+
+// A kernel that was on the GPU when the dump was asked for.
+struct RunningKernel {
+  std::string kernel;  // empty: not known
+  std::uint32_t device = 0;
+  std::uint64_t grid_id = 0;
+  std::optional<Dim3> grid, block_dim;
+  std::optional<std::uint32_t> host_thread;
+  std::uint64_t blocks = 0, threads = 0;  // that were on the GPU
+  std::vector<RunningPlace> places;       // most threads first; not all of them
+};
+
 struct Testimony {
   std::vector<std::string> devices;       // "0: NVIDIA H200, sm_90"
   std::string versions;                   // "driver 580.159, CUDA 13.0"; empty from old drivers
   std::vector<std::uint32_t> failed_sms;  // that report an exception
   std::optional<Failure> failure;         // none in a dump that was asked for
+  std::vector<RunningKernel> running;     // of such a dump
   std::uint64_t damaged = 0;              // parts that were left out because they could not be right
 };
 

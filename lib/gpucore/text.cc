@@ -139,6 +139,21 @@ class Description {
   std::vector<std::string> lines_;
 };
 
+void describe_running(const RunningKernel& kernel, std::vector<std::string>& lines) {
+  std::string text = kernel.kernel.empty() ? "not known" : demangle(kernel.kernel);
+  if (kernel.grid) text += fmt::format("  grid {}  block {}", of(*kernel.grid), of(*kernel.block_dim));
+  text += fmt::format("  grid id {}", kernel.grid_id);
+  if (kernel.host_thread) text += fmt::format("  launched by host thread {}", *kernel.host_thread);
+  lines.push_back(Description::labelled("Kernel", text));
+  lines.push_back(
+      Description::labelled("Running", counted(kernel.threads, "thread") + " of " + counted(kernel.blocks, "block")));
+  for (const RunningPlace& place : kernel.places) {
+    lines.push_back(Description::labelled(
+        "Stands", fmt::format("{}: {}; first: block {}, thread {}", place_and_line(place.place),
+                              counted(place.threads, "thread"), of(place.block), of(place.thread))));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction) {
@@ -149,6 +164,10 @@ std::vector<std::string> describe(const Testimony& testimony, const std::string&
     lines = {"No exception in what could be read"};
   } else {
     lines = {"No exception: this dump was asked for, not caused by a failure"};
+  }
+  for (const RunningKernel& kernel : testimony.running) describe_running(kernel, lines);
+  if (!testimony.failure && testimony.running.empty() && testimony.damaged == 0 && !testimony.devices.empty()) {
+    lines.push_back(Description::labelled("Kernel", "none was running"));
   }
   if (testimony.failed_sms.size() > 1) {
     lines.push_back(

@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 
 #include "wire/area.h"
 #include "wire/arena.h"
+#include "wire/clock.h"
 
 namespace cudadiag::launch {
 namespace {
@@ -56,6 +58,69 @@ session::Result<Arena> Arena::create() {
   wire::store(header, wire::arena::kAreaBytes, wire::area::kAreaSize);
   wire::store_release(header, wire::arena::kMagic, wire::arena::kMagicValue);
   return Arena(std::move(file), header, areas, wire::area::kAreaSize);
+}
+
+// The pid may be another process's by now, and the file's words anybody's: what is opened must be a memory file of this
+// user with that inode, sealed, so that no page of it can go while it is read, and with a header that fits its size.
+session::Result<Arena> Arena::attach(const session::LivePlace& place) {
+  const std::string path = "/proc/" + std::to_string(place.pid) + "/fd/" + std::to_string(place.descriptor);
+  // Something else than a file in memory, a terminal or a pipe, could do something when it is opened.
+  char name[64] = "";
+  const ssize_t length = ::readlink(path.c_str(), name, sizeof name - 1);
+  if (length < 0 && errno == EACCES) {
+    return session::Failure{"the recording of process " + std::to_string(place.pid) + " belongs to another user",
+                            "run this command as that user"};
+  }
+  const session::Failure gone{"its launcher, process " + std::to_string(place.pid) + ", is not there any more", ""};
+  if (length < 0 || !std::string(name).starts_with("/memfd:cudadiag-arena")) return gone;
+  session::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
+      status.st_ino != place.inode) {
+    return gone;
+  }
+  const int seals = ::fcntl(file.get(), F_GET_SEALS);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || size < wire::arena::kHeaderSize) return gone;
+  void* memory = ::mmap(nullptr, wire::arena::kHeaderSize, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED) {
+    return session::Failure{std::string("its recording cannot be mapped: ") + std::strerror(errno), "free some memory"};
+  }
+  auto* header = static_cast<std::byte*>(memory);
+  const std::uint64_t areas = wire::load(header, wire::arena::kAreas);
+  const std::uint64_t bytes = wire::load(header, wire::arena::kAreaBytes);
+  const bool fits = wire::load_acquire(header, wire::arena::kMagic) == wire::arena::kMagicValue &&
+                    areas <= wire::arena::kAreaCount && bytes >= wire::area::kHeaderSize && bytes % 4096 == 0 &&
+                    areas * bytes <= size - wire::arena::kHeaderSize && bytes <= size;
+  const std::uint32_t version = wire::load(header, wire::arena::kVersion);
+  Arena arena(std::move(file), header, areas, bytes);
+  if (!fits) return gone;
+  if (version != wire::area::kFormatVersion) {
+    return session::Failure{"the run is recorded in format version " + std::to_string(version) +
+                                "; this cudadiag reads version " + std::to_string(wire::area::kFormatVersion),
+                            "use the cudadiag that started it"};
+  }
+  return arena;
+}
+
+session::LivePlace Arena::place() const {
+  struct stat status {};
+  ::fstat(file_.get(), &status);
+  return {static_cast<std::uint32_t>(::getpid()), file_.get(), status.st_ino};
+}
+
+void Arena::stamp_clock(std::size_t area) const {
+  const LiveArea live(*this, area);
+  if (live.bytes().empty() || wire::load_acquire(live.bytes().data(), wire::area::kState) !=
+                                  static_cast<std::uint32_t>(wire::area::State::recording)) {
+    return;
+  }
+  const auto now = wire::ClockReading::now();
+  const std::uint64_t fields[] = {now.ticks, now.nanoseconds};
+  static_assert(wire::area::kClockNanosecondsLast.offset == wire::area::kClockTicksLast.offset + 8);
+  // What cannot be stamped has no times: nothing that would have to be told.
+  [[maybe_unused]] const ssize_t written = ::pwrite(
+      file_.get(), fields, sizeof fields, static_cast<off_t>(begin(area) + wire::area::kClockTicksLast.offset));
 }
 
 Arena::Arena(Arena&& other) noexcept

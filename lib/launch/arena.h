@@ -8,6 +8,7 @@
 #include <string>
 
 #include "session/file_descriptor.h"
+#include "session/live_place.h"
 #include "session/session.h"
 
 namespace cudadiag::launch {
@@ -17,12 +18,16 @@ class Arena {
   // Fewer areas where RLIMIT_FSIZE does not allow all of them: one that does not fit would kill this process.
   static session::Result<Arena> create();
 
+  // That of another launcher which is still there, to be read only. Fails where what lies at the place is no arena.
+  static session::Result<Arena> attach(const session::LivePlace& place);
+
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&&) = delete;
   ~Arena();
 
   // How another process opens it.
   std::string path() const;
+  session::LivePlace place() const;
   int file() const { return file_.get(); }
 
   // Areas claimed so far, those that did not fit left out.
@@ -31,6 +36,9 @@ class Arena {
   std::size_t turned_away() const;
   std::uint64_t begin(std::size_t area) const;
   std::uint64_t end(std::size_t area) const { return begin(area) + area_bytes_; }
+
+  // The time of a process that has not stamped it itself, for those who read the area later.
+  void stamp_clock(std::size_t area) const;
 
   // Waits until the count of freezes is no longer `seen`, at most `milliseconds`; the count now.
   std::uint32_t events() const;

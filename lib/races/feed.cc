@@ -205,9 +205,11 @@ void Feed::operation(const std::byte* record, StreamNumber stream, Pending& pend
     case Kind::host_function:
       return order_.host_told(stream);
     case Kind::memory_operation: {
-      const std::uint32_t direction = wire::load(record, race::kDirection);
-      if ((direction & race::kWaits) != 0) order_.word_waited(argument, stream);
-      if ((direction & race::kWrites) != 0) order_.word_written(argument, stream);
+      using wire::operation::MemoryOperation;
+      const auto what = static_cast<MemoryOperation>(wire::load(record, operation::kMemoryOperation));
+      const bool tells = what == MemoryOperation::write || what == MemoryOperation::signal_semaphore;
+      if (!tells) order_.word_waited(argument, stream);
+      if (tells || what == MemoryOperation::unknown) order_.word_written(argument, stream);
       return;
     }
     default:

@@ -58,6 +58,40 @@ constexpr std::uint64_t element_size() {
   ? 2 : 1;
 }
 
+using MemoryOperation = wire::operation::MemoryOperation;
+
+MemoryOperation wait_by(unsigned flags) {
+  switch (flags & 3u) {
+    case CU_STREAM_WAIT_VALUE_EQ:
+      return MemoryOperation::wait_equal;
+    case CU_STREAM_WAIT_VALUE_AND:
+      return MemoryOperation::wait_and;
+    case CU_STREAM_WAIT_VALUE_NOR:
+      return MemoryOperation::wait_nor;
+    default:
+      return MemoryOperation::wait_at_least;
+  }
+}
+
+// The first wait of a batch is where it can stand; one that only writes is its first write.
+void read_batch(unsigned count, const CUstreamBatchMemOpParams* batch, Call& call) {
+  for (unsigned i = 0; batch != nullptr && i < count; ++i) {
+    const bool wide =
+        batch[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 || batch[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    if (batch[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || batch[i].operation == CU_STREAM_MEM_OP_WAIT_VALUE_64) {
+      const auto& wait = batch[i].waitValue;
+      call.argument = wait.address, call.value = wide ? wait.value64 : wait.value;
+      call.memory_operation = wait_by(wait.flags);
+      return;
+    }
+    const bool writes = wide || batch[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    if (!writes || call.memory_operation != MemoryOperation::unknown) continue;
+    const auto& write = batch[i].writeValue;
+    call.argument = write.address, call.value = wide ? write.value64 : write.value;
+    call.memory_operation = MemoryOperation::write;
+  }
+}
+
 // CUPTI has one structure per call, with the names that cuda.h gives the arguments: this reads whatever of interest
 // a structure has.
 template <typename Parameters>
@@ -120,7 +154,30 @@ void decode(const void* raw, Call& call) {
                 })
     call.argument = reinterpret_cast<std::uint64_t>(p.hGraph);
   if constexpr (requires { p.addr; }) call.argument = p.addr;
+  if constexpr (requires {
+                  p.addr;
+                  p.value;
+                })
+    call.value = p.value;
+  if constexpr (requires { p.paramArray; }) read_batch(p.count, p.paramArray, call);
+  if constexpr (requires { p.extSemArray; }) {
+    if (p.extSemArray != nullptr && p.numExtSems > 0) {
+      call.argument = reinterpret_cast<std::uint64_t>(p.extSemArray[0]);
+    }
+  }
   if constexpr (requires { p.mode; }) call.argument = p.mode;
+}
+
+template <typename Parameters>
+void decode_value_wait(const void* raw, Call& call) {
+  decode<Parameters>(raw, call);
+  call.memory_operation = wait_by(static_cast<const Parameters*>(raw)->flags);
+}
+
+template <typename Parameters, MemoryOperation What>
+void decode_as(const void* raw, Call& call) {
+  decode<Parameters>(raw, call);
+  call.memory_operation = What;
 }
 
 using Table = std::array<CallRule, 1024>;
@@ -137,9 +194,14 @@ struct Builder {
 #define RULE_SZ(role, kind, name) \
   RULE(role, kind, name);         \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptsz, {Role::role, Kind::kind, true, false, decode<name##_params>})
-#define RULE_DS(role, kind, name, proves)                                                                \
-  b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, proves, decode<name##_params>}); \
-  b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptds, {Role::role, Kind::kind, true, proves, decode<name##_params>})
+#define RULE_MEM(name, decoder)                                                                            \
+  b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::operation, Kind::memory_operation, false, false, decoder}); \
+  b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptsz, {Role::operation, Kind::memory_operation, true, false, decoder})
+// Calls without "Async": the host may wait in them.
+#define RULE_DS(role, kind, name, proves)                                                                             \
+  b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, proves, decode<name##_params>, false, true}); \
+  b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptds,                                                                        \
+        {Role::role, Kind::kind, true, proves, decode<name##_params>, false, true})
 
 constexpr void add_launches(Builder& b) {
   RULE_SZ(operation, kernel, cuLaunchKernel);
@@ -204,11 +266,15 @@ constexpr void add_memory(Builder& b) {
   RULE_SZ(operation, allocation, cuMemAllocAsync);
   RULE_SZ(operation, allocation, cuMemAllocFromPoolAsync);
   RULE_SZ(operation, allocation, cuMemFreeAsync);
-  RULE_SZ(operation, memory_operation, cuStreamWaitValue32_v2);
-  RULE_SZ(operation, memory_operation, cuStreamWaitValue64_v2);
-  RULE_SZ(operation, memory_operation, cuStreamWriteValue32_v2);
-  RULE_SZ(operation, memory_operation, cuStreamWriteValue64_v2);
-  RULE_SZ(operation, memory_operation, cuStreamBatchMemOp_v2);
+  RULE_MEM(cuStreamWaitValue32_v2, decode_value_wait<cuStreamWaitValue32_v2_params>);
+  RULE_MEM(cuStreamWaitValue64_v2, decode_value_wait<cuStreamWaitValue64_v2_params>);
+  RULE_MEM(cuStreamWriteValue32_v2, (decode_as<cuStreamWriteValue32_v2_params, MemoryOperation::write>));
+  RULE_MEM(cuStreamWriteValue64_v2, (decode_as<cuStreamWriteValue64_v2_params, MemoryOperation::write>));
+  RULE_MEM(cuStreamBatchMemOp_v2, decode<cuStreamBatchMemOp_v2_params>);
+  RULE_MEM(cuWaitExternalSemaphoresAsync,
+           (decode_as<cuWaitExternalSemaphoresAsync_params, MemoryOperation::wait_semaphore>));
+  RULE_MEM(cuSignalExternalSemaphoresAsync,
+           (decode_as<cuSignalExternalSemaphoresAsync_params, MemoryOperation::signal_semaphore>));
 }
 
 constexpr void add_order(Builder& b) {
@@ -237,8 +303,26 @@ constexpr void mark_memory(Builder& b) {
   for (std::uint32_t id = 1; id < b.table.size(); ++id) b.table[id].memory = memory_call(id) != MemoryCall::What::none;
 }
 
+// Waits, and what may wait for the GPU by the way: memory that comes and goes, contexts that end. Not loading code:
+// that can happen under the dynamic linker's lock, where no stack should be walked.
+constexpr void mark_blocking(Builder& b) {
+  for (const std::uint32_t id :
+       {CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2,
+        CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize, CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2,
+        CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2, CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged,
+        CUPTI_DRIVER_TRACE_CBID_cuMemAllocHost_v2, CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc,
+        CUPTI_DRIVER_TRACE_CBID_cuMemHostRegister_v2, CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister,
+        CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2, CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost,
+        CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2, CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2,
+        CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2}) {
+    b.table[id].blocks = true;
+  }
+}
+
 #undef RULE
 #undef RULE_SZ
+#undef RULE_MEM
 #undef RULE_DS
 
 // Made by the compiler: a table made at first use would need a guard, and with it the C++ runtime's locks.
@@ -250,6 +334,7 @@ constexpr Table kTable = [] {
   add_order(b);
   add_graphs(b);
   mark_memory(b);
+  mark_blocking(b);
   return b.table;
 }();
 

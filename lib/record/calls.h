@@ -34,7 +34,8 @@ struct Call {
   // Of copies and memsets of rows; 1 row: all in one piece; 0: not to be said in these terms.
   std::uint64_t width = 0, destination_pitch = 0, source_pitch = 0;
   std::uint32_t rows = 1;
-  std::uint32_t direction = 0;        // wire::race::Direction
+  std::uint64_t value = 0;
+  wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   void* const* parameters = nullptr;  // of a launch
   void* const* extra = nullptr;
 };
@@ -46,6 +47,7 @@ struct CallRule {
   bool proves_finished = false;  // an operation after whose success the data has arrived
   void (*decode)(const void* parameters, Call& call) = nullptr;
   bool memory = false;  // memory_calls.h
+  bool blocks = false;  // it may wait for the GPU: its stacks are there to be read while it does
 };
 
 // Ids of drivers to come lie beyond the table: they are watched.

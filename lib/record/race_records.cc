@@ -222,21 +222,4 @@ bool waits_for_copy(std::uint32_t id) {
   }
 }
 
-std::uint32_t word_direction(std::uint32_t id) {
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue32_v2_ptsz:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamWaitValue64_v2_ptsz:
-      return race::kWaits;
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamWriteValue32_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamWriteValue32_v2_ptsz:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamWriteValue64_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuStreamWriteValue64_v2_ptsz:
-      return race::kWrites;
-    default:
-      return race::kWaits | race::kWrites;  // a batch may do both
-  }
-}
-
 }  // namespace cudadiag::record

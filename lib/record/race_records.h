@@ -52,7 +52,5 @@ class RaceRecords {
 // A call that returns when the data of its copy have arrived, or may at least be taken to have: what the program's host
 // code does next, it does after it. A copy to the host says so by its own record.
 bool waits_for_copy(std::uint32_t id);
-// wire::race::Direction of a stream's operation on a word in memory.
-std::uint32_t word_direction(std::uint32_t id);
 
 }  // namespace cudadiag::record

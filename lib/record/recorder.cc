@@ -162,11 +162,13 @@ void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule
     default:
       break;
   }
+  if (rule.blocks) show_call(thread, id, rule, data, frame);
 }
 
 void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                      std::uint32_t result) {
   wire::store(thread.entry, wire::thread::kCallDomain, 0);
+  if (rule.blocks) wire::store(thread.entry, wire::thread::kCallSite, 0);
   // Whatever has happened meanwhile: the graph is the program's.
   if (thread.markers.nodes != nullptr) graph_markers_.remove(thread.markers, result == CUDA_SUCCESS);
   if (failures_.frozen()) return;
@@ -218,9 +220,10 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
     wire::store(thread.entry, wire::thread::kCallTicks, ticks());
   }
   SiteCall site;
-  if (operation::can_fault(rule.kind)) site = site_call(thread, id, rule.kind, call.function, data.symbolName, frame);
+  if (operation::can_stand(rule.kind)) site = site_call(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
-  if (alone_.on()) take_turn(thread, site.armed);
+  // What a wait waits for could not be issued while it had the GPU to itself.
+  if (alone_.on()) take_turn(thread, site.armed && operation::can_fault(rule.kind));
   if ((open.flags & operation::kAlone) != 0) {
     rule.kind == Kind::kernel ? arguments_.read(call) : arguments_.forget();
   }
@@ -239,7 +242,6 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
   if (races_.on() && (open.flags & operation::kCaptured) == 0) {
     if (rule.kind == Kind::kernel) races_.before_kernel(thread, call, site.function);
     if (call.rows != 1) races_.before_rows(thread, call);
-    if (rule.kind == Kind::memory_operation) call.direction = word_direction(id);
   }
   write_operation(thread, rule, call, site.ordinal);
 }
@@ -289,7 +291,10 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
     wire::store(record, operation::kBytesAbove, static_cast<std::uint8_t>(bytes >> 32));
   } else {
     wire::store(record, operation::kArgument, call.argument);
-    if (rule.kind == Kind::memory_operation) wire::store(record, wire::race::kDirection, call.direction);
+    if (rule.kind == Kind::memory_operation) {
+      wire::store(record, operation::kValue, call.value);
+      wire::store(record, operation::kMemoryOperation, static_cast<std::uint8_t>(call.memory_operation));
+    }
   }
   StalePointer stale{};
   if (rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0) {

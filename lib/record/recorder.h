@@ -92,6 +92,8 @@ class Recorder {
                      std::uintptr_t frame);
   void end_capture(const ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data,
                    std::uint32_t result);
+  void show_call(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                 std::uintptr_t frame);
   void note_memory(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void note_context_destroyed(ThreadState* thread, std::uint32_t uid, std::uintptr_t frame);
   void ask_what_is_left(FailedCall& failed) const;

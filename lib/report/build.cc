@@ -13,6 +13,8 @@
 #include "report/operation_memory.h"
 #include "report/races.h"
 #include "report/report.h"
+#include "report/resolved_site.h"
+#include "report/status.h"
 #include "report/surroundings.h"
 #include "report/witnesses.h"
 
@@ -21,58 +23,6 @@ namespace {
 
 using session::by_id;
 using session::Process;
-
-// A call site with its symbols: where, how it got there, on which kernel's behalf.
-struct ResolvedSite {
-  symbolize::SourceStack stack;
-  symbolize::TrueLine line;
-  std::string mangled;
-};
-
-ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const Process& process, std::uint32_t site_id,
-                     std::uint32_t function = 0) {
-  ResolvedSite resolved;
-  const session::Site* site = by_id(process.record.sites, site_id);
-  if (function == 0 && site != nullptr) function = site->function;
-  if (const std::string* name = by_id(process.record.functions, function)) resolved.mangled = *name;
-  if (site == nullptr) return resolved;
-  resolved.stack = symbolizer.stack(process, *site);
-  resolved.line = symbolizer.true_line(resolved.stack, resolved.mangled);
-  return resolved;
-}
-
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
-Location located(const symbolize::Location& from) {
-  Location location{from.file, from.function, from.language, "", from.module, from.line};
-  if (!from.known()) return location;
-  for (const symbolize::SourceLine& line : symbolize::source_excerpt(from.file, from.line, 0)) {
-    location.source = trimmed(line.text);
-  }
-  return location;
-}
-
-bool is_known(const symbolize::Location& location) { return !location.file.empty() || !location.function.empty(); }
-
-std::string_view operation_word(wire::operation::Kind kind) {
-  using wire::operation::Kind;
-  switch (kind) {
-    case Kind::kernel:
-      return "kernel";
-    case Kind::graph:
-      return "graph";
-    case Kind::copy:
-    case Kind::prefetch:
-      return "copy";
-    case Kind::memset:
-      return "memset";
-    default:
-      return "call";
-  }
-}
 
 // `index` may be one of the "none" values: they lie beyond every table.
 template <typename T>
@@ -193,6 +143,7 @@ class FindingBuilder {
     const session::Error* noticed = failure_.noticed != nullptr ? failure_.noticed : failure_.reported;
     if (noticed != nullptr) report_of(*noticed);
     if (noticed != nullptr) relate_capture(noticed->capture);
+    if (failure_.hang) add_standstill(*failure_.hang);
     add_delivered(finding_, failure_);
     add_inputs(finding_, failure_, session_);
     add_watched(finding_, failure_);
@@ -331,6 +282,23 @@ class FindingBuilder {
     const ResolvedSite site = resolve(symbolizer_, process_, error.site);
     finding_.reported_at = located(site.line.location);
     finding_.reported_library = cuda_library(site.stack);
+  }
+
+  void add_standstill(const analyse::Standstill& hang) {
+    finding_.standstill = hang.seconds;
+    finding_.name = finding_.runtime_name = "";
+    finding_.title = "hang";
+    finding_.text = "Work on the GPU did not end, and nothing else of the program's moved.";
+    if (hang.thread != nullptr) {
+      const session::Thread::Blocked& call = hang.thread->blocked;
+      finding_.reported_api = call.outer.empty() ? call.call : call.outer;
+      finding_.reported_at = located(resolve(symbolizer_, process_, hang.site).line.location);
+    }
+    if (!hang.wait) return;
+    const char* kinds[] = {"stream", "value", "semaphore"};
+    finding_.waits_for = kinds[static_cast<int>(hang.wait->what)];
+    finding_.write_queued = hang.wait->write != nullptr;
+    finding_.wait = wait_text(process_, *hang.wait, symbolizer_, manifest_.working_directory);
   }
 
   void relate_capture(const session::Capture& capture) {

@@ -8,6 +8,7 @@
 
 #include "explain/explain.h"
 #include "report/place.h"
+#include "report/resolved_site.h"
 
 namespace cudadiag::report {
 namespace {
@@ -65,6 +66,7 @@ class Gathering {
     symptoms.code = finding.code;
     symptoms.asynchronous = analyse::is_asynchronous(finding.kind);
     add_operation(finding, symptoms);
+    if (failure.hang) add_hang(finding, failure, symptoms);
     symptoms.source = finding.location.source;
     for (const symbolize::PythonFrame& frame : finding.stack.python) {
       symptoms.python.push_back({frame.file, frame.function, frame.user});
@@ -96,6 +98,20 @@ class Gathering {
     symptoms.device_file = finding.device->file;
     symptoms.exception = finding.device->exception;
     if (finding.device->assertions > 0) symptoms.assertion = finding.device->message;
+  }
+
+  // What one of several candidates waits for is no cause yet.
+  static void add_hang(const Finding& finding, const analyse::Failure& failure, explain::Symptoms& symptoms) {
+    symptoms.hang = true;
+    const auto kind = failure.candidates.front().operation->kind;
+    const bool same = std::all_of(failure.candidates.begin(), failure.candidates.end(),
+                                  [&](const analyse::Candidate& other) { return other.operation->kind == kind; });
+    if (same)
+      symptoms.operation = kind == wire::operation::Kind::host_function ? "host function" : operation_word(kind);
+    if (failure.candidates.size() > 1) return;
+    symptoms.waits_for = finding.waits_for;
+    symptoms.wait = finding.wait;
+    symptoms.write_queued = finding.write_queued;
   }
 
   static void add_call(const Finding& finding, const analyse::Failure& failure, explain::Symptoms& symptoms) {

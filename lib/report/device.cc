@@ -70,7 +70,7 @@ Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& laun
     ++fit.points;
     fit.words += fmt::format("; kernel {} of its process in both runs", *failure.grid_id);
   }
-  if (failure.assertion != (finding.code == kDeviceAssert)) {
+  if (!finding.standstill && failure.assertion != (finding.code == kDeviceAssert)) {
     fit.words += fmt::format("; the first run's error was {}", finding.code);
   }
   return fit;
@@ -97,6 +97,9 @@ class Matching {
   void run(bool any_rerun) {
     for (Finding& finding : report_.findings) finding.device_unknown = why_unknown(any_rerun);
     testimony_.failure ? join_dump(*testimony_.failure) : join_text();
+    for (Finding& finding : report_.findings) {
+      if (finding.standstill) join_running(finding);
+    }
     note_assertions();
   }
 
@@ -126,6 +129,19 @@ class Matching {
     best->device = device_of(failure);
     best->device->join = best_fit.words;
     add_assertion(*best->device, failure);
+  }
+
+  // A hang: of the kernels that the dump shows running, the one that fits best.
+  void join_running(Finding& finding) const {
+    Fit best;
+    for (const DeviceFailure& kernel : testimony_.running) {
+      finding.device_unknown = "the core dump of the rerun shows other kernels running";
+      const auto found = fit_of(kernel, finding);
+      if (!found || (finding.device && found->points <= best.points)) continue;
+      best = *found;
+      finding.device = device_of(kernel);
+      finding.device->join = "running in a rerun, " + best.words;
+    }
   }
 
   // Where the first run knows only that one of several nodes of a graph failed, the dump may name any of them.

@@ -45,7 +45,7 @@ class FindingText {
     watched();
     inputs();
     if (finding_.memory_use) add("Held", memory_lines(page_, *finding_.memory_use, directory_, verbose_), 4, 2);
-    if (async() && finding_.code != 0) device();
+    if ((async() && finding_.code != 0) || finding_.device) device();
     witnesses();
     verbose_ ? whole_stack() : stack();
     if (verbose_) process();
@@ -191,6 +191,14 @@ class FindingText {
 
   void blamed() {
     const std::string api = finding_.reported_api.empty() ? "a call" : printable(finding_.reported_api);
+    if (finding_.standstill) {
+      const bool waits = finding_.reported_at.has_value();
+      add("Blamed",
+          {waits ? fmt::format("{} ({}): it only waits", place(*finding_.reported_at), api)
+                 : "nothing: no thread waits inside a call into CUDA"},
+          1, 0);
+      return;
+    }
     capture();
     if (!async() && !noticed_elsewhere()) {
       if (!finding_.reported_api.empty()) add("Call", {api}, 1, 0);
@@ -371,6 +379,10 @@ class FindingText {
 
 std::string headline(const Finding& finding, const std::string& directory) {
   if (finding.race) return race_headline(finding, directory);
+  if (finding.standstill) {
+    return fmt::format("{} ({}) in {}", printable(finding.title), duration(*finding.standstill),
+                       place(finding.location, directory));
+  }
   const std::string code = finding.code == 0 ? "" : fmt::format(" ({})", finding.code);
   return fmt::format("{}{} in {}", printable(finding.title), code, place(finding.location, directory));
 }

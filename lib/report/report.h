@@ -226,6 +226,9 @@ struct Finding {
   std::string reported_library;                // "libcublas.so.13": it made that call, and returns a status of its own
   bool found_at_exit = false;                  // by our look at process exit, not by a call of the program
   bool found_by_wait = false;                  // by our wait for the operation, before any call of the program
+  std::optional<double> standstill;            // of a hang: seconds without any progress
+  std::string waits_for, wait;                 // of a hang: explain/symptoms.h
+  bool write_queued = false;                   // likewise
   std::vector<Related> related;
   std::optional<Launch> launch;
   symbolize::SourceStack stack;

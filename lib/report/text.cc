@@ -55,6 +55,13 @@ Section next_commands(const Report& report, bool suggest_rerun) {
     section.lines.push_back(printable(
         fmt::format("cudadiag bisect {}  # about {} a rerun", session, duration(report.passes.front().seconds))));
   }
+  if (report.findings.front().standstill) {
+    if (suggest_rerun && report.passes.size() == 1) {
+      section.lines.push_back(
+          printable(fmt::format("cudadiag bisect {}  # a rerun for the line of the kernel's threads", session)));
+    }
+    section.lines.push_back(printable(fmt::format("cudadiag status {}  # all that was unfinished", session)));
+  }
   // An access whose line the GPU did not keep, where the reruns are done.
   const Finding& first = report.findings.front();
   const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(),

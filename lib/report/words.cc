@@ -56,6 +56,8 @@ std::string_view word(Kind kind) {
       return "out_of_memory";
     case Kind::stream_race:
       return "stream_race";
+    case Kind::hang:
+      return "hang";
   }
   return "sync_error";
 }

@@ -10,6 +10,7 @@
 
 #include "session/area_regions.h"
 #include "session/intern_reader.h"
+#include "wire/hash.h"
 
 namespace cudadiag::session {
 namespace {
@@ -41,7 +42,8 @@ auto copy_operation(const std::byte* record) {
 
 class AreaReader {
  public:
-  explicit AreaReader(std::span<const std::byte> area) : area_(area), regions_(area) {}
+  AreaReader(std::span<const std::byte> area, std::optional<wire::ClockReading> now)
+      : area_(area), regions_(area), now_(now) {}
 
   ProcessRecord read() {
     record_.damaged += regions_.damaged();
@@ -55,6 +57,7 @@ class AreaReader {
     read_threads();
     read_contexts();
     read_streams();
+    check_blocked();
     read_operations();
     read_errors();
     read_allocations();
@@ -71,6 +74,8 @@ class AreaReader {
   void read_header();
   void read_clock();
   void read_threads();
+  void read_blocked(const std::byte* entry, Thread& thread);
+  void check_blocked();
   void read_contexts();
   void read_streams();
   void read_operations();
@@ -86,6 +91,7 @@ class AreaReader {
 
   std::span<const std::byte> area_;
   AreaRegions regions_;
+  std::optional<wire::ClockReading> now_;
   ProcessRecord record_;
   InternStrings strings_;
   std::set<std::pair<std::uint16_t, std::uint64_t>> seen_;  // operations by (thread, serial)
@@ -127,9 +133,14 @@ void AreaReader::read_clock() {
   namespace a = wire::area;
   const std::byte* header = area_.data();
   record_.clock_start = wire::load(header, a::kClockTicks);
-  const std::uint64_t ticks_last = wire::load_acquire(header, a::kClockTicksLast);
+  std::uint64_t ticks_last = wire::load_acquire(header, a::kClockTicksLast);
   const std::uint64_t start = wire::load(header, a::kClockNanoseconds);
-  const std::uint64_t last = wire::load_acquire(header, a::kClockNanosecondsLast);
+  std::uint64_t last = wire::load_acquire(header, a::kClockNanosecondsLast);
+  if (now_ && record_.state == a::State::recording) {
+    ticks_last = now_->ticks;
+    last = now_->nanoseconds;
+  }
+  record_.clock_last = ticks_last;
   if (ticks_last <= record_.clock_start || last <= start) return;
   record_.seconds_per_tick =
       static_cast<double>(last - start) * 1e-9 / static_cast<double>(ticks_last - record_.clock_start);
@@ -160,6 +171,40 @@ void AreaReader::read_threads() {
     const char* name = reinterpret_cast<const char*>(entry.data() + t::kNameOffset);
     thread.name.assign(name, ::strnlen(name, t::kNameSize));
     record_.operations_issued += thread.published;
+    if (thread.call_domain != wire::error::Domain::none) read_blocked(entry.data(), thread);
+    // It has left that call meanwhile: what was read may be of two.
+    const auto again = copy_record<wire::area::kThreadSize>(at<wire::area::kThreadSize>(Region::threads, i));
+    if (wire::load(again.data(), t::kCallTicks) != thread.call_ticks ||
+        wire::load(again.data(), t::kCallSite) != thread.blocked.site) {
+      thread.call_domain = wire::error::Domain::none;
+      thread.blocked = {};
+    }
+  }
+}
+
+void AreaReader::read_blocked(const std::byte* entry, Thread& thread) {
+  namespace t = wire::thread;
+  Thread::Blocked& blocked = thread.blocked;
+  blocked.site = wire::load(entry, t::kCallSite);
+  if (blocked.site == 0) return;
+  const std::uint32_t wait = wire::load(entry, t::kCallWait);
+  const bool fits = wait <= static_cast<std::uint32_t>(t::Wait::context);
+  if (fits) blocked.wait = static_cast<t::Wait>(wait);
+  blocked.stream = wire::load(entry, t::kCallStream);
+  blocked.context = wire::load(entry, t::kCallContext);
+  blocked.event = wire::load(entry, t::kCallEvent);
+  const bool named = strings_.copy(wire::load(entry, t::kCallName), blocked.call);
+  const std::uint32_t outer = wire::load(entry, t::kCallOuter);
+  if (!fits || !named || (outer != 0 && !strings_.copy(outer, blocked.outer))) ++record_.damaged;
+}
+
+void AreaReader::check_blocked() {
+  for (Thread& thread : record_.threads) {
+    Thread::Blocked& blocked = thread.blocked;
+    // Interned after the heap was read: the next look will have it.
+    if (blocked.site > record_.sites.size()) blocked = {};
+    if (blocked.stream >= record_.streams.size()) blocked.stream = wire::operation::kNoStream;
+    if (blocked.context >= record_.contexts.size()) blocked.context = 0xffffffff;
   }
 }
 
@@ -314,6 +359,13 @@ void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& cop
     operation.shared_bytes = wire::load(record, o::kSharedBytes);
   } else if (!o::has_bytes(kind)) {
     operation.argument = wire::load(record, o::kArgument);
+    if (kind == o::Kind::memory_operation) {
+      operation.value = wire::load(record, o::kValue);
+      const std::uint8_t what = wire::load(record, o::kMemoryOperation);
+      if (what <= static_cast<std::uint8_t>(o::MemoryOperation::signal_semaphore)) {
+        operation.memory_operation = static_cast<o::MemoryOperation>(what);
+      }
+    }
   } else {
     operation.argument = o::bytes_of(record);
     operation.destination = wire::load(record, o::kDestination);
@@ -452,10 +504,10 @@ void AreaReader::read_site_counts() {
 
 }  // namespace
 
-AreaContents read_area(std::span<const std::byte> area) {
+AreaContents read_area(std::span<const std::byte> area, std::optional<wire::ClockReading> now) {
   AreaContents contents;
   contents.error = not_an_area(area);
-  if (contents.error.empty()) contents.record = AreaReader(area).read();
+  if (contents.error.empty()) contents.record = AreaReader(area, now).read();
   return contents;
 }
 
@@ -469,6 +521,35 @@ std::uint64_t operations_so_far(std::span<const std::byte> area) {
         wire::load(regions.region(Region::threads).data() + i * wire::area::kThreadSize, wire::thread::kOperations);
   }
   return operations;
+}
+
+std::uint64_t progress_digest(std::span<const std::byte> area) {
+  std::uint64_t digest = wire::kHashSeed;
+  if (!not_an_area(area).empty()) return digest;
+  const auto add = [&](std::uint64_t value) { digest = wire::mix(digest, value); };
+  const AreaRegions regions(area);
+  add(wire::load_acquire(area.data(), wire::area::kState));
+  add(wire::load_acquire(area.data(), wire::area::kErrorCount));
+  const std::size_t threads = regions.count(Region::threads, wire::area::kThreadSize, kMostThreads);
+  for (std::size_t i = 0; i < threads; ++i) {
+    const std::byte* entry = regions.region(Region::threads).data() + i * wire::area::kThreadSize;
+    add(wire::load_acquire(entry, wire::thread::kPublished));
+    // Calls that only ask whether something is ready are no progress, however many there are.
+    if (wire::load_acquire(entry, wire::thread::kCallSite) != 0)
+      add(wire::load_acquire(entry, wire::thread::kCallTicks));
+  }
+  const std::size_t streams = std::min(regions.count(Region::streams, wire::area::kStreamSize, kMostStreams),
+                                       regions.count(Region::markers, wire::area::kMarkerSize, kMostStreams));
+  for (std::size_t i = 0; i < streams; ++i) {
+    const std::byte* entry = regions.region(Region::streams).data() + i * wire::area::kStreamSize;
+    // Reading a hole of the memory file would make it memory.
+    if (wire::load_acquire(entry, wire::stream::kState) == 0) continue;
+    add(wire::load_acquire(entry, wire::stream::kIssued));
+    add(wire::load_acquire(entry, wire::stream::kHostCompleted));
+    add(wire::load_acquire(regions.region(Region::markers).data() + i * wire::area::kMarkerSize,
+                           wire::marker::kCompleted));
+  }
+  return digest;
 }
 
 }  // namespace cudadiag::session

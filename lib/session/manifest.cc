@@ -113,6 +113,7 @@ std::string write_manifest(const Manifest& manifest) {
                          {"started", manifest.started},
                          {"passes", std::move(passes)},
                          {"ends", std::move(ends)},
+                         {"hang", or_null(manifest.hang)},
                          {"notes", manifest.notes},
                          {"gpu_processes", std::move(gpu_processes)},
                          {"code_rules", std::move(rules)}};
@@ -134,6 +135,7 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.host = text_of(document, "host");
   manifest.started = text_of(document, "started");
   manifest.notes = texts_of(document, "notes");
+  manifest.hang = double_of(document, "hang");
   const auto rules = document.find("code_rules");
   if (rules != document.end() && rules->is_array()) {
     for (const Json& rule : *rules) {

@@ -133,7 +133,9 @@ struct Operation {
   std::uint32_t result = 0;
   std::uint32_t site_ordinal = 0;
   std::uint64_t ticks = 0;
-  std::uint64_t argument = 0;                 // not for kernels; copies, memsets, prefetches: the number of bytes
+  std::uint64_t argument = 0;  // not for kernels; copies, memsets, prefetches: the number of bytes
+  std::uint64_t value = 0;     // memory operations
+  wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   std::uint64_t destination = 0, source = 0;  // copies, memsets, prefetches: addresses; 0: none is named
   std::uint32_t graph = 0;                    // graph launches: id of a graph
   std::uint32_t replay = 0;                   // and which launch of it this was; 0: not known
@@ -153,6 +155,16 @@ struct Thread {
   wire::error::Domain call_domain = wire::error::Domain::none;
   std::uint32_t call_id = 0;
   std::uint64_t call_ticks = 0;
+
+  // Of a call that may block; site 0: the thread is in none.
+  struct Blocked {
+    std::uint32_t site = 0;
+    wire::thread::Wait wait = wire::thread::Wait::none;
+    std::uint32_t stream = wire::operation::kNoStream;
+    std::uint32_t context = 0xffffffff;
+    std::uint64_t event = 0;
+    std::string call, outer;  // "cuStreamSynchronize", "cudaStreamSynchronize"; outer is empty if called directly
+  } blocked;
 };
 
 struct Context {
@@ -257,6 +269,7 @@ struct ProcessRecord {
   // Since the epoch, so that processes of one host compare.
   double unix_seconds(std::uint64_t ticks) const { return static_cast<double>(start_realtime) * 1e-9 + seconds(ticks); }
   std::uint64_t clock_start = 0;
+  std::uint64_t clock_last = 0;  // ticks when it was last heard of, or read while it lived; 0: not known
   double seconds_per_tick = 0;
 };
 

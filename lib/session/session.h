@@ -3,6 +3,7 @@
 //   20261121-101500-4711.incomplete/   renamed without the suffix once the manifest is in place
 //     manifest.json                    command, host, passes, processes' ends
 //     races.json                       races between streams, where they were looked for
+//     arena, running.json              while the run goes on (session/live_place.h)
 //     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
 //     confirm/PID.area                 the same of a rerun; confirm-2, … of further ones
 //     confirm/PID.values               what Python code of ours told there (wire/delivery.h)
@@ -98,6 +99,7 @@ struct Manifest {
   std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the process that was started, and orphans that were reaped
   std::vector<CodeRule> code_rules;          // of equally specific ones the later holds
   std::vector<GpuProcess> gpu_processes;
+  std::optional<double> hang;      // seconds that nothing had moved when it was ended for that
   std::vector<std::string> notes;  // launcher's own: injections that were replaced, folders that could not be written
 };
 

@@ -9,6 +9,7 @@
 
 #include "session/area_image.h"
 #include "session/area_reader.h"
+#include "session/live_place.h"
 #include "session/manifest.h"
 
 namespace cudadiag::session {
@@ -135,6 +136,12 @@ Result<Session> open_session(const fs::path& folder) {
 
 Manifest open_manifest(const fs::path& folder) {
   auto manifest = read_manifest(folder / kManifest);
+  auto* found = std::get_if<Manifest>(&manifest);
+  return found == nullptr ? Manifest{} : std::move(*found);
+}
+
+Manifest open_running_manifest(const fs::path& folder) {
+  auto manifest = read_manifest(folder / kRunningFile);
   auto* found = std::get_if<Manifest>(&manifest);
   return found == nullptr ? Manifest{} : std::move(*found);
 }

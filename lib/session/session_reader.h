@@ -20,6 +20,8 @@ Result<Session> open_session(const std::filesystem::path& folder);
 
 // The manifest alone; empty if there is none that can be read.
 Manifest open_manifest(const std::filesystem::path& folder);
+// The same of a run that goes on (session/live_place.h).
+Manifest open_running_manifest(const std::filesystem::path& folder);
 
 // Adds the processes of these areas to `processes`, and to `session` a note for each that cannot be used.
 void read_areas(const std::vector<std::filesystem::path>& files, Session& session, std::vector<Process>& processes);

@@ -188,7 +188,16 @@ std::optional<Failure> SessionWriter::store_races(const Races& races) {
   return replace_file(folder_ / kRaces, [&](int file) { return write_text(file, write_races(races)); });
 }
 
+std::optional<Failure> SessionWriter::store_live_place(const LivePlace& place, const Manifest& manifest) {
+  const auto store = [&](const char* name, const std::string& text) {
+    return replace_file(folder_ / name, [&](int file) { return write_text(file, text); });
+  };
+  if (auto failure = store(kRunningFile, write_manifest(manifest))) return failure;
+  return store(kArenaFile, write_live_place(place));
+}
+
 std::optional<Failure> SessionWriter::finish(const Retention& retention) {
+  for (const char* live : {kArenaFile, kRunningFile}) ::unlink((folder_ / live).c_str());
   const fs::path target = final_folder();
   if (::rename(folder_.c_str(), target.c_str()) != 0) return failed("rename the session", folder_, errno);
   folder_ = target;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "session/file_descriptor.h"
+#include "session/live_place.h"
 #include "session/session.h"
 #include "session/session_folders.h"
 
@@ -38,6 +39,8 @@ class SessionWriter {
   std::vector<std::filesystem::path> foreign_areas() const;
   std::optional<Failure> store_manifest(const Manifest& manifest);
   std::optional<Failure> store_races(const Races& races);
+  // For those who look while the run goes on; finish() takes it away.
+  std::optional<Failure> store_live_place(const LivePlace& place, const Manifest& manifest);
 
   // Makes a folder for a rerun, "NAME" or "NAME-2" and so on, to which areas go from now on. Its name.
   Result<std::string> begin_pass(const std::string& name);

@@ -39,6 +39,28 @@ DeviceFailure plain(const gpucore::Failure& from) {
   return failure;
 }
 
+// Of the instruction where most of its threads stand.
+DeviceFailure plain(const gpucore::RunningKernel& from) {
+  DeviceFailure running;
+  running.kernel = demangle(from.kernel);
+  running.mangled = from.kernel;
+  running.grid = from.grid;
+  running.block_dim = from.block_dim;
+  running.grid_id = from.grid_id;
+  running.blocks = from.blocks;
+  if (from.places.empty()) return running;
+  const gpucore::RunningPlace& most = from.places.front();
+  running.function = demangle(most.place.function);
+  running.offset = most.place.offset;
+  for (const gpucore::SourceLine& line : most.place.lines) {
+    running.lines.push_back({demangle(line.function), line.file, line.line});
+  }
+  running.block = most.block;
+  running.thread = most.thread;
+  running.threads = most.threads;
+  return running;
+}
+
 WitnessWords debugger_words(const session::Session& session, const session::Pass& pass,
                             const gpucore::Testimony& core) {
   const auto file = session.folder / pass.folder / session::kDebuggerFile;
@@ -73,6 +95,8 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   if (pass.debugger) testimony.debugger = debugger_words(session, pass, core);
   if (core.failure) {
     testimony.failure = plain(*core.failure);
+  } else if (!core.running.empty()) {
+    for (const gpucore::RunningKernel& kernel : core.running) testimony.running.push_back(plain(kernel));
   } else {
     testimony.unreadable = "the core dump holds no exception";
   }

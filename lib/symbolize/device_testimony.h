@@ -56,6 +56,7 @@ struct DeviceTestimony {
   std::string unreadable;    // why the dump tells nothing: a sentence
   std::string cut_short;     // why the pass was ended before its time
   std::optional<DeviceFailure> failure;
+  std::vector<DeviceFailure> running;           // of a dump that was asked for: no exceptions, where most threads were
   std::optional<WitnessWords> debugger;         // on that dump
   std::optional<SanitizerTestimony> sanitizer;  // of the last such pass
   std::vector<Assertion> assertions;  // of the first rerun that printed any, the device pass before the others

@@ -2,7 +2,7 @@
 // says the layout of its records; this one says the header and where the regions lie.
 //
 //   header   8 KiB      identity, clock, counters, the frozen picture's summary
-//   threads  kThreads   x 64 B     thread.h
+//   threads  kThreads   x 128 B    thread.h
 //   contexts kContexts  x 64 B     stream.h
 //   streams  kStreams   x 128 B    stream.h
 //   markers  kStreams   x 32 B     stream.h; page-aligned, registered with the driver, written by the GPU
@@ -41,7 +41,7 @@ inline constexpr std::size_t kSites = 65536;
 inline constexpr std::size_t kHeldPerStream = 16;
 inline constexpr std::size_t kRingRecords = 4096;
 
-inline constexpr std::size_t kThreadSize = 64;
+inline constexpr std::size_t kThreadSize = 128;
 inline constexpr std::size_t kContextSize = 64;
 inline constexpr std::size_t kStreamSize = 128;
 inline constexpr std::size_t kMarkerSize = 32;

@@ -39,7 +39,7 @@ enum class Kind : std::uint8_t {
   event_wait = 8,         // the stream waits for the CUevent in kArgument
   event_sync = 9,         // the host saw the CUevent in kArgument complete (cuEventSynchronize, cuEventQuery)
   allocation = 10,        // stream-ordered allocation or free; kArgument is the number of bytes; 0: a free
-  memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, cuStreamBatchMemOp: kArgument is the address
+  memory_operation = 11,  // cuStreamWaitValue*, cuStreamWriteValue*, …: see MemoryOperation
   // No operations of a stream, and only where races are looked for: race_record.h.
   parameters = 12,
   rows = 13,
@@ -54,6 +54,19 @@ enum class Kind : std::uint8_t {
   graph_edges = 22,
 };
 
+// What a memory operation does at the address in kArgument, or with the semaphore of that handle. A batch stands for
+// its first wait, else its first write.
+enum class MemoryOperation : std::uint8_t {
+  unknown = 0,
+  write = 1,
+  wait_at_least = 2,  // until the word is at least the value, in cyclic order
+  wait_equal = 3,
+  wait_and = 4,
+  wait_nor = 5,
+  wait_semaphore = 6,
+  signal_semaphore = 7,
+};
+
 constexpr bool is_race_record(Kind kind) { return kind >= Kind::parameters && kind <= Kind::graph_edges; }
 
 // Whether the GPU takes the operation in stream order, so that it has an ordinal and can be the one that failed.
@@ -64,6 +77,11 @@ constexpr bool has_ordinal(Kind kind) {
 constexpr bool can_fault(Kind kind) {
   return kind == Kind::kernel || kind == Kind::graph || kind == Kind::copy || kind == Kind::memset ||
          kind == Kind::prefetch;
+}
+
+// Whether the GPU may stand still at it, for ever: such operations have a site.
+constexpr bool can_stand(Kind kind) {
+  return can_fault(kind) || kind == Kind::event_wait || kind == Kind::memory_operation || kind == Kind::host_function;
 }
 
 enum Flag : std::uint8_t {
@@ -135,6 +153,10 @@ inline std::uint64_t bytes_of(const std::byte* record) {
 
 // All other kinds: see Kind.
 inline constexpr Field<std::uint64_t, 32> kArgument;
+
+// Memory operations.
+inline constexpr Field<std::uint64_t, 40> kValue;          // that is written or waited for; 0 of a semaphore
+inline constexpr Field<std::uint8_t, 7> kMemoryOperation;  // MemoryOperation
 
 // Graph launches: what the executable graph was made of, and which launch of it this is.
 inline constexpr Field<std::uint32_t, 40> kGraph;     // intern id of a graph; 0: not known

@@ -51,8 +51,4 @@ inline constexpr Field<std::uint32_t, kOffsets> kNode;
 inline constexpr Field<std::uint32_t, kOffsets + 4> kNodeType;
 inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node lies in a child graph
 
-// Of a memory_operation, which has its address in word 0: what the stream does there.
-enum Direction : std::uint32_t { kWaits = 1, kWrites = 2 };
-inline constexpr Field<std::uint32_t, kBody + 8> kDirection;
-
 }  // namespace cudadiag::wire::race

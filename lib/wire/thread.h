@@ -1,4 +1,4 @@
-// A thread's entry: 64 bytes. Entry i owns ring i. When a thread ends, its entry waits to be taken over
+// A thread's entry: 128 bytes. Entry i owns ring i. When a thread ends, its entry waits to be taken over
 // by a later thread, oldest first, so that a dead thread's records stay readable as long as may be.
 #pragma once
 
@@ -20,5 +20,21 @@ inline constexpr Field<std::uint64_t, 24> kCallTicks;
 inline constexpr std::size_t kNameOffset = 32;  // 16 bytes, as in /proc/PID/task/TID/comm
 inline constexpr std::size_t kNameSize = 16;
 inline constexpr Field<std::uint64_t, 48> kOperations;  // records of kinds that have an ordinal, ever published
+
+// What a call that may block waits for, so that a stuck process can be read from outside. All but kCallSite hold only
+// where that is not 0; a call that issues an operation has its stacks in that operation's record too.
+enum class Wait : std::uint32_t {
+  none = 0,     // it may block, for whatever reason
+  stream = 1,   // returns when kCallStream has finished what it had been given
+  event = 2,    // when the CUevent in kCallEvent has completed
+  context = 3,  // when all streams of kCallContext have finished
+};
+inline constexpr Field<std::uint32_t, 56> kCallSite;    // intern id; stored last; 0: the call is not one that may block
+inline constexpr Field<std::uint32_t, 60> kCallWait;    // Wait
+inline constexpr Field<std::uint32_t, 64> kCallStream;  // index in `streams`, or operation::kNoStream
+inline constexpr Field<std::uint32_t, 68> kCallContext;  // index in `contexts`; 0xffffffff: none
+inline constexpr Field<std::uint64_t, 72> kCallEvent;
+inline constexpr Field<std::uint32_t, 80> kCallName;   // intern id of a string: "cuStreamSynchronize"
+inline constexpr Field<std::uint32_t, 84> kCallOuter;  // intern id of a string: "cudaStreamSynchronize"; 0: none
 
 }  // namespace cudadiag::wire::thread

@@ -12,9 +12,9 @@ using namespace cudadiag::explain;
 
 namespace {
 
-const std::vector<Rule>& (*const kFamilies[])() = {known_bug_rules, indexing_rules, numerics_rules,   graph_rules,
-                                                   memory_rules,    library_rules,  allocation_rules, launch_rules,
-                                                   stream_rules,    device_rules,   hardware_rules,   kernel_rules};
+const std::vector<Rule>& (*const kFamilies[])() = {
+    known_bug_rules, indexing_rules, numerics_rules, graph_rules,    memory_rules, library_rules, allocation_rules,
+    launch_rules,    stream_rules,   device_rules,   hardware_rules, kernel_rules, hang_rules};
 
 template <typename Check>
 void each_rule(Check check) {

@@ -148,6 +148,7 @@ TEST_CASE("JSON of a failure of which everything is known") {
   ],
   "grid_id": 7,
   "threads": 1,
+  "running": [],
   "cuda_gdb": null
 }
 )json");
@@ -170,6 +171,7 @@ TEST_CASE("JSON has null for what is not known") {
   "inline": [],
   "grid_id": null,
   "threads": null,
+  "running": [],
   "cuda_gdb": null
 }
 )json");

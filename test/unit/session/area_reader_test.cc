@@ -352,3 +352,62 @@ TEST_CASE("what autograd said at a launch is read, a node's type only if there i
   CHECK(*session::by_id(record.node_types, origin.node_type) == "6Gather");
   CHECK(record.operations[1].origin.node_type == 0);
 }
+
+namespace {
+
+// Thread 0 inside a call that began at tick 50 and waits for stream 1.
+void block_thread(AreaBuilder& area) {
+  namespace t = wire::thread;
+  area.live_thread(0, 11, 0);
+  const std::uint32_t call = area.string("cuStreamSynchronize");
+  area.entry(wire::intern::Tag::site, 0, {0, 0, 0, 0});
+  wire::store(area.thread(0), t::kCallDomain, 1u);
+  wire::store(area.thread(0), t::kCallTicks, 50);
+  wire::store(area.thread(0), t::kCallWait, static_cast<std::uint32_t>(t::Wait::stream));
+  wire::store(area.thread(0), t::kCallStream, 1u);
+  wire::store(area.thread(0), t::kCallName, call);
+  wire::store(area.thread(0), t::kCallSite, 1u);
+}
+
+}  // namespace
+
+TEST_CASE("the call that a thread is kept in is read with what it waits for") {
+  AreaBuilder area;
+  block_thread(area);
+  const auto blocked = read(area).threads[0].blocked;
+  CHECK(blocked.site == 1);
+  CHECK(blocked.wait == wire::thread::Wait::stream);
+  CHECK(blocked.stream == 1);
+  CHECK(blocked.call == "cuStreamSynchronize");
+  CHECK(blocked.outer == "");
+}
+
+TEST_CASE("a call that names what there is not is damage or waits for nobody") {
+  AreaBuilder area;
+  block_thread(area);
+  wire::store(area.thread(0), wire::thread::kCallStream, 99u);
+  wire::store(area.thread(0), wire::thread::kCallWait, 17u);
+  auto record = read(area);
+  CHECK(record.threads[0].blocked.stream == wire::operation::kNoStream);
+  CHECK(record.threads[0].blocked.wait == wire::thread::Wait::none);
+  CHECK(record.damaged == 1);
+  wire::store(area.thread(0), wire::thread::kCallSite, 7u);
+  CHECK(read(area).threads[0].blocked.site == 0);
+}
+
+TEST_CASE("the reader's clock stands in for that of a process which has not ended") {
+  AreaBuilder area;
+  wire::store(area.data(), wire::area::kClockTicks, 1000);
+  wire::store(area.data(), wire::area::kClockNanoseconds, 5'000'000'000);
+  const wire::ClockReading now{3000, 6'000'000'000};
+  CHECK(read(area).seconds_per_tick == 0);
+  auto record = session::read_area(area.bytes(), now).record;
+  CHECK(record.seconds(2000) == doctest::Approx(0.5));
+  CHECK(record.clock_last == 3000);
+  area.state(wire::area::State::finished);
+  wire::store(area.data(), wire::area::kClockTicksLast, 2000);
+  wire::store(area.data(), wire::area::kClockNanosecondsLast, 6'000'000'000);
+  record = session::read_area(area.bytes(), now).record;
+  CHECK(record.clock_last == 2000);
+  CHECK(record.seconds(2000) == doctest::Approx(1));
+}

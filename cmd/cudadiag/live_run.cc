@@ -1,0 +1,78 @@
+#include "live_run.h"
+
+#include <utility>
+
+#include "areas.h"
+#include "session/live_place.h"
+#include "session/session_folders.h"
+#include "session/session_reader.h"
+
+namespace cudadiag::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_incomplete(const fs::path& folder) { return folder.filename().string().ends_with(session::kIncomplete); }
+
+// What a finished session is called that was opened while it was being written.
+fs::path finished_name(const fs::path& folder) {
+  const std::string name = folder.string();
+  const std::string suffix = session::kIncomplete;
+  return is_incomplete(folder) ? name.substr(0, name.size() - suffix.size()) : name;
+}
+
+}  // namespace
+
+session::Result<LiveRun> LiveRun::open(const std::optional<std::string>& output, const std::string& wanted) {
+  std::optional<fs::path> root;
+  if (output) root = *output;
+  const auto roots = session::roots(root);
+  std::optional<fs::path> folder;
+  if (wanted.empty() || wanted == session::kLatest) folder = session::newest_live(roots);
+  if (!folder) {
+    const auto found = session::find_session(roots, wanted);
+    if (const auto* failure = std::get_if<session::Failure>(&found)) {
+      if (!wanted.empty() && wanted != session::kLatest) return *failure;
+      return session::Failure{"no run is going on here, and there is no session",
+                              "start one with cudadiag run -- COMMAND; with -o FOLDER there, give the same here"};
+    }
+    folder = std::get<fs::path>(found);
+  }
+  LiveRun run(*folder);
+  if (!is_incomplete(*folder)) return run;
+  const auto place = session::live_place(*folder);
+  if (!place) return run;
+  auto arena = launch::Arena::attach(*place);
+  if (auto* failure = std::get_if<session::Failure>(&arena)) {
+    if (session::is_being_written(*folder)) {
+      return session::Failure{"cannot look into the run of " + folder->string() + ": " + failure->what,
+                              failure->hint.empty() ? "run this command in the same container" : failure->hint};
+    }
+    return session::Failure{
+        "the run of " + folder->string() + " was ended together with its cudadiag run, which held its recording",
+        "cudadiag list shows the other sessions"};
+  }
+  run.arena_.emplace(std::move(std::get<launch::Arena>(arena)));
+  return run;
+}
+
+session::Result<session::Session> LiveRun::read() {
+  std::error_code error;
+  if (is_incomplete(folder_) && !fs::exists(folder_, error)) {
+    folder_ = finished_name(folder_);
+    arena_.reset();
+    if (!fs::exists(folder_, error)) {
+      return session::Failure{"the run is over, and as nothing failed in it no session was kept",
+                              "cudadiag run -o FOLDER keeps sessions of clean runs too"};
+    }
+  }
+  goes_on_ = is_incomplete(folder_) && session::is_being_written(folder_);
+  if (!arena_) return session::open_session(folder_);
+  session::Session session;
+  session.folder = folder_;
+  session.manifest = session::open_running_manifest(folder_);
+  session.processes = read_processes(&*arena_, nullptr, session);
+  return session;
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,30 @@
+#include "report/status.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "commands.h"
+#include "live_run.h"
+#include "symbolize/symbolizer.h"
+#include "terminal.h"
+
+namespace cudadiag::command {
+
+int status(const StatusOptions& options) {
+  auto opened = LiveRun::open(options.output, options.session);
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
+  auto& run = std::get<LiveRun>(opened);
+  const auto read = run.read();
+  if (const auto* failure = std::get_if<session::Failure>(&read)) return say(*failure), kOwnFailure;
+  const auto& session = std::get<session::Session>(read);
+  symbolize::Symbolizer symbolizer(session);
+  const report::Status status = report::build_status(session, run.goes_on(), symbolizer);
+  const std::string text = options.json
+                               ? report::write_status_json(status)
+                               : report::write_status_text(status, text_options(options.verbosity, STDOUT_FILENO));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+
+#include "commands.h"
+#include "live_run.h"
+#include "report/activity.h"
+#include "report/printable.h"
+#include "report/words.h"
+#include "terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+constexpr long kBetweenLooks = 1;  // seconds
+
+volatile sig_atomic_t ended_by = 0;
+
+extern "C" void on_end(int signal) { ended_by = signal; }
+
+// The screen while it is written over again and again; as it was, once this is gone.
+class Screen {
+ public:
+  Screen() : terminal_(::isatty(STDOUT_FILENO) == 1) {
+    struct sigaction action {};
+    action.sa_handler = on_end;  // without SA_RESTART: what waits returns
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+    if (terminal_) std::fputs("\x1b[?1049h\x1b[?25l", stdout);
+  }
+  ~Screen() {
+    if (terminal_) std::fputs("\x1b[?25h\x1b[?1049l", stdout);
+    std::fflush(stdout);
+  }
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  bool is_terminal() const { return terminal_; }
+  // Of a pipe, wide enough for whatever reads it.
+  void measure(std::size_t& rows, std::size_t& columns) const {
+    winsize size{};
+    const bool known =
+        terminal_ && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 2 && size.ws_col > 0;
+    rows = known ? size.ws_row : 40;
+    columns = known ? size.ws_col : 200;
+  }
+  void show(const std::string& page) const {
+    if (!terminal_) {
+      std::fwrite(page.data(), 1, page.size(), stdout);
+      std::fputc('\n', stdout);
+    } else {
+      std::string text = "\x1b[H";
+      for (const char c : page) text += c == '\n' ? std::string("\x1b[K\r\n") : std::string(1, c);
+      text += "\x1b[J";
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    }
+    std::fflush(stdout);
+  }
+
+ private:
+  bool terminal_;
+};
+
+std::string heading(const session::Session& session) {
+  std::string command;
+  for (const std::string& word : session.manifest.command) command += ' ' + report::printable(word);
+  double seconds = 0;
+  for (const session::Process& process : session.processes) {
+    const session::ProcessRecord& record = process.record;
+    if (record.clock_last != 0) seconds = std::max(seconds, record.seconds(record.clock_last));
+  }
+  return fmt::format("cudadiag: running for {}:{}", report::duration(seconds), command);
+}
+
+}  // namespace
+
+int top(const TopOptions& options) {
+  auto opened = LiveRun::open(options.output, options.session);
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
+  auto& run = std::get<LiveRun>(opened);
+  std::string last_words;
+  {
+    const Screen screen;
+    report::ActivityWatch watch;
+    for (unsigned looks = 0; ended_by == 0 && (!options.count || looks < *options.count); ++looks) {
+      const std::timespec pause{kBetweenLooks, 0};
+      if (looks > 0 && ::nanosleep(&pause, nullptr) != 0) break;
+      const auto read = run.read();
+      if (const auto* failure = std::get_if<session::Failure>(&read)) {
+        last_words = failure->what + "; " + failure->hint;
+        break;
+      }
+      const auto& session = std::get<session::Session>(read);
+      if (!run.goes_on()) {
+        last_words = "the run is over; cudadiag status " + run.folder().string() + " says what was unfinished";
+        break;
+      }
+      std::size_t rows = 0, columns = 0;
+      screen.measure(rows, columns);
+      const report::Activity activity = watch.look(session);
+      screen.show(report::clip(heading(session), columns) + '\n' + report::write_activity(activity, rows - 2, columns));
+    }
+  }
+  if (!last_words.empty()) say(last_words);
+  return 0;
+}
+
+}  // namespace cudadiag::command

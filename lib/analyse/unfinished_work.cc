@@ -1,0 +1,228 @@
+#include "analyse/unfinished_work.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analyse/candidate_window.h"
+#include "analyse/record_horizon.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Operation;
+using session::ProcessRecord;
+using wire::operation::Kind;
+using wire::operation::MemoryOperation;
+using wire::thread::Wait;
+
+// A call that has only just begun may be about to return: it proves nothing yet.
+constexpr double kSettled = 0.1;  // seconds
+
+bool waits_for_value(const Operation& operation) {
+  const MemoryOperation what = operation.memory_operation;
+  return what >= MemoryOperation::wait_at_least && what <= MemoryOperation::wait_nor;
+}
+
+// Writes and signals are done by the stream itself.
+bool can_stand(const Operation& operation) {
+  if (!wire::operation::can_stand(operation.kind)) return false;
+  if (operation.kind != Kind::memory_operation) return true;
+  return waits_for_value(operation) || operation.memory_operation == MemoryOperation::wait_semaphore ||
+         operation.memory_operation == MemoryOperation::unknown;
+}
+
+class Search {
+ public:
+  explicit Search(const ProcessRecord& record)
+      : record_(record),
+        events_(record),
+        histories_(stream_histories(record, events_)),
+        whole_(record.dropped_operations == 0 && complete_since(record) == 0) {}
+
+  UnfinishedWork work() {
+    find_threads();
+    find_bounds();
+    for (const StreamHistory& history : histories_) add_stream(history);
+    for (UnfinishedStream& stream : work_.streams) settle(stream);
+    const auto age = [](const UnfinishedStream& stream) {
+      return stream.operations.empty() ? 0 : stream.operations.front()->ticks;
+    };
+    std::stable_sort(work_.streams.begin(), work_.streams.end(),
+                     [&](const auto& a, const auto& b) { return age(a) < age(b); });
+    return std::move(work_);
+  }
+
+ private:
+  bool lives(const session::Stream& stream) const {
+    return stream.context >= record_.contexts.size() ||
+           record_.contexts[stream.context].state != wire::context::State::destroyed;
+  }
+  bool finished(const Operation& operation) const {
+    return operation.ordinal <= histories_[operation.stream].completed;
+  }
+  bool unfinished(const StreamHistory& history) const {
+    return history.stream->state != wire::stream::State::free && lives(*history.stream) &&
+           history.stream->issued > history.completed;
+  }
+
+  void find_threads() {
+    for (const session::Thread& thread : record_.threads) {
+      if (thread.state != wire::thread::State::live || thread.call_domain == wire::error::Domain::none) continue;
+      WaitingThread waiting{&thread, thread.blocked.site, thread.call_ticks, {}, nullptr};
+      const auto index = static_cast<std::uint16_t>(&thread - record_.threads.data());
+      // The operation that its call issues: the newest record, not yet returned.
+      for (const Operation& operation : record_.operations) {
+        const bool open = operation.thread == index && operation.serial == thread.published &&
+                          !(operation.flags & wire::operation::kReturned) && operation.ticks >= thread.call_ticks;
+        if (open && operation.kind != Kind::event_sync) waiting.operation = &operation;
+      }
+      if (waiting.site == 0 && waiting.operation == nullptr) continue;
+      if (waiting.site == 0) waiting.site = waiting.operation->site;
+      if (thread.blocked.stream < record_.streams.size()) waiting.stream = thread.blocked.stream;
+      if (thread.blocked.site == 0 && waiting.operation->stream < record_.streams.size()) {
+        waiting.stream = waiting.operation->stream;
+      }
+      if (thread.blocked.site != 0 && thread.blocked.wait == Wait::event) {
+        const Operation* recorded = events_.latest(thread.blocked.event, thread.call_ticks);
+        if (recorded != nullptr) waiting.stream = recorded->stream;
+      }
+      work_.threads.push_back(waiting);
+    }
+    std::stable_sort(work_.threads.begin(), work_.threads.end(),
+                     [](const WaitingThread& a, const WaitingThread& b) { return a.since < b.since; });
+  }
+
+  void prove(std::uint32_t stream, std::uint32_t ordinal) {
+    if (ordinal <= histories_[stream].completed) return;
+    std::uint32_t& bound = bounds_[stream];
+    if (bound == 0 || ordinal < bound) bound = ordinal;
+  }
+
+  // What was issued on the stream before that moment; 0: not known, or nothing.
+  std::uint32_t issued_before(std::uint32_t stream, std::uint64_t ticks) const {
+    std::uint32_t newest = 0;
+    for (const Operation* operation : histories_[stream].operations) {
+      if (operation->ticks < ticks && was_queued(*operation)) newest = std::max(newest, operation->ordinal);
+    }
+    return newest;
+  }
+
+  // A wait returns once all that it waits for has finished: while it does not, something has not. The default stream
+  // waits for others in ways that are not recorded, as a context does: of these, only where one stream can be meant.
+  void prove_by(const WaitingThread& waiting) {
+    const session::Thread::Blocked& call = waiting.thread->blocked;
+    if (call.site == 0 || record_.seconds(record_.clock_last) - record_.seconds(waiting.since) < kSettled) return;
+    if (call.wait == Wait::event && waiting.stream) {
+      const Operation* recorded = events_.latest(call.event, waiting.since);
+      if (recorded != nullptr && !(recorded->flags & wire::operation::kContended)) {
+        prove(recorded->stream, recorded->ordinal);
+      }
+      return;
+    }
+    if (call.wait == Wait::stream && waiting.stream) {
+      if (waiting.operation != nullptr) return prove(*waiting.stream, waiting.operation->ordinal);
+      const bool legacy = (record_.streams[*waiting.stream].flags & wire::stream::kLegacy) != 0;
+      if (!legacy) return prove(*waiting.stream, issued_before(*waiting.stream, waiting.since));
+    }
+    if (call.wait != Wait::stream && call.wait != Wait::context) return;
+    std::optional<std::uint32_t> only;
+    for (const StreamHistory& history : histories_) {
+      if (history.stream->context != call.context || !unfinished(history)) continue;
+      if (only) return;
+      only = history.index;
+    }
+    if (only) prove(*only, issued_before(*only, waiting.since));
+  }
+
+  void find_bounds() {
+    bounds_.resize(histories_.size());
+    for (const StreamHistory& history : histories_) {
+      if (!unfinished(history)) continue;
+      const Window window = candidate_window(history);
+      if (window.bounded) prove(history.index, window.bound);
+    }
+    for (const WaitingThread& waiting : work_.threads) prove_by(waiting);
+  }
+
+  void add_stream(const StreamHistory& history) {
+    if (!unfinished(history)) return;
+    UnfinishedStream stream;
+    stream.index = history.index;
+    stream.stream = history.stream;
+    stream.completed = history.completed;
+    stream.bound = bounds_[history.index];
+    const std::uint32_t last = stream.bound == 0 ? history.stream->issued : stream.bound;
+    std::uint32_t present = 0;
+    for (const Operation* operation : history.operations) {
+      if (operation->ordinal <= history.completed || !was_queued(*operation)) continue;
+      stream.operations.push_back(operation);
+      if (operation->ordinal > last) continue;
+      ++present;
+      if (can_stand(*operation)) stream.candidates.push_back(operation);
+    }
+    const std::uint32_t expected = last - history.completed;
+    stream.missing = expected > present ? expected - present : 0;
+    work_.streams.push_back(std::move(stream));
+  }
+
+  // Whether the event that the operation waits for has completed: then it holds nothing up.
+  bool passes(const Operation& wait, const Operation* recorded) const {
+    if (recorded == nullptr) return whole_;  // never recorded: the wait does nothing
+    return recorded->stream == wait.stream || finished(*recorded);
+  }
+
+  const Operation* queued_write(const Operation& wait) const {
+    for (const StreamHistory& history : histories_) {
+      for (const Operation* other : history.operations) {
+        const bool writes = other->memory_operation == MemoryOperation::write && other->argument == wait.argument;
+        if (writes && other->ordinal > history.completed && other->stream != wait.stream) return other;
+      }
+    }
+    return nullptr;
+  }
+
+  // Drops the waits that are over, and notes the others.
+  void settle(UnfinishedStream& stream) {
+    std::erase_if(stream.candidates, [&](const Operation* operation) {
+      return operation->kind == Kind::event_wait &&
+             passes(*operation, events_.latest(operation->argument, operation->ticks));
+    });
+    for (const Operation* operation : stream.candidates) {
+      if (operation->kind == Kind::event_wait) {
+        const Operation* recorded = events_.latest(operation->argument, operation->ticks);
+        if (recorded != nullptr) stream.waits.push_back({operation, StreamWait::For::stream, recorded, nullptr});
+      } else if (waits_for_value(*operation)) {
+        stream.waits.push_back({operation, StreamWait::For::value, nullptr, queued_write(*operation)});
+      } else if (operation->memory_operation == MemoryOperation::wait_semaphore) {
+        stream.waits.push_back({operation, StreamWait::For::semaphore, nullptr, nullptr});
+      }
+    }
+  }
+
+  const ProcessRecord& record_;
+  EventLog events_;
+  std::vector<StreamHistory> histories_;
+  bool whole_;
+  std::vector<std::uint32_t> bounds_;  // by stream; 0: none
+  UnfinishedWork work_;
+};
+
+}  // namespace
+
+bool UnfinishedStream::waits_for_stream() const {
+  return std::any_of(waits.begin(), waits.end(),
+                     [](const StreamWait& wait) { return wait.what == StreamWait::For::stream; });
+}
+
+UnfinishedWork unfinished_work(const ProcessRecord& record) { return Search(record).work(); }
+
+std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work) {
+  std::vector<const UnfinishedStream*> standing, waiting;
+  for (const UnfinishedStream& stream : work.streams) {
+    if (stream.proven()) (stream.waits_for_stream() ? waiting : standing).push_back(&stream);
+  }
+  // All of them wait for each other, or for one whose work cannot be proven unfinished.
+  return standing.empty() ? waiting : standing;
+}
+
+}  // namespace cudadiag::analyse

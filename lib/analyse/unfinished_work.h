@@ -1,0 +1,61 @@
+// What a process has given to the GPU and what is not known to have finished: of one that runs, that is stuck, or that
+// has ended. Who waits for what follows from events, memory operations and the calls that threads are inside.
+// Pointers refer into the ProcessRecord.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analyse/stream_history.h"
+
+namespace cudadiag::analyse {
+
+// Something that a stream may stand at because somebody else has not done his part.
+struct StreamWait {
+  enum class For { stream, value, semaphore };
+  const session::Operation* operation = nullptr;
+  For what = For::stream;
+  const session::Operation* recorded = nullptr;  // For::stream: where the event was recorded, on a stream not that far
+  const session::Operation* write = nullptr;     // For::value: queued, unfinished, to that address; null: there is none
+};
+
+struct UnfinishedStream {
+  std::uint32_t index = 0;  // in ProcessRecord::streams
+  const session::Stream* stream = nullptr;
+  std::uint32_t completed = 0;  // everything up to this ordinal has finished
+  // Something up to this ordinal has not: a marker behind it is not written, or a thread is kept waiting for it.
+  // 0: what comes behind `completed` may have finished or not, as no marker stands behind it.
+  std::uint32_t bound = 0;
+  std::vector<const session::Operation*> operations;  // recorded ones behind `completed`, oldest first
+  // Of those up to `bound` (of all where it is 0): the ones that the stream may stand at.
+  std::vector<const session::Operation*> candidates;
+  std::uint32_t missing = 0;      // records among them that are lost
+  std::vector<StreamWait> waits;  // candidates that wait for somebody else
+
+  bool proven() const { return bound != 0; }
+  // It stands at a wait for another stream, whatever else it has.
+  bool waits_for_stream() const;
+};
+
+// A thread inside a call that may wait for the GPU.
+struct WaitingThread {
+  const session::Thread* thread = nullptr;
+  std::uint32_t site = 0;
+  std::uint64_t since = 0;  // ticks
+  // The stream that the call waits for, or in which the awaited event was recorded; nothing: not one, or not known.
+  std::optional<std::uint32_t> stream;
+  const session::Operation* operation = nullptr;  // that the call issues, where it does
+};
+
+struct UnfinishedWork {
+  std::vector<UnfinishedStream> streams;  // those with anything that may be unfinished, by its age
+  std::vector<WaitingThread> threads;     // longest first
+};
+
+UnfinishedWork unfinished_work(const session::ProcessRecord& record);
+
+// Streams that have proven unfinished work and wait for no other such stream, by its age: where a hang has its cause.
+std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work);
+
+}  // namespace cudadiag::analyse

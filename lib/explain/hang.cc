@@ -1,0 +1,110 @@
+// Work on the GPU that does not end.
+
+#include "explain/families.h"
+
+namespace cudadiag::explain {
+namespace {
+
+bool waits_for(const Symptoms& symptoms, Facts& facts, std::string_view what) {
+  facts.add("wait", symptoms.wait);
+  return symptoms.waits_for == what;
+}
+
+bool for_unwritten_value(const Symptoms& symptoms, Facts& facts) {
+  return !symptoms.write_queued && waits_for(symptoms, facts, "value");
+}
+
+bool for_late_value(const Symptoms& symptoms, Facts& facts) {
+  return symptoms.write_queued && waits_for(symptoms, facts, "value");
+}
+
+bool for_semaphore(const Symptoms& symptoms, Facts& facts) { return waits_for(symptoms, facts, "semaphore"); }
+
+bool for_stream(const Symptoms& symptoms, Facts& facts) { return waits_for(symptoms, facts, "stream"); }
+
+bool collective(const Symptoms& symptoms, Facts& facts) {
+  facts.add("kernel", symptoms.kernel);
+  return has_any(symptoms.kernel, {"ncclDevKernel", "ncclKernel"});
+}
+
+bool peer_exchange(const Symptoms& symptoms, Facts& facts) {
+  facts.add("kernel", symptoms.kernel);
+  return has_any(symptoms.kernel, {"nvshmem", "cross_device_reduce", "multimem_all_reduce", "one_shot_all_reduce",
+                                   "two_shot_all_reduce"});
+}
+
+bool host_function(const Symptoms& symptoms, Facts&) { return symptoms.operation == "host function"; }
+
+bool kernel(const Symptoms& symptoms, Facts&) { return symptoms.operation == "kernel" && !symptoms.kernel.empty(); }
+
+bool graph(const Symptoms& symptoms, Facts&) { return symptoms.operation == "graph"; }
+
+}  // namespace
+
+const std::vector<Rule>& hang_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "value-never-written",
+       .when = for_unwritten_value,
+       .texts = {"the stream waits {wait}"},
+       .fix = {"write the value: by cuStreamWriteValue on another stream, a kernel, or the host through mapped memory",
+               "check address and comparison (EQ, GEQ, AND, NOR) of the wait against what is written"},
+       .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
+      {.id = "value-written-too-late",
+       .when = for_late_value,
+       .texts = {"the stream waits {wait}, and that stream has not got there"},
+       .fix = {"queue the write before whatever its own stream waits for: two streams that wait for each other never "
+               "go on"},
+       .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
+      {.id = "semaphore-not-signalled",
+       .when = for_semaphore,
+       .texts = {"the stream waits {wait}, which nobody has signalled"},
+       .fix = {"signal it from the other API or process before, or in parallel with, this wait"},
+       .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html"},
+      {.id = "waits-for-other-stream",
+       .when = for_stream,
+       .texts = {"the stream waits {wait}"},
+       .fix = {"look at that stream: what it stands at holds this one up"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-and-event-behavior"},
+      {.id = "collective-waits-for-rank",
+       .sure = Sure::often,
+       .when = collective,
+       .texts = {"a collective of NCCL does not end: often caused by a rank that has not come, or that called another "
+                 "collective, or the same one with other sizes"},
+       .fix =
+           {"run cudadiag status for every rank: the one without this kernel, or with another one, is to be looked at",
+            "all ranks must call the same collectives in the same order, also those that have no data left"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
+      {.id = "kernel-waits-for-peer",
+       .sure = Sure::often,
+       .when = peer_exchange,
+       .texts = {"{kernel} waits for the same kernel on other GPUs: often caused by a rank that has not launched it"},
+       .fix = {"run cudadiag status for every rank: the one without this kernel is to be looked at"},
+       .link = "https://docs.nvidia.com/nvshmem/api/gen/api/sync.html"},
+      {.id = "host-function-does-not-return",
+       .sure = Sure::often,
+       .when = host_function,
+       .texts = {"a host function on the stream has not returned: often caused by a call into CUDA from inside it, or "
+                 "by a lock (the GIL) that a thread holds which waits for this stream"},
+       .fix = {"host functions must not call CUDA, nor wait for a thread that does"},
+       .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html"},
+      {.id = "kernel-does-not-end",
+       .sure = Sure::often,
+       .when = kernel,
+       .texts = {"the kernel does not end: often caused by a loop whose exit never comes, a lock or flag that blocks "
+                 "wait for while the block that holds it cannot run, or a barrier that some threads never reach"},
+       .fix = {"cudadiag run --hang-after SECONDS --hang-dump -- COMMAND: the line of the kernel where its threads are",
+               "blocks that wait for each other need a cooperative launch, and a grid that fits on the GPU at once"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cooperative-groups"},
+      {.id = "graph-does-not-end",
+       .sure = Sure::often,
+       .when = graph,
+       .texts = {"the launched graph does not end: often caused by one of its kernels that waits for something outside "
+                 "of it"},
+       .fix =
+           {"cudadiag run --hang-after SECONDS --hang-dump -- COMMAND: the kernels that are running, and their lines"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::explain

@@ -1,0 +1,22 @@
+// Where a thread stands, as a function and lines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gpucore/device_code.h"
+#include "gpucore/testimony.h"
+
+namespace cudadiag::gpucore {
+
+// The address of the instruction at which a thread stands; nothing where what the dump says of it does not fit its own
+// code. Older drivers put an address of the host into the lane; the offset beside it tells: it must lead to the same
+// function of the GPU.
+std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lane, const Grid* grid);
+
+// Fills in function, offset and lines of each place, looked up at the address beside it.
+void resolve(const DeviceCode& code, const std::vector<std::pair<CodePlace*, std::uint64_t>>& places);
+
+}  // namespace cudadiag::gpucore

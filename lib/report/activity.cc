@@ -1,0 +1,140 @@
+#include "report/activity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyse/unfinished_work.h"
+#include "report/kernel_name.h"
+#include "report/place.h"
+#include "report/printable.h"
+#include "report/resolved_site.h"
+#include "report/words.h"
+
+namespace cudadiag::report {
+namespace {
+
+// So many sites are given names at each look: symbols of a large program take their time.
+constexpr std::size_t kNamed = 32;
+constexpr std::size_t kNameColumns = 60;
+
+std::string rate(double per_second) {
+  return per_second < 10 ? fmt::format("{:.1f}", per_second) : thousands(static_cast<std::uint64_t>(per_second));
+}
+
+std::vector<Busy> busiest(const std::map<std::string, double>& rates) {
+  std::vector<Busy> busy;
+  for (const auto& [name, per_second] : rates) busy.push_back({name, per_second});
+  std::stable_sort(busy.begin(), busy.end(), [](const Busy& a, const Busy& b) { return a.per_second > b.per_second; });
+  return busy;
+}
+
+void add_streams(const session::Process& process, std::vector<StreamQueue>& streams) {
+  const session::ProcessRecord& record = process.record;
+  for (const analyse::UnfinishedStream& stream : analyse::unfinished_work(record).streams) {
+    StreamQueue queue;
+    queue.pid = process.pid;
+    queue.name = analyse::stream_name(*stream.stream);
+    queue.unfinished = stream.stream->issued - stream.completed;
+    queue.proven = stream.proven();
+    if (!stream.operations.empty() && record.clock_last > stream.operations.front()->ticks) {
+      queue.seconds = record.seconds(record.clock_last) - record.seconds(stream.operations.front()->ticks);
+    }
+    streams.push_back(std::move(queue));
+  }
+}
+
+}  // namespace
+
+void ActivityWatch::name(const session::Session& session, const std::vector<SiteKey>& wanted) {
+  const bool known =
+      std::all_of(wanted.begin(), wanted.end(), [&](const SiteKey& key) { return names_.contains(key); });
+  if (known) return;
+  symbolize::Symbolizer symbolizer(session);
+  for (const SiteKey& key : wanted) {
+    const auto process = std::find_if(session.processes.begin(), session.processes.end(),
+                                      [&](const session::Process& other) { return other.pid == key.first; });
+    if (process == session.processes.end() || names_.contains(key)) continue;
+    const ResolvedSite site = resolve(symbolizer, *process, key.second);
+    Named& named = names_[key];
+    if (!site.mangled.empty()) named.kernel = short_kernel_name(symbolize::demangle(site.mangled), kNameColumns);
+    const auto& properties = process->record.properties;
+    const auto directory = properties.find("cwd");
+    named.line = place(located(site.line.location), directory == properties.end() ? "" : directory->second);
+  }
+}
+
+Activity ActivityWatch::look(const session::Session& session) {
+  Activity activity;
+  std::vector<std::pair<double, SiteKey>> rates;
+  for (const session::Process& process : session.processes) {
+    const session::ProcessRecord& record = process.record;
+    Counted now{record.seconds(record.clock_last), 0, {}};
+    for (const session::Thread& thread : record.threads) now.operations += thread.operations;
+    for (const session::Site& site : record.sites) now.sites.push_back(site.operations);
+    Counted& last = last_[process.pid];
+    const double passed = now.at - last.at;
+    activity.operations += now.operations;
+    activity.errors += record.error_count;
+    activity.seconds = std::max(activity.seconds, passed);
+    ++activity.processes;
+    // A pid that came again is another process.
+    if (passed > 0 && now.operations >= last.operations) {
+      activity.per_second += static_cast<double>(now.operations - last.operations) / passed;
+      for (std::size_t i = 0; i < now.sites.size(); ++i) {
+        const std::uint64_t before = i < last.sites.size() ? last.sites[i] : 0;
+        if (now.sites[i] <= before) continue;
+        rates.push_back(
+            {static_cast<double>(now.sites[i] - before) / passed, {process.pid, static_cast<std::uint32_t>(i + 1)}});
+      }
+    }
+    last = std::move(now);
+    add_streams(process, activity.streams);
+  }
+  std::stable_sort(rates.begin(), rates.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (rates.size() > kNamed) rates.resize(kNamed);
+  std::vector<SiteKey> wanted;
+  for (const auto& [per_second, key] : rates) wanted.push_back(key);
+  name(session, wanted);
+  std::map<std::string, double> kernels, lines;
+  for (const auto& [per_second, key] : rates) {
+    const Named& named = names_[key];
+    if (!named.kernel.empty()) kernels[named.kernel] += per_second;
+    lines[named.line] += per_second;
+  }
+  activity.kernels = busiest(kernels);
+  activity.lines = busiest(lines);
+  std::stable_sort(activity.streams.begin(), activity.streams.end(), [](const StreamQueue& a, const StreamQueue& b) {
+    return std::pair(a.proven, a.unfinished) > std::pair(b.proven, b.unfinished);
+  });
+  return activity;
+}
+
+std::string write_activity(const Activity& activity, std::size_t rows, std::size_t columns) {
+  std::vector<std::string> text = {fmt::format("{} operations/s, {} in all; {} process{}; {} failed call{}",
+                                               rate(activity.per_second), thousands(activity.operations),
+                                               activity.processes, activity.processes == 1 ? "" : "es", activity.errors,
+                                               activity.errors == 1 ? "" : "s")};
+  const std::size_t share = std::max<std::size_t>(rows > 5 ? (rows - 5) / 3 : 1, 1);
+  const auto add = [&](const char* label, const std::vector<Busy>& busy) {
+    text.emplace_back(label);
+    for (std::size_t i = 0; i < std::min(share, busy.size()); ++i) {
+      text.push_back(fmt::format("{:>10}/s  {}", rate(busy[i].per_second), printable(busy[i].name)));
+    }
+  };
+  add("busiest kernels", activity.kernels);
+  add("busiest lines", activity.lines);
+  text.emplace_back(activity.streams.empty() ? "no work is unfinished" : "unfinished work");
+  for (std::size_t i = 0; i < std::min(share, activity.streams.size()); ++i) {
+    const StreamQueue& queue = activity.streams[i];
+    const std::string whose = activity.processes > 1 ? fmt::format("pid {}, ", queue.pid) : "";
+    const std::string age = queue.proven ? fmt::format(", the oldest for {}", duration(queue.seconds)) : "";
+    text.push_back(fmt::format("{:>10}    {}{}{}", thousands(queue.unfinished), whose, printable(queue.name),
+                               queue.proven ? age : " (at most: no marker stands behind them)"));
+  }
+  std::string page;
+  for (std::size_t i = 0; i < std::min(rows, text.size()); ++i) page += clip(text[i], columns) + '\n';
+  return page;
+}
+
+}  // namespace cudadiag::report

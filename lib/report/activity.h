@@ -1,0 +1,62 @@
+// What a run did between two looks at it: how much it issued, at which lines and for which kernels, and what waits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/report.h"
+
+namespace cudadiag::report {
+
+struct Busy {
+  std::string name;  // a kernel, or "train.py:41, forward"
+  double per_second = 0;
+};
+
+struct StreamQueue {
+  std::uint32_t pid = 0;
+  std::string name;
+  std::uint32_t unfinished = 0;  // operations that may be
+  bool proven = false;           // that any of them is
+  double seconds = 0;            // since the oldest was issued
+};
+
+struct Activity {
+  double seconds = 0;  // between the two looks
+  double per_second = 0;
+  std::uint64_t operations = 0, errors = 0;  // in all
+  std::size_t processes = 0;
+  std::vector<Busy> kernels, lines;  // busiest first
+  std::vector<StreamQueue> streams;  // most unfinished work first
+};
+
+// Looks again and again; names of lines are looked up once.
+class ActivityWatch {
+ public:
+  // What has happened since the last look, or since the start at the first one.
+  Activity look(const session::Session& session);
+
+ private:
+  struct Counted {
+    double at = 0;  // seconds of the process
+    std::uint64_t operations = 0;
+    std::vector<std::uint64_t> sites;
+  };
+  struct Named {
+    std::string kernel, line;
+  };
+  using SiteKey = std::pair<std::uint32_t, std::uint32_t>;  // pid, site id
+
+  void name(const session::Session& session, const std::vector<SiteKey>& wanted);
+
+  std::map<std::uint32_t, Counted> last_;  // by pid
+  std::map<SiteKey, Named> names_;
+};
+
+// At most `rows` lines of at most `columns` characters.
+std::string write_activity(const Activity& activity, std::size_t rows, std::size_t columns);
+
+}  // namespace cudadiag::report

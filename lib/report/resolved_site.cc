@@ -1,0 +1,51 @@
+#include "report/resolved_site.h"
+
+namespace cudadiag::report {
+namespace {
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+}  // namespace
+
+ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
+                     std::uint32_t function) {
+  ResolvedSite resolved;
+  const session::Site* site = session::by_id(process.record.sites, site_id);
+  if (function == 0 && site != nullptr) function = site->function;
+  if (const std::string* name = session::by_id(process.record.functions, function)) resolved.mangled = *name;
+  if (site == nullptr) return resolved;
+  resolved.stack = symbolizer.stack(process, *site);
+  resolved.line = symbolizer.true_line(resolved.stack, resolved.mangled);
+  return resolved;
+}
+
+Location located(const symbolize::Location& from) {
+  Location location{from.file, from.function, from.language, "", from.module, from.line};
+  if (!from.known()) return location;
+  for (const symbolize::SourceLine& line : symbolize::source_excerpt(from.file, from.line, 0)) {
+    location.source = trimmed(line.text);
+  }
+  return location;
+}
+
+std::string_view operation_word(wire::operation::Kind kind) {
+  using wire::operation::Kind;
+  switch (kind) {
+    case Kind::kernel:
+      return "kernel";
+    case Kind::graph:
+      return "graph";
+    case Kind::copy:
+    case Kind::prefetch:
+      return "copy";
+    case Kind::memset:
+      return "memset";
+    default:
+      return "call";
+  }
+}
+
+}  // namespace cudadiag::report

@@ -1,0 +1,32 @@
+// A call site with its symbols: where, how it got there, on which kernel's behalf.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "report/report.h"
+
+namespace cudadiag::report {
+
+struct ResolvedSite {
+  symbolize::SourceStack stack;
+  symbolize::TrueLine line;
+  std::string mangled;
+};
+
+// `function`: of the kernel, where it is another than the site's.
+ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
+                     std::uint32_t function = 0);
+
+// With the source at that line.
+Location located(const symbolize::Location& from);
+
+inline bool is_known(const symbolize::Location& location) {
+  return !location.file.empty() || !location.function.empty();
+}
+
+// "kernel" | "graph" | "copy" | "memset" | "call"
+std::string_view operation_word(wire::operation::Kind kind);
+
+}  // namespace cudadiag::report

@@ -1,0 +1,223 @@
+#include "report/status.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/place.h"
+#include "report/resolved_site.h"
+
+namespace cudadiag::report {
+namespace {
+
+using analyse::StreamWait;
+using session::Operation;
+using session::Process;
+using wire::operation::Kind;
+using wire::operation::MemoryOperation;
+
+// So many of a stream are looked up and shown, and as many as may be the one.
+constexpr std::size_t kShown = 16;
+
+std::string_view word_of(const Operation& operation) {
+  switch (operation.kind) {
+    case Kind::event_wait:
+      return "wait";
+    case Kind::event_record:
+      return "event";
+    case Kind::host_function:
+      return "host function";
+    case Kind::allocation:
+      return "allocation";
+    case Kind::memory_operation: {
+      const MemoryOperation what = operation.memory_operation;
+      return what == MemoryOperation::write || what == MemoryOperation::signal_semaphore ? "write" : "wait";
+    }
+    default:
+      return operation_word(operation.kind);
+  }
+}
+
+std::string_view word_of(wire::area::State state) {
+  using State = wire::area::State;
+  switch (state) {
+    case State::recording:
+      return "recording";
+    case State::frozen:
+      return "frozen";
+    case State::finished:
+      return "finished";
+    case State::disabled:
+      return "disabled";
+    case State::empty:
+      break;
+  }
+  return "empty";
+}
+
+class StatusBuilder {
+ public:
+  StatusBuilder(const Process& process, symbolize::Symbolizer& symbolizer, const std::string& directory)
+      : process_(process), record_(process.record), symbolizer_(symbolizer), directory_(directory) {}
+
+  ProcessStatus build() {
+    ProcessStatus status;
+    status.pid = process_.pid;
+    status.rank = process_.rank;
+    status.argv = process_.argv;
+    status.state = word_of(record_.state);
+    status.operations = record_.operations_issued;
+    status.errors = record_.error_count;
+    if (!record_.operations.empty()) status.idle = since(record_.operations.back().ticks);
+    const analyse::UnfinishedWork work = analyse::unfinished_work(record_);
+    for (const analyse::UnfinishedStream& stream : work.streams) status.streams.push_back(of(stream));
+    for (const analyse::WaitingThread& thread : work.threads) status.calls.push_back(of(thread));
+    return status;
+  }
+
+ private:
+  std::optional<double> since(std::uint64_t ticks) const {
+    if (record_.seconds_per_tick == 0 || record_.clock_last < ticks) return std::nullopt;
+    return record_.seconds(record_.clock_last) - record_.seconds(ticks);
+  }
+
+  OpenOperation of(const Operation& operation, const analyse::UnfinishedStream& stream) const {
+    OpenOperation open;
+    open.operation = word_of(operation);
+    const ResolvedSite site = resolve(symbolizer_, process_, operation.site);
+    if (!site.mangled.empty()) open.kernel = symbolize::demangle(site.mangled);
+    open.location = located(site.line.location);
+    open.ordinal = operation.ordinal;
+    if (operation.site_ordinal != 0) open.site_ordinal = operation.site_ordinal;
+    open.seconds = since(operation.ticks);
+    open.candidate =
+        std::find(stream.candidates.begin(), stream.candidates.end(), &operation) != stream.candidates.end();
+    return open;
+  }
+
+  OpenStream of(const analyse::UnfinishedStream& stream) const {
+    OpenStream open;
+    open.name = analyse::stream_name(*stream.stream);
+    open.handle = stream.stream->handle;
+    if (stream.stream->context < record_.contexts.size()) open.device = record_.contexts[stream.stream->context].device;
+    open.issued = stream.stream->issued;
+    open.completed = stream.completed;
+    open.proven = stream.proven();
+    open.grade = grade_of(stream);
+    open.candidates = static_cast<std::uint32_t>(stream.candidates.size());
+    open.missing = stream.missing;
+    // What a stream cannot stand at is of no interest while something else is there.
+    const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
+    for (std::size_t i = 0; i < std::min(shown.size(), kShown); ++i) open.operations.push_back(of(*shown[i], stream));
+    open.more = open.issued - open.completed - static_cast<std::uint32_t>(open.operations.size());
+    for (const StreamWait& wait : stream.waits) {
+      if (open.waits.size() == kShown) break;
+      const char* kinds[] = {"stream", "value", "semaphore"};
+      open.waits.push_back({kinds[static_cast<int>(wait.what)], wait.operation->ordinal,
+                            wait_text(process_, wait, symbolizer_, directory_)});
+    }
+    return open;
+  }
+
+  OpenCall of(const analyse::WaitingThread& waiting) const {
+    OpenCall open;
+    const session::Thread::Blocked& blocked = waiting.thread->blocked;
+    open.tid = waiting.thread->tid;
+    open.thread = waiting.thread->name;
+    open.call = blocked.outer.empty() ? blocked.call : blocked.outer;
+    if (open.call.empty() && waiting.operation != nullptr) {
+      open.call = fmt::format("a call that issues a {}", word_of(*waiting.operation));
+    }
+    if (waiting.stream) {
+      open.waits_for = analyse::stream_name(record_.streams[*waiting.stream]);
+    } else if (blocked.wait == wire::thread::Wait::context) {
+      open.waits_for = "all streams of its context";
+    }
+    open.seconds = since(waiting.since);
+    ResolvedSite site = resolve(symbolizer_, process_, waiting.site);
+    open.location = located(site.line.location);
+    open.stack = std::move(site.stack);
+    return open;
+  }
+
+  const Process& process_;
+  const session::ProcessRecord& record_;
+  symbolize::Symbolizer& symbolizer_;
+  const std::string& directory_;
+};
+
+std::string place_of(const Process& process, const Operation& operation, symbolize::Symbolizer& symbolizer,
+                     const std::string& directory) {
+  if (operation.site == 0) return "";
+  return place(located(resolve(symbolizer, process, operation.site).line.location), directory);
+}
+
+// Directories by the process itself, where no launcher has said any.
+std::string directory_of(const session::Session& session) {
+  if (!session.manifest.working_directory.empty() || session.processes.empty()) {
+    return session.manifest.working_directory;
+  }
+  const auto& properties = session.processes.front().record.properties;
+  const auto found = properties.find("cwd");
+  return found == properties.end() ? "" : found->second;
+}
+
+}  // namespace
+
+analyse::Grade grade_of(const analyse::UnfinishedStream& stream) {
+  if (!stream.proven()) return analyse::Grade::suspected;
+  return stream.candidates.size() == 1 && stream.missing == 0 ? analyse::Grade::bracketed : analyse::Grade::inferred;
+}
+
+std::string wait_text(const Process& process, const StreamWait& wait, symbolize::Symbolizer& symbolizer,
+                      const std::string& directory) {
+  const Operation& operation = *wait.operation;
+  const auto stream = [&](const Operation& of) { return analyse::stream_name(process.record.streams[of.stream]); };
+  if (wait.what == StreamWait::For::semaphore) {
+    return fmt::format("for the external semaphore {:#x}", operation.argument);
+  }
+  if (wait.what == StreamWait::For::stream) {
+    return fmt::format("for operation {} of {}, an event", wait.recorded->ordinal, stream(*wait.recorded));
+  }
+  const char* compared = "has the value";
+  switch (operation.memory_operation) {
+    case MemoryOperation::wait_equal:
+      compared = "equals";
+      break;
+    case MemoryOperation::wait_at_least:
+      compared = "is at least";
+      break;
+    case MemoryOperation::wait_and:
+      compared = "has a bit of";
+      break;
+    case MemoryOperation::wait_nor:
+      compared = "lacks a bit of";
+      break;
+    default:
+      break;
+  }
+  const std::string text = fmt::format("until the word at {:#x} {} {}", operation.argument, compared, operation.value);
+  if (wait.write == nullptr) return text + "; no stream has a write to it queued";
+  return fmt::format("{}; {} is to write it ({})", text, stream(*wait.write),
+                     place_of(process, *wait.write, symbolizer, directory));
+}
+
+Status build_status(const session::Session& session, bool goes_on, symbolize::Symbolizer& symbolizer) {
+  Status status;
+  status.goes_on = goes_on;
+  status.session = session.folder.string();
+  status.working_directory = directory_of(session);
+  status.command = session.manifest.command;
+  status.notes = session.manifest.notes;
+  for (const Process& process : session.processes) {
+    status.processes.push_back(StatusBuilder(process, symbolizer, status.working_directory).build());
+    const session::ProcessRecord& record = process.record;
+    if (record.clock_last == 0) continue;
+    const double seconds = record.seconds(record.clock_last);
+    if (!status.seconds || seconds > *status.seconds) status.seconds = seconds;
+  }
+  if (status.command.empty() && !status.processes.empty()) status.command = status.processes.front().argv;
+  return status;
+}
+
+}  // namespace cudadiag::report

@@ -1,0 +1,91 @@
+// What a run has given to the GPU and waits for, worded and resolved, of one moment: while it goes on, or as it ended.
+// `build_status` looks, `write_status_text` and `write_status_json` put it on paper and decide nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyse/unfinished_work.h"
+#include "report/report.h"
+#include "report/text.h"
+
+namespace cudadiag::report {
+
+// An operation that is not known to have finished.
+struct OpenOperation {
+  std::string operation;  // "kernel" | "graph" | "copy" | "memset" | "wait" | "write" | "event" | "host function"
+  std::string kernel;     // demangled
+  std::uint32_t ordinal = 0;
+  std::optional<std::uint64_t> site_ordinal;
+  std::optional<double> seconds;  // since it was issued
+  Location location;
+  bool candidate = false;  // its stream may stand at it
+};
+
+// What an operation waits for that somebody else has to do.
+struct OpenWait {
+  std::string kind;  // "stream" | "value" | "semaphore"
+  std::uint32_t ordinal = 0;
+  std::string text;  // "for operation 12 of stream 0x55d0c8, recorded at train.py:40"
+};
+
+struct OpenStream {
+  std::string name;
+  std::uint64_t handle = 0;
+  std::optional<std::uint32_t> device;
+  std::uint32_t issued = 0, completed = 0;
+  bool proven = false;  // that anything of it is unfinished
+  analyse::Grade grade = analyse::Grade::suspected;
+  std::uint32_t candidates = 0;           // operations that it may stand at
+  std::uint32_t missing = 0;              // among them, lost records
+  std::vector<OpenOperation> operations;  // the oldest ones
+  std::uint32_t more = 0;                 // that follow them
+  std::vector<OpenWait> waits;
+};
+
+struct OpenCall {
+  std::uint32_t tid = 0;
+  std::string thread;     // its name
+  std::string call;       // "cudaStreamSynchronize", as the program made it
+  std::string waits_for;  // "stream 0x55d0c8"; empty: not known
+  std::optional<double> seconds;
+  Location location;
+  symbolize::SourceStack stack;
+};
+
+struct ProcessStatus {
+  std::uint32_t pid = 0;
+  std::optional<int> rank;
+  std::vector<std::string> argv;
+  std::string state;  // "recording" | "frozen" | "finished" | "disabled" | "empty"
+  std::uint64_t operations = 0;
+  std::optional<double> idle;  // seconds since the newest operation was issued
+  std::uint64_t errors = 0;    // calls that returned one
+  std::vector<OpenStream> streams;
+  std::vector<OpenCall> calls;
+};
+
+struct Status {
+  bool goes_on = false;
+  std::optional<double> seconds;  // since the first process began
+  std::string session, working_directory;
+  std::vector<std::string> command;
+  std::vector<ProcessStatus> processes;
+  std::vector<std::string> notes;
+};
+
+Status build_status(const session::Session& session, bool goes_on, symbolize::Symbolizer& symbolizer);
+
+// "until the word at 0x7f40 equals 1; nobody has queued a write to it"
+std::string wait_text(const session::Process& process, const analyse::StreamWait& wait,
+                      symbolize::Symbolizer& symbolizer, const std::string& directory);
+
+// How sure it is which operation a stream stands at.
+analyse::Grade grade_of(const analyse::UnfinishedStream& stream);
+
+std::string write_status_text(const Status& status, const TextOptions& options);
+std::string write_status_json(const Status& status);
+
+}  // namespace cudadiag::report

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/status.h"
+#include "report/words.h"
+
+namespace cudadiag::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+template <typename T>
+Json value_or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+template <typename T>
+Json array_of(const std::vector<T>& values, Json (*write)(const T&)) {
+  Json array = Json::array();
+  for (const T& value : values) array.push_back(write(value));
+  return array;
+}
+
+Json of(const Location& location) {
+  return {{"file", text_or_null(location.file)},
+          {"line", location.line > 0 ? Json(location.line) : Json(nullptr)},
+          {"function", text_or_null(location.function)}};
+}
+
+Json operation(const OpenOperation& open) {
+  return {{"operation", open.operation},
+          {"kernel", text_or_null(open.kernel)},
+          {"ordinal", open.ordinal},
+          {"site_ordinal", value_or_null(open.site_ordinal)},
+          {"seconds", value_or_null(open.seconds)},
+          {"candidate", open.candidate},
+          {"location", of(open.location)}};
+}
+
+Json wait(const OpenWait& open) { return {{"for", open.kind}, {"ordinal", open.ordinal}, {"text", open.text}}; }
+
+Json stream(const OpenStream& open) {
+  return {{"stream", fmt::format("{:#x}", open.handle)},
+          {"name", open.name},
+          {"device", value_or_null(open.device)},
+          {"issued", open.issued},
+          {"completed", open.completed},
+          {"proven_unfinished", open.proven},
+          {"grade", word(open.grade)},
+          {"candidates", open.candidates},
+          {"lost", open.missing},
+          {"operations", array_of(open.operations, operation)},
+          {"waits", array_of(open.waits, wait)}};
+}
+
+Json call(const OpenCall& open) {
+  return {{"thread", open.tid},
+          {"name", text_or_null(open.thread)},
+          {"call", text_or_null(open.call)},
+          {"waits_for", text_or_null(open.waits_for)},
+          {"seconds", value_or_null(open.seconds)},
+          {"location", of(open.location)}};
+}
+
+Json process(const ProcessStatus& status) {
+  return {{"pid", status.pid},
+          {"rank", value_or_null(status.rank)},
+          {"argv", status.argv},
+          {"state", status.state},
+          {"operations", status.operations},
+          {"idle_seconds", value_or_null(status.idle)},
+          {"failed_calls", status.errors},
+          {"streams", array_of(status.streams, stream)},
+          {"calls", array_of(status.calls, call)}};
+}
+
+}  // namespace
+
+std::string write_status_json(const Status& status) {
+  const Json document = {{"schema", "cudadiag.status/1"}, {"running", status.goes_on},
+                         {"session", status.session},     {"seconds", value_or_null(status.seconds)},
+                         {"command", status.command},     {"processes", array_of(status.processes, process)},
+                         {"notes", status.notes}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace cudadiag::report

@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/kernel_name.h"
+#include "report/place.h"
+#include "report/printable.h"
+#include "report/status.h"
+#include "report/words.h"
+
+namespace cudadiag::report {
+namespace {
+
+constexpr std::size_t kFew = 4;  // operations of a stream, unless verbose
+constexpr std::size_t kKernelColumns = 30;
+
+std::string times(const std::optional<double>& seconds) { return seconds ? duration(*seconds) : "?"; }
+
+class StatusText {
+ public:
+  StatusText(const Status& status, const TextOptions& options)
+      : status_(status), verbose_(options.verbosity == Verbosity::verbose), columns_(std::max(40, options.columns)) {}
+
+  std::string write() {
+    heading();
+    for (const ProcessStatus& process : status_.processes) add(process);
+    if (verbose_) {
+      for (const std::string& note : status_.notes) line(0, "note: " + printable(note));
+    }
+    return std::move(text_);
+  }
+
+ private:
+  void line(std::size_t indent, const std::string& text) {
+    const std::string whole = std::string(indent, ' ') + text;
+    text_ += (verbose_ ? whole : clip(whole, static_cast<std::size_t>(columns_))) + '\n';
+  }
+
+  void heading() {
+    std::string command;
+    for (const std::string& word : status_.command) command += ' ' + printable(word);
+    const std::string time = status_.seconds ? " for " + duration(*status_.seconds) : "";
+    line(0, fmt::format("cudadiag: {}{}:{}", status_.goes_on ? "running" : "has ended, ran", time, command));
+    if (status_.processes.empty()) line(0, "no process has initialised CUDA yet");
+  }
+
+  void add(const ProcessStatus& process) {
+    std::string text = fmt::format("pid {}", process.pid);
+    if (process.rank) text += fmt::format(", rank {}", *process.rank);
+    text += fmt::format(": {} operation{} issued", thousands(process.operations), process.operations == 1 ? "" : "s");
+    if (process.idle) text += fmt::format(", the newest {} ago", duration(*process.idle));
+    if (process.errors > 0) text += fmt::format("; {} failed call{}", process.errors, process.errors == 1 ? "" : "s");
+    if (process.state == "frozen") text += "; a sticky error: see cudadiag report";
+    line(0, text);
+    if (process.streams.empty()) line(2, "no work is unfinished");
+    for (const OpenStream& stream : process.streams) add(stream);
+    for (const OpenCall& call : process.calls) add(call);
+  }
+
+  void add(const OpenStream& stream) {
+    const std::uint32_t open = stream.issued - stream.completed;
+    std::string text = printable(stream.name);
+    if (stream.device.value_or(0) != 0) text += fmt::format(" of device {}", *stream.device);
+    if (!stream.proven) {
+      text += fmt::format(": {} operation{} may be unfinished, no marker stands behind {}", open, open == 1 ? "" : "s",
+                          open == 1 ? "it" : "them");
+    } else if (stream.candidates == 1 && stream.missing == 0) {
+      text += fmt::format(": stands at operation {}, of {} issued", stream.operations.front().ordinal, stream.issued);
+    } else {
+      text += fmt::format(": stands behind operation {} of {} issued, at one of {}", stream.completed, stream.issued,
+                          stream.candidates);
+      if (stream.missing > 0) text += fmt::format(" or of {} whose records are lost", stream.missing);
+    }
+    line(2, text + fmt::format("  [{}]", word(stream.grade)));
+    std::size_t written = 0;
+    for (std::size_t lines = 0; written < stream.operations.size() && (verbose_ || lines < kFew); ++lines) {
+      written += add(stream, written);
+    }
+    const std::size_t more = stream.more + stream.operations.size() - written;
+    if (more > 0) line(4, fmt::format("and {} more behind", thousands(more)));
+  }
+
+  // The line of an operation and of those of the same line that follow it; how many it stands for.
+  std::size_t add(const OpenStream& stream, std::size_t first) {
+    const OpenOperation& operation = stream.operations[first];
+    std::size_t same = 1;
+    while (!verbose_ && first + same < stream.operations.size() && alike(operation, stream.operations[first + same]))
+      ++same;
+    std::string what = operation.operation;
+    if (!operation.kernel.empty()) {
+      what = printable(short_kernel_name(operation.kernel, verbose_ ? operation.kernel.size() : kKernelColumns));
+    }
+    std::string text = fmt::format("{:>6}  {}", times(operation.seconds), what);
+    if (operation.location.line > 0 || !operation.location.function.empty()) {
+      text += "  " + place(operation.location, status_.working_directory);
+    }
+    if (same > 1) text += fmt::format(" ({} operations)", same);
+    line(4, text);
+    for (const OpenWait& wait : stream.waits) {
+      if (wait.ordinal == operation.ordinal) line(12, "waits " + printable(wait.text));
+    }
+    return same;
+  }
+
+  static bool alike(const OpenOperation& a, const OpenOperation& b) {
+    return a.operation == b.operation && a.kernel == b.kernel && a.location.line > 0 &&
+           a.location.line == b.location.line && a.location.file == b.location.file && a.operation != "wait";
+  }
+
+  void add(const OpenCall& call) {
+    std::string text = fmt::format("thread {}", call.tid);
+    if (!call.thread.empty()) text += " " + printable(call.thread);
+    text += fmt::format(": for {} in {}", times(call.seconds), printable(call.call));
+    if (!call.waits_for.empty()) text += ", waits for " + printable(call.waits_for);
+    line(2, text);
+    line(12, "at " + place(call.location, status_.working_directory));
+    if (!verbose_) return;
+    for (const symbolize::PythonFrame& frame : call.stack.python) {
+      line(12, fmt::format("{} {}:{} {}", frame.user ? '*' : ' ', relative_path(frame.file, status_.working_directory),
+                           frame.line, printable(frame.function)));
+    }
+    for (const symbolize::NativeFrame& frame : call.stack.native) {
+      const std::string where =
+          frame.file.empty() ? printable(frame.module)
+                             : fmt::format("{}:{}", relative_path(frame.file, status_.working_directory), frame.line);
+      line(12, fmt::format("{} {} {}", frame.user ? '*' : ' ', where, printable(frame.function)));
+    }
+  }
+
+  const Status& status_;
+  const bool verbose_;
+  const int columns_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string write_status_text(const Status& status, const TextOptions& options) {
+  return StatusText(status, options).write();
+}
+
+}  // namespace cudadiag::report

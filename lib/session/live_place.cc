@@ -1,0 +1,64 @@
+#include "session/live_place.h"
+
+#include <charconv>
+#include <climits>
+#include <fstream>
+#include <iterator>
+
+namespace cudadiag::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::streamsize kLongest = 128;
+
+template <typename Number>
+bool take_number(std::string_view& text, Number& number, char end) {
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto taken = static_cast<std::size_t>(rest - text.data());
+  if (failure != std::errc() || taken >= text.size() || *rest != end) return false;
+  text.remove_prefix(taken + 1);
+  return true;
+}
+
+}  // namespace
+
+std::string write_live_place(const LivePlace& place) {
+  return std::to_string(place.pid) + ' ' + std::to_string(place.descriptor) + ' ' + std::to_string(place.inode) + '\n';
+}
+
+std::optional<LivePlace> parse_live_place(std::string_view text) {
+  LivePlace place;
+  if (!take_number(text, place.pid, ' ') || !take_number(text, place.descriptor, ' ') ||
+      !take_number(text, place.inode, '\n') || !text.empty()) {
+    return std::nullopt;
+  }
+  if (place.pid == 0 || place.pid > INT_MAX || place.descriptor < 0) return std::nullopt;
+  return place;
+}
+
+std::optional<LivePlace> live_place(const fs::path& session) {
+  std::error_code error;
+  // A pipe of this name would keep us waiting.
+  if (!fs::is_regular_file(fs::symlink_status(session / kArenaFile, error))) return std::nullopt;
+  std::ifstream file(session / kArenaFile, std::ios::binary);
+  std::string text(static_cast<std::size_t>(kLongest), '\0');
+  file.read(text.data(), kLongest);
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return parse_live_place(text);
+}
+
+std::optional<fs::path> newest_live(const std::vector<Root>& roots) {
+  std::optional<fs::path> newest;
+  for (const Root& root : roots) {
+    for (const fs::path& session : sessions_in(root.folder)) {
+      const bool goes_on = session.filename().string().ends_with(kIncomplete) && is_being_written(session);
+      if (!goes_on) continue;
+      if (!newest || session.filename() > newest->filename()) newest = session;
+      break;  // newest first
+    }
+  }
+  return newest;
+}
+
+}  // namespace cudadiag::session

@@ -1,0 +1,39 @@
+// Where a run that goes on holds its recording, so that another process can look: beside the areas in the session's
+// folder, for as long as the launcher lives.
+//
+//   arena         one line: the launcher's pid, the number of its descriptor, the inode behind that descriptor
+//   running.json  the manifest as far as it is known
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "session/session.h"
+#include "session/session_folders.h"
+
+namespace cudadiag::session {
+
+inline constexpr const char* kArenaFile = "arena";
+inline constexpr const char* kRunningFile = "running.json";
+
+struct LivePlace {
+  std::uint32_t pid = 0;
+  int descriptor = -1;
+  std::uint64_t inode = 0;
+};
+
+std::string write_live_place(const LivePlace& place);
+// Nothing where the text says none.
+std::optional<LivePlace> parse_live_place(std::string_view text);
+
+// Of this session; nothing if it never had one or is finished.
+std::optional<LivePlace> live_place(const std::filesystem::path& session);
+
+// The newest session that is being recorded.
+std::optional<std::filesystem::path> newest_live(const std::vector<Root>& roots);
+
+}  // namespace cudadiag::session

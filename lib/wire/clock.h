@@ -1,0 +1,29 @@
+// Time as records carry it: the cheapest counter that all cores share. area.h's kClock… fields calibrate it.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace cudadiag::wire {
+
+inline std::uint64_t nanoseconds(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+inline std::uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  return nanoseconds(CLOCK_MONOTONIC);
+#endif
+}
+
+// Both at one moment, of this process: on one machine they mean the same to every process.
+struct ClockReading {
+  std::uint64_t ticks = 0, nanoseconds = 0;  // CLOCK_MONOTONIC
+  static ClockReading now() { return {wire::ticks(), wire::nanoseconds(CLOCK_MONOTONIC)}; }
+};
+
+}  // namespace cudadiag::wire

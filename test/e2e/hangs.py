@@ -1,0 +1,233 @@
+"""Work that does not end: what a live run shows to others, and what is said when it is ended for it."""
+
+import json
+import os
+import pathlib
+import signal
+
+from harness import DATA, expect, expect_in, expect_success, program
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent / "targets/stuck.cc"
+SHAPES = {
+    "kernel": "kernel-does-not-end",
+    "value": "value-never-written",
+    "other_stream": "kernel-does-not-end",
+    "copy": "kernel-does-not-end",
+}
+
+
+def _line(mark):
+    lines = SOURCE.read_text().splitlines()
+    return str(SOURCE), 1 + next(i for i, line in enumerate(lines) if line.endswith("// " + mark))
+
+
+def _place(location):
+    return location["file"], location["line"]
+
+
+def _stuck(machine, shape):
+    machine.plan("hang kernel=_Z4spinPiy")
+    return [machine.build / "targets/stuck", shape]
+
+
+def _status(machine, *words):
+    return json.loads(expect_success(machine.cudadiag("status", "--json", *words)).stdout)
+
+
+def _until(machine, run, shows, *words):
+    """The first status of the run that shows what is waited for."""
+    while True:
+        expect(run.poll(), None, "status of the run")
+        result = machine.cudadiag("status", "--json", *words)
+        if result.returncode == 0:
+            status = json.loads(result.stdout)
+            if status["processes"] and shows(status["processes"][0]):
+                return status
+
+
+def _kept_waiting(process):
+    return process["calls"] and process["calls"][0]["seconds"] is not None and process["calls"][0]["seconds"] > 0.2
+
+
+def live_run_shows_where_its_streams_stand(machine):
+    for shape in SHAPES:
+        run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, shape)))
+        status = _until(machine, run, _kept_waiting)
+        expect(status["running"], True, f"{shape} goes on")
+        process = status["processes"][0]
+        first = process["streams"][0]
+        expect((first["proven_unfinished"], first["grade"], first["candidates"]), (True, "bracketed", 1), shape)
+        expect(_place(first["operations"][0]["location"]), _line("TRUE LINE " + shape), f"{shape}: true line")
+        expect(_place(process["calls"][0]["location"]), _line("WAITS " + shape), f"{shape}: line that waits")
+        if shape == "other_stream":
+            second = process["streams"][1]
+            expect(_place(second["operations"][0]["location"]), _line("EVENT other_stream"), "line of the wait")
+            expect([wait["for"] for wait in second["waits"]], ["stream"], "what the second stream waits for")
+        if shape == "value":
+            expect_in("equals 7; no stream has a write to it queued", first["waits"][0]["text"], "the wait")
+        text = expect_success(machine.cudadiag("status")).stdout
+        expect_in(f"stuck.cc:{_line('WAITS ' + shape)[1]}, main", text, "text")
+        run.terminate()
+        run.communicate()
+        expect(run.returncode, -signal.SIGTERM, "status of the run")
+
+
+def hang_is_ended_and_reported(machine):
+    for shape, cause in SHAPES.items():
+        report = machine.folder / "report.json"
+        result = machine.run(*_stuck(machine, shape), options=["--hang-after", "0.5", "--json", report])
+        expect(result.returncode, -signal.SIGTERM, f"{shape}: status, with {result.stderr}")
+        expect_in("the program is being ended", result.stderr, "stderr")
+        assert len(result.stderr.splitlines()) <= 24, result.stderr
+        for found in (json.loads(report.read_text()), machine.report()):
+            expect(found["verdict"], "cuda_failure", "verdict")
+            finding = found["findings"][0]
+            expect((len(found["findings"]), finding["kind"]), (1, "hang"), "kind")
+            expect(finding["evidence"]["grade"], "bracketed", "grade")
+            expect(_place(finding["location"]), _line("TRUE LINE " + shape), f"{shape}: true line")
+            expect(_place(finding["reported_at"]), _line("WAITS " + shape), f"{shape}: line that waits")
+            expect(finding["cause"]["id"], cause, f"{shape}: cause")
+            expect(finding["error"]["name"], None, "name of the error")
+
+
+def hang_that_ignores_being_asked_is_killed(machine):
+    command = ["sh", "-c", "trap '' TERM; exec \"$@\"", "sh", *_stuck(machine, "kernel")]
+    result = machine.run(*command, options=["--hang-after", "0.3", "--error-exitcode", "9"])
+    expect(result.returncode, 9, f"status, with {result.stderr}")
+    expect_in("hang (", result.stderr, "report")
+
+
+def idle_program_does_not_hang(machine):
+    """A tail of operations that no marker follows, which have all finished, while the host reads from a pipe."""
+    run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.2", "--",
+                                         *_stuck(machine, "idle")))
+    expect(run.stdout.readline(), "ready\n", "output")
+    status = _until(machine, run, lambda process: process["idle_seconds"] > 1.5)
+    stream = status["processes"][0]["streams"][0]
+    expect((stream["proven_unfinished"], stream["grade"]), (False, "suspected"), "what is said of the tail")
+    out, err = run.communicate("\n")
+    expect((out, err, run.returncode), ("done\n", "", 0), "result")
+
+
+def stopped_program_does_not_hang(machine):
+    run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.4", "--",
+                                         *_stuck(machine, "kernel")))
+    pid = _until(machine, run, lambda process: process["streams"])["processes"][0]["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    _until(machine, run, lambda process: process["idle_seconds"] > 1.5)
+    os.kill(pid, signal.SIGCONT)
+    out, err = run.communicate()
+    expect(run.returncode, -signal.SIGTERM, f"status once it goes on, with {err}")
+    expect_in("hang (", err, "report")
+
+
+def status_of_what_has_ended(machine):
+    kept = ["-o", machine.folder / "kept"]
+    machine.run(*_stuck(machine, "kernel"), options=["--hang-after", "0.3", *kept])
+    status = _status(machine, *kept)
+    expect(status["running"], False, "goes on")
+    stream = status["processes"][0]["streams"][0]
+    expect(_place(stream["operations"][0]["location"]), _line("TRUE LINE kernel"), "true line")
+    expect_in("has ended", expect_success(machine.cudadiag("status", *kept)).stdout, "text")
+
+
+def status_without_a_run_is_refused(machine):
+    result = machine.cudadiag("status")
+    expect((result.stdout, result.returncode), ("", 125), "result")
+    expect_in("no run is going on here", result.stderr, "what is wrong")
+    expect_in("cudadiag run -- COMMAND", result.stderr, "the remedy")
+
+
+def status_of_a_killed_launcher_is_refused(machine):
+    """Also where the place of its memory names other processes' files by now."""
+    run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, "kernel")))
+    pid = _until(machine, run, _kept_waiting)["processes"][0]["pid"]
+    session = machine.state / "cudadiag" / machine.sessions()[0]
+    run.kill()
+    run.wait()
+    try:
+        for place in (None, f"{os.getpid()} 0 1\n", "1 1 1\n", "99999999 3 1\n"):
+            if place is not None:
+                (session / "arena").write_text(place)
+            result = machine.cudadiag("status", session)
+            expect((result.stdout, result.returncode), ("", 125), f"result for {place!r}")
+            expect_in("ended together with its cudadiag run", result.stderr, "what is wrong")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        run.communicate()
+
+
+def status_leaves_no_trace_of_a_clean_run(machine):
+    result = machine.run(machine.build / "targets/healthy", options=["--hang-after", "60"])
+    expect((result.stderr, result.returncode), ("", 0), "result")
+    expect(machine.sessions(), [], "sessions")
+    kept = machine.folder / "kept"
+    machine.run(machine.build / "targets/healthy", options=["-o", kept])
+    session = next(path for path in kept.iterdir() if path.name != "latest")
+    expect(sorted(path.name for path in session.iterdir()), ["manifest.json", "record"], "what the session holds")
+
+
+def hang_is_followed_by_a_rerun_for_a_dump(machine):
+    """With real dumps: of the same kernel, of none, and of another program's failure, which is not the hang's."""
+    for dump, device in (("running", ("spin.cuh", 8, None)), ("idle", None), ("load", None)):
+        stuck = _stuck(machine, "kernel")[0]
+        command = program("hangs_twice.py", stuck, DATA / f"gpucore/{dump}.nvcudmp.gz")
+        kept = ["-o", machine.folder / dump]
+        result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump", *kept])
+        expect(result.returncode, -signal.SIGTERM, f"status, with {result.stderr}")
+        report = machine.report(*kept)
+        expect([each["name"] for each in report["passes"]], ["record", "device"], "passes")
+        finding = report["findings"][0]
+        expect(_place(finding["location"]), _line("TRUE LINE kernel"), "true line")
+        found = finding["device"] and tuple(finding["device"][member] for member in ("file", "line", "exception"))
+        expect((finding["kind"], found and (pathlib.Path(found[0]).name, *found[1:])), ("hang", device), dump)
+        if device:
+            expect_in("on the GPU: spin.cuh:8  block 0,0,0 thread 0,0,0; 32 threads", result.stderr, "message")
+
+
+def hang_dump_without_hang_after_is_refused(machine):
+    result = machine.cudadiag("run", "--hang-dump", "--", "true")
+    expect(result.returncode, 125, "status")
+    expect_in("--hang-after", result.stderr, "what is wrong")
+
+
+def top_tells_what_a_run_does(machine):
+    run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, "idle")))
+    expect(run.stdout.readline(), "ready\n", "output")
+    shown = expect_success(machine.cudadiag("top", "-n", "2")).stdout.split("\n\n")
+    expect(len(shown), 3, "looks, and an empty end")
+    first, second, _ = shown
+    expect_in("23 in all; 1 process; 0 failed calls", first, "first look")
+    busy = first.split("busiest lines\n")[1].splitlines()[0]
+    line = next(i for i, text in enumerate(SOURCE.read_text().splitlines(), 1) if "i < 21" in text)
+    expect_in(f"stuck.cc:{line}, main", busy, "busiest line")
+    expect_in("0.0 operations/s, 23 in all", second, "second look")
+    expect_in("13    stream 0x", second, "unfinished work")
+    run.communicate("\n")
+    result = machine.cudadiag("top", "-n", "1")
+    expect(result.returncode, 125, "status without a run")
+
+
+def top_leaves_the_terminal_as_it_was(machine):
+    run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, "idle")))
+    expect(run.stdout.readline(), "ready\n", "output")
+    shown, status = machine.on_terminal(*machine.command("top", "-n", "1"))
+    run.communicate("\n")
+    expect(status, 0, "status")
+    expect((shown.startswith("\x1b[?1049h\x1b[?25l\x1b[H"), shown.endswith("\x1b[?25h\x1b[?1049l")), (True, True), shown)
+
+
+def program_that_is_ended_while_it_hangs_is_told_of(machine):
+    for shape in ("kernel", "value"):
+        run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, shape)))
+        _until(machine, run, lambda process: process["idle_seconds"] > 1.2)
+        run.terminate()
+        _, err = run.communicate()
+        expect_in(f"stuck.cc:{_line('TRUE LINE ' + shape)[1]}, main had not finished when the program ended", err, shape)
+
+
+def program_that_ends_with_work_unfinished_is_told_of_where_it_matters(machine):
+    """hanging_kernel does not wait for its kernel: a correct program as far as anybody can tell."""
+    machine.plan("hang kernel=spin")
+    result = machine.run(machine.build / "targets/hanging_kernel")
+    expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result")

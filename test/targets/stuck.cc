@@ -1,0 +1,44 @@
+// Work that does not end, and who waits for it: the shape is the argument. The kernels hang by the plan.
+#include <cstring>
+
+#include "driver.h"
+
+int main(int, char** argv) {
+  const auto shape = [&](const char* name) { return std::strcmp(argv[1], name) == 0; };
+  Driver driver;
+  CUfunction spin = driver.kernel("_Z4spinPiy");
+  CUfunction scale = driver.kernel("scale");
+  CUstream first = driver.stream();
+  CUstream second = driver.stream();
+  CUdeviceptr memory = driver.allocate(4096);
+  CHECK(LAUNCH(scale, first));
+  CHECK(LAUNCH(scale, second));
+  if (shape("kernel")) {
+    CHECK(LAUNCH(spin, first));  // TRUE LINE kernel
+    CHECK(LAUNCH(scale, first));
+    CHECK(cuStreamSynchronize(first));  // WAITS kernel
+  } else if (shape("value")) {
+    CHECK(cuStreamWaitValue32(first, memory, 7, CU_STREAM_WAIT_VALUE_EQ));  // TRUE LINE value
+    CHECK(LAUNCH(scale, first));
+    CHECK(cuCtxSynchronize());  // WAITS value
+  } else if (shape("other_stream")) {
+    CUevent event = nullptr;
+    CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CHECK(LAUNCH(spin, first));  // TRUE LINE other_stream
+    CHECK(cuEventRecord(event, first));
+    CHECK(cuStreamWaitEvent(second, event, 0));  // EVENT other_stream
+    CHECK(LAUNCH(scale, second));
+    CHECK(cuStreamSynchronize(second));  // WAITS other_stream
+  } else if (shape("copy")) {
+    int number = 0;
+    CHECK(LAUNCH(spin, nullptr));                         // TRUE LINE copy
+    CHECK(cuMemcpyDtoH(&number, memory, sizeof number));  // WAITS copy
+  } else if (shape("idle")) {
+    for (int i = 0; i < 21; ++i) CHECK(LAUNCH(scale, first));
+    std::puts("ready");
+    std::fflush(stdout);
+    std::getchar();
+    CHECK(cuCtxSynchronize());
+  }
+  std::puts("done");
+}

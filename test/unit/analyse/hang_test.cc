@@ -1,0 +1,87 @@
+#include "analyse/hang.h"
+
+#include <doctest/doctest.h>
+
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+struct Still : PictureBuilder {
+  Still() {
+    auto& record = process.record;
+    record.state = wire::area::State::recording;
+    record.errors.clear();
+    record.sites.resize(1);
+    record.seconds_per_tick = 0.1;
+    record.clock_last = 10'000;
+  }
+
+  void wait(wire::thread::Wait kind, std::uint32_t stream = op::kNoStream) {
+    session::Thread& thread = process.record.threads[0];
+    thread.state = wire::thread::State::live;
+    thread.call_domain = wire::error::Domain::driver;
+    thread.call_ticks = 10 * thread.published + 5;
+    thread.blocked = {1, kind, stream, 0, 0, "a call", ""};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an unwritten marker behind one operation brackets where it hangs") {
+  Still run;
+  const auto stream = run.stream(0);
+  run.issue(stream, op::Kind::kernel, op::kMarked);
+  const auto failure = hang(run.process, 60);
+  REQUIRE(failure);
+  CHECK(failure->kind == Kind::hang);
+  CHECK(failure->grade == Grade::bracketed);
+  CHECK(failure->candidates.size() == 1);
+  CHECK(failure->hang->seconds == 60);
+  CHECK(failure->hang->thread == nullptr);
+}
+
+TEST_CASE("work that may all have finished is no hang") {
+  Still run;
+  const auto stream = run.stream(0);
+  run.issue_many(stream, 13);
+  CHECK(!hang(run.process, 60));
+  // Nor is a thread in a call that need not wait for the GPU.
+  run.wait(wire::thread::Wait::none);
+  CHECK(!hang(run.process, 60));
+}
+
+TEST_CASE("a wait for a context with two unfinished streams leaves open which one") {
+  Still run;
+  const auto first = run.stream(0), second = run.stream(0);
+  run.issue(first);
+  run.issue_many(second, 2);
+  run.wait(wire::thread::Wait::context);
+  const auto failure = hang(run.process, 60);
+  REQUIRE(failure);
+  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->candidates.size() == 3);
+  CHECK(failure->because == "3 operations on 2 streams can be the one, as no marker stands between them");
+  CHECK(failure->hang->site == 1);
+}
+
+TEST_CASE("of several operations, one that waits for a value leads") {
+  Still run;
+  const auto stream = run.stream(0);
+  run.issue_many(stream, 2);
+  run.issue(stream, op::Kind::memory_operation, op::kMarked, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
+  const auto failure = hang(run.process, 60);
+  REQUIRE(failure);
+  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->candidates.front().operation->ordinal == 3);
+  CHECK(failure->candidates.size() == 3);
+}
+
+TEST_CASE("a process whose picture is frozen has failed, not hung") {
+  Still run;
+  run.issue(run.stream(0), op::Kind::kernel, op::kMarked);
+  run.process.record.state = wire::area::State::frozen;
+  CHECK(!hang(run.process, 60));
+}

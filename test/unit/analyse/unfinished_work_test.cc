@@ -1,0 +1,190 @@
+#include "analyse/unfinished_work.h"
+
+#include <doctest/doctest.h>
+
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+using session::Operation;
+using wire::thread::Wait;
+
+namespace {
+
+// A process that runs: 10 ticks a second, looked at half a minute after its last operation.
+struct Running : PictureBuilder {
+  Running() {
+    auto& record = process.record;
+    record.state = wire::area::State::recording;
+    record.errors.clear();
+    record.sites.resize(1);
+    record.seconds_per_tick = 0.1;
+  }
+
+  session::Thread& wait(Wait kind, std::uint32_t stream = op::kNoStream, std::uint64_t event = 0) {
+    session::Thread& thread = process.record.threads[0];
+    thread.state = wire::thread::State::live;
+    thread.call_domain = wire::error::Domain::driver;
+    thread.call_ticks = 10 * thread.published + 5;
+    thread.blocked = {1, kind, stream, 0, event, "a call", ""};
+    return thread;
+  }
+
+  UnfinishedWork look() {
+    process.record.clock_last = 10 * process.record.threads[0].published + 300;
+    return unfinished_work(process.record);
+  }
+};
+
+std::vector<std::uint32_t> ordinals(const std::vector<const Operation*>& operations) {
+  std::vector<std::uint32_t> found;
+  for (const Operation* operation : operations) found.push_back(operation->ordinal);
+  return found;
+}
+
+using Ordinals = std::vector<std::uint32_t>;
+
+}  // namespace
+
+TEST_CASE("a marker that is not written proves that its stream is unfinished") {
+  Running run;
+  const auto stream = run.stream(0);
+  run.process.record.streams[stream].marker = 1;
+  run.issue(stream, op::Kind::kernel, op::kMarked);
+  run.issue(stream, op::Kind::kernel, op::kMarked);
+  run.issue(stream);
+  const auto work = run.look();
+  REQUIRE(work.streams.size() == 1);
+  CHECK(work.streams[0].proven());
+  CHECK(ordinals(work.streams[0].candidates) == Ordinals{2});
+  CHECK(ordinals(work.streams[0].operations) == Ordinals{2, 3});
+  CHECK(standing_streams(work).size() == 1);
+}
+
+TEST_CASE("a tail without a marker proves nothing") {
+  Running run;
+  const auto stream = run.stream(0);
+  run.issue(stream, op::Kind::kernel, op::kMarked);
+  run.process.record.streams[stream].marker = 1;
+  run.issue_many(stream, 13);
+  const auto work = run.look();
+  REQUIRE(work.streams.size() == 1);
+  CHECK(!work.streams[0].proven());
+  CHECK(work.streams[0].candidates.size() == 13);
+  CHECK(standing_streams(work).empty());
+}
+
+TEST_CASE("a thread kept waiting for a stream proves that something issued before is unfinished") {
+  Running run;
+  const auto stream = run.stream(0);
+  run.issue_many(stream, 3);
+  run.wait(Wait::stream, stream);
+  CHECK(run.look().streams[0].bound == 3);
+  // In a call that has just begun, nothing is proven.
+  run.process.record.threads[0].call_ticks += 300;
+  CHECK(!run.look().streams[0].proven());
+}
+
+TEST_CASE("what was issued after the wait began is not proven to be unfinished") {
+  Running run;
+  const auto stream = run.stream(0);
+  run.issue(stream);
+  run.wait(Wait::stream, stream);
+  run.issue(stream);
+  CHECK(run.look().streams[0].bound == 1);
+}
+
+TEST_CASE("a wait for a context tells the stream only where one can be meant") {
+  Running run;
+  const auto first = run.stream(0);
+  run.issue_many(first, 2);
+  run.wait(Wait::context);
+  CHECK(run.look().streams[0].bound == 2);
+  const auto second = run.stream(0);
+  run.issue(second);
+  run.wait(Wait::context);
+  for (const auto& stream : run.look().streams) CHECK(!stream.proven());
+}
+
+TEST_CASE("a stream that waits for another one's event is not where the hang has its cause") {
+  Running run;
+  const auto first = run.stream(0), second = run.stream(0);
+  run.issue(first, op::Kind::kernel, op::kMarked);
+  run.issue(first, op::Kind::event_record, 0, 0xe1);
+  run.issue(second, op::Kind::event_wait, op::kMarked, 0xe1);
+  run.issue(second);
+  const auto work = run.look();
+  REQUIRE(work.streams.size() == 2);
+  const auto& waiting = work.streams[1];
+  CHECK(ordinals(waiting.candidates) == Ordinals{1});
+  REQUIRE(waiting.waits.size() == 1);
+  CHECK(waiting.waits[0].what == StreamWait::For::stream);
+  CHECK(waiting.waits[0].recorded->ordinal == 2);
+  const auto standing = standing_streams(work);
+  REQUIRE(standing.size() == 1);
+  CHECK(standing[0]->index == first);
+}
+
+TEST_CASE("waits for events that are over, or were never recorded, hold nothing up") {
+  Running run;
+  const auto first = run.stream(0), second = run.stream(0);
+  run.issue(first, op::Kind::event_record, op::kMarked, 0xe1);
+  run.process.record.streams[first].marker = 1;
+  run.issue(second, op::Kind::event_wait, 0, 0xe1);
+  run.issue(second, op::Kind::event_wait, 0, 0xe2);
+  run.issue(second, op::Kind::kernel, op::kMarked);
+  const auto work = run.look();
+  REQUIRE(work.streams.size() == 1);
+  CHECK(ordinals(work.streams[0].candidates) == Ordinals{3});
+  CHECK(work.streams[0].waits.empty());
+}
+
+TEST_CASE("a wait for a value names the write that is queued for it") {
+  Running run;
+  const auto first = run.stream(0), second = run.stream(0);
+  run.issue(first, op::Kind::memory_operation, op::kMarked, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
+  auto work = run.look();
+  REQUIRE(work.streams[0].waits.size() == 1);
+  CHECK(work.streams[0].waits[0].write == nullptr);
+  run.issue(second);
+  run.issue(second, op::Kind::memory_operation, 0, 0xa0).memory_operation = op::MemoryOperation::write;
+  work = run.look();
+  REQUIRE(work.streams[0].waits[0].write != nullptr);
+  CHECK(work.streams[0].waits[0].write->stream == second);
+  // A stream cannot stand at a write.
+  CHECK(ordinals(work.streams[1].candidates) == Ordinals{1});
+}
+
+TEST_CASE("a thread inside a copy to the host waits for that copy") {
+  Running run;
+  const auto stream = run.stream(0);
+  run.issue(stream);
+  session::Thread& thread = run.wait(Wait::stream, stream);
+  run.issue(stream, op::Kind::copy).flags = op::kBlocking;
+  const auto work = run.look();
+  REQUIRE(work.threads.size() == 1);
+  CHECK(work.threads[0].thread == &thread);
+  REQUIRE(work.threads[0].operation != nullptr);
+  CHECK(work.threads[0].operation->ordinal == 2);
+  CHECK(work.streams[0].bound == 2);
+}
+
+TEST_CASE("work of a context that is gone is nobody's") {
+  Running run;
+  const auto stream = run.stream(0);
+  run.issue(stream, op::Kind::kernel, op::kMarked);
+  run.process.record.contexts[0].state = wire::context::State::destroyed;
+  CHECK(run.look().streams.empty());
+}
+
+TEST_CASE("lost records among those that a stream may stand at are counted") {
+  Running run;
+  const auto stream = run.stream(0);
+  run.issue_many(stream, 3);
+  run.issue(stream, op::Kind::kernel, op::kMarked);
+  auto& operations = run.process.record.operations;
+  operations.erase(operations.begin() + 1);
+  const auto work = run.look();
+  CHECK(work.streams[0].missing == 1);
+  CHECK(ordinals(work.streams[0].candidates) == Ordinals{1, 3, 4});
+}

@@ -1,0 +1,56 @@
+#include <doctest/doctest.h>
+
+#include "unit/explain/symptoms_builder.h"
+
+using namespace cudadiag::explain;
+
+namespace {
+
+Symptoms standing_at(const std::string& operation, const std::string& kernel = "") {
+  Symptoms symptoms;
+  symptoms.hang = true;
+  symptoms.operation = operation;
+  symptoms.kernel = kernel;
+  return symptoms;
+}
+
+Symptoms waiting_for(const std::string& what, const std::string& wait) {
+  Symptoms symptoms = standing_at("call");
+  symptoms.waits_for = what;
+  symptoms.wait = wait;
+  return symptoms;
+}
+
+}  // namespace
+
+TEST_CASE("what a stream waits for is the cause") {
+  Symptoms value = waiting_for("value", "until the word at 0x10 equals 1");
+  CHECK(id_of(value) == "value-never-written");
+  CHECK(text_of(value) == "the stream waits until the word at 0x10 equals 1");
+  value.write_queued = true;
+  CHECK(id_of(value) == "value-written-too-late");
+  CHECK(id_of(waiting_for("semaphore", "for the external semaphore 0x10")) == "semaphore-not-signalled");
+  CHECK(id_of(waiting_for("stream", "for stream 0x10")) == "waits-for-other-stream");
+  CHECK(id_of(standing_at("call")) == "none");
+}
+
+TEST_CASE("kernels that wait for other ranks are known by their names") {
+  CHECK(id_of(standing_at("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")) ==
+        "collective-waits-for-rank");
+  CHECK(id_of(standing_at("kernel", "vllm::cross_device_reduce_1stage<float, 2>")) == "kernel-waits-for-peer");
+  CHECK(id_of(standing_at("kernel", "spin(int*)")) == "kernel-does-not-end");
+  CHECK(id_of(standing_at("kernel")) == "none");  // several kernels can be the one
+}
+
+TEST_CASE("host functions and graphs") {
+  CHECK(id_of(standing_at("host function")) == "host-function-does-not-return");
+  CHECK(id_of(standing_at("graph")) == "graph-does-not-end");
+}
+
+TEST_CASE("a kernel that failed does not hang, and one that hangs has no cause of another family") {
+  CHECK(id_of(gpu_error(719, "ncclDevKernel_AllReduce")) != "collective-waits-for-rank");
+  Symptoms hanging = gpu_error(715);
+  hanging.hang = true;
+  hanging.kernel.clear();
+  CHECK(id_of(hanging) == "none");
+}

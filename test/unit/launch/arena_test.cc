@@ -1,0 +1,58 @@
+#include "launch/arena.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <variant>
+
+#include "wire/area.h"
+
+using namespace cudadiag;
+using launch::Arena;
+
+namespace {
+
+Arena made() {
+  auto arena = Arena::create();
+  REQUIRE(std::holds_alternative<Arena>(arena));
+  return std::move(std::get<Arena>(arena));
+}
+
+bool can_attach(const session::LivePlace& place) { return std::holds_alternative<Arena>(Arena::attach(place)); }
+
+}  // namespace
+
+TEST_CASE("an arena is found again by its place") {
+  const Arena arena = made();
+  const auto found = Arena::attach(arena.place());
+  REQUIRE(std::holds_alternative<Arena>(found));
+  CHECK(std::get<Arena>(found).claimed() == 0);
+  CHECK(launch::LiveArea(std::get<Arena>(found), 0).bytes().size() == wire::area::kAreaSize);
+}
+
+TEST_CASE("what lies at the place must be that very arena") {
+  const Arena arena = made();
+  session::LivePlace place = arena.place();
+  ++place.inode;
+  CHECK(!can_attach(place));
+  place = arena.place();
+  place.descriptor = 0;
+  CHECK(!can_attach(place));
+  place.pid = 0x3fffffff;
+  CHECK(!can_attach(place));
+}
+
+TEST_CASE("a memory file that could shrink under its reader is no arena") {
+  const session::FileDescriptor file(::memfd_create("cudadiag-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  REQUIRE(::ftruncate(file.get(), 1 << 20) == 0);
+  struct stat status {};
+  REQUIRE(::fstat(file.get(), &status) == 0);
+  const session::LivePlace place{static_cast<std::uint32_t>(::getpid()), file.get(), status.st_ino};
+  CHECK(!can_attach(place));
+  // Sealed, but with nothing in it.
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK);
+  CHECK(!can_attach(place));
+}

@@ -1,0 +1,89 @@
+#include "report/status.h"
+
+#include <doctest/doctest.h>
+
+using namespace cudadiag;
+using namespace cudadiag::report;
+
+namespace {
+
+OpenOperation kernel(std::uint32_t ordinal, const char* name, int line) {
+  OpenOperation operation;
+  operation.operation = "kernel";
+  operation.kernel = name;
+  operation.ordinal = ordinal;
+  operation.seconds = 35;
+  operation.location = {"/home/me/train.py", "forward", "python", "", "", line};
+  operation.candidate = true;
+  return operation;
+}
+
+Status one_stream() {
+  Status status;
+  status.goes_on = true;
+  status.seconds = 62;
+  status.working_directory = "/home/me";
+  status.command = {"python", "train.py"};
+  ProcessStatus process;
+  process.pid = 4711;
+  process.operations = 12345;
+  process.idle = 35;
+  OpenStream stream;
+  stream.name = "stream 0x55d0c8";
+  stream.issued = 131;
+  stream.completed = 125;
+  stream.proven = true;
+  stream.grade = analyse::Grade::bracketed;
+  stream.candidates = 1;
+  stream.operations = {kernel(126, "spin<float>(float*)", 41)};
+  stream.more = 5;
+  process.streams.push_back(stream);
+  OpenCall call;
+  call.tid = 4711;
+  call.thread = "python";
+  call.call = "cudaStreamSynchronize";
+  call.waits_for = "stream 0x55d0c8";
+  call.seconds = 34;
+  call.location = {"/home/me/train.py", "step", "python", "", "", 60};
+  process.calls.push_back(call);
+  status.processes.push_back(process);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("a stream that stands at one operation, and who waits for it") {
+  CHECK(write_status_text(one_stream(), {}) == R"(cudadiag: running for 62 s: python train.py
+pid 4711: 12,345 operations issued, the newest 35 s ago
+  stream 0x55d0c8: stands at operation 126, of 131 issued  [bracketed]
+      35 s  spin<float>  train.py:41, forward
+    and 5 more behind
+  thread 4711 python: for 34 s in cudaStreamSynchronize, waits for stream 0x55d0c8
+            at train.py:60, step
+)");
+}
+
+TEST_CASE("calls of one line are one, and what proves nothing says so") {
+  Status status = one_stream();
+  OpenStream& stream = status.processes[0].streams[0];
+  stream.proven = false;
+  stream.grade = analyse::Grade::suspected;
+  stream.candidates = 6;
+  stream.operations = {kernel(126, "a", 41), kernel(127, "a", 41), kernel(128, "b", 42)};
+  stream.more = 3;
+  status.processes[0].calls.clear();
+  const std::string text = write_status_text(status, {});
+  CHECK(text.find("stream 0x55d0c8: 6 operations may be unfinished, no marker stands behind them  [suspected]\n"
+                  "      35 s  a  train.py:41, forward (2 operations)\n"
+                  "      35 s  b  train.py:42, forward\n"
+                  "    and 3 more behind\n") != std::string::npos);
+}
+
+TEST_CASE("a run without work, and one whose names are hostile") {
+  Status status = one_stream();
+  status.processes[0].streams.clear();
+  status.processes[0].calls[0].thread = "x\x1b[2J";
+  const std::string text = write_status_text(status, {});
+  CHECK(text.find("  no work is unfinished\n") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
+}

@@ -1,0 +1,32 @@
+#include "session/live_place.h"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "unit/scratch_folder.h"
+
+using namespace cudadiag;
+
+TEST_CASE("a live place is read as it was written") {
+  const auto place = session::parse_live_place(session::write_live_place({4711, 5, 123456789012}));
+  REQUIRE(place);
+  CHECK(place->pid == 4711);
+  CHECK(place->descriptor == 5);
+  CHECK(place->inode == 123456789012);
+}
+
+TEST_CASE("what is no live place is none") {
+  for (const char* text : {"", "4711 5 123", "4711 5\n", "0 5 123\n", "4711 -1 123\n", "4294967295 5 123\n",
+                           "4711 5 123\nmore", "4711 5 x\n", " 4711 5 123\n", "99999999999 5 123\n"}) {
+    CAPTURE(text);
+    CHECK(!session::parse_live_place(text));
+  }
+}
+
+TEST_CASE("a pipe where the live place should be does not keep the reader waiting") {
+  const test::ScratchFolder folder;
+  REQUIRE(::mkfifo((folder.path() / session::kArenaFile).c_str(), 0600) == 0);
+  CHECK(!session::live_place(folder.path()));
+}
