@@ -19,9 +19,9 @@ void RaceRecords::attach(const DriverApi& driver, Streams& streams) {
   words_.attach(driver);
 }
 
-std::byte* RaceRecords::begin_before(ThreadState& thread, Kind kind) {
+std::byte* RaceRecords::begin_at_call(ThreadState& thread, Kind kind) {
   std::byte* record = begin(thread, kind, operation::kNoStream);
-  // That of the operation it belongs to: by time the two stay together.
+  // That of the operation it belongs to, or of all parts of a graph: by time they stay together.
   wire::store(record, operation::kTicks, wire::load(thread.entry, wire::thread::kCallTicks));
   return record;
 }
@@ -44,7 +44,7 @@ void RaceRecords::before_kernel(ThreadState& thread, const Call& call, std::uint
 
 void RaceRecords::tell_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function) {
   for (std::size_t i = 0; i < found.count; i += race::kWords) {
-    std::byte* record = begin_before(thread, Kind::parameters);
+    std::byte* record = begin_at_call(thread, Kind::parameters);
     wire::store(record, operation::kSite, static_cast<std::uint16_t>(function));
     const auto put = [&](std::size_t at, auto value, auto offset) {
       if (at >= found.count) return;
@@ -60,7 +60,7 @@ void RaceRecords::tell_words(ThreadState& thread, const ParameterWords::Found& f
 }
 
 void RaceRecords::before_rows(ThreadState& thread, const Call& call) {
-  std::byte* record = begin_before(thread, Kind::rows);
+  std::byte* record = begin_at_call(thread, Kind::rows);
   wire::store(record, race::kWidth, call.width);
   wire::store(record, race::kRows, call.rows);
   wire::store(record, race::kDestinationPitch, call.destination_pitch);
@@ -81,7 +81,7 @@ void RaceRecords::host_saw_context(ThreadState& thread, std::uint32_t context) {
 // ---- graphs
 
 void RaceRecords::graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes) {
-  std::byte* record = begin(thread, Kind::graph_made, operation::kNoStream);
+  std::byte* record = begin_at_call(thread, Kind::graph_made);
   wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(exec));
   wire::store(record, race::kWord1, nodes);
   publish(thread, record);
@@ -100,7 +100,7 @@ void RaceRecords::graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, In
   }
   const auto edges = description.edges();
   for (std::size_t i = 0; i < edges.size(); i += 3) {
-    std::byte* record = begin(thread, Kind::graph_edges, operation::kNoStream);
+    std::byte* record = begin_at_call(thread, Kind::graph_edges);
     const auto pair = [&](std::size_t at) {
       return at < edges.size() ? (edges[at].from + 1) | std::uint64_t{edges[at].to + 1} << 32 : 0;
     };
@@ -143,7 +143,7 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
     }
   }
   if (call.rows != 1) before_rows(thread, call);
-  std::byte* record = begin(thread, Kind::graph_node, operation::kNoStream);
+  std::byte* record = begin_at_call(thread, Kind::graph_node);
   const bool in_child = wire::load(known, intern::kNodeParent) != 0;
   wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));
   wire::store(record, race::kNode, static_cast<std::uint32_t>(node));

@@ -36,7 +36,7 @@ class RaceRecords {
 
  private:
   std::byte* begin(ThreadState& thread, wire::operation::Kind kind, std::uint32_t stream);
-  std::byte* begin_before(ThreadState& thread, wire::operation::Kind kind);
+  std::byte* begin_at_call(ThreadState& thread, wire::operation::Kind kind);
 
   void graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes);
   void graph_node(ThreadState& thread, CUgraphExec exec, GraphDescription& description, std::size_t node,

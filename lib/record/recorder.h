@@ -149,7 +149,6 @@ class Recorder {
   ModuleImages module_images_;
   Graphs graphs_;
   Allocations allocations_;
-  RaceRecords races_;
   Mutex functions_mutex_;
   IdTable<32768> functions_;
   Interner interner_;

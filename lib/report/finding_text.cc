@@ -163,7 +163,7 @@ class FindingText {
                                   printable(candidates[i].because)));
     }
     // One line with several launches is already said by the lines above.
-    if (candidates.size() > 1) add("Maybe", std::move(lines), kCandidatesNamed + 1, 0);
+    if (candidates.size() > 1) add("Maybe", std::move(lines), kCandidatesNamed + 1, 1);
   }
 
   std::string of(const Launch& launch) const {

@@ -45,16 +45,23 @@ std::string Page::justify(std::string_view left, std::string_view right) const {
 void Page::fit(std::size_t limit) {
   std::size_t total = 0;
   for (const Section& section : sections) total += section.lines.size();
-  const auto spares = [](const Section& section) { return section.lines.size() > section.at_least; };
-  while (total > limit) {
-    Section* victim = nullptr;
-    for (Section& section : sections) {
-      if (spares(section) && (victim == nullptr || section.sacrifice > victim->sacrifice)) victim = &section;
+  const auto spares = [](const Section& section, bool all_but_one) {
+    const bool gives = all_but_one && section.sacrifice > 0;
+    return section.lines.size() > (gives ? std::min<std::size_t>(section.at_least, 1) : section.at_least);
+  };
+  for (const bool all_but_one : {false, true}) {
+    while (total > limit) {
+      Section* victim = nullptr;
+      for (Section& section : sections) {
+        if (spares(section, all_but_one) && (victim == nullptr || section.sacrifice > victim->sacrifice)) {
+          victim = &section;
+        }
+      }
+      if (victim == nullptr) break;
+      victim->lines.pop_back();
+      --total;
+      if (!victim->lines.empty() && !victim->lines.back().ends_with(" ...")) victim->lines.back() += " ...";
     }
-    if (victim == nullptr) return;
-    victim->lines.pop_back();
-    --total;
-    if (!victim->lines.empty() && !victim->lines.back().ends_with(" ...")) victim->lines.back() += " ...";
   }
 }
 

@@ -15,7 +15,7 @@ enum class Ink { plain, headline, marked };
 struct Section {
   std::string label;  // "Why"; empty: lines stand at the left edge
   std::vector<std::string> lines;
-  std::size_t at_least = 1;  // lines that stay however short the page is
+  std::size_t at_least = 1;  // lines that stay unless the page is very short
   int sacrifice = 0;         // the highest gives its lines up first
   Ink ink = Ink::plain;
   bool whole = false;  // never cut at the right edge: commands to paste
@@ -31,7 +31,8 @@ struct Page {
   // `left`, and `right` at the right edge.
   std::string justify(std::string_view left, std::string_view right) const;
 
-  // Drops lines of the sections that can spare them until `limit` is kept; a section that lost some says "...".
+  // Drops lines of the sections that can spare them until `limit` is kept; a section that lost some says "...". Where
+  // that is not enough, sections that sacrifice anything keep one line.
   void fit(std::size_t limit);
   std::string print() const;
 };

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "api.h"
+#include "launch.h"
 
 using sim::Gpu;
 
@@ -75,9 +76,9 @@ CUresult function_in(CUmodule module, const char* name, CUfunction* function, bo
   return CUDA_SUCCESS;
 }
 
-// What a kernel's name ends in: "fill__8_4" has one of 8 bytes and one of 4. Each lies at a multiple of 8 or of its
-// size.
-CUresult parameter_of(const std::string& name, std::size_t index, std::size_t* offset, std::size_t* size) {
+}  // namespace
+
+CUresult sim::parameter_of(const std::string& name, std::size_t index, std::size_t* offset, std::size_t* size) {
   std::vector<std::size_t> sizes;
   if (name == "sim_store_u32") sizes = {8, 4};
   if (const auto at = name.rfind("__"); at != std::string::npos) {
@@ -94,8 +95,6 @@ CUresult parameter_of(const std::string& name, std::size_t index, std::size_t* o
   *size = sizes[index];
   return CUDA_SUCCESS;
 }
-
-}  // namespace
 
 SIM_API(cuDevicePrimaryCtxRetain, driver, (CUcontext * pctx, CUdevice dev), (pctx, dev)) {
   CUctx_st* context = primary_of(dev);
@@ -254,7 +253,7 @@ SIM_API(cuFuncGetParamInfo, driver,
         (CUfunction func, std::size_t paramIndex, std::size_t* paramOffset, std::size_t* paramSize),
         (func, paramIndex, paramOffset, paramSize)) {
   if (!func || func->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
-  return parameter_of(func->name, paramIndex, paramOffset, paramSize);
+  return sim::parameter_of(func->name, paramIndex, paramOffset, paramSize);
 }
 
 SIM_API(cuKernelGetParamInfo, driver,
@@ -262,7 +261,7 @@ SIM_API(cuKernelGetParamInfo, driver,
         (kernel, paramIndex, paramOffset, paramSize)) {
   const auto of = reinterpret_cast<CUfunction>(kernel);
   if (!of || !of->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
-  return parameter_of(of->name, paramIndex, paramOffset, paramSize);
+  return sim::parameter_of(of->name, paramIndex, paramOffset, paramSize);
 }
 
 SIM_API(cuKernelGetName, driver, (const char** name, CUkernel hfunc), (name, hfunc)) {

@@ -154,12 +154,10 @@ SIM_API(cuGraphKernelNodeGetParams_v2, driver, (CUgraphNode hNode, CUDA_KERNEL_N
   nodeParams->gridDimX = op.grid[0], nodeParams->gridDimY = op.grid[1], nodeParams->gridDimZ = op.grid[2];
   nodeParams->blockDimX = op.block[0], nodeParams->blockDimY = op.block[1], nodeParams->blockDimZ = op.block[2];
   nodeParams->sharedMemBytes = op.shared_bytes;
-  // Of all kernels this one alone keeps its parameters.
-  if (op.device_destination) {
-    thread_local void* parameters[2];
-    parameters[0] = &hNode->op.destination, parameters[1] = &hNode->op.value;
-    nodeParams->kernelParams = parameters;
-  }
+  thread_local std::vector<void*> parameters;
+  parameters.clear();
+  for (auto& each : hNode->op.parameters) parameters.push_back(each.data());
+  if (!parameters.empty()) nodeParams->kernelParams = parameters.data();
   return CUDA_SUCCESS;
 }
 

@@ -60,6 +60,12 @@ sim::Op sim::kernel_op(const Launch& launch) {
     op.bytes = sizeof op.value;
     op.device_destination = true;
   }
+  std::size_t offset = 0, size = 0;
+  for (std::size_t i = 0; launch.parameters; ++i) {
+    if (parameter_of(launch.function->name, i, &offset, &size) != CUDA_SUCCESS) break;
+    const char* bytes = static_cast<const char*>(launch.parameters[i]);
+    op.parameters.emplace_back(bytes, bytes + size);
+  }
   return op;
 }
 

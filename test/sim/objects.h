@@ -40,6 +40,7 @@ struct Op {
   std::uint64_t sequence = 0;      // issue order in the process
   std::shared_ptr<char[]> staged;  // what was copied out of pageable memory at the call
   std::vector<Dependency> after;
+  std::vector<std::vector<char>> parameters;  // of a kernel whose name says how large they are
 
   Work work() const;
 };

@@ -14,19 +14,23 @@ struct Program : Driver {
     std::ifstream file(cubin, std::ios::binary);
     code.assign(std::istreambuf_iterator<char>(file), {});
     CHECK(cuModuleLoadData(&module, code.data()));
-    buffer = allocate(4096), other = allocate(4096);
+    for (CUdeviceptr& each : others) each = allocate(4096);
+    buffer = allocate(4096);
   }
-  // `copy_from`, `copy_to`: reads or writes the buffer, and does the other to another one; `elsewhere`: writes that.
+  // `copy_from`, `copy_to`: reads or writes the buffer, and does the other to one of its own; `elsewhere`: writes that.
   void launch(const std::string& what, CUstream stream) {
     const bool copies = what.compare(0, 5, "copy_") == 0;
+    CUdeviceptr other = others[launches++];
     const CUfunction function = kernel(copies ? "copy__8_8" : what == "elsewhere" ? "write__8" : what.c_str());
-    void* one[] = {what == "elsewhere" ? &other : &buffer};
+    CUdeviceptr used = what == "elsewhere" ? other : buffer;
+    void* one[] = {&used};
     void* two[] = {what == "copy_to" ? &buffer : &other, what == "copy_to" ? &other : &buffer};
     CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, copies ? two : one, nullptr));
   }
 
   std::string code;
-  CUdeviceptr buffer = 0, other = 0;
+  CUdeviceptr buffer = 0, others[2] = {};
+  int launches = 0;
 };
 
 }  // namespace
