@@ -85,9 +85,16 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   ThisThread* found = &t_this;
   asm("" : "+r"(found));  // looked for once: each time would be a call
   ThisThread& self = *found;
-  if (self.inside || self.quiet || *g_owned == 0) return;
+  if (self.quiet || *g_owned == 0) return;
   Recorder* recorder = g_recorder.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
+  if (self.inside) {
+    // Our own questions about a kernel can be what loads its module.
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
+      recorder->module_loaded(*static_cast<const CUpti_ResourceData*>(data));
+    }
+    return;
+  }
   int& error_number = errno;
   const int saved_errno = error_number;
   self.inside = true;

@@ -526,12 +526,9 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
       streams_.stream_destroyed(cupti_.context_uid(data.context), data.resourceHandle.stream);
       break;
-    case CUPTI_CBID_RESOURCE_MODULE_LOADED: {
-      const auto* module = static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
-      if (module == nullptr || module->pCubin == nullptr) break;
-      module_images_.save({reinterpret_cast<const std::byte*>(module->pCubin), module->cubinSize});
+    case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+      module_loaded(data);
       break;
-    }
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       function_generation_.fetch_add(1, std::memory_order_relaxed);
       if (races_.on()) races_.module_unloaded();
@@ -539,6 +536,12 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
     default:
       break;
   }
+}
+
+void Recorder::module_loaded(const CUpti_ResourceData& data) {
+  const auto* module = static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
+  if (module == nullptr || module->pCubin == nullptr) return;
+  module_images_.save({reinterpret_cast<const std::byte*>(module->pCubin), module->cubinSize});
 }
 
 }  // namespace cudadiag::record

@@ -56,6 +56,8 @@ class Recorder {
   void driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame);
+  // Also inside our own calls into the driver.
+  void module_loaded(const CUpti_ResourceData& data);
   void graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);
   // Once the recorder can be found: python_hook.h.
   void ask_python() {

@@ -61,8 +61,9 @@ std::size_t image_size(const void* image) {
 
 CUmodule load_module(const void* image) {
   static std::atomic<std::uint32_t> last{0};
-  auto* module = new CUmod_st{++last, {static_cast<const char*>(image), image_size(image)}, {}};
-  sim::announce_module(CUPTI_CBID_RESOURCE_MODULE_LOADED, sim::current_context(), module);
+  auto* module = new CUmod_st;
+  module->id = ++last;
+  module->image.assign(static_cast<const char*>(image), image_size(image));
   return module;
 }
 
@@ -77,6 +78,11 @@ CUresult function_in(CUmodule module, const char* name, CUfunction* function, bo
 }
 
 }  // namespace
+
+void sim::load_of(CUfunction function) {
+  if (function->module == nullptr || function->module->loaded.exchange(true)) return;
+  announce_module(CUPTI_CBID_RESOURCE_MODULE_LOADED, current_context(), function->module);
+}
 
 CUresult sim::parameter_of(const std::string& name, std::size_t index, std::size_t* offset, std::size_t* size) {
   std::vector<std::size_t> sizes;
@@ -253,6 +259,7 @@ SIM_API(cuFuncGetParamInfo, driver,
         (CUfunction func, std::size_t paramIndex, std::size_t* paramOffset, std::size_t* paramSize),
         (func, paramIndex, paramOffset, paramSize)) {
   if (!func || func->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
+  sim::load_of(func);
   return sim::parameter_of(func->name, paramIndex, paramOffset, paramSize);
 }
 
@@ -261,6 +268,7 @@ SIM_API(cuKernelGetParamInfo, driver,
         (kernel, paramIndex, paramOffset, paramSize)) {
   const auto of = reinterpret_cast<CUfunction>(kernel);
   if (!of || !of->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
+  sim::load_of(of);
   return sim::parameter_of(of->name, paramIndex, paramOffset, paramSize);
 }
 

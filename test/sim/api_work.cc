@@ -12,6 +12,7 @@ namespace {
 
 CUresult launch_on(CUstream handle, bool per_thread, const Launch& launch) {
   if (const CUresult refused = sim::check(launch); refused != CUDA_SUCCESS) return refused;
+  sim::load_of(launch.function);
   Gpu::Lock lock(Gpu::instance().mutex);
   CUstream_st* stream = sim::stream_of(handle, per_thread);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;

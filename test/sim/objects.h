@@ -113,6 +113,7 @@ struct CUfunc_st {
 struct CUmod_st {
   std::uint32_t id = 0;
   std::string image;
+  std::atomic<bool> loaded = false;  // by the first question about a function, or its first launch
   std::unordered_map<std::string, std::unique_ptr<CUfunc_st>> functions;
 };
 
