@@ -155,6 +155,10 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
   publish(thread, record);
 }
 
+void RaceRecords::stream_made(ThreadState& thread, CUstream stream, const CUpti_CallbackData& data) {
+  streams_->find(thread, {stream, false}, data.contextUid);
+}
+
 void RaceRecords::returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
   CUevent event = nullptr;
   CUstream waiter = nullptr;
@@ -168,6 +172,17 @@ void RaceRecords::returned(ThreadState& thread, std::uint32_t id, const CUpti_Ca
     case CUPTI_DRIVER_TRACE_CBID_cuEventDestroy_v2:
       event = static_cast<const cuEventDestroy_v2_params*>(data.functionParams)->hEvent;
       break;
+    // Known before the program captures it: a stream that is being captured cannot be asked how it was made, as the
+    // question breaks the capture.
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamCreate:
+      stream_made(thread, *static_cast<const cuStreamCreate_params*>(data.functionParams)->phStream, data);
+      return;
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamCreateWithPriority:
+      stream_made(thread, *static_cast<const cuStreamCreateWithPriority_params*>(data.functionParams)->phStream, data);
+      return;
+    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxStreamCreate:
+      stream_made(thread, *static_cast<const cuGreenCtxStreamCreate_params*>(data.functionParams)->phStream, data);
+      return;
     case CUPTI_DRIVER_TRACE_CBID_cuWaitExternalSemaphoresAsync_ptsz:
       per_thread = true;
       [[fallthrough]];

@@ -35,6 +35,7 @@ class RaceRecords {
   void module_unloaded() { words_.module_unloaded(); }
 
  private:
+  void stream_made(ThreadState& thread, CUstream stream, const CUpti_CallbackData& data);
   std::byte* begin(ThreadState& thread, wire::operation::Kind kind, std::uint32_t stream);
   std::byte* begin_at_call(ThreadState& thread, wire::operation::Kind kind);
 

@@ -213,13 +213,13 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
     }
   }
   unsigned long long id = 0;
-  if (driver_->stream_get_id != nullptr && !capture_going_on()) {
+  const bool can_ask = !capture_going_on();
+  if (driver_->stream_get_id != nullptr && can_ask) {
     driver_->stream_get_id(reinterpret_cast<CUstream>(handle), &id);
   }
   const bool legacy = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY);
   unsigned made_with = 0;
-  if (asks_for_flags_ && driver_->stream_get_flags != nullptr && !legacy && tid == 0) {
-    const RelaxedCapture relaxed(*driver_);
+  if (asks_for_flags_ && driver_->stream_get_flags != nullptr && !legacy && tid == 0 && can_ask) {
     driver_->stream_get_flags(reinterpret_cast<CUstream>(handle), &made_with);
   }
   std::uint32_t taken = take_entry(context_place);

@@ -136,8 +136,9 @@ SIM_API_STREAM(cuStreamGetId, _ptsz, context, (CUstream hStream, unsigned long l
 
 SIM_API_STREAM(cuStreamGetFlags, _ptsz, context, (CUstream hStream, unsigned int* flags), (hStream, flags)) {
   Gpu::Lock lock(Gpu::instance().mutex);
-  const CUstream_st* stream = sim::stream_of(hStream, per_thread);
+  CUstream_st* stream = sim::stream_of(hStream, per_thread);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult refused = sim::refuse_capturing(*stream); refused != CUDA_SUCCESS) return refused;
   *flags = stream->flags;
   return CUDA_SUCCESS;
 }
