@@ -38,12 +38,8 @@ std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wi
 
 }  // namespace
 
-Feed::Feed(std::span<const std::byte> bytes, KernelMode kernel_mode)
-    : area_(bytes),
-      kernel_mode_(std::move(kernel_mode)),
-      history_(order_, [this](std::uint32_t function, std::uint32_t parameter) {
-        return kernel_mode_(function, parameter, pointers_[function]);
-      }) {
+Feed::Feed(std::span<const std::byte> bytes, ModeOf kernel_mode)
+    : area_(bytes), history_(order_, std::move(kernel_mode)) {
   const session::AreaRegions regions(area_);
   streams_ = regions.region(area::Region::streams);
   contexts_ = regions.region(area::Region::contexts);
@@ -237,12 +233,6 @@ void Feed::note_homes() {
   }
 }
 
-void Feed::note_pointer(std::uint32_t function, std::uint32_t offset) {
-  std::vector<std::uint32_t>& known = pointers_[function];
-  const auto at = std::lower_bound(known.begin(), known.end(), offset);
-  if (at == known.end() || *at != offset) known.insert(at, offset);
-}
-
 void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& pending) {
   Access access;
   access.at = order_.issue(stream);
@@ -250,7 +240,6 @@ void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& p
   access.site = wire::load(record, operation::kSite);
   for (const Word& word : pending.words) {
     if (memory_at(word.value) == nullptr) continue;
-    note_pointer(word.function, word.offset);
     access.begin = word.value;
     access.function = word.function;
     access.parameter = word.offset;
@@ -365,7 +354,6 @@ void Feed::graph(const std::byte* record, StreamNumber stream) {
     if (memory_at(each.begin) == nullptr) continue;
     each.at = at;
     each.stream = stream;
-    if (each.what == What::kernel) note_pointer(each.function, each.parameter);
     add(each);
   }
   if (gap_until_ == 0 && !std::exchange(graph->looked_into, true)) inside_graph(*graph, at, stream);
