@@ -112,9 +112,10 @@ KernelModes::~KernelModes() {
 }
 
 std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uint32_t parameter) {
-  if (disassembler_.empty() || kernel.empty()) return races::Mode::unknown;
+  if (kernel.empty()) return races::Mode::unknown;
   const std::lock_guard lock(mutex_);
   const auto [at, fresh] = known_.try_emplace(kernel);
+  if (disassembler_.empty()) return races::Mode::unknown;
   if (fresh) {
     wanted_.push_back(kernel);
     wake_.notify_all();

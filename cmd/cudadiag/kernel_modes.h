@@ -33,6 +33,7 @@ class KernelModes {
   // Kernels whose code was looked for; whether it was found and understood.
   std::size_t asked() const;
   std::size_t understood() const;
+  bool has_disassembler() const { return !disassembler_.empty(); }
 
  private:
   void run();

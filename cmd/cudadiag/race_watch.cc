@@ -127,6 +127,7 @@ session::Races RaceWatch::finish() {
   modes_.wait(kPatience);
   settle(true);
   session::Races all;
+  all.kernels = {modes_.asked(), modes_.understood(), modes_.has_disassembler()};
   for (const auto& process : processes_) {
     if (!process->ready()) continue;
     const std::uint32_t pid = wire::load(process->area.bytes().data(), wire::area::kPid);

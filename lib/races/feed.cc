@@ -436,7 +436,7 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
 // ---- what was found
 
 session::RaceCounts Feed::counts() const {
-  return {0, operations_, lost_, gaps_, history_.forgotten(), history_.unlisted()};
+  return {0, operations_, lost_, gaps_, history_.forgotten(), history_.unlisted(), history_.unjudged()};
 }
 
 std::vector<session::Race> Feed::races() const {
