@@ -100,7 +100,7 @@ def hang_that_ignores_being_asked_is_killed(machine):
 
 def idle_program_does_not_hang(machine):
     """A tail of operations that no marker follows, which have all finished, while the host reads from a pipe."""
-    run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.2", "--",
+    run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.2", "--markers", "sparse", "--",
                                          *_stuck(machine, "idle")))
     expect(run.stdout.readline(), "ready\n", "output")
     status = _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 1.5)
