@@ -1,5 +1,7 @@
 #include "command_line.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -103,6 +105,23 @@ CLI::Validator a_line() {
             const bool number = !line.empty() && line.find_first_not_of("0123456789") == std::string::npos &&
                                 line.find_first_not_of('0') != std::string::npos;
             return colon != 0 && number ? "" : given + " is not FILE:LINE, for example train.py:41";
+          },
+          ""};
+}
+
+CLI::Validator a_writable_file() {
+  return {[](const std::string& given) -> std::string {
+            const std::filesystem::path file(given);
+            std::error_code error;
+            if (given == "-") return "standard output is the command's own: name a file";
+            if (std::filesystem::is_directory(file, error)) return given + " is a folder";
+            if (std::filesystem::exists(file, error)) {
+              return ::access(file.c_str(), W_OK) == 0 ? "" : given + " cannot be written";
+            }
+            const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+            if (!std::filesystem::is_directory(folder, error))
+              return "the folder " + folder.string() + " does not exist";
+            return ::access(folder.c_str(), W_OK) == 0 ? "" : "the folder " + folder.string() + " cannot be written to";
           },
           ""};
 }

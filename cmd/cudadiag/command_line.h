@@ -28,6 +28,8 @@ CLI::Option* add_texts(CLI::App* command, const std::string& name, const std::st
 
 // FILE:LINE.
 CLI::Validator a_line();
+// A file that can be written, or made; "-" is none.
+CLI::Validator a_writable_file();
 CLI::Validator an_existing_folder();
 
 template <typename Value>

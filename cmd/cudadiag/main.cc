@@ -72,8 +72,8 @@ void add_reruns(CLI::App* command, RerunOptions& rerun) {
              "how long one rerun may take");
 }
 
-void add_stop_on_race(CLI::App* command, RunOptions& run) {
-  command->add_flag("--stop-on-race", run.stop_on_race, "end the program (SIGTERM) at the first race");
+CLI::Option* add_stop_on_race(CLI::App* command, RunOptions& run) {
+  return command->add_flag("--stop-on-race", run.stop_on_race, "end the program (SIGTERM) at the first race");
 }
 
 CLI::App* add_races(CLI::App& app, RunOptions& races) {
@@ -84,7 +84,7 @@ CLI::App* add_races(CLI::App& app, RunOptions& races) {
   add_stop_on_race(command, races);
   add_number(command, "--error-exitcode", races.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
              "exit status if there are findings");
-  add_text(command, "--json", races.json, "FILE", "file to write the report to as JSON");
+  add_text(command, "--json", races.json, "FILE", "file to write the report to as JSON")->check(a_writable_file());
   add_code_rules(command);
   command->add_option("COMMAND", races.command, "the command and its arguments")->required();
   return command->positionals_at_end();
@@ -97,8 +97,8 @@ CLI::App* add_run(CLI::App& app, RunOptions& run) {
   add_recording(command, run.record);
   const Words<RerunMode> modes = {
       {"auto", RerunMode::automatic}, {"always", RerunMode::always}, {"never", RerunMode::never}};
-  command->add_flag("--races", run.record.races, "look for races between streams");
-  add_stop_on_race(command, run);
+  auto* races = command->add_flag("--races", run.record.races, "look for races between streams");
+  add_stop_on_race(command, run)->needs(races);
   add_word(command, "--rerun", run.rerun.mode, modes, "confirm a failure by a rerun");
   add_reruns(command, run.rerun);
   add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers at this line of Python")
@@ -111,7 +111,7 @@ CLI::App* add_run(CLI::App& app, RunOptions& run) {
              "end a run in which nothing moves for so long, and report where it stands");
   command->add_flag("--hang-dump", run.rerun.hang_dump, "then rerun it for a GPU core dump of the kernels that run")
       ->needs(command->get_option("--hang-after"));
-  add_text(command, "--json", run.json, "FILE", "file to write the report to as JSON");
+  add_text(command, "--json", run.json, "FILE", "file to write the report to as JSON")->check(a_writable_file());
   add_code_rules(command);
   command->add_option("COMMAND", run.command, "the command and its arguments")->required();
   // From the first word of the command on, everything is the command's own.

@@ -73,7 +73,7 @@ bool wants_memory(const Analysis& analysis, const session::Manifest& manifest) {
 
 bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest) {
   const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(),
-                                [](const session::Pass& pass) { return pass.name == "device"; });
+                                [](const session::Pass& pass) { return pass.name == "device" && !pass.dump.empty(); });
   return !told && std::any_of(analysis.failures.begin(), analysis.failures.end(),
                               [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
 }
@@ -196,11 +196,13 @@ class Narrowing {
     if (hangs) {
       // By then the first run had long stood still.
       spec.dump_after = session_.manifest.passes.front().seconds;
-      spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
+      if (!options_.time_limit) spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
     }
     if (options_.tell_passes) say(fmt::format("rerun {}: for a GPU core dump", session_.reruns.size() + 1));
-    if (!add(spec) || !options_.tell_passes) return;
+    if (!add(spec)) return;
     const session::Pass& pass = session_.manifest.passes.back();
+    // It had to be asked for: that it did not come is told in any case.
+    if (!options_.tell_passes && !(hangs && pass.dump.empty())) return;
     const std::string what = pass.dump.empty() ? "no GPU core dump was written" : "a GPU core dump was written";
     say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(), pass.cut_short.empty() ? what : pass.cut_short,
                     report::duration(pass.seconds)));

@@ -49,7 +49,7 @@ std::string obstacle_to_rerun(const session::Session& session, const launch::Inp
   std::error_code ignored;
   if (!report_file.empty()) search.except.push_back(std::filesystem::absolute(report_file, ignored));
   if (const auto changed = launch::changed_file(search)) {
-    return "it wrote " + changed->lexically_relative(search.folder).string();
+    return changed->lexically_relative(search.folder).string() + " changed while it ran";
   }
   return "";
 }

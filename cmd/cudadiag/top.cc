@@ -83,6 +83,7 @@ int top(const TopOptions& options) {
   if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
   auto& run = std::get<LiveRun>(opened);
   std::string last_words;
+  bool shown = false;
   {
     const Screen screen;
     report::ActivityWatch watch;
@@ -102,11 +103,12 @@ int top(const TopOptions& options) {
       std::size_t rows = 0, columns = 0;
       screen.measure(rows, columns);
       const report::Activity activity = watch.look(session);
+      shown = true;
       screen.show(report::clip(heading(session), columns) + '\n' + report::write_activity(activity, rows - 2, columns));
     }
   }
   if (!last_words.empty()) say(last_words);
-  return 0;
+  return shown || last_words.empty() ? 0 : kOwnFailure;
 }
 
 }  // namespace cudadiag::command

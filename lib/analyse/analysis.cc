@@ -101,7 +101,7 @@ Analysis analyse(const Session& session) {
       analysis.notes.push_back(std::move(*note));
     }
   }
-  if (recorder_gave_up(session)) analysis.verdict = Verdict::inconclusive;
+  if (recorder_gave_up(session) || !session.whole) analysis.verdict = Verdict::inconclusive;
   if (analysis.verdict == Verdict::no_cuda_failure) {
     if (auto note = unrelated_end(session)) analysis.notes.push_back(std::move(*note));
   }

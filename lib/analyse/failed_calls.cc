@@ -55,18 +55,15 @@ bool is_question(const Error& error) {
   });
 }
 
-// A direct driver call hands its error to the caller alone: not asking for the last error says nothing. Launches and
-// transfers are the exception, as a program that misses their failure goes on with wrong data, and captures, as there
-// is no graph.
+// A direct driver call hands its error to the caller alone: not asking for the last error says nothing. Captures are
+// the exception, as there is no graph.
 bool should_have_been_looked_at(const Error& error) {
   const bool runtime = error.domain == wire::error::Domain::runtime || !error.outer.empty();
   if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));
+  if (!runtime) return false;
   if (error.flags & wire::error::kLaunch) return true;
-  const std::string& call = visible_call(error);
   if (is_question(error)) return false;
-  if (error.code == 2 || found_no_device(error)) return false;  // a null pointer or a count of 0 is looked at
-  if (runtime) return true;
-  return call.starts_with("cuMemcpy") || call.starts_with("cuMemset") || call.starts_with("cuMemPrefetch");
+  return error.code != 2 && !found_no_device(error);  // a null pointer or a count of 0 is looked at
 }
 
 Failure failure_at(const session::Process& process, const Error& error, Kind kind) {
@@ -91,6 +88,12 @@ std::string broke_capture(const Error& call, const Error& noticed) {
                      visible_call(noticed), noticed.code);
 }
 
+// A code of which CUDA does not document what raises it.
+bool says_nothing(std::uint32_t code) {
+  constexpr std::uint32_t kUnknown = 999;  // CUDA_ERROR_UNKNOWN
+  return code == kUnknown || cuda_error(code).driver_name.empty();
+}
+
 // `noticed`: what came of it, if it broke a capture; else the call itself.
 Failure fatal(const session::Process& process, const Error& error, const Error& noticed, const Ending& end) {
   Failure failure = failure_at(process, error, Kind::sync_error);
@@ -106,6 +109,14 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
   }
   failure.grade = end.of_process ? Grade::proven : Grade::inferred;
   if (error.code == kCaptureInvalidated) failure.grade = Grade::inferred;
+  if (says_nothing(error.code)) {
+    failure.grade = Grade::suspected;
+    failure.because = fmt::format(
+        "{} returned it, and {} ended with {} afterwards; this code does not say whether the call failed or earlier "
+        "work on the GPU",
+        visible_call(error), who, end.text);
+    return failure;
+  }
   failure.because = fmt::format("{}, and {} ended with {} afterwards", broke_capture(error, noticed), who, end.text);
   return failure;
 }

@@ -13,6 +13,12 @@ void add_sizes(const Symptoms& symptoms, Facts& facts) {
   facts.add("size", size_text(symptoms.bytes));
   facts.add("bytes", std::to_string(symptoms.bytes));
   if (!symptoms.gpus.empty()) facts.add("gpu", symptoms.gpus.front());
+  if (symptoms.free) facts.add("free", size_text(*symptoms.free));
+}
+
+bool enough_was_free(const Symptoms& symptoms, Facts& facts) {
+  add_sizes(symptoms, facts);
+  return symptoms.bytes > 0 && symptoms.free && *symptoms.free >= symptoms.bytes;
 }
 
 bool absurd(const Symptoms& symptoms, Facts& facts) {
@@ -58,6 +64,15 @@ const std::vector<Rule>& allocation_rules() {
        .fix = {"pin less (DataLoader: pin_memory=False, fewer workers), and check the container's memory limit and "
                "ulimit -l"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#page-locked-host-memory"},
+      {.id = "memory-refused-though-free",
+       .sure = Sure::often,
+       .codes = {2},
+       .calls = kAllocating,
+       .when = enough_was_free,
+       .texts = {"{call} was asked for {size} and refused, though {free} were free right afterwards: often caused by "
+                 "memory in pieces, or by another process that held it for a moment"},
+       .fix = {"ask again, or for less at once; nvidia-smi shows who else holds memory"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "out-of-memory",
        .codes = {2},
        .calls = kAllocating,

@@ -46,11 +46,12 @@ struct Frame {
 
 struct Symptoms {
   std::uint32_t code = 0;
-  bool asynchronous = false;  // the GPU's own work failed; else a call was refused
-  std::string call;           // the refused call, as the program made it: "cudaMalloc"
-  std::string library;        // CUDA library that made the call: "libcublas.so.13"
-  std::uint64_t bytes = 0;    // that the call asked for
-  std::string operation;      // "kernel" | "graph" | "copy" | "memset" | "call"
+  bool asynchronous = false;          // the GPU's own work failed; else a call was refused
+  std::string call;                   // the refused call, as the program made it: "cudaMalloc"
+  std::string library;                // CUDA library that made the call: "libcublas.so.13"
+  std::uint64_t bytes = 0;            // that the call asked for
+  std::optional<std::uint64_t> free;  // bytes that the device had left then
+  std::string operation;              // "kernel" | "graph" | "copy" | "memset" | "call"
   // Nothing failed: the operation, or one of several, does not end.
   bool hang = false;
   std::string waits_for;      // "value" | "stream" | "semaphore", where the operation waits for somebody else

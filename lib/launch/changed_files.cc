@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace cudadiag::launch {
 namespace {
@@ -24,6 +27,30 @@ bool is_own_output(const struct stat& status) {
   return false;
 }
 
+using FileId = std::pair<dev_t, ino_t>;
+
+// Regular files that processes hold open for writing, as far as we may look into them.
+std::set<FileId> being_written() {
+  std::set<FileId> files;
+  std::error_code error;
+  for (fs::directory_iterator process("/proc", error), end; !error && process != end; process.increment(error)) {
+    const std::string name = process->path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::error_code denied;
+    for (fs::directory_iterator file(process->path() / "fd", denied), last; !denied && file != last;
+         file.increment(denied)) {
+      struct stat link {
+      }, status{};
+      // The link's own mode says how the file was opened.
+      const bool writes = ::lstat(file->path().c_str(), &link) == 0 && (link.st_mode & S_IWUSR) != 0;
+      if (writes && ::stat(file->path().c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+        files.emplace(status.st_dev, status.st_ino);
+      }
+    }
+  }
+  return files;
+}
+
 std::int64_t written_at(const struct stat& status) {
   return static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
 }
@@ -35,6 +62,9 @@ std::optional<fs::path> changed_file(const FileSearch& search) {
   std::vector<fs::path> except;
   for (const fs::path& path : search.except) except.push_back(fs::weakly_canonical(path, error));
   std::size_t seen = 0;
+  std::optional<std::set<FileId>> others;
+  struct stat root {};
+  ::stat(search.folder.c_str(), &root);
   fs::recursive_directory_iterator it(fs::canonical(search.folder, error),
                                       fs::directory_options::skip_permission_denied, error),
       end;
@@ -44,11 +74,14 @@ std::optional<fs::path> changed_file(const FileSearch& search) {
     if (::lstat(path.c_str(), &status) != 0) continue;
     const bool excepted = std::find(except.begin(), except.end(), path) != except.end();
     if (S_ISDIR(status.st_mode)) {
-      if (excepted || is_cache(path.filename().string())) it.disable_recursion_pending();
+      const bool elsewhere = status.st_dev != root.st_dev;
+      if (excepted || elsewhere || is_cache(path.filename().string())) it.disable_recursion_pending();
       continue;
     }
     if (excepted || !S_ISREG(status.st_mode) || is_own_output(status)) continue;
-    if (written_at(status) >= search.since_nanoseconds) return path;
+    if (written_at(status) < search.since_nanoseconds) continue;
+    if (!others) others = being_written();
+    if (!others->contains({status.st_dev, status.st_ino})) return path;
   }
   return std::nullopt;
 }

@@ -15,8 +15,9 @@ struct FileSearch {
   std::size_t most_entries = 50'000;          // a larger folder is seen in part
 };
 
-// A file below the folder that was written after that time, our own standard output and error, Python's and
-// version control's caches left out. Nothing: none was found.
+// A file below the folder that was written after that time. Left out are our own standard output and error, Python's
+// and version control's caches, other file systems, and what another process still holds open for writing: the reader
+// of our output that keeps it, another program's log. Nothing: none was found.
 std::optional<std::filesystem::path> changed_file(const FileSearch& search);
 
 }  // namespace cudadiag::launch

@@ -58,7 +58,12 @@ class Gathering {
       return std::any_of(analysis.reruns.begin(), analysis.reruns.end(),
                          [&](const analyse::Rerun& rerun) { return came(rerun, failed); });
     };
-    vanished_ = any(false) && !any(true);
+    // Nor where one that waited for nothing, for a dump, did not fail either.
+    const auto& passes = session.manifest.passes;
+    const bool comes_and_goes = std::any_of(passes.begin(), passes.end(), [](const session::Pass& pass) {
+      return pass.name == "device" && pass.dump.empty() && pass.cut_short.empty() && pass.end.code == 0;
+    });
+    vanished_ = any(false) && !any(true) && !comes_and_goes;
   }
 
   explain::Symptoms symptoms(const Finding& finding, const analyse::Failure& failure) const {
@@ -119,6 +124,7 @@ class Gathering {
     symptoms.call = call.outer.empty() ? call.call : call.outer;
     symptoms.library = cuda_library(finding.stack);
     symptoms.bytes = call.bytes;
+    if (call.device_total > 0) symptoms.free = call.device_free;
     const session::Capture& capture = (failure.noticed != nullptr ? *failure.noticed : call).capture;
     symptoms.captured_by_other_thread = capture.began != 0 && capture.tid != call.tid;
   }

@@ -61,15 +61,19 @@ class FindingText {
   std::string path(const std::string& file) const { return relative_path(file, directory_); }
   std::string place(const Location& location) const { return report::place(location, directory_); }
 
-  // Error and line are never cut; what does not fit is taken from the function's name.
+  // Error and line are never cut; what does not fit is taken from the function's name, of which little says nothing.
   void title() {
-    const std::string text = "cudadiag: " + headline(finding_, directory_);
+    constexpr std::size_t kLeast = 8;
+    std::string text = "cudadiag: " + headline(finding_, directory_);
     const std::string tag = fmt::format("[{}]", word(finding_.grade));
     Page edge = page_;
     Finding nameless = finding_;
     if (!nameless.location.file.empty()) nameless.location.function.clear();
-    const std::size_t needed = width("cudadiag: " + headline(nameless, directory_)) + width("...  ") + width(tag);
-    edge.columns = std::max(std::min(page_.columns, kRightEdge), needed);
+    const std::string short_text = "cudadiag: " + headline(nameless, directory_);
+    const std::size_t behind = width("  ") + width(tag);
+    const std::size_t whole = width(text) + behind, least = width(short_text) + behind;
+    edge.columns = std::max(std::min(page_.columns, std::max(kRightEdge, whole)), least);
+    if (whole > edge.columns && edge.columns < least + kLeast) text = short_text;
     const std::string line = verbose_ ? text + "  " + tag : edge.justify(text, tag);
     page_.sections.push_back({"", {line}, 1, 0, Ink::headline, true});
   }
@@ -214,6 +218,10 @@ class FindingText {
       add("Blamed", {fmt::format("the same line ({})", api)}, 1, 0);
     } else {
       const Location& at = *finding_.reported_at;
+      if (at.file.empty() && at.module.empty() && at.function.empty()) {
+        add("Blamed", {fmt::format("{}, at a place that is not known, as it has no stack: innocent", api)}, 1, 0);
+        return;
+      }
       if (at.line == 0) {
         add("Blamed", {fmt::format("library code, no line of yours ({}): innocent", api)}, 1, 0);
         return;

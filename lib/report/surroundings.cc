@@ -76,7 +76,10 @@ void add_passes(Report& report, const session::Session& session, const analyse::
       line.dropped += process.record.dropped_operations;
     }
     if (!is_rerun) {
-      line.outcome = analysis.first_grade ? word(*analysis.first_grade) : "nothing found";
+      const std::size_t races = session.races ? session.races->found.size() : 0;
+      line.outcome = analysis.first_grade ? word(*analysis.first_grade)
+                     : races > 0          ? fmt::format("{} race{}", races, races == 1 ? "" : "s")
+                                          : "nothing found";
     } else if (pass.name == "device") {
       line.outcome = outcome_of(pass, testimony);
     } else if (pass.name == "memory") {

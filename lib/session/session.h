@@ -110,6 +110,8 @@ struct Session {
   std::optional<Races> races;      // of the record pass; nothing: they were not looked for
   // Of the reruns: element i belongs to manifest.passes[i + 1].
   std::vector<std::vector<Process>> reruns;
+  // False where something of the run is missing, or it still goes on: that nothing is found says nothing then.
+  bool whole = true;
 };
 
 }  // namespace cudadiag::session

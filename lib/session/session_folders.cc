@@ -76,7 +76,7 @@ std::vector<Root> roots(const std::optional<fs::path>& output) {
     const fs::path folder = temporary / ("cudadiag-" + std::to_string(::geteuid()));
     found.push_back({folder, false,
                      "sessions go to " + folder.string() +
-                         ", which may vanish with the machine or container; name a lasting folder with -o DIR or "
+                         ", which may vanish with the machine or container; name a lasting folder with -o FOLDER or "
                          "CUDADIAG_DIR"});
   }
   return found;

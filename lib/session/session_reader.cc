@@ -115,9 +115,11 @@ Result<Session> open_session(const fs::path& folder) {
     return Failure{folder.string() + " is not a cudadiag session", "cudadiag list shows the sessions there are"};
   } else {
     session.manifest.notes.push_back("no launcher finished this session: exit statuses are not known");
+    session.whole = !files.empty();
   }
   if (folder.filename().string().ends_with(kIncomplete)) {
     session.manifest.notes.push_back("the session is incomplete: its run goes on, or was killed");
+    session.whole = false;
   }
   read_areas(files, session, session.processes);
   session.races = read_races(folder / kRaces);
@@ -151,11 +153,13 @@ void read_areas(const std::vector<fs::path>& files, Session& session, std::vecto
     auto image = AreaImage::load(file);
     if (const auto* failure = std::get_if<Failure>(&image)) {
       session.manifest.notes.push_back(failure->what);
+      session.whole = false;
       continue;
     }
     AreaContents contents = read_area(std::get<AreaImage>(image).bytes());
     if (!contents.error.empty()) {
       session.manifest.notes.push_back(file.string() + " was left out: " + contents.error);
+      session.whole = false;
       continue;
     }
     processes.push_back(describe_process(std::move(contents.record), session.manifest));

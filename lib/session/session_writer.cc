@@ -24,7 +24,7 @@ Failure failed(const std::string& doing, const fs::path& what, int error) {
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   return {
       "cannot " + doing + " " + what.string() + ": " + std::strerror(error),
-      full ? "free some space, or name another folder with -o DIR" : "name a folder that you can write with -o DIR"};
+      full ? "free some space, or name another folder with -o FOLDER" : "name a folder that you can write with -o FOLDER"};
 }
 
 std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
@@ -46,7 +46,7 @@ std::optional<Failure> prepare_root(const Root& root) {
   struct stat status {};
   if (::lstat(root.folder.c_str(), &status) != 0) return failed("use the session folder", root.folder, errno);
   if (!root.warning.empty() && (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())) {
-    return Failure{root.folder.string() + " belongs to somebody else", "name a folder of your own with -o DIR"};
+    return Failure{root.folder.string() + " belongs to somebody else", "name a folder of your own with -o FOLDER"};
   }
   return std::nullopt;
 }
@@ -84,7 +84,7 @@ void point_latest_at(const fs::path& root, const fs::path& folder) {
 
 Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std::uint32_t pid,
                                             std::int64_t unix_seconds) {
-  Failure first{"there is no folder for the session", "name one with -o DIR"};
+  Failure first{"there is no folder for the session", "name one with -o FOLDER"};
   bool failed_before = false;
   const auto remember = [&](Failure failure) {
     if (!failed_before) first = std::move(failure);

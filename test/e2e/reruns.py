@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shlex
 import signal
 
 from harness import FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
@@ -237,7 +238,7 @@ def file_is_read_again_from_where_it_stood(machine):
 
 def program_that_writes_files_is_not_repeated(machine):
     machine.plan(AGAIN)
-    _expect_refused(machine, _rerun(machine, *program("probe.py", "writes")), "as it wrote result.txt")
+    _expect_refused(machine, _rerun(machine, *program("probe.py", "writes")), "as result.txt changed while it ran")
     _rerun(machine, *program("probe.py", "writes"), options=["--rerun=always"])
     _expect_proven(machine.report())
 
@@ -251,6 +252,14 @@ def own_files_in_the_working_folder_are_no_obstacle(machine):
     (machine.folder / "link").symlink_to("kept")
     _rerun(machine, *program("probe.py"), options=["-o", "link"])
     _expect_proven(machine.report(*KEPT))
+
+
+def file_that_another_program_keeps_our_output_in_is_no_obstacle(machine):
+    machine.plan(AGAIN)
+    command = shlex.join(map(str, machine.command("run", "--rerun=auto", "--", *program("probe.py"))))
+    machine.plain("sh", "-c", command + " 2>&1 | tee log.txt")
+    expect_in("probe.py", (machine.folder / "log.txt").read_text(), "log")
+    _expect_proven(machine.report())
 
 
 def never_is_never(machine):

@@ -209,7 +209,7 @@ TEST_CASE("a folder that cannot be made fails with a hint, the next root is take
   const session::Root impossible{scratch.path() / "file/root", false, ""};
   const auto failed = session::SessionWriter::create({impossible}, 1, 0);
   REQUIRE(std::holds_alternative<session::Failure>(failed));
-  CHECK(std::get<session::Failure>(failed).hint == "name a folder that you can write with -o DIR");
+  CHECK(std::get<session::Failure>(failed).hint == "name a folder that you can write with -o FOLDER");
   const auto second = session::SessionWriter::create({impossible, {scratch.path() / "b", false, ""}}, 1, 0);
   REQUIRE(std::holds_alternative<session::SessionWriter>(second));
   CHECK(std::get<session::SessionWriter>(second).root().warning.find("cannot create") == 0);
