@@ -19,7 +19,7 @@ using Path = std::vector<Dwarf_Die>;  // functions around an address, outermost 
 
 // Entries of one unit that are looked at. Crafted ones can be each other's children and siblings, and so be come to
 // again and again; real units stay below this.
-constexpr std::size_t kMostEntries = 4'000'000;
+constexpr std::size_t kMostEntries = 2'000'000;
 
 const char* text_attribute(Dwarf_Die& die, unsigned name) {
   Dwarf_Attribute attribute;
