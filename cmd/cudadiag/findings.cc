@@ -109,7 +109,9 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
     const std::string cause = cause_sentence(before, after);
     if (const std::string text = cause.empty() ? argument_sentence(after) : cause; !text.empty()) say(text);
   }
-  const bool open = after.findings.front().grade != analyse::Grade::proven;
+  // A hang's rerun is for the dump: it has nothing to say of the first answer.
+  const report::Finding& answer = after.findings.front();
+  const bool open = answer.grade != analyse::Grade::proven && answer.kind != analyse::Kind::hang;
   if (open && verbosity != report::Verbosity::quiet) say(after.findings.front().because);
 }
 

@@ -14,7 +14,7 @@
 #include <iterator>
 #include <utility>
 
-#include "gpucore/elf_image.h"
+#include "kernel_code.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "races/sass.h"
@@ -29,7 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{10};  // for one kernel
 constexpr std::size_t kMostOutput = 64u << 20;
-constexpr std::string_view kCode = ".text.", kFacts = ".nv.info.";
 
 std::string read_file(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -37,26 +36,6 @@ std::string read_file(const fs::path& file) {
 }
 
 gpucore::Bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
-
-// "SM90a". In older files the architecture is the lowest byte of the ELF flags, from ABI version 8 on the next one.
-std::string architecture_of(gpucore::Bytes file) {
-  const std::uint32_t flags = file.u32(48), abi = file.u16(8) & 0xff;
-  const std::uint32_t number = (abi >= 8 ? flags >> 8 : flags) & 0xff;
-  // The names with a letter know more instructions.
-  return fmt::format("SM{}{}", number, number >= 90 ? "a" : "");
-}
-
-// Entries: format u8, attribute u8, then 2 bytes of value or of length. Attribute 0x0a: u32 section, u16 offset of the
-// parameters in their constant bank, u16 bytes.
-races::ParameterBank bank_of(gpucore::Bytes facts) {
-  for (std::uint64_t at = 0; at + 4 <= facts.size();) {
-    const std::uint32_t head = facts.u16(at), value = facts.u16(at + 2);
-    const bool sized = (head & 0xff) == 4;
-    if (sized && head >> 8 == 0x0a && at + 12 <= facts.size()) return {facts.u16(at + 8), facts.u16(at + 10)};
-    at += 4 + (sized ? value : 0);
-  }
-  return {};
-}
 
 std::string read_to_end(int pipe, Clock::time_point deadline) {
   std::string output;
@@ -132,17 +111,17 @@ KernelModes::~KernelModes() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uint32_t parameter,
-                                             std::span<const std::uint32_t> pointers) {
-  if (disassembler_.empty() || kernel.empty()) return races::Mode::unknown;
+std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uint32_t parameter) {
+  if (kernel.empty()) return races::Mode::unknown;
   const std::lock_guard lock(mutex_);
   const auto [at, fresh] = known_.try_emplace(kernel);
+  if (disassembler_.empty()) return races::Mode::unknown;
   if (fresh) {
     wanted_.push_back(kernel);
     wake_.notify_all();
   }
   if (!at->second) return std::nullopt;
-  return at->second->mode(parameter, pointers);
+  return at->second->mode(parameter);
 }
 
 void KernelModes::wait(std::chrono::seconds patience) {
@@ -188,10 +167,7 @@ void KernelModes::index_new_modules() {
     const std::string text = read_file(it->path());
     const auto image = gpucore::ElfImage::read(bytes_of(text));
     if (!image) continue;
-    for (std::uint32_t i = 0; i < image->sections(); ++i) {
-      const std::string_view name = image->name(image->section(i));
-      if (name.starts_with(kCode)) homes_[std::string(name.substr(kCode.size()))] = it->path();
-    }
+    for (const std::string& kernel : kernels_of(*image)) homes_[kernel] = it->path();
   }
 }
 
@@ -202,11 +178,9 @@ races::KernelAccesses KernelModes::look(const std::string& kernel) {
   const std::string text = read_file(home->second);
   const auto image = gpucore::ElfImage::read(bytes_of(text));
   if (!image) return {};
-  const auto code = image->named(std::string(kCode) + kernel), facts = image->named(std::string(kFacts) + kernel);
-  if (!code || !facts) return {};
-  const races::ParameterBank bank = bank_of(image->contents(*facts));
-  if (bank.size == 0) return {};
-  return races::read_sass(disassemble(disassembler_, architecture_of(image->file()), image->contents(*code)), bank);
+  const auto code = kernel_code(*image, kernel);
+  if (!code) return {};
+  return races::read_sass(disassemble(disassembler_, code->architecture, code->instructions), code->bank, code->calls);
 }
 
 std::string find_disassembler(const std::vector<std::string>& command) {

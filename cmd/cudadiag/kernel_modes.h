@@ -10,7 +10,6 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,13 +27,13 @@ class KernelModes {
   KernelModes& operator=(const KernelModes&) = delete;
 
   // Nothing: it is being looked for.
-  std::optional<races::Mode> mode(const std::string& kernel, std::uint32_t parameter,
-                                  std::span<const std::uint32_t> pointers);
+  std::optional<races::Mode> mode(const std::string& kernel, std::uint32_t parameter);
   // Until all that was asked for is known, for so long.
   void wait(std::chrono::seconds patience);
   // Kernels whose code was looked for; whether it was found and understood.
   std::size_t asked() const;
   std::size_t understood() const;
+  bool has_disassembler() const { return !disassembler_.empty(); }
 
  private:
   void run();

@@ -163,6 +163,8 @@ int dispatch(std::vector<std::string> words) {
   run_command->footer("All of this is in cudadiag-run(1): man cudadiag-run");
   run_command->callback([&] {
     run.code_rules = code_rules(*run_command);
+    // Between two markers nothing is seen to move.
+    if (run.hang_after && run_command->count("--markers") == 0) run.record.markers = launch::Markers::dense;
     status = command::run(run);
   });
 

@@ -54,14 +54,12 @@ struct RaceWatch::Watched {
   bool ready() {
     if (feed) return true;
     if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
-    feed = std::make_unique<races::Feed>(area.bytes(),
-                                         [this](std::uint32_t function, std::uint32_t parameter,
-                                                std::span<const std::uint32_t> pointers) -> std::optional<races::Mode> {
-                                           const std::string* name =
-                                               session::by_id(names.with_function(function).functions, function);
-                                           if (name == nullptr) return races::Mode::unknown;
-                                           return modes.mode(*name, parameter, pointers);
-                                         });
+    const auto mode = [this](std::uint32_t function, std::uint32_t parameter) -> std::optional<races::Mode> {
+      const std::string* name = session::by_id(names.with_function(function).functions, function);
+      if (name == nullptr) return races::Mode::unknown;
+      return modes.mode(*name, parameter);
+    };
+    feed = std::make_unique<races::Feed>(area.bytes(), mode);
     return true;
   }
 
@@ -129,6 +127,7 @@ session::Races RaceWatch::finish() {
   modes_.wait(kPatience);
   settle(true);
   session::Races all;
+  all.kernels = {modes_.asked(), modes_.understood(), modes_.has_disassembler()};
   for (const auto& process : processes_) {
     if (!process->ready()) continue;
     const std::uint32_t pid = wire::load(process->area.bytes().data(), wire::area::kPid);

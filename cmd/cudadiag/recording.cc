@@ -11,6 +11,7 @@
 #include "findings.h"
 #include "launch/gpu_processes.h"
 #include "planted_fault.h"
+#include "report/races.h"
 #include "report/words.h"
 #include "suspect_lines.h"
 #include "terminal.h"
@@ -251,6 +252,7 @@ void Recording::tell_no_race() const {
     text += "; " + report::thousands(all.lost) + " records were lost, and races across the " +
             report::thousands(all.gaps) + (all.gaps == 1 ? " gap" : " gaps") + " could not be seen";
   }
+  if (const std::string unjudged = report::unjudged_text(*races_); !unjudged.empty()) text += "; " + unjudged;
   say(text);
 }
 

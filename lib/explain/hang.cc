@@ -92,7 +92,7 @@ const std::vector<Rule>& hang_rules() {
        .when = kernel,
        .texts = {"the kernel does not end: often caused by a loop whose exit never comes, a lock or flag that blocks "
                  "wait for while the block that holds it cannot run, or a barrier that some threads never reach"},
-       .fix = {"cudadiag run --hang-after SECONDS --hang-dump -- COMMAND: the line of the kernel where its threads are",
+       .fix = {"look at the line of the kernel where its threads are: --hang-dump, or cudadiag bisect, tells it",
                "blocks that wait for each other need a cooperative launch, and a grid that fits on the GPU at once"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cooperative-groups"},
       {.id = "graph-does-not-end",
@@ -100,8 +100,8 @@ const std::vector<Rule>& hang_rules() {
        .when = graph,
        .texts = {"the launched graph does not end: often caused by one of its kernels that waits for something outside "
                  "of it"},
-       .fix =
-           {"cudadiag run --hang-after SECONDS --hang-dump -- COMMAND: the kernels that are running, and their lines"},
+       .fix = {"look at the kernels that are running, and where their threads are: --hang-dump, or cudadiag bisect, "
+               "tells"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs"},
   };
   return rules;

@@ -28,4 +28,22 @@ bool touches(const Access& a, const Access& b) {
   return false;
 }
 
+Access with_place(Access access, std::uint64_t address, std::uint64_t pitch, std::uint64_t bytes, std::uint64_t width,
+                  std::uint32_t rows, Mode mode) {
+  access.begin = address;
+  access.mode = mode;
+  access.exact = bytes != 0 && rows != 0;
+  access.rows = rows == 0 ? 1 : rows;
+  access.pitch = rows > 1 ? pitch : 0;
+  access.width = !access.exact ? 1 : rows > 1 ? width : bytes;
+  if (access.rows > 1 && access.pitch <= access.width) {
+    access.width = access.pitch * (access.rows - 1) + access.width;
+    access.rows = 1;
+  }
+  // Nobody has so much: it would wrap around.
+  const bool sane = access.width < std::uint64_t{1} << 46 && access.pitch < std::uint64_t{1} << 40;
+  if (!sane) access.width = 1, access.rows = 1, access.pitch = 0, access.exact = false;
+  return access;
+}
+
 }  // namespace cudadiag::races

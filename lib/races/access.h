@@ -38,6 +38,11 @@ struct Access {
   std::uint64_t end() const { return begin + pitch * (rows - 1) + width; }
 };
 
+// At one of the two places of a copy, or that of a memset; 0 rows or bytes: how far it goes is not known. Rows that
+// overlap are as good as one piece.
+Access with_place(Access access, std::uint64_t address, std::uint64_t pitch, std::uint64_t bytes, std::uint64_t width,
+                  std::uint32_t rows, Mode mode);
+
 // Whether they have a byte in common: rows are told apart, columns of one buffer do not meet.
 bool touches(const Access& a, const Access& b);
 

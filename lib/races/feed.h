@@ -21,13 +21,8 @@ namespace cudadiag::races {
 
 class Feed : public session::RingReader {
  public:
-  // Of a kernel, by its function id and the offset of one of its parameters; `pointers`: the offsets of all those that
-  // were seen to be addresses. Nothing: not yet known.
-  using KernelMode = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter,
-                                                       std::span<const std::uint32_t> pointers)>;
-
   // `area` stays mapped as long as this lives.
-  Feed(std::span<const std::byte> area, KernelMode kernel_mode);
+  Feed(std::span<const std::byte> area, ModeOf kernel_mode);
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
@@ -86,11 +81,8 @@ class Feed : public session::RingReader {
 
   std::span<const std::byte> area_;
   std::span<const std::byte> streams_, contexts_;
-  void note_pointer(std::uint32_t function, std::uint32_t offset);
   void note_homes();
 
-  KernelMode kernel_mode_;
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> pointers_;  // by function, sorted
   Order order_;
   History history_;
   std::vector<Known> known_;

@@ -182,6 +182,7 @@ bool History::conclude(Race& race, bool at_last) {
   const Mode b = race.second.mode = second.value_or(Mode::unknown);
   if (a == Mode::none || b == Mode::none || (a == Mode::atomic && b == Mode::atomic)) return true;
   const bool written = alters(a) || alters(b), unknown = a == Mode::unknown || b == Mode::unknown;
+  if (!written && a == b && unknown) unjudged_ += race.times;
   if (!written && (!unknown || a == b)) return true;
   race.possible = !written || race.uncertain;
   keep(race);

@@ -56,6 +56,7 @@ class History {
   const std::vector<Race>& races() const { return races_; }
   std::uint64_t unlisted() const { return unlisted_; }    // pairs for which there was no room
   std::uint64_t forgotten() const { return forgotten_; }  // accesses that were dropped for want of room
+  std::uint64_t unjudged() const { return unjudged_; }    // pairs of which no side is known to write or not to
   std::size_t size() const { return accesses_; }
 
  private:
@@ -99,7 +100,7 @@ class History {
   std::vector<Race> races_;
   std::map<std::array<std::uint32_t, 6>, std::size_t> index_;  // by the two sides
   std::map<std::array<std::uint32_t, 10>, Race> open_;
-  std::uint64_t unlisted_ = 0, forgotten_ = 0;
+  std::uint64_t unlisted_ = 0, forgotten_ = 0, unjudged_ = 0;
 };
 
 }  // namespace cudadiag::races

@@ -14,7 +14,7 @@ struct Unit {
 
 }  // namespace
 
-Mode KernelAccesses::mode(std::uint32_t parameter, std::span<const std::uint32_t> pointers) const {
+Mode KernelAccesses::mode(std::uint32_t parameter) const {
   if (!known) return Mode::unknown;
   std::set<std::uint32_t> arrays, singles;
   for (const CodeAccess& access : accesses) {
@@ -26,15 +26,10 @@ Mode KernelAccesses::mode(std::uint32_t parameter, std::span<const std::uint32_t
     return {*std::prev(behind), true};
   };
   const Unit wanted = unit_of(parameter);
-  std::set<Unit> of_pointers;
-  for (const std::uint32_t pointer : pointers) of_pointers.insert(unit_of(pointer));
   bool reads = false, writes = false, adds = false, may_alter = false;
   for (const CodeAccess& access : accesses) {
     std::set<Unit> made_of;
-    for (const Origin& origin : access.origins) {
-      const Unit unit{origin.offset, origin.indexed};
-      if (of_pointers.contains(unit)) made_of.insert(unit);
-    }
+    for (const Origin& origin : access.origins) made_of.insert({origin.offset, origin.indexed});
     if (!access.anywhere && !made_of.contains(wanted)) continue;
     if (access.anywhere || made_of.size() > 1) {
       may_alter |= access.mode != Mode::read;

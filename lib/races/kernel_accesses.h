@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <set>
-#include <span>
 #include <vector>
 
 #include "races/access.h"
@@ -30,9 +29,9 @@ struct KernelAccesses {
   bool known = false;  // false: its code could not be followed
   std::set<CodeAccess> accesses;
 
-  // Of the memory that the word at `parameter` points to; `pointers`: the offsets of all words that are addresses.
-  // Unknown where code may alter it by an address that may as well be made of another one.
-  Mode mode(std::uint32_t parameter, std::span<const std::uint32_t> pointers) const;
+  // Of the memory that the word at `parameter` points to. Unknown where code may alter it by an address that may as
+  // well be made of another word.
+  Mode mode(std::uint32_t parameter) const;
 };
 
 }  // namespace cudadiag::races

@@ -75,7 +75,7 @@ bool is_any(std::string_view text, std::initializer_list<std::string_view> words
 
 class Reader {
  public:
-  Reader(std::string_view text, ParameterBank bank) : bank_(bank) { parse(text); }
+  Reader(std::string_view text, ParameterBank bank, Calls calls) : bank_(bank), calls_(calls) { parse(text); }
 
   KernelAccesses read() {
     if (code_.empty() || !follow()) return {};
@@ -295,13 +295,34 @@ class Reader {
     Sets::Id low = 0, high = 0;
     for (std::size_t at = first + 1; at < i.operands.size(); ++at) {
       const std::string_view operand = i.operands[at];
-      if (is_predicate(operand)) continue;
+      if (is_predicate(operand) || !may_pass_address(i, first, at)) continue;
       const bool is_pair = pair || (wide && at == first + 3);
       low = sets_.join(low, value(state, operand, 0, predicate));
       high = sets_.join(high, value(state, operand, is_pair ? 1 : 0, predicate));
     }
     set(state, to, low, predicate);
     if (wide || pair) set(state, to + 1, high, predicate);
+  }
+
+  // Whether what an instruction makes may be an address because this operand is one: what is multiplied, shifted or
+  // counted with is a number.
+  static bool may_pass_address(const Instruction& i, std::size_t first, std::size_t at) {
+    std::string_view base = i.base();
+    if (base.starts_with('U')) base.remove_prefix(1);
+    std::vector<std::string_view> values;  // after the destination, without conditions
+    std::size_t place = 0;
+    for (std::size_t each = first + 1; each < i.operands.size(); ++each) {
+      if (is_predicate(i.operands[each])) continue;
+      if (each == at) place = values.size();
+      values.push_back(i.operands[each]);
+    }
+    if (base == "IMAD") return place >= 2 || (place == 0 && values.size() > 1 && values[1] == "0x1");
+    if (base == "LEA") return place == 1 || (place == 0 && values.back() == "0x0");
+    constexpr std::string_view kNumbers[] = {
+        "SHF",  "SHL",   "SHR",   "IMUL",  "IMUL3", "BFE",  "BFI",  "BMSK", "SGXT", "POPC", "FLO",   "BREV",
+        "IABS", "I2F",   "I2FP",  "F2I",   "F2F",   "F2FP", "FADD", "FMUL", "FFMA", "FSEL", "FMNMX", "FRND",
+        "MUFU", "HADD2", "HMUL2", "HFMA2", "DADD",  "DMUL", "DFMA", "IDP",  "HMMA", "IMMA", "DMMA",  "QGMMA"};
+    return std::find(std::begin(kNumbers), std::end(kNumbers), base) == std::end(kNumbers);
   }
 
   void set_many(const Instruction& i, Registers& state, std::uint32_t to, Sets::Id value, std::uint32_t predicate) {
@@ -381,7 +402,8 @@ class Reader {
     return out;
   }
 
-  // An address is made of a word whose lower half is in its lower half and whose upper half is in its upper.
+  // An address is made of a word whose lower half is in its lower half and whose upper half is in its upper; such words
+  // lie at multiples of 8.
   void note(const Place& place, Mode mode) {
     CodeAccess access;
     access.mode = mode;
@@ -390,7 +412,7 @@ class Reader {
     for (const std::uint32_t value : low) {
       if (value == Sets::kTop) {
         access.anywhere = true;
-      } else if (std::binary_search(high.begin(), high.end(), value + 4)) {
+      } else if ((value & ~Sets::kIndexed) % 8 == 0 && std::binary_search(high.begin(), high.end(), value + 4)) {
         access.origins.push_back({value & ~Sets::kIndexed, (value & Sets::kIndexed) != 0});
       }
     }
@@ -411,11 +433,12 @@ class Reader {
   // A function that lies elsewhere may do anything with the pointers that it is given; where they are passed, from R4
   // on. One that lies here is gone through like a jump, with the registers as they are.
   void call(const Instruction& i, const Registers& state) {
-    if (target_of(i) != nullptr) return;
+    if (target_of(i) != nullptr || calls_ == Calls::harmless) return;
     for (std::uint32_t at = 4; at < 16; at += 2) note({state[at], state[at + 1]}, Mode::unknown);
   }
 
   ParameterBank bank_;
+  Calls calls_;
   std::vector<Instruction> code_;
   std::vector<Flow> flow_;
   std::unordered_map<std::uint32_t, std::uint32_t> index_;  // by address
@@ -427,6 +450,8 @@ class Reader {
 
 }  // namespace
 
-KernelAccesses read_sass(std::string_view text, ParameterBank bank) { return Reader(text, bank).read(); }
+KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls) {
+  return Reader(text, bank, calls).read();
+}
 
 }  // namespace cudadiag::races

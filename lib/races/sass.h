@@ -17,7 +17,10 @@ struct ParameterBank {
   std::uint32_t offset = 0, size = 0;
 };
 
+// What functions that lie elsewhere, or are called by their address, may do with what they are given.
+enum class Calls { anything, harmless };
+
 // Not known where the text is none, or too much of it.
-KernelAccesses read_sass(std::string_view text, ParameterBank bank);
+KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls = Calls::anything);
 
 }  // namespace cudadiag::races

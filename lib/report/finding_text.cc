@@ -337,7 +337,7 @@ class FindingText {
     for (std::size_t i = skipped; i < steps.size(); ++i) {
       const bool repeated = i > skipped && steps[i].file == steps[i - 1].file;
       text += fmt::format("{}{}:{} {}", i > skipped ? " > " : "", repeated ? "" : path(steps[i].file), steps[i].line,
-                          printable(steps[i].function));
+                          printable(without_parameters(steps[i].function)));
     }
     if (folded > 0) text += fmt::format(" (+{} library frame{})", folded, folded == 1 ? "" : "s");
     std::vector<std::string> lines = page_.wrap(text);

@@ -42,8 +42,8 @@ std::vector<std::string> next_steps(const analyse::Failure& failure) {
       return {refused_call(failure)};
     case analyse::Kind::hang:
       return {
-          "look at what this operation waits for; cudadiag run --hang-after SECONDS --hang-dump tells where its "
-          "threads are"};
+          "look at what this operation waits for; of a kernel --hang-dump, or cudadiag bisect, tells where its threads "
+          "are"};
     case analyse::Kind::unchecked_error:
       return {refused_call(failure), "check what this call returns (after <<<>>>: cudaGetLastError())"};
   }

@@ -17,8 +17,22 @@ std::string relative_path(const std::string& file, const std::string& directory)
   return printable(std::string_view(file).substr(inside ? prefix.size() : 0));
 }
 
+std::string_view without_parameters(std::string_view function) {
+  std::string_view name = function;
+  if (const std::size_t clone = name.find(" [clone "); clone != name.npos) name = name.substr(0, clone);
+  constexpr std::string_view kConst = " const";
+  if (name.ends_with(kConst)) name.remove_suffix(kConst.size());
+  if (!name.ends_with(')')) return function;
+  int depth = 0;
+  for (std::size_t at = name.size(); at-- > 0;) {
+    depth += name[at] == ')' ? 1 : name[at] == '(' ? -1 : 0;
+    if (depth == 0) return at == 0 ? function : name.substr(0, at);
+  }
+  return function;
+}
+
 std::string place(const Location& location, const std::string& directory) {
-  const std::string function = printable(location.function);
+  const std::string function = printable(without_parameters(location.function));
   if (!location.file.empty()) {
     const std::string line = location.line > 0 ? fmt::format(":{}", location.line) : "";
     return fmt::format("{}{}{}{}", relative_path(location.file, directory), line, function.empty() ? "" : ", ",

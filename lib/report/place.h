@@ -2,12 +2,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "report/report.h"
 
 namespace cudadiag::report {
 
 std::string relative_path(const std::string& file, const std::string& directory);
+
+// A demangled name up to its parameters: "(anonymous namespace)::work" of "(anonymous namespace)::work(int) const".
+std::string_view without_parameters(std::string_view function);
 
 // What is not known is left out, or said if nothing is.
 std::string place(const Location& location, const std::string& directory);

@@ -210,9 +210,29 @@ void note_gaps(Report& report, const session::RaceCounts& counts) {
 
 }  // namespace
 
+std::string unjudged_text(const session::Races& races) {
+  std::uint64_t pairs = 0;
+  for (const session::RaceCounts& counts : races.counts) pairs += counts.unjudged;
+  if (pairs == 0) return "";
+  const std::string text = fmt::format(
+      "{} unordered pair{} of kernels on the same memory {} not told, as it is not "
+      "known whether one of them writes",
+      thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
+  if (!races.kernels.disassembler) {
+    return text +
+           ": nvdisasm, which reads kernels' code, was not found; it comes with the CUDA Toolkit, and has to be "
+           "in PATH";
+  }
+  return text + fmt::format(": the code of {} of {} kernels could be read", thousands(races.kernels.understood),
+                            thousands(races.kernels.wanted));
+}
+
 void add_races(Report& report, const session::Session& session, const ResolveSite& resolve) {
   if (!session.races) return;
   for (const session::RaceCounts& counts : session.races->counts) note_gaps(report, counts);
+  if (std::string text = unjudged_text(*session.races); !text.empty()) {
+    report.notes.push_back({"races-unjudged", std::move(text)});
+  }
   std::vector<Finding> found;
   for (const session::Race& race : session.races->found) {
     const auto process = std::find_if(session.processes.begin(), session.processes.end(),

@@ -6,6 +6,9 @@
 
 namespace cudadiag::report {
 
+// What of the memory that kernels share could not be judged, and why; empty: nothing.
+std::string unjudged_text(const session::Races& races);
+
 // `resolve` as in operation_memory.h.
 void add_races(Report& report, const session::Session& session, const ResolveSite& resolve);
 

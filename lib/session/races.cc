@@ -72,9 +72,14 @@ std::string write_races(const Races& races) {
                       {"lost", count.lost},
                       {"gaps", count.gaps},
                       {"forgotten", count.forgotten},
-                      {"unlisted", count.unlisted}});
+                      {"unlisted", count.unlisted},
+                      {"unjudged", count.unjudged}});
   }
-  const Json document = {{"schema", kSchema}, {"races", std::move(found)}, {"counts", std::move(counts)}};
+  Json kernels = {{"wanted", races.kernels.wanted},
+                  {"understood", races.kernels.understood},
+                  {"disassembler", races.kernels.disassembler}};
+  const Json document = {
+      {"schema", kSchema}, {"races", std::move(found)}, {"counts", std::move(counts)}, {"kernels", std::move(kernels)}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -111,7 +116,13 @@ std::optional<Races> parse_races(std::string_view text) {
     take(from, "gaps", count.gaps);
     take(from, "forgotten", count.forgotten);
     take(from, "unlisted", count.unlisted);
+    take(from, "unjudged", count.unjudged);
   });
+  if (const auto kernels = document.find("kernels"); kernels != document.end() && kernels->is_object()) {
+    take(*kernels, "wanted", races.kernels.wanted);
+    take(*kernels, "understood", races.kernels.understood);
+    races.kernels.disassembler = is_set(*kernels, "disassembler");
+  }
   return races;
 }
 

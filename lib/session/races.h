@@ -38,11 +38,19 @@ struct RaceCounts {
   std::uint64_t gaps = 0;        // so often nothing could be concluded from what was before
   std::uint64_t forgotten = 0;   // accesses dropped for want of room
   std::uint64_t unlisted = 0;    // races beyond those that are listed
+  std::uint64_t unjudged = 0;    // unordered pairs of kernels of which it is not known whether they write
+};
+
+// Kernels whose code was wanted, and was found and understood.
+struct RaceKernels {
+  std::uint64_t wanted = 0, understood = 0;
+  bool disassembler = false;  // whether there was one
 };
 
 struct Races {
   std::vector<Race> found;
   std::vector<RaceCounts> counts;  // by process that was looked at
+  RaceKernels kernels;
 };
 
 // races.json, in format "cudadiag.races/1".

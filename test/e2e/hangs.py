@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 
 from harness import DATA, expect, expect_in, expect_success, program
@@ -14,6 +15,7 @@ SHAPES = {
     "other_stream": "kernel-does-not-end",
     "copy": "kernel-does-not-end",
 }
+MARKED = 32  # wire::operation::kMarked
 
 
 def _line(mark):
@@ -98,7 +100,7 @@ def hang_that_ignores_being_asked_is_killed(machine):
 
 def idle_program_does_not_hang(machine):
     """A tail of operations that no marker follows, which have all finished, while the host reads from a pipe."""
-    run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.2", "--",
+    run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.2", "--markers", "sparse", "--",
                                          *_stuck(machine, "idle")))
     expect(run.stdout.readline(), "ready\n", "output")
     status = _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 1.5)
@@ -230,3 +232,13 @@ def program_that_ends_with_work_unfinished_is_told_of_where_it_matters(machine):
     machine.plan("hang kernel=spin")
     result = machine.run(machine.build / "targets/hanging_kernel")
     expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result")
+
+
+def all_operations_are_seen_to_end_where_hangs_are_looked_for(machine):
+    """Long kernels behind each other, with no marker between them, would look like one that does not end."""
+    machine.plan("fault kernel=fill nth=40 code=700")
+    for options, unmarked in ((["--hang-after", "60"], 0), (["--hang-after", "60", "--markers", "sparse"], 1), ([], 1)):
+        machine.run(machine.build / "targets/million_launches", "40", options=options)
+        lines = expect_success(machine.cudadiag("dump")).stdout.splitlines()
+        flags = [int(re.search(r" flags=(\d+)", line)[1]) for line in lines if line.startswith("operation ")]
+        expect(min(sum(not flag & MARKED for flag in flags), 1), unmarked, f"unmarked operations with {options}")

@@ -28,6 +28,7 @@ def _expect_none(machine, program, which):
     expect(report["findings"], [], which)
     expect_in("no race was found between ", result.stderr, which)
     expect_in("done", result.stdout, which)
+    return result
 
 
 def what_nothing_orders_is_a_race(machine):
@@ -113,7 +114,9 @@ def kernels_are_judged_by_their_code(machine):
 def kernels_of_unknown_code_are_no_race(machine):
     machine.environment["CUDA_HOME"] = machine.environment["CUDA_PATH"] = str(machine.folder)
     machine.environment["PATH"] = "/usr/bin:/bin"
-    _expect_none(machine, "race_kernels", f"{CUBIN} write__8 write__8")
+    result = _expect_none(machine, "race_kernels", f"{CUBIN} write__8 write__8")
+    expect_in("1 unordered pair of kernels on the same memory is not told", result.stderr, "what is missing")
+    expect_in("nvdisasm", result.stderr, "remedy")
 
 
 def branches_of_a_graph_race(machine):

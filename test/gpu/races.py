@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every racing program and its corrected twin, under cudadiag and, where it is PyTorch's, under CSAN: a table.
 
-Usage: races.py BUILD [--only PATTERN] [--json FILE]. Needs a GPU; without one it says so and counts nothing (77).
+Usage: races.py BUILD [--only PATTERN] [--jobs N] [--json FILE]. Needs a GPU; without one it says so and counts nothing (77).
 A race must be found in each program and none in its twin; the table says what CSAN says of the same.
 """
 
@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import run
 
@@ -80,6 +81,7 @@ def main():
     parser.add_argument("build", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--only", default="*")
     parser.add_argument("--no-csan", action="store_true")
+    parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--json")
     options = parser.parse_args()
     if reason := run.gpu_missing():
@@ -87,15 +89,19 @@ def main():
         return run.CANNOT_RUN_HERE
     rows, wrong = [], 0
     print(f"{'program':44} {'race':5} {'cudadiag':9} {'CSAN':7}")
-    with tempfile.TemporaryDirectory() as folder:
-        for name, command, racing, of_torch in programs(options.build):
-            if not fnmatch.fnmatch(name, options.only):
-                continue
-            try:
-                says, lines = cudadiag_says(options.build, command, pathlib.Path(folder))
-            except subprocess.TimeoutExpired:
-                says, lines = "too long", []
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(options.jobs) as pool:
+        def try_one(program):
+            name, command, _, of_torch = program
+            folder = pathlib.Path(scratch, name.replace(" ", "-"))
+            folder.mkdir()
             csan = csan_says(command) if of_torch and not options.no_csan else "-"
+            try:
+                return *cudadiag_says(options.build, command, folder), csan
+            except subprocess.TimeoutExpired:
+                return "too long", [], csan
+
+        wanted = [program for program in programs(options.build) if fnmatch.fnmatch(program[0], options.only)]
+        for (name, _, racing, of_torch), (says, lines, csan) in zip(wanted, pool.map(try_one, wanted)):
             bad = says != ("race" if racing else "none")
             wrong += bad
             rows.append({"program": name, "race": racing, "cudadiag": says, "csan": csan, "lines": lines})

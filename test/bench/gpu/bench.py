@@ -27,7 +27,7 @@ import rows as bench_rows  # noqa: E402
 LIMIT_S = 60
 MAIN = ["plain", "cudadiag run", "empty CUPTI callbacks", "CUDA_LAUNCH_BLOCKING=1"]
 ONCE = ["cudadiag run --markers off", "cudadiag run --markers dense", "core dumps enabled", "torch.profiler",
-        "Nsight Systems", "compute-sanitizer"]
+        "Nsight Systems", "compute-sanitizer", "cudadiag races", "CUDA Stream Sanitizer"]
 CASES = {  # name -> unit, command; "@x" is a file of the build's gpu/ folder
     "empty kernel launch": ("ns", ["@launches", "empty"]),
     "launches from 8 threads": ("ns", ["@launches", "threads"]),
@@ -81,6 +81,9 @@ class Bench:
             env |= {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION": "1", "CUDA_COREDUMP_FILE": f"{self.state}/dump.%p"}
         elif way == "torch.profiler":
             return ([*command, "profiler"], env) if words[0].endswith(".py") else None
+        elif way == "CUDA Stream Sanitizer":
+            env["TORCH_CUDA_SANITIZER"] = "1"
+            return (command, env) if words[0].endswith(".py") else None
         elif way == "Nsight Systems":
             out = ["-t", "cuda", "-s", "none", "--force-overwrite", "true", "-o", f"{self.state}/nsys"]
             return (["nsys", "profile", *out, *command], env) if shutil.which("nsys") else None

@@ -9,7 +9,7 @@ CORRECT = {"disjoint_slices", "loader", "training", "backward_on_side_stream", "
 
 
 def tensor(value=0.0):
-    return torch.full((N,), value, device="cuda")
+    return torch.full((N,), float(value), device="cuda")
 
 
 def main(which, fixed):

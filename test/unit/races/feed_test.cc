@@ -89,7 +89,7 @@ struct Process {
   test::AreaBuilder area;
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  Feed feed{area.bytes(), [](std::uint32_t function, std::uint32_t, std::span<const std::uint32_t>) {
+  Feed feed{area.bytes(), [](std::uint32_t function, std::uint32_t) {
               return std::optional(function == 1 ? Mode::write : Mode::read);
             }};
 };

@@ -24,7 +24,7 @@ std::vector<Mode> modes(const std::string& name, std::vector<std::uint32_t> poin
   const KernelAccesses kernel = read_sass(text_of(name), {bank, 0x800});
   REQUIRE(kernel.known);
   std::vector<Mode> out;
-  for (const std::uint32_t pointer : pointers) out.push_back(kernel.mode(pointer, pointers));
+  for (const std::uint32_t pointer : pointers) out.push_back(kernel.mode(pointer));
   return out;
 }
 
@@ -72,8 +72,7 @@ TEST_CASE("a pointer that came back from local memory is still known for one") {
       "/*0040*/ EXIT ;\n",
       {0x210, 8});
   // Where it came back, the halves cannot be told apart: it may be written.
-  const std::uint32_t pointers[] = {0};
-  CHECK(kernel.mode(0, pointers) == write);
+  CHECK(kernel.mode(0) == write);
 }
 
 TEST_CASE("a pointer is read under one condition and another one under the opposite") {
@@ -88,9 +87,8 @@ TEST_CASE("a pointer is read under one condition and another one under the oppos
       "/*0070*/ @!P0 STG.E desc[UR4][R6.64], R9 ;\n"
       "/*0080*/ EXIT ;\n",
       {0x210, 16});
-  const std::uint32_t pointers[] = {0, 8};
-  CHECK(kernel.mode(0, pointers) == read);
-  CHECK(kernel.mode(8, pointers) == write);
+  CHECK(kernel.mode(0) == read);
+  CHECK(kernel.mode(8) == write);
 }
 
 TEST_CASE("a condition that is decided anew is another one") {
@@ -103,20 +101,43 @@ TEST_CASE("a condition that is decided anew is another one") {
       "/*0050*/ @P0 STG.E desc[UR4][R6.64], R9 ;\n"
       "/*0060*/ EXIT ;\n",
       {0x210, 16});
-  const std::uint32_t pointers[] = {0, 8};
-  CHECK(kernel.mode(0, pointers) == unknown);
-  CHECK(kernel.mode(8, pointers) == unknown);
+  CHECK(kernel.mode(0) == unknown);
+  CHECK(kernel.mode(8) == unknown);
 }
 
-TEST_CASE("a function elsewhere may do anything with what it is given") {
-  const KernelAccesses kernel = read_sass(
+TEST_CASE("a function elsewhere may do anything with what it is given, unless it is one of CUDA's own") {
+  const char* text =
       "/*0000*/ LDC.64 R4, c[0x0][0x210] ;\n"
       "/*0010*/ LDC.64 R2, c[0x4][0x0] ;\n"
       "/*0020*/ CALL.ABS.NOINC R2 ;\n"
+      "/*0030*/ EXIT ;\n";
+  CHECK(read_sass(text, {0x210, 8}).mode(0) == unknown);
+  CHECK(read_sass(text, {0x210, 8}, Calls::harmless).mode(0) == none);
+}
+
+TEST_CASE("what an address is moved by is no address") {
+  const std::string read = "/*0040*/ LDG.E R8, desc[UR4][R4.64] ;\n/*0050*/ EXIT ;\n";
+  const std::string base = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ LDC.64 R6, c[0x0][0x218] ;\n";
+  for (const char* moved : {"/*0020*/ IMAD.WIDE R4, R6, R7, R2 ;\n", "/*0020*/ IMAD.WIDE.U32 R4, R6, 0x4, R2 ;\n",
+                            "/*0020*/ LEA R4, P0, R6, R2, 0x2 ;\n/*0030*/ LEA.HI.X R5, R6, R3, R7, 0x2, P0 ;\n"}) {
+    const KernelAccesses kernel = read_sass(base + moved + read, {0x210, 16});
+    CHECK(kernel.mode(0) == Mode::read);
+    CHECK(kernel.mode(8) == none);
+  }
+  for (const char* moved : {"/*0020*/ IMAD.IADD R4, R2, 0x1, R9 ;\n/*0030*/ IMAD.MOV.U32 R5, RZ, RZ, R3 ;\n",
+                            "/*0020*/ IADD3 R4, P0, R9, R2, RZ ;\n/*0030*/ IMAD.X R5, R3, 0x1, R10, P0 ;\n"}) {
+    CHECK(read_sass(base + moved + read, {0x210, 16}).mode(0) == Mode::read);
+  }
+}
+
+TEST_CASE("a word that this launch made no use of may be what is written") {
+  const KernelAccesses kernel = read_sass(
+      "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0010*/ @P0 LDC.64 R2, c[0x0][0x218] ;\n"
+      "/*0020*/ STG.E desc[UR4][R2.64], R9 ;\n"
       "/*0030*/ EXIT ;\n",
-      {0x210, 8});
-  const std::uint32_t pointers[] = {0};
-  CHECK(kernel.mode(0, pointers) == unknown);
+      {0x210, 16});
+  CHECK(kernel.mode(0) == unknown);
 }
 
 TEST_CASE("text that is no code, or damaged code, is not known or harmless") {

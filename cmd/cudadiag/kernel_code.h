@@ -1,0 +1,24 @@
+// One kernel's code in a cubin, and what its file says about it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gpucore/elf_image.h"
+#include "races/sass.h"
+
+namespace cudadiag::command {
+
+struct KernelCode {
+  std::string architecture;  // as nvdisasm has it: "SM90a"
+  races::ParameterBank bank;
+  races::Calls calls = races::Calls::anything;
+  gpucore::Bytes instructions;  // lie in the image's file
+};
+
+// Kernels by their mangled names.
+std::vector<std::string> kernels_of(const gpucore::ElfImage& image);
+std::optional<KernelCode> kernel_code(const gpucore::ElfImage& image, const std::string& kernel);
+
+}  // namespace cudadiag::command

@@ -1,0 +1,129 @@
+// What graphs do to memory, as their parts tell it when they are made, and when they are launched.
+#include <algorithm>
+#include <utility>
+
+#include "races/feed.h"
+#include "wire/operation.h"
+#include "wire/race_record.h"
+
+namespace cudadiag::races {
+
+namespace operation = wire::operation;
+namespace race = wire::race;
+using operation::Kind;
+
+namespace {
+
+constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 17, kMostAccesses = 1u << 16;
+constexpr std::size_t kMostPairs = 20000;  // of one graph's accesses that are compared
+constexpr std::uint32_t kCopyNode = 1;     // CU_GRAPH_NODE_TYPE_MEMCPY
+
+}  // namespace
+
+void Feed::graph_part(const std::byte* record, const Pending& pending) {
+  const auto kind = static_cast<Kind>(wire::load(record, operation::kKind));
+  const std::uint64_t exec = wire::load(record, race::kWord0);
+  if (kind == Kind::graph_made) {
+    if (graphs_.size() >= kMostGraphs) forget_graphs();
+    Graph& made = graphs_[exec];
+    graph_parts_ -= made.parts;
+    made = {};
+    made.successors.resize(std::min<std::uint64_t>(wire::load(record, race::kWord1), kMostNodes));
+    made.roots.assign(made.successors.size(), true);
+    count_graph_parts(made, made.successors.size());
+    return;
+  }
+  const auto known = graphs_.find(exec);
+  if (known == graphs_.end()) return;
+  Graph& graph = known->second;
+  if (kind == Kind::graph_edges) {
+    for (const std::uint64_t pair :
+         {wire::load(record, race::kWord1), wire::load(record, race::kWord2), wire::load(record, race::kWord3)}) {
+      const std::uint64_t from = (pair & 0xffffffff) - 1, to = (pair >> 32) - 1;
+      if (from >= graph.successors.size() || to >= graph.successors.size()) continue;
+      graph.successors[from].push_back(static_cast<std::uint32_t>(to));
+      graph.roots[to] = false;
+    }
+    return count_graph_parts(graph, 3);
+  }
+  const std::uint32_t node = wire::load(record, race::kNode);
+  if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;
+  const std::uint32_t type = wire::load(record, race::kNodeType);
+  graph.has_children |= (type & race::kInChild) != 0;
+  Access access;
+  access.site = wire::load(record, operation::kSite);
+  access.node = node + 1;
+  for (const Word& word : pending.words) {
+    access.begin = word.value;
+    access.function = word.function;
+    access.parameter = word.offset;
+    graph.accesses.push_back(access);
+  }
+  access.function = access.parameter = 0;
+  const std::uint64_t destination = wire::load(record, race::kWord1), source = wire::load(record, race::kWord2);
+  const std::uint64_t bytes = wire::load(record, race::kWord3);
+  const Rows& rows = pending.rows;
+  access.what = (type & ~race::kInChild) == kCopyNode ? What::copy : What::memset;
+  if (source != 0) {
+    graph.accesses.push_back(with_place(access, source, rows.source_pitch, bytes, rows.width, rows.rows, Mode::read));
+  }
+  if (destination != 0) {
+    graph.accesses.push_back(
+        with_place(access, destination, rows.destination_pitch, bytes, rows.width, rows.rows, Mode::write));
+  }
+  count_graph_parts(graph, pending.words.size() + 2);
+}
+
+void Feed::count_graph_parts(Graph& graph, std::size_t count) {
+  graph.parts += count;
+  graph_parts_ += count;
+  if (graph_parts_ > kMostGraphParts) forget_graphs();
+}
+
+void Feed::forget_graphs() {
+  graphs_.clear();
+  graph_parts_ = 0;
+}
+
+void Feed::graph(const std::byte* record, StreamNumber stream) {
+  const std::uint64_t exec = wire::load(record, operation::kArgument);
+  const Moment at = order_.graph_launched(exec, stream);
+  const auto known = graphs_.find(exec);
+  if (known == graphs_.end()) return;
+  Graph* graph = &known->second;
+  for (Access each : graph->accesses) {
+    if (memory_at(each.begin) == nullptr) continue;
+    each.at = at;
+    each.stream = stream;
+    add(each);
+  }
+  if (gap_until_ == 0 && !std::exchange(graph->looked_into, true)) inside_graph(*graph, at, stream);
+}
+
+// Branches of one graph, once per graph: every launch of it has the same.
+void Feed::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
+  const auto forks = [](const auto& successors) { return successors.size() > 1; };
+  const auto roots = std::count(graph.roots.begin(), graph.roots.end(), true);
+  const bool linear = roots <= 1 && std::none_of(graph.successors.begin(), graph.successors.end(), forks);
+  // A child graph's nodes are ordered by way of the node that holds it.
+  if (linear || graph.has_children) return;
+  std::vector<Access> accesses = graph.accesses;
+  std::sort(accesses.begin(), accesses.end(), [](const Access& a, const Access& b) { return a.begin < b.begin; });
+  std::size_t pairs = 0;
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    accesses[i].at = at;
+    accesses[i].stream = stream;
+    if (memory_at(accesses[i].begin) == nullptr) continue;
+    for (std::size_t j = i + 1; j < accesses.size() && accesses[j].begin < accesses[i].end(); ++j) {
+      if (++pairs > kMostPairs) return;
+      accesses[j].at = at;
+      accesses[j].stream = stream;
+      if (!touches(accesses[i], accesses[j])) continue;
+      if (!are_parallel(graph, accesses[i].node - 1, accesses[j].node - 1)) continue;
+      history_.meet(accesses[i], accesses[j]);
+      note_homes();
+    }
+  }
+}
+
+}  // namespace cudadiag::races

@@ -1,0 +1,94 @@
+// What the recorder notes of graphs: their nodes as they are made, captures, executable graphs.
+#include <string.h>
+
+#include "record/clock.h"
+#include "record/recorder.h"
+
+namespace cudadiag::record {
+
+namespace operation = wire::operation;
+using operation::Kind;
+
+void Recorder::enter_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data,
+                                std::uintptr_t frame) {
+  using What = GraphCall::What;
+  const GraphCall call = decode_graph_call(id, data.functionParams);
+  // Before the call: after it the handle may be another graph's.
+  if (call.what == What::destroy) graphs_.destroyed(call.exec);
+  thread.adds_nodes = call.what == What::add_node;
+  if (call.what == What::add_node || call.what == What::instantiate) {
+    const Place at = place(thread, id, Kind::graph, 0, frame);
+    thread.graph_site = interner_.site(at.key, at.python, at.native, 0, Kind::graph, thread.index);
+    const bool armed =
+        call.what == What::instantiate && alone_.on() &&
+        window_.armed_from(interner_.site_key(Kind::graph, at.python, at.native, 0), 0) != Window::kNever;
+    if (armed) {
+      thread.markers = graph_markers_.add(call.graph, (call.flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0);
+    }
+  } else if (call.what == What::update) {
+    // What the executable graph was made with, its update must have too.
+    const GraphWords words = graphs_.words_of(call.exec);
+    if (words.count > 0) thread.markers = graph_markers_.add(call.graph, false, words);
+  }
+}
+
+void Recorder::leave_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok) {
+  using What = GraphCall::What;
+  const GraphCall call = decode_graph_call(id, data.functionParams);
+  if (ok && call.what == What::instantiate) graphs_.instantiated(call, thread.graph_site, thread.markers.words);
+  if (ok && call.what == What::update) graphs_.updated(call);
+  if (ok && call.what == What::set_node) graphs_.node_set(call);
+  if (ok && races_.on()) {
+    if (call.what == What::instantiate && call.made != nullptr) {
+      races_.graph(thread, *call.made, call.graph, interner_, graphs_);
+    }
+    if (call.what == What::update) races_.graph(thread, call.exec, call.graph, interner_, graphs_);
+    if (call.what == What::set_node) races_.graph_changed(thread, call.exec);
+  }
+  thread.markers = {};
+  thread.graph_site = 0;
+  thread.adds_nodes = false;
+}
+
+// Inside the call that makes the node. A node that the driver makes for itself, of an executable graph, is of no
+// interest.
+void Recorder::graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data) {
+  if (failures_.frozen()) return;
+  const bool captured = thread != nullptr && thread->open.record != nullptr;
+  if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    if (captured || (thread != nullptr && thread->adds_nodes)) graphs_.node_cloned(data.node, data.originalNode);
+  } else if (captured) {
+    graphs_.node_created(data.node, thread->open.site);
+  } else if (thread == nullptr || thread->graph_site == 0 || thread->adds_nodes) {
+    graphs_.node_created(data.node, thread == nullptr ? 0 : thread->graph_site);
+  }
+}
+
+// ---- captures
+
+Captures::Stream Recorder::captured_stream(const ThreadState& thread, const CallRule& rule,
+                                           const CUpti_CallbackData& data) {
+  Call call;
+  if (rule.decode != nullptr) rule.decode(data.functionParams, call);
+  call.stream.per_thread = rule.per_thread;
+  return Captures::stream(call.stream, data.contextUid, thread.tid);
+}
+
+void Recorder::begin_capture(ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                             const CUpti_CallbackData& data, std::uintptr_t frame) {
+  Call call;
+  rule.decode(data.functionParams, call);
+  const Place at = place(thread, id, Kind::none, 0, frame);
+  const std::uint32_t site = interner_.site(at.key, at.python, at.native, 0, Kind::none, thread.index);
+  captures_.began(captured_stream(thread, rule, data),
+                  {ticks(), thread.tid, static_cast<CUstreamCaptureMode>(call.argument), site});
+}
+
+void Recorder::end_capture(const ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data,
+                           std::uint32_t result) {
+  streams_.capture_ended();
+  // Called by the wrong thread it ends nothing.
+  if (result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) captures_.ended(captured_stream(thread, rule, data));
+}
+
+}  // namespace cudadiag::record

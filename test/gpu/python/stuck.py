@@ -1,0 +1,9 @@
+"""A kernel that goes on for many seconds, and the line that waits for it."""
+
+import torch
+
+x = torch.ones(4, device="cuda")
+print(x.sum().item(), flush=True)
+torch.cuda._sleep(30_000_000_000)  # TRUE LINE
+x.add_(1)
+print(x.sum().item())  # BLAMED
