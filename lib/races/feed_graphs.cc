@@ -14,7 +14,9 @@ using operation::Kind;
 
 namespace {
 
-constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 17, kMostAccesses = 1u << 16;
+// The recorder tells of fewer nodes; parts (nodes, edges, accesses) are counted over all graphs.
+constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 12, kMostAccesses = 1u << 16;
+constexpr std::size_t kMostGraphParts = 1u << 21;
 constexpr std::size_t kMostPairs = 20000;  // of one graph's accesses that are compared
 constexpr std::uint32_t kCopyNode = 1;     // CU_GRAPH_NODE_TYPE_MEMCPY
 
