@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <regex>
@@ -20,6 +21,9 @@
 namespace cudadiag::command {
 namespace {
 
+// The library's search goes as deep as the text is long.
+constexpr std::size_t kLongestName = 4096;
+
 using analyse::RerunWindow;
 using session::Failure;
 using session::Result;
@@ -33,14 +37,17 @@ Result<RerunWindow> window_of_kernel(const session::Session& session, const std:
   }
   return analyse::window_of_sites(session, [&](const session::Process& process, const session::Site& site) {
     const std::string* name = session::by_id(process.record.functions, site.function);
-    return name != nullptr &&
-           (std::regex_search(*name, expression) || std::regex_search(symbolize::demangle(*name), expression));
+    if (name == nullptr) return false;
+    const std::string written = symbolize::demangle(*name);
+    return std::regex_search(name->substr(0, kLongestName), expression) ||
+           std::regex_search(written.substr(0, kLongestName), expression);
   });
 }
 
 Result<RerunWindow> window_of_line(const session::Session& session, const std::string& place) {
   const std::size_t colon = place.rfind(':');
-  const int line = colon == std::string::npos ? 0 : std::atoi(place.c_str() + colon + 1);
+  int line = 0;
+  if (colon != std::string::npos) std::from_chars(place.data() + colon + 1, place.data() + place.size(), line);
   if (line <= 0) return Failure{"--site " + place + " is not FILE:LINE", "for example --site train.py:41"};
   const std::string file = place.substr(0, colon);
   const auto names = [&](const std::string& path, int at) {

@@ -13,11 +13,13 @@
 #include <iterator>
 #include <vector>
 
+#include "replay.h"
 #include "report/json.h"
 #include "report/memory_text.h"
 #include "report/redaction.h"
 #include "report/text.h"
 #include "session/file_descriptor.h"
+#include "session/plain_file.h"
 #include "tarball.h"
 #include "terminal.h"
 
@@ -78,12 +80,13 @@ void add_inputs(const report::Report& report, const report::Redaction& redaction
   for (const report::Finding& finding : report.findings) {
     if (!finding.inputs) continue;
     const std::filesystem::path folder = finding.inputs->folder;
-    entries.push_back({"inputs/call.json", redaction.json(content_of(folder / "call.json", kLargestScript))});
-    for (const char* name : {"replay.py", "inputs.safetensors"}) {
-      std::error_code error;
-      if (std::filesystem::is_symlink(folder / name, error)) continue;
-      entries.push_back({std::string("inputs/") + name, content_of(folder / name, kLargestInputs)});
-    }
+    const auto kept = [&](const char* name, std::uintmax_t most) {
+      return session::read_plain_file(folder / name, most).value_or("");
+    };
+    entries.push_back({"inputs/call.json", redaction.json(kept("call.json", kLargestScript))});
+    // Whoever gets it may run it: ours, whatever lies in the session by that name.
+    entries.push_back({"inputs/replay.py", kReplayScript});
+    entries.push_back({"inputs/inputs.safetensors", kept("inputs.safetensors", kLargestInputs)});
     return;
   }
   say("no inputs are in this session: cudadiag run --save-inputs saves them");

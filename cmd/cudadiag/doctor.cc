@@ -14,6 +14,7 @@
 #include "launch/arena.h"
 #include "launch/command_path.h"
 #include "planted_fault.h"
+#include "report/printable.h"
 #include "session/session_folders.h"
 #include "terminal.h"
 
@@ -34,7 +35,7 @@ class Checklist {
 
  private:
   void line(const char* verdict, const char* what, const std::string& found) {
-    std::printf("%s%-16s %s\n", verdict, what, harmless(found).c_str());
+    std::printf("%s%-16s %s\n", verdict, what, report::printable(found).c_str());
     std::fflush(stdout);
   }
   bool healthy_ = true;

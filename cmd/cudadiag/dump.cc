@@ -4,6 +4,7 @@
 
 #include "analyse/site_keys.h"
 #include "commands.h"
+#include "report/printable.h"
 #include "session/session_reader.h"
 #include "terminal.h"
 
@@ -27,10 +28,10 @@ void dump_process(const session::Process& process) {
               r.failed_markers, r.dropped_graphs, r.dropped_allocations, r.forgotten_allocations);
   std::printf("freeze error=%u code=%u ticks=%" PRIu64 "\n", r.frozen_error, r.frozen_code, r.frozen_ticks);
   for (const auto& [key, value] : r.properties) {
-    std::printf("property %s=%s\n", harmless(key).c_str(), harmless(value).c_str());
+    std::printf("property %s=%s\n", report::printable(key).c_str(), report::printable(value).c_str());
   }
   for (const session::Note& note : r.notes) {
-    std::printf("note %s: %s\n", harmless(note.code).c_str(), harmless(note.text).c_str());
+    std::printf("note %s: %s\n", report::printable(note.code).c_str(), report::printable(note.text).c_str());
   }
 }
 
@@ -39,7 +40,7 @@ void dump_places(const ProcessRecord& r) {
     const session::Thread& t = r.threads[i];
     if (t.state == wire::thread::State::free) continue;
     std::printf("thread %zu tid=%u state=%u name=%s published=%" PRIu64 " call=%u/%u\n", i, t.tid,
-                static_cast<unsigned>(t.state), harmless(t.name).c_str(), t.published,
+                static_cast<unsigned>(t.state), report::printable(t.name).c_str(), t.published,
                 static_cast<unsigned>(t.call_domain), t.call_id);
   }
   for (std::size_t i = 0; i < r.contexts.size(); ++i) {
@@ -90,8 +91,8 @@ void dump_operations(const ProcessRecord& r) {
     std::printf("error serial=%" PRIu64
                 " code=%u domain=%u flags=%u call=%s outer=%s outer_code=%u site=%u stream=%d "
                 "context=%d tid=%u ticks=%" PRIu64,
-                e.serial, e.code, static_cast<unsigned>(e.domain), e.flags, harmless(e.call).c_str(),
-                harmless(e.outer).c_str(), e.outer_code, e.site, static_cast<int>(e.stream),
+                e.serial, e.code, static_cast<unsigned>(e.domain), e.flags, report::printable(e.call).c_str(),
+                report::printable(e.outer).c_str(), e.outer_code, e.site, static_cast<int>(e.stream),
                 static_cast<int>(e.context), e.tid, e.ticks);
     print_dim("grid", e.grid);
     print_dim("block", e.block);
@@ -133,16 +134,16 @@ void dump_memory(const ProcessRecord& r) {
 
 void dump_interned(const ProcessRecord& r) {
   std::size_t id = 0;
-  for (const auto& function : r.functions) std::printf("function %zu %s\n", ++id, harmless(function).c_str());
+  for (const auto& function : r.functions) std::printf("function %zu %s\n", ++id, report::printable(function).c_str());
   id = 0;
   for (const auto& m : r.modules) {
     std::printf("module %zu %s build_id=%s bias=0x%" PRIx64 " begin=0x%" PRIx64 " end=0x%" PRIx64 "\n", ++id,
-                harmless(m.path).c_str(), m.build_id.c_str(), m.bias, m.begin, m.end);
+                report::printable(m.path).c_str(), m.build_id.c_str(), m.bias, m.begin, m.end);
   }
   id = 0;
   for (const auto& c : r.codes) {
-    std::printf("code %zu %s %s first_line=%u minor=%u table=%zu\n", ++id, harmless(c.file).c_str(),
-                harmless(c.qualified_name).c_str(), c.first_line, c.python_minor, c.line_table.size());
+    std::printf("code %zu %s %s first_line=%u minor=%u table=%zu\n", ++id, report::printable(c.file).c_str(),
+                report::printable(c.qualified_name).c_str(), c.first_line, c.python_minor, c.line_table.size());
   }
   id = 0;
   for (const auto& stack : r.python_stacks) {
@@ -157,7 +158,7 @@ void dump_interned(const ProcessRecord& r) {
     std::printf("\n");
   }
   id = 0;
-  for (const auto& type : r.node_types) std::printf("node_type %zu %s\n", ++id, harmless(type).c_str());
+  for (const auto& type : r.node_types) std::printf("node_type %zu %s\n", ++id, report::printable(type).c_str());
   const analyse::SiteKeys keys(r);
   std::uint32_t site = 0;
   for (const auto& s : r.sites) {
@@ -197,7 +198,8 @@ int dump(const std::string& wanted, const std::optional<std::string>& output) {
   if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
   const auto& session = std::get<session::Session>(opened);
   std::printf("session %s\n", session.folder.c_str());
-  for (const std::string& note : session.manifest.notes) std::printf("note launcher: %s\n", harmless(note).c_str());
+  for (const std::string& note : session.manifest.notes)
+    std::printf("note launcher: %s\n", report::printable(note).c_str());
   for (const session::Process& process : session.processes) {
     dump_process(process);
     dump_places(process.record);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "report/printable.h"
 #include "session/session_reader.h"
 #include "terminal.h"
 
@@ -21,14 +22,14 @@ std::string ending(const session::Manifest& manifest, bool goes_on) {
 std::string joined(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-  return harmless(line);
+  return report::printable(line);
 }
 
 // Without a manifest, what the recorded processes themselves say they are.
 std::string command_line(const std::filesystem::path& path, const session::Manifest& manifest, bool goes_on) {
   if (!manifest.command.empty()) return joined(manifest.command);
   const auto opened = session::open_session(path);
-  if (const auto* failure = std::get_if<session::Failure>(&opened)) return "(" + harmless(failure->what) + ")";
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) return "(" + report::printable(failure->what) + ")";
   for (const session::Process& process : std::get<session::Session>(opened).processes) {
     if (!process.argv.empty()) return joined(process.argv);
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <utility>
 
 #include "analyse/allocations.h"
@@ -218,10 +217,8 @@ class Narrowing {
     if (!run.obstacle.empty()) {
       return say(run.obstacle + "; where it is: " + debugger_command(folder / pass->dump));
     }
-    const std::string file = folder / session::kDebuggerFile;
-    std::ofstream text(file, std::ios::binary | std::ios::trunc);
-    text << run.output.substr(0, symbolize::kDebuggerTextKept);
-    if (!text.flush()) return say("cannot write " + file + "; free some space");
+    const auto text = std::string_view(run.output).substr(0, symbolize::kDebuggerTextKept);
+    if (const auto failure = writer_.store_text(folder / session::kDebuggerFile, text)) return say(*failure);
     pass->debugger = session::Witness{run.end, run.cut_short, run.seconds};
     if (const auto failure = writer_.store_manifest(session_.manifest)) say(*failure);
   }

@@ -1,13 +1,8 @@
 #include "replay.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <string_view>
 
-#include "session/file_descriptor.h"
 #include "session/saved_call.h"
 #include "terminal.h"
 #include "toolkit.h"
@@ -16,11 +11,6 @@ namespace cudadiag::command {
 namespace {
 
 constexpr std::size_t kOutputKept = 64u << 10;
-
-bool write_file(const std::filesystem::path& path, std::string_view text) {
-  const session::FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-  return file.valid() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-}
 
 // The pass whose process this is; null: none of the reruns.
 session::Pass* pass_of(session::Session& session, const session::Process* process) {
@@ -49,12 +39,10 @@ void replay(session::Session& session, session::SessionWriter& writer, const ana
         "no inputs were saved: only PyTorch's operators at a Python line of yours can be, outside of backward "
         "passes and compiled code");
   }
-  if (!write_file(folder / session::kReplayScriptFile, kReplayScript)) {
-    return say("cannot write " + (folder / session::kReplayScriptFile).string() + "; free some space");
-  }
+  if (const auto failure = writer.store_text(folder / session::kReplayScriptFile, kReplayScript)) return say(*failure);
   const ToolRun run = run_tool({call->python, (folder / session::kReplayScriptFile).string()}, patience, relay);
   if (!run.obstacle.empty()) return say("the replay could not be started: " + run.obstacle);
-  write_file(folder / "output.txt", std::string_view(run.output).substr(0, kOutputKept));
+  writer.store_text(folder / "output.txt", std::string_view(run.output).substr(0, kOutputKept));
   pass->replay = session::Witness{run.end, run.cut_short, run.seconds};
   if (const auto failure = writer.store_manifest(session.manifest)) say(*failure);
 }

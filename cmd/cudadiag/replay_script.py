@@ -2,10 +2,15 @@
 """Makes the call that failed once more, with the arguments that it had: call.json and inputs.safetensors beside this.
 
 Exit status: 0 where it works, 10 where it fails on the GPU, 2 where it cannot be made."""
+import sys
+
+# Whatever else lies beside this script is data: no module is taken from there.
+if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):  # 3.11
+    del sys.path[0]
+
 import json
 import os
 import pathlib
-import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 

@@ -111,7 +111,7 @@ session::FileDescriptor input_of(const RerunSpec& spec) {
 
 session::FileDescriptor output_of(const RerunSpec& spec, const std::string& path) {
   if (spec.show) return session::FileDescriptor(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
-  return session::FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  return session::FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 }
 
 std::string cuda_of(const session::Session& session) {

@@ -80,8 +80,8 @@ std::string watched_lines(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     const std::size_t colon = line.rfind(':');
     // As the program has it is not known: a path that is not absolute may begin anywhere.
-    std::string file = std::filesystem::path(line.substr(0, colon)).lexically_normal().string();
-    if (file.find_first_of("\t\n") == std::string::npos) {
+    const std::string file = std::filesystem::path(line.substr(0, colon)).lexically_normal().string();
+    if (line.find_first_of("\t\n") == std::string::npos) {
       text += fmt::format("\n{}\t0\twatch\t\t{}", line.substr(colon + 1), file);
     }
   }

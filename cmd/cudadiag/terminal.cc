@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "report/printable.h"
+
 namespace cudadiag::command {
 
 void write_error_text(const std::string& text) {
@@ -21,7 +23,7 @@ void write_error_text(const std::string& text) {
   }
 }
 
-void say(const std::string& text) { write_error_text("cudadiag: " + harmless(text) + "\n"); }
+void say(const std::string& text) { write_error_text("cudadiag: " + report::printable(text) + "\n"); }
 
 void say(const session::Failure& failure) {
   say(failure.hint.empty() ? failure.what : failure.what + "; " + failure.hint);
@@ -45,20 +47,6 @@ report::TextOptions text_options(report::Verbosity verbosity, int file) {
   winsize size{};
   if (::ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) options.columns = size.ws_col;
   return options;
-}
-
-std::string harmless(const std::string& text) {
-  constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      out += c;
-    } else {
-      out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-    }
-  }
-  return out;
 }
 
 }  // namespace cudadiag::command

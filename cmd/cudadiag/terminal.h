@@ -22,7 +22,4 @@ bool output_arrived();
 // Colour only on a terminal and where NO_COLOR is unset; the width of that terminal. `file` is 1 or 2.
 report::TextOptions text_options(report::Verbosity verbosity, int file);
 
-// What comes from outside, with control characters made visible.
-std::string harmless(const std::string& text);
-
 }  // namespace cudadiag::command

@@ -68,6 +68,8 @@ class Feed : public session::RingReader {
   void copy(const std::byte* record, StreamNumber stream, const Rows& rows);
   void graph(const std::byte* record, StreamNumber stream);
   void graph_part(const std::byte* record, const Pending& pending);
+  void count_graph_parts(Graph& graph, std::size_t count);
+  void forget_graphs();
   void inside_graph(const Graph& graph, Moment at, StreamNumber stream);
   void memory_made(const std::byte* record, bool has_stream, StreamNumber stream);
   void memory_freed(const std::byte* record, bool has_stream, StreamNumber stream);
@@ -88,6 +90,7 @@ class Feed : public session::RingReader {
   std::map<std::uint64_t, Memory> memory_;           // by address; not overlapping
   std::vector<Memory> homes_;                        // of the races' memory, as it was when they were found
   std::unordered_map<std::uint64_t, Graph> graphs_;  // by CUgraphExec
+  std::size_t graph_parts_ = 0;                      // of all of them
   std::uint64_t gap_until_ = 0;                      // nothing is concluded before these ticks
   std::uint64_t lost_ = 0, gaps_ = 0, drops_ = 0, newest_ = 0, operations_ = 0;
 };

@@ -14,7 +14,9 @@ using operation::Kind;
 
 namespace {
 
-constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 17, kMostAccesses = 1u << 16;
+// The recorder tells of fewer nodes; parts (nodes, edges, accesses) are counted over all graphs.
+constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 12, kMostAccesses = 1u << 16;
+constexpr std::size_t kMostGraphParts = 1u << 21;
 constexpr std::size_t kMostPairs = 20000;  // of one graph's accesses that are compared
 constexpr std::uint32_t kCopyNode = 1;     // CU_GRAPH_NODE_TYPE_MEMCPY
 
@@ -24,10 +26,13 @@ void Feed::graph_part(const std::byte* record, const Pending& pending) {
   const auto kind = static_cast<Kind>(wire::load(record, operation::kKind));
   const std::uint64_t exec = wire::load(record, race::kWord0);
   if (kind == Kind::graph_made) {
-    if (graphs_.size() >= kMostGraphs) graphs_.clear();
-    graphs_[exec] = {};
-    graphs_[exec].successors.resize(std::min<std::uint64_t>(wire::load(record, race::kWord1), kMostNodes));
-    graphs_[exec].roots.assign(graphs_[exec].successors.size(), true);
+    if (graphs_.size() >= kMostGraphs) forget_graphs();
+    Graph& made = graphs_[exec];
+    graph_parts_ -= made.parts;
+    made = {};
+    made.successors.resize(std::min<std::uint64_t>(wire::load(record, race::kWord1), kMostNodes));
+    made.roots.assign(made.successors.size(), true);
+    count_graph_parts(made, made.successors.size());
     return;
   }
   const auto known = graphs_.find(exec);
@@ -41,7 +46,7 @@ void Feed::graph_part(const std::byte* record, const Pending& pending) {
       graph.successors[from].push_back(static_cast<std::uint32_t>(to));
       graph.roots[to] = false;
     }
-    return;
+    return count_graph_parts(graph, 3);
   }
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;
@@ -68,6 +73,18 @@ void Feed::graph_part(const std::byte* record, const Pending& pending) {
     graph.accesses.push_back(
         with_place(access, destination, rows.destination_pitch, bytes, rows.width, rows.rows, Mode::write));
   }
+  count_graph_parts(graph, pending.words.size() + 2);
+}
+
+void Feed::count_graph_parts(Graph& graph, std::size_t count) {
+  graph.parts += count;
+  graph_parts_ += count;
+  if (graph_parts_ > kMostGraphParts) forget_graphs();
+}
+
+void Feed::forget_graphs() {
+  graphs_.clear();
+  graph_parts_ = 0;
 }
 
 void Feed::graph(const std::byte* record, StreamNumber stream) {

@@ -14,6 +14,7 @@ struct Graph {
   std::vector<std::vector<std::uint32_t>> successors;  // by node
   std::vector<bool> roots;                             // nodes that wait for none
   bool has_children = false, looked_into = false;
+  std::size_t parts = 0;  // that were told of: nodes, edges, accesses
 };
 
 // Whether neither of two nodes comes before the other.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,6 +26,13 @@ void ModuleImages::give_up(const char* why) {
 
 void ModuleImages::save(std::span<const std::byte> image) {
   if (folder_[0] == '\0' || image.empty()) return;
+  // A file that outgrows its limit would end the target with SIGXFSZ.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < image.size()) {
+    return give_up(
+        "device code larger than the limit of files was not kept: whether its kernels read or write is not "
+        "known");
+  }
   if (bytes_.fetch_add(image.size()) + image.size() > kMostBytes) {
     bytes_.fetch_sub(image.size());
     return give_up("device code beyond 1 GiB was not kept: whether its kernels read or write is not known");

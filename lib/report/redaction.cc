@@ -212,8 +212,11 @@ void redact(Json& node, const Redaction& redaction) {
 }  // namespace
 
 std::string Redaction::json(std::string_view document) const {
-  Json parsed = Json::parse(document, nullptr, false);
-  if (parsed.is_discarded()) return "";
+  constexpr int kDeepest = 200;  // what follows calls itself for each level
+  bool too_deep = false;
+  const auto level = [&](int depth, Json::parse_event_t, Json&) { return !(too_deep = too_deep || depth > kDeepest); };
+  Json parsed = Json::parse(document, level, false);
+  if (parsed.is_discarded() || too_deep) return "";
   redact(parsed, *this);
   return parsed.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }

@@ -14,7 +14,7 @@ class Redaction {
   Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts);
 
   std::string text(std::string_view raw) const;
-  // Of a JSON document every string; it is laid out as it was by write_json.
+  // Of a JSON document every string; it is laid out as it was by write_json. Empty for what is none, or too deep.
   std::string json(std::string_view document) const;
 
  private:

@@ -84,7 +84,7 @@ std::string write_status_json(const Status& status) {
                          {"session", status.session},     {"seconds", value_or_null(status.seconds)},
                          {"command", status.command},     {"processes", array_of(status.processes, process)},
                          {"notes", status.notes}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace cudadiag::report

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
-#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "session/plain_file.h"
 #include "session/session.h"
 #include "wire/delivery.h"
 
@@ -165,17 +165,21 @@ std::optional<Delivery> parse(std::string_view text) {
 }  // namespace
 
 std::vector<Delivery> read_deliveries(const std::filesystem::path& file) {
-  std::error_code error;
-  if (std::filesystem::file_size(file, error) > 2 * wire::delivery::kMostBytes || error) return {};
-  std::ifstream in(file, std::ios::binary);
-  std::deque<std::string> lines;
-  for (std::string line; std::getline(in, line);) {
+  const auto text = read_plain_file(file, 2 * wire::delivery::kMostBytes);
+  return text ? parse_deliveries(*text) : std::vector<Delivery>{};
+}
+
+std::vector<Delivery> parse_deliveries(std::string_view text) {
+  std::deque<std::string_view> lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (line.size() > 2 * wire::delivery::kMostLine) continue;
-    lines.push_back(std::move(line));
+    lines.push_back(line);
     if (lines.size() > kMostLines) lines.pop_front();
   }
   std::vector<Delivery> deliveries;
-  for (const std::string& line : lines) {
+  for (const std::string_view line : lines) {
     if (auto delivery = parse(line)) deliveries.push_back(std::move(*delivery));
   }
   return deliveries;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -67,6 +68,7 @@ struct Delivery {
 
 // In the order of the file; of a long one the end.
 std::vector<Delivery> read_deliveries(const std::filesystem::path& file);
+std::vector<Delivery> parse_deliveries(std::string_view text);
 
 // To the processes of the pass with this folder, each what it told.
 struct Process;

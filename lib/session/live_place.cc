@@ -2,15 +2,15 @@
 
 #include <charconv>
 #include <climits>
-#include <fstream>
-#include <iterator>
+
+#include "session/plain_file.h"
 
 namespace cudadiag::session {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::streamsize kLongest = 128;
+constexpr std::uint64_t kLongest = 128;
 
 template <typename Number>
 bool take_number(std::string_view& text, Number& number, char end) {
@@ -38,14 +38,8 @@ std::optional<LivePlace> parse_live_place(std::string_view text) {
 }
 
 std::optional<LivePlace> live_place(const fs::path& session) {
-  std::error_code error;
-  // A pipe of this name would keep us waiting.
-  if (!fs::is_regular_file(fs::symlink_status(session / kArenaFile, error))) return std::nullopt;
-  std::ifstream file(session / kArenaFile, std::ios::binary);
-  std::string text(static_cast<std::size_t>(kLongest), '\0');
-  file.read(text.data(), kLongest);
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_live_place(text);
+  const auto text = read_plain_file(session / kArenaFile, kLongest);
+  return text ? parse_live_place(*text) : std::nullopt;
 }
 
 std::optional<fs::path> newest_live(const std::vector<Root>& roots) {

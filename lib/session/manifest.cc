@@ -59,13 +59,20 @@ Json witness_to_json(const std::optional<Witness>& witness) {
   return json;
 }
 
+// A session may come from elsewhere: a name that leads out of its folder is nobody's.
+std::string name_of(const Json& object, const char* key) {
+  const std::string name = text_of(object, key);
+  const bool inside = name != "." && name != ".." && name.find_first_of(std::string_view("/\0", 2)) == name.npos;
+  return inside ? name : std::string();
+}
+
 Pass pass_of(const Json& object) {
   Pass pass;
   pass.name = text_of(object, "name");
-  pass.folder = text_of(object, "folder");
+  pass.folder = name_of(object, "folder");
   pass.waits = text_of(object, "waits");
   pass.cut_short = text_of(object, "cut_short");
-  pass.dump = text_of(object, "dump");
+  pass.dump = name_of(object, "dump");
   pass.seconds = double_of(object, "seconds").value_or(0);
   pass.failed_after = double_of(object, "failed_after");
   pass.debugger = witness_of(object, "debugger");

@@ -72,7 +72,7 @@ bool RingFollower::fetch_thread(std::uint32_t thread, std::uint64_t published, R
   std::uint64_t missing = 0, until = 0;
   bool fresh = false;
   for (std::uint64_t serial = std::max(done + 1, published > capacity_ ? published - capacity_ + 1 : 1);
-       serial <= published; ++serial) {
+       serial - 1 < published; ++serial) {  // true of no number for ever, whatever was published
     const std::byte* slot = rings_.data() + (thread * capacity_ + (serial - 1) % capacity_) * kSize;
     const auto copy = copy_serialised<kSize, Serial>(slot);
     if (!copy || wire::load(copy->data(), operation::kSerial) != static_cast<Serial>(serial) ||

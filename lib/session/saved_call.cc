@@ -1,9 +1,8 @@
 #include "session/saved_call.h"
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "session/plain_file.h"
 #include "wire/delivery.h"
 
 namespace cudadiag::session {
@@ -34,12 +33,11 @@ std::filesystem::path saved_call_folder(const std::filesystem::path& pass_folder
 }
 
 std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder) {
-  std::error_code error;
-  const auto path = folder / "call.json";
-  if (!std::filesystem::is_regular_file(path, error) || std::filesystem::file_size(path, error) > kMostBytes)
-    return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto text = read_plain_file(folder / "call.json", kMostBytes);
+  return text ? parse_saved_call(*text) : std::nullopt;
+}
+
+std::optional<SavedCall> parse_saved_call(std::string_view text) {
   const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return std::nullopt;
   SavedCall call;
@@ -54,7 +52,8 @@ std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder) {
         call.missing.push_back(each.get<std::string>().substr(0, kMostText));
     }
   }
-  if (call.op.empty() || call.python.empty()) return std::nullopt;
+  // What an interpreter calls itself: nothing that would be looked for elsewhere.
+  if (call.op.empty() || !call.python.starts_with('/')) return std::nullopt;
   return call;
 }
 

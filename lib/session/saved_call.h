@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "session/session.h"
@@ -29,5 +30,6 @@ ReplayOutcome replay_outcome(const std::optional<Witness>& replay);
 std::filesystem::path saved_call_folder(const std::filesystem::path& pass_folder, std::uint32_t pid);
 // Nothing: none was saved, or it makes no sense.
 std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder);
+std::optional<SavedCall> parse_saved_call(std::string_view text);
 
 }  // namespace cudadiag::session

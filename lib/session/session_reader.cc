@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -11,6 +9,7 @@
 #include "session/area_reader.h"
 #include "session/live_place.h"
 #include "session/manifest.h"
+#include "session/plain_file.h"
 
 namespace cudadiag::session {
 namespace {
@@ -43,17 +42,14 @@ std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
 }
 
 Result<Manifest> read_manifest(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in.is_open() || text.size() > kMostManifestBytes) return Failure{"it cannot be read", ""};
-  return parse_manifest(text);
+  const auto text = read_plain_file(file, kMostManifestBytes);
+  if (!text) return Failure{"it cannot be read", ""};
+  return parse_manifest(*text);
 }
 
 std::optional<Races> read_races(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in.is_open() || text.size() > kMostManifestBytes) return std::nullopt;
-  return parse_races(text);
+  const auto text = read_plain_file(file, kMostManifestBytes);
+  return text ? parse_races(*text) : std::nullopt;
 }
 
 // "20261121-101500" of a session's name.
@@ -125,11 +121,9 @@ Result<Session> open_session(const fs::path& folder) {
   session.races = read_races(folder / kRaces);
   attach_deliveries(folder / kRecordFolder, session.processes);
   for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {
-    // A name that leads out of the session is nobody's.
-    const fs::path name = session.manifest.passes[pass].folder;
-    const bool inside = name.has_filename() && name == name.filename() && name != "..";
+    const std::string& name = session.manifest.passes[pass].folder;
     auto& processes = session.reruns.emplace_back();
-    if (!inside) continue;
+    if (name.empty()) continue;
     read_areas(area_files({folder / name}), session, processes);
     attach_deliveries(folder / name, processes);
   }

@@ -180,20 +180,21 @@ std::vector<fs::path> SessionWriter::foreign_areas() const {
   return files;
 }
 
+std::optional<Failure> SessionWriter::store_text(const fs::path& file, std::string_view text) {
+  return replace_file(file, [&](int draft) { return write_text(draft, text); });
+}
+
 std::optional<Failure> SessionWriter::store_manifest(const Manifest& manifest) {
-  return replace_file(folder_ / kManifest, [&](int file) { return write_text(file, write_manifest(manifest)); });
+  return store_text(folder_ / kManifest, write_manifest(manifest));
 }
 
 std::optional<Failure> SessionWriter::store_races(const Races& races) {
-  return replace_file(folder_ / kRaces, [&](int file) { return write_text(file, write_races(races)); });
+  return store_text(folder_ / kRaces, write_races(races));
 }
 
 std::optional<Failure> SessionWriter::store_live_place(const LivePlace& place, const Manifest& manifest) {
-  const auto store = [&](const char* name, const std::string& text) {
-    return replace_file(folder_ / name, [&](int file) { return write_text(file, text); });
-  };
-  if (auto failure = store(kRunningFile, write_manifest(manifest))) return failure;
-  return store(kArenaFile, write_live_place(place));
+  if (auto failure = store_text(folder_ / kRunningFile, write_manifest(manifest))) return failure;
+  return store_text(folder_ / kArenaFile, write_live_place(place));
 }
 
 std::optional<Failure> SessionWriter::finish(const Retention& retention) {

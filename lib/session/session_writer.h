@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "session/file_descriptor.h"
@@ -37,6 +38,8 @@ class SessionWriter {
                                     std::uint64_t end);
   // Areas in the folder that others wrote: processes that did not reach the launcher's memory.
   std::vector<std::filesystem::path> foreign_areas() const;
+  // Makes this file of the session, or a new one in its place; whatever was there is not written through.
+  std::optional<Failure> store_text(const std::filesystem::path& file, std::string_view text);
   std::optional<Failure> store_manifest(const Manifest& manifest);
   std::optional<Failure> store_races(const Races& races);
   // For those who look while the run goes on; finish() takes it away.

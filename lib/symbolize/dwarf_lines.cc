@@ -17,6 +17,10 @@ namespace {
 
 using Path = std::vector<Dwarf_Die>;  // functions around an address, outermost first
 
+// Entries of one unit that are looked at. Crafted ones can be each other's children and siblings, and so be come to
+// again and again; real units stay below this.
+constexpr std::size_t kMostEntries = 2'000'000;
+
 const char* text_attribute(Dwarf_Die& die, unsigned name) {
   Dwarf_Attribute attribute;
   return dwarf_formstring(dwarf_attr_integrate(&die, name, &attribute));
@@ -33,16 +37,18 @@ bool is_function(int tag) { return tag == DW_TAG_subprogram || tag == DW_TAG_inl
 
 // Functions of local classes are described inside the function around them, whose range they are outside of: looking
 // `everywhere` finds those, at the price of visiting the whole unit.
-bool find_functions(Dwarf_Die& scope, std::uint64_t address, bool everywhere, int depth, Path& path) {
+bool find_functions(Dwarf_Die& scope, std::uint64_t address, bool everywhere, int depth, std::size_t& entries,
+                    Path& path) {
   Dwarf_Die child;
   if (depth > kDeepestScope || dwarf_child(&scope, &child) != 0) return false;
   do {
+    if (++entries > kMostEntries) return false;
     const int tag = dwarf_tag(&child);
     const bool here = (is_function(tag) || tag == DW_TAG_lexical_block) && dwarf_haspc(&child, address) == 1;
     const bool on_path = here && is_function(tag);
     if (on_path) path.push_back(child);
     const bool descend = here || is_container(tag) || (everywhere && (is_function(tag) || tag == DW_TAG_lexical_block));
-    if (descend && find_functions(child, address, everywhere, depth + 1, path)) return true;
+    if (descend && find_functions(child, address, everywhere, depth + 1, entries, path)) return true;
     if (on_path) return true;
   } while (dwarf_siblingof(&child, &child) == 0);
   return false;
@@ -146,7 +152,10 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
     scopes = split;
   }
   Path path;
-  if (!find_functions(scopes, address, false, 0, path)) find_functions(scopes, address, true, 0, path);
+  std::size_t entries = 0;
+  if (!find_functions(scopes, address, false, 0, entries, path)) {
+    find_functions(scopes, address, true, 0, entries, path);
+  }
 
   std::vector<NativeFrame> frames;
   Position position = position_of_address(*unit, address);

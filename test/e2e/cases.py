@@ -27,6 +27,11 @@ def clean_run_says_nothing(machine):
     expect(machine.sessions(), [], "sessions")
 
 
+def names_drive_no_terminal(machine):
+    shown = machine.cudadiag("report", "a\x1b[31m\u009b31m\u202eb")
+    expect_in(r"a\x1b[31m\u009b31m\u202eb", shown.stderr, "message")
+
+
 def handled_error_is_no_finding(machine):
     result = machine.run(*program("handled.py"))
     expect((result.stdout, result.stderr, result.returncode), ("done\n", "", 0), "result")

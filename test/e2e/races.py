@@ -1,6 +1,7 @@
 """Races between streams: found, not found where there is none, and told; a function each; its name is the claim."""
 
 import json
+import resource
 
 import targets
 from harness import DATA, HERE, expect, expect_in, expect_success
@@ -131,6 +132,19 @@ def device_code_is_not_kept(machine):
     _races(machine, "race_kernels", f"{CUBIN} write__8 write__8")
     expect(len(machine.sessions()), 1, "sessions")
     expect([path.name for path in machine.state.rglob("*.cubin")], [], "device code in the session")
+
+
+def device_code_beyond_the_limit_of_files_does_not_end_the_target(machine):
+    code = CUBIN.read_bytes()
+    sections = int.from_bytes(code[40:48], "little")
+    large = machine.folder / "large.cubin"
+    large.write_bytes(code[:40] + (70 << 20).to_bytes(8, "little") + code[48:sections] + bytes((70 << 20) - sections) +
+                      code[sections:])
+    command = machine.command("races", "--", machine.build / "targets/race_kernels", large, "write__8", "elsewhere")
+    limit = 68 << 20  # of which one process's recording takes 64
+    process = machine.start(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    output, errors = process.communicate(timeout=60)
+    expect((process.returncode, output), (0, "done\n"), "status and stdout, where it says " + errors)
 
 
 def the_first_race_can_end_the_program(machine):

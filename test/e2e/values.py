@@ -3,8 +3,9 @@ simulated driver: test/hook has them."""
 
 import pathlib
 import sys
+import tarfile
 
-from harness import HERE, expect, expect_in, expect_true_line, program, true_line
+from harness import HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
 
 FAULT = "fault kernel=smooth nth=3"
 
@@ -84,6 +85,11 @@ def saved_call_is_made_again_and_told(machine):
     script = pathlib.Path(inputs["folder"], "replay.py")
     expect_in("torch.ops", script.read_text(), "script")
     expect(script.stat().st_mode & 0o777, 0o600, "mode")
+    sent = script.read_text()
+    script.write_text("raise SystemExit('somebody else wrote this')\n")
+    expect_success(machine.cudadiag("report", "--bundle", "it.tar.gz", "--bundle-inputs"))
+    with tarfile.open(machine.folder / "it.tar.gz") as archive:
+        expect(archive.extractfile("cudadiag-bundle/inputs/replay.py").read().decode(), sent, "script in the bundle")
     text = machine.cudadiag("report").stdout
     expect_in("replay.py there makes the call again: reproduces", text, "text")
 

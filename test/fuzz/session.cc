@@ -3,9 +3,7 @@
 // regions and all behind the header of a sound area.
 #include <algorithm>
 
-#include "analyse/analysis.h"
-#include "report/json.h"
-#include "report/text.h"
+#include "fuzz/reported.h"
 #include "session/area_reader.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"
@@ -50,13 +48,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     session.manifest.passes.push_back({.name = "confirm", .folder = "confirm"});
     session.reruns.emplace_back().push_back(session::describe_process(take_record(input), session.manifest));
   }
-  const analyse::Analysis analysis = analyse::analyse(session);
-  symbolize::Symbolizer symbolizer(session);
-  const report::Report report = report::build(session, analysis, symbolizer);
-  const std::string text = report::write_text(report, {.verbosity = report::Verbosity::verbose});
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 && c != '\n') __builtin_trap();
-  }
-  report::write_json(report);
+  test::put_on_paper(session);
   return 0;
 }

@@ -87,6 +87,12 @@ class Inputs(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("aten::embedding failed: IndexError", output)
 
+    def test_no_module_is_taken_from_beside_the_script(self):
+        self.save(embedding, torch.randn(4, 2), torch.tensor([1, 3]))
+        for name in ("json", "pathlib", "torch"):
+            (self.folder / (name + ".py")).write_text("raise SystemExit(7)\n")
+        self.assertEqual(self.replay()[0], 0)
+
     def test_a_call_that_works_is_said_to_work(self):
         self.save(embedding, torch.randn(4, 2), torch.tensor([1, 3]))
         status, output = self.replay("result.shape")

@@ -179,6 +179,21 @@ TEST_CASE("a graph's nodes race with other streams, and with each other where no
   }
 }
 
+TEST_CASE("graphs that nobody could have made are forgotten, and take no memory for ever") {
+  Process p;
+  p.graph(false);
+  for (std::uint64_t other = 1; other <= 600; ++other) {
+    std::byte* record = p.blank(Kind::graph_made, operation::kNoStream);
+    wire::store(record, race::kWord0, kExec + other);
+    wire::store(record, race::kWord1, ~std::uint64_t{0});
+    p.hand();
+  }
+  p.launch(0);
+  CHECK(p.races() == 0);
+  p.graph(false), p.launch(0);
+  CHECK(p.races() == 1);
+}
+
 TEST_CASE("a graph that was changed does nothing that is known") {
   Process p;
   p.graph(false);

@@ -55,4 +55,6 @@ TEST_CASE("of JSON every string is looked at, and of command lines the word behi
   CHECK(json["deep"][0]["a"] == "~/\"q\"");
   CHECK(json["n"] == 1);
   CHECK(redaction.json("{").empty());
+  CHECK(redaction.json(std::string(150, '[') + std::string(150, ']')).size() > 300);
+  CHECK(redaction.json(std::string(500000, '[') + std::string(500000, ']')).empty());
 }

@@ -82,8 +82,11 @@ TEST_CASE("calls of one line are one, and what proves nothing says so") {
 TEST_CASE("a run without work, and one whose names are hostile") {
   Status status = one_stream();
   status.processes[0].streams.clear();
-  status.processes[0].calls[0].thread = "x\x1b[2J";
+  status.processes[0].calls[0].thread = "x\x1b[2J\xc2\x9b";
   const std::string text = write_status_text(status, {});
+  const std::string json = write_status_json(status);
+  CHECK(json.find("x\\u001b[2J\\u009b") != std::string::npos);
   CHECK(text.find("  no work is unfinished\n") != std::string::npos);
   CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find("\xc2\x9b") == std::string::npos);
 }

@@ -30,12 +30,13 @@ TEST_CASE("a saved call is read whole") {
 }
 
 TEST_CASE("what makes no sense is no saved call") {
-  for (const char* text : {"", "[]", "{}", R"({"operator":"a"})", R"({"operator":1,"python":"p"})", "{"}) {
+  for (const char* text : {"", "[]", "{}", R"({"operator":"a"})", R"({"operator":"a","python":"python3"})",
+                           R"({"operator":1,"python":"p"})", "{"}) {
     CAPTURE(text);
     CHECK(!read(text));
   }
   CHECK(!read_saved_call("/nonexistent"));
-  const auto odd = read(R"({"operator":"a","python":"p","bytes":-1,"tensors":{},"missing":"x"})");
+  const auto odd = read(R"({"operator":"a","python":"/p","bytes":-1,"tensors":{},"missing":"x"})");
   REQUIRE(odd);
   CHECK((odd->bytes == 0 && odd->tensors == 0 && odd->missing.empty()));
 }

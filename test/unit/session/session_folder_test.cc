@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "session/live_place.h"
 #include "session/manifest.h"
+#include "session/plain_file.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "session/sparse_copy.h"
@@ -173,6 +175,57 @@ TEST_CASE("a rerun that left nothing keeps its place, and names that lead out of
   REQUIRE(reruns.size() == 6);
   for (std::size_t i = 0; i < 5; ++i) CHECK(reruns[i].empty());
   CHECK(reruns[5].size() == 1);
+}
+
+TEST_CASE("no name in a manifest leads out of the session") {
+  session::Manifest manifest;
+  const std::string names[] = {"../x", "/etc/x", "..", ".", "a/b", std::string("a\0b", 3)};
+  for (const std::string& name : names) {
+    manifest.passes.push_back(pass_in(name));
+    manifest.passes.back().dump = name;
+  }
+  const auto parsed = session::parse_manifest(session::write_manifest(manifest));
+  for (const session::Pass& pass : std::get<session::Manifest>(parsed).passes) {
+    CHECK(pass.folder == "");
+    CHECK(pass.dump == "");
+  }
+}
+
+TEST_CASE("pipes, links and endless files in a session are not read") {
+  const ScratchFolder scratch;
+  const fs::path folder = scratch.path() / "session";
+  fs::create_directories(folder / "record");
+  for (const char* name : {session::kManifest, session::kRaces, session::kArenaFile, "record/7.values"}) {
+    CAPTURE(name);
+    REQUIRE(::mkfifo((folder / name).c_str(), 0600) == 0);
+    CHECK_FALSE(session::read_plain_file(folder / name, 1024));
+    CHECK(std::holds_alternative<session::Failure>(session::open_session(folder)) == (name == session::kManifest));
+    CHECK_FALSE(session::live_place(folder));
+    fs::remove(folder / name);
+    fs::create_symlink("/dev/zero", folder / name);
+    CHECK_FALSE(session::read_plain_file(folder / name, 1024));
+    CHECK(std::holds_alternative<session::Failure>(session::open_session(folder)) == (name == session::kManifest));
+    fs::remove(folder / name);
+  }
+  std::ofstream(folder / "text") << "text";
+  CHECK(session::read_plain_file(folder / "text", 4) == "text");
+  CHECK_FALSE(session::read_plain_file(folder / "text", 3));
+}
+
+TEST_CASE("what a session gets is not written through what lies there") {
+  const ScratchFolder scratch;
+  auto writer = new_session(scratch.path());
+  const fs::path file = writer.pass_folder() / "text", precious = scratch.path() / "precious";
+  std::ofstream(precious) << "precious";
+  fs::create_symlink(precious, file);
+  CHECK_FALSE(writer.store_text(file, "new"));
+  CHECK(session::read_plain_file(precious, 100) == "precious");
+  CHECK(session::read_plain_file(file, 100) == "new");
+  CHECK(mode_of(file) == 0600);
+  fs::remove(file);
+  REQUIRE(::mkfifo(file.c_str(), 0600) == 0);
+  CHECK_FALSE(writer.store_text(file, "new"));
+  CHECK(session::read_plain_file(file, 100) == "new");
 }
 
 TEST_CASE("what is no session is refused") {

@@ -128,3 +128,11 @@ TEST_CASE("truncated files give what is left, and end") {
   }
   fs::remove(cut);
 }
+
+TEST_CASE("entries that can be come to again and again are given up") {
+  ElfModule module(FIXTURE_SIBLINGS, "");
+  CHECK(module.has_lines());
+  const auto frames = module.frames(0x1100);
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].line == 0);
+}

@@ -1,0 +1,35 @@
+// Feeds what Python code of ours told of a run. The first byte says what: values and forward lines of a rerun, watched
+// lines of the first run, or a call that was saved, also as a bundle takes it.
+#include "session/deliveries.h"
+
+#include "fuzz/reported.h"
+#include "report/redaction.h"
+#include "session/area_reader.h"
+#include "session/saved_call.h"
+#include "session/session_reader.h"
+#include "unit/session/busy_area.h"
+
+using namespace cudadiag;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
+  if (data[0] % 3 == 2) {
+    const auto call = session::parse_saved_call(text);
+    if (call && (call->op.empty() || !call->python.starts_with('/'))) __builtin_trap();
+    const report::Redaction redaction({"/home/ada"}, {"ada"}, {"box.example"});
+    redaction.text(redaction.json(text));
+    return 0;
+  }
+  session::Session session;
+  session.manifest.passes = {{.name = "record", .folder = "record"}, {.name = "confirm", .folder = "confirm"}};
+  const auto process = [&] {
+    return session::describe_process(session::read_area(test::busy_area().bytes()).record, session.manifest);
+  };
+  session.processes.push_back(process());
+  session.reruns.emplace_back().push_back(process());
+  session::Process& teller = data[0] % 3 == 0 ? session.reruns[0][0] : session.processes[0];
+  teller.deliveries = session::parse_deliveries(text);
+  if (!teller.deliveries.empty()) test::put_on_paper(session);
+  return 0;
+}

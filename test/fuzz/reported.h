@@ -1,0 +1,41 @@
+// What is made of a session, on paper: no output may say anything that a terminal would obey.
+#pragma once
+
+#include <string>
+
+#include "analyse/analysis.h"
+#include "report/activity.h"
+#include "report/json.h"
+#include "report/status.h"
+#include "report/text.h"
+#include "symbolize/symbolizer.h"
+
+namespace cudadiag::test {
+
+inline void expect_plain(const std::string& text) {
+  for (const char c : text) {
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f) __builtin_trap();
+  }
+  // U+0080 to U+009F: some terminals take these for escapes.
+  for (std::size_t at = 0; (at = text.find('\xc2', at)) != text.npos; ++at) {
+    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xa0) __builtin_trap();
+  }
+}
+
+inline void put_on_paper(const session::Session& session) {
+  const analyse::Analysis analysis = analyse::analyse(session);
+  symbolize::Symbolizer symbolizer(session);
+  const report::Report report = report::build(session, analysis, symbolizer);
+  const report::TextOptions verbose = {.verbosity = report::Verbosity::verbose};
+  expect_plain(report::write_text(report, verbose));
+  report::write_json(report);
+  const report::Status status = report::build_status(session, true, symbolizer);
+  expect_plain(report::write_status_text(status, verbose));
+  expect_plain(report::write_status_text(status, {}));
+  report::write_status_json(status);
+  report::ActivityWatch watch;
+  watch.look(session);
+  expect_plain(report::write_activity(watch.look(session), 40, 100));
+}
+
+}  // namespace cudadiag::test
