@@ -41,7 +41,8 @@ bool forked(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-constexpr std::string_view kVisibleLink = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#env-vars";
+constexpr std::string_view kVisibleLink =
+    "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html";
 constexpr std::string_view kArchitectures =
     "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html#gpu-feature-list";
 constexpr std::string_view kCompatibility = "https://docs.nvidia.com/deploy/cuda-compatibility/index.html";

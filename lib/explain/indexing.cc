@@ -20,7 +20,9 @@ const std::vector<std::string_view> kIndexAssertions = {
     "index out of bounds",          // gather, scatter, take, put, index_fill_, index_copy_, index_select, x[index]
     "srcIndex < srcSelectDimSize",  // index_select, embedding
     "dstIndex < dstAddDimSize",     // index_add_
-    "indexValue >= 0 && indexValue < src.sizes[dim]", "index >= -sizes[i] && index < sizes[i]"};
+    "Invalid input index in EmbeddingBag",
+    "indexValue >= 0 && indexValue < src.sizes[dim]",
+    "index >= -sizes[i] && index < sizes[i]"};
 const std::vector<std::string_view> kIndexKernels = {
     "vectorized_gather_kernel", "indexSelectSmallIndex", "indexSelectLargeIndex",
     "indexFuncSmallIndex",      "indexFuncLargeIndex",   "_scatter_gather_elementwise_kernel",
@@ -46,9 +48,23 @@ bool names_positions(std::string_view text) {
   return has_any(text, {"position", "pos_emb", "pos_ids", "pos_id]", "wpe("});
 }
 
+// 0, 1, 2 … along the last dimension.
+bool counts_up(const Argument& argument) {
+  return argument.min && argument.max && !argument.shape.empty() && real(*argument.min) == 0 &&
+         real(*argument.max) + 1 == static_cast<double>(argument.shape.back());
+}
+
+// A sum of calls may look up tokens and positions.
+bool adds_calls(std::string_view source) {
+  return source.find('+') != source.npos && std::count(source.begin(), source.end(), '(') > 1;
+}
+
+// A line that looks up tokens too does not say which of them it was: the values do.
 bool positions(const Symptoms& symptoms, Facts& facts) {
   const bool known = add_bad_index(symptoms, facts);
-  return names_positions(symptoms.source) || (known && names_positions(*facts.find("argument")));
+  if (known && names_positions(*facts.find("argument"))) return true;
+  if (!names_positions(symptoms.source)) return false;
+  return !adds_calls(symptoms.source) || (known && counts_up(symptoms.arguments[facts.proof.back()]));
 }
 
 bool embedding(const Symptoms& symptoms, Facts& facts) {
@@ -75,6 +91,12 @@ bool compiled_index(const Symptoms& symptoms, Facts& facts) {
                       std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
   if (number) facts.add("last", std::to_string(std::stoll(std::string(text)) - 1));
   return true;
+}
+
+// index_put_ with accumulate=True has its indices checked by the kernel of torch._assert_async, without a message.
+bool checked_apart(const Symptoms& symptoms, Facts& facts) {
+  return symptoms.assertion.empty() && has_any(symptoms.kernel, {"at::native::_assert_async_cuda_kernel"}) &&
+         add_bad_index(symptoms, facts) && facts.find("value") != nullptr && facts.find("bound") != nullptr;
 }
 
 // Of a kernel that asserts nothing, indices that cannot be right are at least suspicious.
@@ -153,6 +175,12 @@ const std::vector<Rule>& indexing_rules() {
                "assert {argument}.min() >= 0 and {argument}.max() < {bound}",
                "the same line with its tensors on the CPU (.cpu()) raises an IndexError with the value"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.gather.html"},
+      {.id = "index-out-of-range",
+       .codes = {710},
+       .when = checked_apart,
+       .texts = {"{argument}{at} = {value}, but the dimension that it indexes has {bound} entries (valid 0..{last})"},
+       .fix = {"assert {argument}.min() >= 0 and {argument}.max() < {bound}"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html"},
       {.id = "masked-scatter-too-short",
        .assertions = {"totalElements <= srcSize"},
        .texts = {"the mask selects more elements than the source of masked_scatter has"},
@@ -171,6 +199,24 @@ const std::vector<Rule>& indexing_rules() {
        .texts = {"the offsets of an embedding bag decrease"},
        .fix = {"offsets must be the ascending starts of the bags, the first of them 0"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.EmbeddingBag.html"},
+      {.id = "repeat-lengths",
+       .assertions = {"result_size == cumsum_ptr[size - 1]"},
+       .texts = {"the output_size given to repeat_interleave is not the sum of its repeats"},
+       .fix = {"leave output_size out to see the sum, or compare it with repeats.sum() before the call"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html"},
+      {.id = "repeat-lengths",
+       .assertions = {"repeat >= 0"},
+       .texts = {"a length given to repeat_interleave is negative"},
+       .fix = {"check repeats.min() before the call: differences of offsets that do not ascend are negative"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html"},
+      {.id = "group-offsets",
+       .assertions = {"expected offset to be less than tensor size",
+                      "expected gemm dimension to be greater or equal 0"},
+       .texts = {"the offsets of a grouped matrix product do not fit its operands: an offset lies behind the last row, "
+                 "or they decrease"},
+       .fix = {"offs are the ends of the groups, ascending, none beyond the operand's size: the cumulative sum of the "
+               "tokens of each expert, after dropped ones were taken out"},
+       .link = "https://docs.pytorch.org/docs/main/generated/torch.nn.functional.grouped_mm.html"},
       {.id = "index-argument-out-of-range",
        .sure = Sure::often,
        .codes = {700, 710, 719},

@@ -43,6 +43,12 @@ def may_notice_at(line, marks):
         for true in marks["TRUE LINE"] for last in blamed)
 
 
+def line_of_headline(stderr):
+    """What the first report of a run blames: it is printed before any rerun."""
+    found = re.search(r"^cudadiag: .*? \(\d+\) in ([^\n]+?):(\d+)", stderr, re.MULTILINE)
+    return Line(Path(found[1]).name, int(found[2])) if found else None
+
+
 def line_of(location):
     """The tree may have been built elsewhere, so files are compared by name."""
     if not location or not location.get("file"):
@@ -98,7 +104,39 @@ def _differences_of_finding(case, finding, marks, traceback):
     found = [{name: each.get(name) for name in wanted} for each in finding.get("arguments", [])]
     if wanted and wanted not in found:
         wrong.append(f"arguments {found}, none is {wanted}")
-    return wrong
+    return wrong + _differences_of_cause(case, finding)
+
+
+def cause_of(finding):
+    return (finding.get("cause") or {}).get("id") or ""
+
+
+def outcome_of_cause(case, finding):
+    """"right" | "none" | "wrong"; empty where the case says nothing of it."""
+    if not case.cause:
+        return ""
+    found = cause_of(finding)
+    if found in case.cause:
+        return "right"
+    return "wrong" if found else "none"
+
+
+def _differences_of_cause(case, finding):
+    outcome, wanted = outcome_of_cause(case, finding), " or ".join(each or "none" for each in case.cause)
+    if outcome == "wrong" or (outcome == "none" and not case.unseen):
+        return [f"the cause is {cause_of(finding) or 'not told'}, not {wanted}"]
+    return []
+
+
+def framework_summary(results):
+    """Of results of framework cases: how many lines and causes are right, in one line."""
+    def count(**wanted):
+        return sum(all(getattr(result, name) == value for name, value in wanted.items()) for result in results)
+    silent = count(cause="right", cause_found="")
+    return (f"framework cases: {len(results)}; line right first {count(line_first='right')}, "
+            f"after reruns {count(line='right')}; cause right {count(cause='right')} ({silent} of them rightly not "
+            f"told), none {count(cause='none')}, wrong {count(cause='wrong')}; unseen: {count(unseen=True)}, "
+            f"cause right {count(unseen=True, cause='right')}")
 
 
 def _wrong_lines(case, finding, marks, traceback):

@@ -4,10 +4,13 @@ import copy
 import sys
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cases import CASES  # noqa: E402
-from compare import Line, differences, line_of_traceback, marked_lines  # noqa: E402
+from compare import (Line, differences, framework_summary, line_of_headline, line_of_traceback,  # noqa: E402
+                     marked_lines, outcome_of_cause)
+from run import failed, outcomes  # noqa: E402
 
 FOLDER = Path(__file__).parent
 CASE = {case.name: case for case in CASES}
@@ -41,6 +44,7 @@ class Arguments(unittest.TestCase):
         true = marks["TRUE LINE"][0]
         report = report_of(at(*true), at(*marks["BLAMED"][0]), code=710)
         right = dict(case.argument)
+        report["findings"][0]["cause"] = {"id": "index-out-of-range"}
         for arguments, problems in (([right], 0), ([{**right, "max": 9}], 1), ([], 1), ([{"name": "x"}, right], 0)):
             report["findings"][0]["arguments"] = arguments
             self.assertEqual(len(differences(case, report, marks)), problems, arguments)
@@ -187,6 +191,72 @@ class Several(unittest.TestCase):
         finding["related"], finding["reported_at"] = [], at("s.cu", 13)
         self.assertEqual(differences(CASE["capture_allocated"], report, marks),
                          ["noticed at s.cu:13, not s.cu:12", "does not name the capture s.cu:5"])
+
+
+class Causes(unittest.TestCase):
+    def outcome(self, case, cause):
+        marks = marked_lines(case, FOLDER)
+        report = report_of(at(*marks["TRUE LINE"][0]), None, case.codes[0], case.kernel)
+        finding = report["findings"][0]
+        finding["cause"] = {"id": cause} if cause else None
+        wrong = [x for x in differences(case, report, marks) if "cause" in x]
+        return outcome_of_cause(case, finding), wrong
+
+    def test_every_framework_failure_states_its_cause_and_no_other_case_is_unseen(self):
+        for case in CASES:
+            self.assertEqual(bool(case.cause), case.is_framework_failure, case.name)
+            self.assertTrue(case.cause or not case.unseen, case.name)
+
+    def test_half_of_them_were_not_shown_to_the_rules(self):
+        failures = [case for case in CASES if case.is_framework_failure]
+        self.assertGreaterEqual(len(failures), 30)
+        self.assertGreaterEqual(sum(case.unseen for case in failures) * 2, len(failures))
+
+    def test_a_missing_cause_only_counts_where_the_rules_had_not_seen_it(self):
+        self.assertEqual(self.outcome(CASE["embedding"], "index-out-of-range"), ("right", []))
+        self.assertEqual(self.outcome(CASE["embedding"], ""),
+                         ("none", ["the cause is not told, not index-out-of-range"]))
+        self.assertEqual(self.outcome(CASE["vmapped"], ""), ("none", []))
+
+    def test_a_wrong_cause_is_a_difference_everywhere(self):
+        wrong = ["the cause is null-pointer, not index-out-of-range"]
+        self.assertEqual(self.outcome(CASE["embedding"], "null-pointer"), ("wrong", wrong))
+        self.assertEqual(self.outcome(CASE["vmapped"], "null-pointer"), ("wrong", wrong))
+
+    def test_where_none_may_be_told_none_is_right(self):
+        self.assertEqual(self.outcome(CASE["triton_load"], ""), ("right", []))
+        self.assertEqual(self.outcome(CASE["triton_load"], "null-pointer"),
+                         ("wrong", ["the cause is null-pointer, not none"]))
+
+    def test_any_of_several_is_right(self):
+        for cause in ("position-past-table", "index-out-of-range"):
+            self.assertEqual(self.outcome(CASE["transformer_positions"], cause), ("right", []))
+
+    def test_cases_that_judge_no_cause(self):
+        self.assertEqual(self.outcome(CASE["third_of_ten"], "null-pointer"), ("", []))
+
+    def test_the_first_report_is_told_from_the_later_ones(self):
+        text = ("step 1\ncudadiag: device-side assert (710) in python/loss.py:41, forward    [inferred]\n"
+                "Blamed  loss.py:88\ncudadiag: a rerun blames another line: device-side assert (710) in loss.py:42\n")
+        self.assertEqual(line_of_headline(text), Line("loss.py", 41))
+        self.assertEqual(line_of_headline("cudadiag: device-side assert (710) in kernel (line not known)\n"), None)
+
+    def test_the_summary(self):
+        case = CASE["vmapped"]
+        marks = marked_lines(case, FOLDER)
+        true = marks["TRUE LINE"][0]
+        finding = report_of(at(*true), None)["findings"][0]
+        finding["cause"] = {"id": "index-out-of-range"}
+        lost = report_of(at("other.py", 1), None)["findings"][0]
+
+        def result(case, finding, first):
+            return SimpleNamespace(**outcomes(case, finding, marks, first))
+        results = [result(case, finding, true), result(case, finding, Line("other.py", 1)),
+                   result(case, {**finding, "cause": {"id": "trap"}}, None), result(case, lost, true),
+                   SimpleNamespace(**outcomes(CASE["triton_load"], lost, marks, None)), failed(case, "no end")]
+        self.assertEqual(framework_summary(results),
+                         "framework cases: 6; line right first 2, after reruns 3; cause right 3 (1 of them rightly "
+                         "not told), none 2, wrong 1; unseen: 5, cause right 2")
 
 
 class Correct(unittest.TestCase):

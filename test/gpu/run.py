@@ -22,7 +22,8 @@ import time
 from pathlib import Path
 
 from cases import CASES
-from compare import differences, line_of, line_of_traceback, marked_lines, name_of
+from compare import (cause_of, differences, framework_summary, line_of, line_of_headline, line_of_traceback,
+                     marked_lines, name_of, outcome_of_cause)
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 60
@@ -48,6 +49,13 @@ class Result:
     found: str = ""
     grade: str = ""
     seconds: float = 0.0
+    framework: bool = False
+    unseen: bool = False
+    found_first: str = ""  # the line of the report before the reruns
+    line_first: str = ""  # "right" | "wrong"
+    line: str = ""  # of the leading finding after them, likewise
+    cause: str = ""  # "right" | "none" | "wrong"
+    cause_found: str = ""
 
 
 def gpu_missing():
@@ -122,7 +130,7 @@ class Suite:
         try:
             return self.judge(case, command, folder, env)
         except (TimeoutError, ValueError, KeyError, TypeError, OSError) as e:
-            return Result(case.name, "fail", [f"{type(e).__name__}: {e}"])
+            return failed(case, f"{type(e).__name__}: {e}")
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -140,7 +148,7 @@ class Suite:
         shown = execute([self.cudadiag, "report", session, "--json"], env)
         report = json.loads(shown.out) if shown.out.strip() else {}
         if not report:
-            return Result(case.name, "fail", [f"report says nothing: {shown.err.strip()[-300:]}"])
+            return failed(case, f"report says nothing: {shown.err.strip()[-300:]}")
         marks = marked_lines(case, HERE)
         noticed = line_of_traceback(watched.err, HERE / "python")
         why = unchanged(plain, watched) + differences(case, report, marks, noticed)
@@ -150,7 +158,8 @@ class Suite:
             why += self.paper(report, session, watched, env)
         if case.session_mib and occupied_mib(session) > case.session_mib:
             why.append(f"session takes {occupied_mib(session):.0f} MiB, more than {case.session_mib}")
-        return result_of(case, report, marks, why, plain.seconds + watched.seconds)
+        first = line_of_headline(watched.err)
+        return result_of(case, report, marks, first, why, plain.seconds + watched.seconds)
 
     def paper(self, report, session, watched, env):
         """What the reader of a failure sees: made during the run, short, opening with the line."""
@@ -207,7 +216,7 @@ def occupied_mib(folder):
     return sum(f.stat().st_blocks for f in folder.rglob("*") if f.is_file()) * 512 / 2**20
 
 
-def result_of(case, report, marks, why, seconds):
+def result_of(case, report, marks, first, why, seconds):
     found = report["findings"][0] if report["findings"] else None
     expected = " or ".join(map(name_of, marks.get("TRUE LINE", []))) if case.verdict == "cuda_failure" else "nothing"
     return Result(
@@ -218,6 +227,26 @@ def result_of(case, report, marks, why, seconds):
         f"{name_of(line_of(found['location']))} {found['error']['code']}" if found else "nothing",
         found["evidence"]["grade"] if found else "",
         seconds,
+        **(outcomes(case, found, marks, first) if case.is_framework_failure else {}),
+    )
+
+
+def failed(case, sentence):
+    nothing = outcomes(case, None, {"TRUE LINE": []}, None) if case.is_framework_failure else {}
+    return Result(case.name, "fail", [sentence], **nothing)
+
+
+def outcomes(case, found, marks, first):
+    def judged(line):
+        return "right" if line in marks["TRUE LINE"] else "wrong"
+    return dict(
+        framework=True,
+        unseen=case.unseen,
+        found_first=name_of(first),
+        line_first=judged(first),
+        line=judged(line_of(found["location"]) if found else None),
+        cause=outcome_of_cause(case, found or {}),
+        cause_found=cause_of(found or {}),
     )
 
 
@@ -225,6 +254,8 @@ def show(result):
     grade = f"{result.grade:<10}"
     print(f"{result.outcome:<4} {result.case:<25} | {result.expected:<22} | {result.found:<26} | {grade} | "
           f"{result.seconds:5.1f} s", flush=True)
+    if result.line_first == "wrong" or result.cause in ("none", "wrong"):
+        print(f"       first: {result.found_first}; cause: {result.cause_found or 'none'}", flush=True)
     for sentence in result.why:
         print(f"       {sentence}", flush=True)
 
@@ -233,6 +264,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, default=HERE.parents[1] / "build", help="the built tree")
     parser.add_argument("--only", action="append", metavar="NAME", help="cases of this name or pattern; may be repeated")
+    parser.add_argument("--unseen", action="store_true", help="only cases that the causes were not written with")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run so many cases at a time (default 1)")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
@@ -242,11 +274,12 @@ def parse_arguments():
 def main():
     options = parse_arguments()
     chosen = [c for c in CASES if not options.only or any(fnmatch.fnmatch(c.name, p) for p in options.only)]
+    chosen = [c for c in chosen if c.unseen or not options.unseen]
     if options.list:
         print("\n".join(case.name for case in chosen))
         return 0
     if not chosen:
-        print(f"no case is named {', '.join(options.only)}; --list prints the names", file=sys.stderr)
+        print(f"no case is named {', '.join(options.only or ['so'])}; --list prints the names", file=sys.stderr)
         return 2
     lacking = gpu_missing()
     if lacking:
@@ -267,6 +300,9 @@ def main():
                 if options.json:
                     options.json.write_text(json.dumps([dataclasses.asdict(r) for r in results], indent=1) + "\n")
     count = {outcome: sum(r.outcome == outcome for r in results) for outcome in ("pass", "fail", "skip")}
+    judged = [r for r in results if r.framework]
+    if judged:
+        print(framework_summary(judged))
     print(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped")
     return 1 if count["fail"] else 0
 

@@ -125,6 +125,43 @@ TEST_CASE("positions past their table") {
   CHECK(text_of(symptoms).starts_with("position_ids[0,512] = 512, but the table has 512 rows (valid 0..511)"));
 }
 
+TEST_CASE("a line that adds both embeddings leaves it to the values which of them failed") {
+  Symptoms symptoms = embedding();
+  symptoms.arguments.clear();
+  symptoms.source = "x = self.tokens(ids) + self.position_embedding(steps)";
+  CHECK(id_of(symptoms) == "index-out-of-range");
+  symptoms.arguments = {index_argument("steps", 0, 95, 64, 32, {64}, 64)};
+  symptoms.arguments[0].shape = {96};
+  CHECK(id_of(symptoms) == "position-past-table");
+  symptoms.arguments = {index_argument("ids", 0, 1000, 1000, 1, {0, 7}, 1000)};
+  symptoms.arguments[0].shape = {4, 32};
+  CHECK(id_of(symptoms) == "index-out-of-range");
+}
+
+TEST_CASE("indices that a kernel of their own checks") {
+  Symptoms symptoms = gpu_error(710, "void at::native::_assert_async_cuda_kernel<bool>(bool const*, at::native::Msg)");
+  CHECK(id_of(symptoms) == "none");
+  symptoms.arguments = {index_argument("cells", 0, 77, 50, 1, {123}, 77)};
+  CHECK(text_of(symptoms) == "cells[123] = 77, but the dimension that it indexes has 50 entries (valid 0..49)");
+  CHECK(explain(symptoms)->certain);
+  symptoms.kernel = "_assert_async_cuda_kernel(bool*)";
+  CHECK(!explain(symptoms)->certain);
+}
+
+TEST_CASE("bags, repeats and groups") {
+  Symptoms symptoms =
+      pytorch_assert("!has_invalid_index && \"Invalid input index in EmbeddingBag: index out of range [0, numRows)\"",
+                     "EmbeddingBag.cu");
+  CHECK(id_of(symptoms) == "index-out-of-range");
+  CHECK(id_of(pytorch_assert("end >= begin", "EmbeddingBag.cu")) == "bag-offsets-decrease");
+  CHECK(id_of(pytorch_assert("result_size == cumsum_ptr[size - 1]", "Repeat.cu")) == "repeat-lengths");
+  CHECK(text_of(pytorch_assert("repeat >= 0", "Repeat.cu")) == "a length given to repeat_interleave is negative");
+  CHECK(id_of(pytorch_assert("my_repeat >= 0", "Repeat.cu")) == "failed-assertion");
+  CHECK(id_of(pytorch_assert("offset <= tensor_ShapeA[0] && \"expected offset to be less than tensor size\\n\"",
+                             "GroupMMCommon.cuh")) == "group-offsets");
+  CHECK(id_of(pytorch_assert("offset <= tensor_ShapeA[0]", "GroupMMCommon.cuh")) == "failed-assertion");
+}
+
 TEST_CASE("one_hot is named by the line") {
   Symptoms symptoms = pytorch_assert("idx_dim >= 0 && idx_dim < index_size && \"index out of bounds\"");
   symptoms.source = "F.one_hot(labels, 10)";

@@ -38,6 +38,8 @@ TEST_CASE("multinomial") {
     CHECK(id_of(pytorch_assert(condition, "MultinomialKernel.cu")) == "bad-probabilities");
   }
   CHECK(id_of(pytorch_assert("sum > accZero", "MultinomialKernel.cu")) == "zero-probabilities");
+  symptoms.assertion = "invalid multinomial distribution (sum of probabilities <= 0)";
+  CHECK(id_of(symptoms) == "zero-probabilities");
   symptoms.device_file = "/home/u/sampler.cu";
   symptoms.device_function = "sample";
   symptoms.assertion = "!(val < zero)";

@@ -1,0 +1,16 @@
+"""Losses are kept with all that they hold, until the GPU is full."""
+import torch
+
+BYTES = torch.cuda.mem_get_info()[0] // 5
+scale = torch.ones(1, device="cuda", requires_grad=True)
+history = []
+
+
+def step():
+    x = torch.empty(BYTES // 4, device="cuda")
+    return (x * scale).pow(2)[:1]  # TRUE LINE
+
+
+for _ in range(8):
+    history.append(step())
+print(sum(history).item())
