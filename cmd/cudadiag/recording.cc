@@ -12,6 +12,7 @@
 #include "launch/gpu_processes.h"
 #include "planted_fault.h"
 #include "report/words.h"
+#include "session/logged_history.h"
 #include "suspect_lines.h"
 #include "terminal.h"
 #include "wire/area.h"
@@ -122,6 +123,7 @@ void Recording::read() {
   if (writer_) session_.folder = writer_->final_folder();
   session_.races = races_;
   session_.processes = read_processes(arena(), writer_ ? &*writer_ : nullptr, session_);
+  if (writer_ && options_.full_log) session::attach_logs(writer_->pass_folder(), session_.processes);
   if (writer_ && !options_.watch.empty()) session::attach_deliveries(writer_->pass_folder(), session_.processes);
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
@@ -149,6 +151,13 @@ void Recording::tell(const report::Report& report) {
   write_error_text(report::write_text(report, options));
   for (const report::Finding& finding : report.findings) told_.insert(finding.pid);
   if (!report.findings.empty()) findings_ = true;
+}
+
+void Recording::note_failures(const std::vector<session::Failure>& failures) {
+  for (const session::Failure& failure : failures) {
+    say(failure.what + "; " + failure.hint);
+    manifest_.notes.push_back(failure.what);
+  }
 }
 
 void Recording::report_freeze() {

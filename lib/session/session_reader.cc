@@ -10,6 +10,7 @@
 #include "session/area_image.h"
 #include "session/area_reader.h"
 #include "session/live_place.h"
+#include "session/logged_history.h"
 #include "session/manifest.h"
 
 namespace cudadiag::session {
@@ -120,6 +121,7 @@ Result<Session> open_session(const fs::path& folder) {
     session.manifest.notes.push_back("the session is incomplete: its run goes on, or was killed");
   }
   read_areas(files, session, session.processes);
+  attach_logs(folder / kRecordFolder, session.processes);
   session.races = read_races(folder / kRaces);
   attach_deliveries(folder / kRecordFolder, session.processes);
   for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {
