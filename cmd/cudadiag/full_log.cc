@@ -103,4 +103,10 @@ std::vector<session::Failure> FullLog::finish() {
   return failures;
 }
 
+std::uint64_t FullLog::lost() const {
+  std::uint64_t lost = 0;
+  for (const auto& process : processes_) lost += process->writer ? process->writer->lost() : 0;
+  return lost;
+}
+
 }  // namespace cudadiag::command

@@ -26,6 +26,8 @@ class FullLog {
   void catch_up();
   // The target has ended: what it has left is written too. Once; what went wrong meanwhile.
   std::vector<session::Failure> finish();
+  // After finish(): operations that were overwritten before they could be read.
+  std::uint64_t lost() const;
 
  private:
   struct Logged;

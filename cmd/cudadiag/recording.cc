@@ -153,11 +153,9 @@ void Recording::tell(const report::Report& report) {
   if (!report.findings.empty()) findings_ = true;
 }
 
-void Recording::note_failures(const std::vector<session::Failure>& failures) {
-  for (const session::Failure& failure : failures) {
-    say(failure.what + "; " + failure.hint);
-    manifest_.notes.push_back(failure.what);
-  }
+void Recording::note_failures(std::vector<session::Failure> failures) {
+  for (const session::Failure& failure : failures) manifest_.notes.push_back(failure.what);
+  failures_ = std::move(failures);
 }
 
 void Recording::report_freeze() {
@@ -233,6 +231,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     writer_.reset();
   }
   if (writer_) {
+    for (const session::Failure& failure : failures_) say(failure);
     manifest_.hang ? void(writer_->store_manifest(manifest_)) : store();
     if (const auto failure = writer_->finish()) say(*failure);
     if (!writer_->root().warning.empty()) say(writer_->root().warning);

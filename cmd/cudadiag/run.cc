@@ -175,6 +175,10 @@ int run(const RunOptions& given) {
     if (full_log) guarded([&] { recording.note_failures(full_log->finish()); });
     if (races) guarded([&] { recording.add_races(races->finish()); });
     guarded([&] { recording.finish(end, target.ends()); });
+    if (full_log && full_log->lost() > 0 && recording.writer() != nullptr) {
+      say("the full log lacks " + report::thousands(full_log->lost()) +
+          " operations that were overwritten before they could be read");
+    }
     findings = recording.findings();
     if (findings) guarded([&] { rerun_after(recording, options, input, relay); });
     if (!options.json.empty()) guarded([&] { write_json_file(examine(recording.session()), options.json); });
