@@ -44,6 +44,7 @@ struct RunOptions {
   std::vector<std::string> watch;  // lines of Python whose latest values are kept, FILE:LINE
   std::string arm;                 // a session whose suspects this run waits for
   std::string window;              // the same as wire/window.h has it
+  bool full_log = false;           // every operation is kept
   bool stop_on_race = false;
   bool tell_no_race = false;  // races were what this was about: that there is none is said too
 };

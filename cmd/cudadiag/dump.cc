@@ -1,10 +1,14 @@
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
+#include <set>
+#include <utility>
 
 #include "analyse/site_keys.h"
 #include "commands.h"
 #include "report/printable.h"
+#include "session/log_reader.h"
+#include "session/operation_decoder.h"
 #include "session/session_reader.h"
 #include "terminal.h"
 
@@ -59,34 +63,58 @@ void dump_places(const ProcessRecord& r) {
   }
 }
 
-void dump_operations(const ProcessRecord& r) {
-  for (const session::Operation& o : r.operations) {
-    std::printf("operation thread=%u serial=%" PRIu64
-                " kind=%u flags=%u site=%u stream=%d ordinal=%u result=%u "
-                "site_ordinal=%u ticks=%" PRIu64,
-                o.thread, o.serial, static_cast<unsigned>(o.kind), o.flags, o.site, static_cast<int>(o.stream),
-                o.ordinal, o.result, o.site_ordinal, o.ticks);
-    if (o.origin.thread != 0) std::printf(" torch_thread=%u number=%u", o.origin.thread, o.origin.number);
-    if (o.origin.node_thread != 0) {
-      std::printf(" node=%u node_thread=%u node_type=%u graph_task=%u", o.origin.node, o.origin.node_thread,
-                  o.origin.node_type, o.origin.graph_task);
-    }
-    if (o.kind == wire::operation::Kind::kernel) {
-      print_dim("grid", o.grid);
-      print_dim("block", o.block);
-      print_dim("cluster", o.cluster);
-      std::printf(" shared=%u\n", o.shared_bytes);
-    } else {
-      std::printf(" argument=0x%" PRIx64, o.argument);
-      if (o.destination != 0 || o.source != 0) {
-        std::printf(" destination=0x%" PRIx64 " source=0x%" PRIx64, o.destination, o.source);
-      }
-      if (o.kind == wire::operation::Kind::graph) {
-        std::printf(" graph=%u replay=%u graph_flags=%u words=%u", o.graph, o.replay, o.graph_flags, o.graph_words);
-      }
-      std::printf("\n");
-    }
+void dump_operation(const session::Operation& o) {
+  std::printf("operation thread=%u serial=%" PRIu64
+              " kind=%u flags=%u site=%u stream=%d ordinal=%u result=%u "
+              "site_ordinal=%u ticks=%" PRIu64,
+              o.thread, o.serial, static_cast<unsigned>(o.kind), o.flags, o.site, static_cast<int>(o.stream), o.ordinal,
+              o.result, o.site_ordinal, o.ticks);
+  if (o.origin.thread != 0) std::printf(" torch_thread=%u number=%u", o.origin.thread, o.origin.number);
+  if (o.origin.node_thread != 0) {
+    std::printf(" node=%u node_thread=%u node_type=%u graph_task=%u", o.origin.node, o.origin.node_thread,
+                o.origin.node_type, o.origin.graph_task);
   }
+  if (o.kind == wire::operation::Kind::kernel) {
+    print_dim("grid", o.grid);
+    print_dim("block", o.block);
+    print_dim("cluster", o.cluster);
+    std::printf(" shared=%u\n", o.shared_bytes);
+  } else {
+    std::printf(" argument=0x%" PRIx64, o.argument);
+    if (o.destination != 0 || o.source != 0) {
+      std::printf(" destination=0x%" PRIx64 " source=0x%" PRIx64, o.destination, o.source);
+    }
+    if (o.kind == wire::operation::Kind::graph) {
+      std::printf(" graph=%u replay=%u graph_flags=%u words=%u", o.graph, o.replay, o.graph_flags, o.graph_words);
+    }
+    std::printf("\n");
+  }
+}
+
+// Those of the full log nearly as they were issued, then of the latest ones what it lacks.
+void dump_operations(const session::Process& process) {
+  using session::LogReader;
+  const ProcessRecord& r = process.record;
+  std::set<std::pair<std::uint16_t, std::uint64_t>> rest;
+  for (const session::Operation& operation : r.operations) {
+    if (!operation.logged) rest.emplace(operation.thread, operation.serial);
+  }
+  auto log = LogReader::open(process.log);
+  for (auto item = LogReader::Item::lost; log && item != LogReader::Item::end;) {
+    item = log->next();
+    if (item == LogReader::Item::lost) std::printf("lost %" PRIu64 "\n", log->lost_count());
+    if (item != LogReader::Item::record) continue;
+    const auto operation = session::decode_operation(log->record(), log->serial(), r);
+    if (!operation) continue;
+    dump_operation(*operation);
+    rest.erase({operation->thread, operation->serial});
+  }
+  for (const session::Operation& operation : r.operations) {
+    if (rest.contains({operation.thread, operation.serial})) dump_operation(operation);
+  }
+}
+
+void dump_errors(const ProcessRecord& r) {
   for (const session::Error& e : r.errors) {
     std::printf("error serial=%" PRIu64
                 " code=%u domain=%u flags=%u call=%s outer=%s outer_code=%u site=%u stream=%d "
@@ -203,7 +231,8 @@ int dump(const std::string& wanted, const std::optional<std::string>& output) {
   for (const session::Process& process : session.processes) {
     dump_process(process);
     dump_places(process.record);
-    dump_operations(process.record);
+    dump_operations(process);
+    dump_errors(process.record);
     dump_memory(process.record);
     dump_interned(process.record);
     dump_graphs(process.record);

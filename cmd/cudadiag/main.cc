@@ -72,6 +72,10 @@ void add_reruns(CLI::App* command, RerunOptions& rerun) {
              "how long one rerun may take");
 }
 
+void add_full_log(CLI::App* command, RunOptions& run) {
+  command->add_flag("--full-log", run.full_log, "keep every operation of the run in the session");
+}
+
 CLI::Option* add_stop_on_race(CLI::App* command, RunOptions& run) {
   return command->add_flag("--stop-on-race", run.stop_on_race, "end the program (SIGTERM) at the first race");
 }
@@ -81,6 +85,7 @@ CLI::App* add_races(CLI::App& app, RunOptions& races) {
   add_output(command, races.output);
   add_verbosity(command, races.verbosity);
   add_recording(command, races.record);
+  add_full_log(command, races);
   add_stop_on_race(command, races);
   add_number(command, "--error-exitcode", races.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
              "exit status if there are findings");
@@ -95,6 +100,7 @@ CLI::App* add_run(CLI::App& app, RunOptions& run) {
   add_output(command, run.output);
   add_verbosity(command, run.verbosity);
   add_recording(command, run.record);
+  add_full_log(command, run);
   const Words<RerunMode> modes = {
       {"auto", RerunMode::automatic}, {"always", RerunMode::always}, {"never", RerunMode::never}};
   auto* races = command->add_flag("--races", run.record.races, "look for races between streams");

@@ -13,6 +13,7 @@
 #include "planted_fault.h"
 #include "report/races.h"
 #include "report/words.h"
+#include "session/logged_history.h"
 #include "suspect_lines.h"
 #include "terminal.h"
 #include "wire/area.h"
@@ -123,6 +124,7 @@ void Recording::read() {
   if (writer_) session_.folder = writer_->final_folder();
   session_.races = races_;
   session_.processes = read_processes(arena(), writer_ ? &*writer_ : nullptr, session_);
+  if (writer_ && options_.full_log) session::attach_logs(writer_->pass_folder(), session_.processes);
   if (writer_ && !options_.watch.empty()) session::attach_deliveries(writer_->pass_folder(), session_.processes);
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
@@ -150,6 +152,11 @@ void Recording::tell(const report::Report& report) {
   write_error_text(report::write_text(report, options));
   for (const report::Finding& finding : report.findings) told_.insert(finding.pid);
   if (!report.findings.empty()) findings_ = true;
+}
+
+void Recording::note_failures(std::vector<session::Failure> failures) {
+  for (const session::Failure& failure : failures) manifest_.notes.push_back(failure.what);
+  failures_ = std::move(failures);
 }
 
 void Recording::report_freeze() {
@@ -225,6 +232,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     writer_.reset();
   }
   if (writer_) {
+    for (const session::Failure& failure : failures_) say(failure);
     manifest_.hang ? void(writer_->store_manifest(manifest_)) : store();
     if (const auto failure = writer_->finish()) say(*failure);
     if (!writer_->root().warning.empty()) say(writer_->root().warning);

@@ -32,6 +32,8 @@ class Recording {
   void report_hang(double seconds);
   // The target has ended: finishes the session and reports what has not been told of yet.
   void finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends);
+  // What went wrong with what is recorded beside the areas, before finish(); said if the session is kept.
+  void note_failures(std::vector<session::Failure> failures);
   // What was found of races, before finish().
   void add_races(session::Races races) { races_ = std::move(races); }
   // The target could not be started.
@@ -64,6 +66,7 @@ class Recording {
   std::optional<session::SessionWriter> writer_;
   std::optional<session::Races> races_;
   std::set<std::uint32_t> told_;  // processes whose failure has been reported
+  std::vector<session::Failure> failures_;
   bool findings_ = false;
   bool kept_whole_ = true;
 };

@@ -12,6 +12,7 @@
 #include "device_pass.h"
 #include "end_target.h"
 #include "findings.h"
+#include "full_log.h"
 #include "hang_watch.h"
 #include "launch/input.h"
 #include "launch/process.h"
@@ -61,7 +62,7 @@ void end_hanging(launch::Target& target, launch::SignalRelay& relay, double seco
 }
 
 void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording,
-                  const std::optional<double>& hang_after, RaceWatch* stop_on_race) {
+                  const std::optional<double>& hang_after, FullLog* full_log, RaceWatch* stop_on_race) {
   std::optional<HangWatch> hang;
   if (hang_after && recording.arena() != nullptr) hang.emplace(*recording.arena(), *hang_after);
   if (hang_after && !hang) say("--hang-after does nothing here, as there is no memory to watch the program by");
@@ -75,6 +76,7 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*report_at - Clock::now()).count();
       if (left <= 0) {
         report_at.reset();
+        if (full_log != nullptr) full_log->catch_up();
         guarded([&] { recording.report_freeze(); });
         continue;
       }
@@ -82,6 +84,7 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
     }
     if (hang) patience = std::min(patience, static_cast<int>(hang->interval().count()));
     if (hang && hang->look()) {
+      if (full_log != nullptr) full_log->catch_up();
       guarded([&] { recording.report_hang(hang->still_seconds()); });
       return end_hanging(target, relay, hang->still_seconds());
     }
@@ -160,10 +163,22 @@ int run(const RunOptions& given) {
       races.emplace(*recording.arena(), relay, writer == nullptr ? "" : writer->pass_folder() / "modules",
                     find_disassembler(options.command));
     }
-    wait_for_end(target, relay, recording, options.hang_after, options.stop_on_race && races ? &*races : nullptr);
+    std::optional<FullLog> full_log;
+    if (options.full_log && (recording.arena() == nullptr || recording.writer() == nullptr)) {
+      say("--full-log does nothing here, as there is no memory or no folder for the recording");
+    } else if (options.full_log) {
+      full_log.emplace(*recording.arena(), recording.writer()->pass_folder());
+    }
+    wait_for_end(target, relay, recording, options.hang_after, full_log ? &*full_log : nullptr,
+                 options.stop_on_race && races ? &*races : nullptr);
     end = target.end();
+    if (full_log) guarded([&] { recording.note_failures(full_log->finish()); });
     if (races) guarded([&] { recording.add_races(races->finish()); });
     guarded([&] { recording.finish(end, target.ends()); });
+    if (full_log && full_log->lost() > 0 && recording.writer() != nullptr) {
+      say("the full log lacks " + report::thousands(full_log->lost()) +
+          " operations that were overwritten before they could be read");
+    }
     findings = recording.findings();
     if (findings) guarded([&] { rerun_after(recording, options, input, relay); });
     if (!options.json.empty()) guarded([&] { write_json_file(examine(recording.session()), options.json); });

@@ -19,7 +19,13 @@ void add_counts(const ProcessRecord& record, std::vector<Note>& notes) {
   add(record.dropped_sites, "sites-dropped", "operations were issued at places for which there was no room");
   add(record.dropped_interns, "interns-dropped", "names or stacks found no room");
   add(record.dropped_streams, "streams-dropped", "streams found no room, and their operations have no order");
-  add(record.dropped_held, "held-dropped", "unfinished operations were overwritten by later ones");
+  const bool all_logged = record.log && record.log->whole();
+  add(all_logged ? 0 : record.dropped_held, "held-dropped", "unfinished operations were overwritten by later ones");
+  if (record.log) add(record.log->lost, "log-lost", "operations were overwritten before the full log could read them");
+  if (record.log && !record.log->reaches_rings) {
+    notes.push_back(
+        {"log-cut", "the full log ends early: what lies between it and the latest operations is not known"});
+  }
   add(record.failed_markers, "markers-failed", "completion markers were refused by the driver");
   add(record.damaged, "area-damaged", "pieces of the record made no sense and were left out");
   const std::uint64_t kept = record.errors.size();

@@ -41,7 +41,7 @@ std::vector<StreamStart> stream_starts(const std::vector<StreamHistory>& histori
   std::vector<StreamStart> starts(histories.size());
   const auto first_suspect = first_that_can_fault(histories, windows);
   for (const Operation* wait : open_waits(histories)) {
-    const Operation* recorded = events.latest(wait->argument, wait->ticks);
+    const Operation* recorded = events.recorded(*wait);
     if (recorded == nullptr || recorded->stream == wait->stream) continue;
     if (recorded->flags & wire::operation::kContended) continue;
     const std::size_t other = recorded->stream;

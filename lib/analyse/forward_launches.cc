@@ -59,6 +59,7 @@ ForwardLaunches forward_launches(const ProcessRecord& record, const Operation& b
 const Operation* launch_in_backward_call(const ProcessRecord& record, const Operation& backward) {
   if (!runs_node(backward)) return nullptr;
   if (in_backward_call(record, backward)) return &backward;
+  if (backward.logged) return nullptr;
   std::vector<const Operation*> latest(record.threads.size());
   for (const Operation& operation : record.operations) {
     if (&operation == &backward) break;

@@ -56,6 +56,7 @@ IssueOrder::IssueOrder(const ProcessRecord& record) : complete_since_(complete_s
 }
 
 std::optional<std::uint64_t> IssueOrder::ordinal(const Operation& operation) const {
+  if (operation.issued != 0) return operation.issued;
   if (!countable_ || operation.ticks < complete_since_) return std::nullopt;
   const auto after = std::upper_bound(ticks_.begin(), ticks_.end(), operation.ticks);
   return lost_ + static_cast<std::uint64_t>(after - ticks_.begin());

@@ -24,7 +24,7 @@ bool in_stream_order(const Operation* a, const Operation* b) {
 void apply_event_waits(const ProcessRecord& record, const EventLog& events, std::vector<StreamHistory>& histories) {
   for (const auto& wait : record.operations) {
     if (wait.kind != Kind::event_sync || !(wait.flags & wire::operation::kReturned) || wait.result != 0) continue;
-    const Operation* recorded = events.latest(wait.argument, wait.ticks);
+    const Operation* recorded = events.recorded(wait);
     if (recorded == nullptr || recorded->flags & wire::operation::kContended) continue;
     auto& completed = histories[recorded->stream].completed;
     completed = std::max(completed, recorded->ordinal);
@@ -33,7 +33,7 @@ void apply_event_waits(const ProcessRecord& record, const EventLog& events, std:
 
 }  // namespace
 
-EventLog::EventLog(const ProcessRecord& record) {
+EventLog::EventLog(const ProcessRecord& record) : process_(record) {
   for (const auto& operation : record.operations) {
     if (operation.kind != Kind::event_record || !was_queued(operation)) continue;
     if (operation.ordinal == 0 || operation.stream >= record.streams.size()) continue;
@@ -52,6 +52,11 @@ const Operation* EventLog::latest(std::uint64_t event, std::uint64_t ticks) cons
   if (after == records.begin()) return nullptr;
   const Operation* latest = *std::prev(after);
   return latest->ticks >= certain_since_ ? latest : nullptr;
+}
+
+const Operation* EventLog::recorded(const Operation& wait) const {
+  if (process_.dropped_operations > 0 || wait.recorded == 0) return latest(wait.argument, wait.ticks);
+  return by_id(process_.operations, wait.recorded);
 }
 
 std::vector<StreamHistory> stream_histories(const ProcessRecord& record, const EventLog& events) {

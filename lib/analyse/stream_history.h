@@ -17,8 +17,11 @@ class EventLog {
   explicit EventLog(const session::ProcessRecord& record);
   // The latest record of `event` issued before `ticks`; null if there is none, or if it is not certain.
   const session::Operation* latest(std::uint64_t event, std::uint64_t ticks) const;
+  // The same of a wait for an event, or a look of the host at one, of this process.
+  const session::Operation* recorded(const session::Operation& wait) const;
 
  private:
+  const session::ProcessRecord& process_;
   std::unordered_map<std::uint64_t, std::vector<const session::Operation*>> records_;  // by ticks
   std::uint64_t certain_since_ = 0;
 };

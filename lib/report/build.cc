@@ -46,6 +46,7 @@ void add_kernel(Launch& launch, const std::string& mangled) {
 // Graphs launch kernels too, and what a ring has lost may have been one.
 std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record, const session::Operation& operation) {
   using wire::operation::Kind;
+  if (operation.kernels != 0) return operation.kernels;
   if (operation.kind != Kind::kernel || record.operations.size() != record.operations_issued) return std::nullopt;
   std::uint64_t ordinal = 0;
   for (const session::Operation& other : record.operations) {

@@ -10,6 +10,7 @@
 
 #include "session/area_regions.h"
 #include "session/intern_reader.h"
+#include "session/operation_decoder.h"
 #include "wire/hash.h"
 
 namespace cudadiag::session {
@@ -320,70 +321,18 @@ void AreaReader::read_held() {
 }
 
 void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& copy) {
-  namespace o = wire::operation;
   const std::byte* record = copy.data();
-  const auto kind = static_cast<o::Kind>(wire::load(record, o::kKind));
-  if (o::is_race_record(kind)) return;
-  Operation operation;
-  operation.thread = wire::load(record, o::kThread);
-  operation.stream = wire::load(record, o::kStream);
-  if (operation.stream == static_cast<std::uint16_t>(o::kNoStream)) operation.stream = o::kNoStream;
-  const bool stream_fits = operation.stream == o::kNoStream || operation.stream < record_.streams.size();
-  if (kind == o::Kind::none || kind > o::Kind::memory_operation || operation.thread >= record_.threads.size() ||
-      !stream_fits) {
+  if (wire::operation::is_race_record(kind_of(record))) return;
+  const std::size_t thread = wire::load(record, wire::operation::kThread);
+  const auto operation =
+      thread < record_.threads.size() ? decode_operation(record, full_serial(record, thread), record_) : std::nullopt;
+  if (!operation) {
     ++record_.damaged;
     return;
   }
-  operation.serial = full_serial(record, operation.thread);
-  if (!seen_.emplace(operation.thread, operation.serial).second) return;
-  operation.kind = kind;
-  operation.flags = wire::load(record, o::kFlags);
-  operation.site = wire::load(record, o::kSite);
-  // A live process may intern a site after the heap was read: such an operation has none yet.
-  if (operation.site > record_.sites.size()) operation.site = 0;
-  operation.ordinal = wire::load(record, o::kOrdinal);
-  operation.result = wire::load(record, o::kResult);
-  operation.site_ordinal = wire::load(record, o::kSiteOrdinal);
-  operation.ticks = wire::load(record, o::kTicks);
-  // The entry of its stream has been given to another stream since.
-  if (operation.stream != o::kNoStream && operation.ticks < record_.streams[operation.stream].created) {
-    operation.stream = o::kNoStream;
-    operation.ordinal = 0;
-  }
-  if (kind == o::Kind::kernel) {
-    operation.grid = {wire::load(record, o::kGridX), wire::load(record, o::kGridY), wire::load(record, o::kGridZ)};
-    const auto block = wire::load(record, o::kBlock);
-    operation.block = {o::Block::x(block), o::Block::y(block), o::Block::z(block)};
-    const auto cluster = wire::load(record, o::kCluster);
-    operation.cluster = {o::Cluster::x(cluster), o::Cluster::y(cluster), o::Cluster::z(cluster)};
-    operation.shared_bytes = wire::load(record, o::kSharedBytes);
-  } else if (!o::has_bytes(kind)) {
-    operation.argument = wire::load(record, o::kArgument);
-    if (kind == o::Kind::memory_operation) {
-      operation.value = wire::load(record, o::kValue);
-      const std::uint8_t what = wire::load(record, o::kMemoryOperation);
-      if (what <= static_cast<std::uint8_t>(o::MemoryOperation::signal_semaphore)) {
-        operation.memory_operation = static_cast<o::MemoryOperation>(what);
-      }
-    }
-  } else {
-    operation.argument = o::bytes_of(record);
-    operation.destination = wire::load(record, o::kDestination);
-    operation.source = wire::load(record, o::kSource);
-  }
-  if (kind == o::Kind::graph) {
-    operation.graph = wire::load(record, o::kGraph);
-    if (operation.graph > record_.graphs.size()) operation.graph = 0;
-    operation.replay = wire::load(record, o::kReplay);
-    operation.graph_flags = wire::load(record, o::kGraphFlags);
-    operation.graph_words = wire::load(record, o::kGraphWords);
-    if (operation.graph_words != 0) read_graph_words();
-  }
-  operation.origin = {wire::load(record, o::kNumber),     wire::load(record, o::kOwnThread),
-                      wire::load(record, o::kNodeThread), wire::load(record, o::kNode),
-                      wire::load(record, o::kGraphTask),  wire::load(record, o::kNodeType)};
-  if (operation.origin.node_type > record_.node_types.size()) operation.origin.node_type = 0;
-  record_.operations.push_back(operation);
+  if (!seen_.emplace(operation->thread, operation->serial).second) return;
+  if (operation->graph_words != 0) read_graph_words();
+  record_.operations.push_back(*operation);
 }
 
 // Only where they are asked for: they are a hole of the file as a rule.

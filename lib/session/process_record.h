@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,19 @@ struct Operation {
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;
+  // What a full log adds (session/logged_history.h); 0, false: not known, there is none.
+  bool logged = false;         // it comes from there: what lay around it need not be here
+  std::uint32_t recorded = 0;  // event waits and syncs: 1 + index in ProcessRecord::operations of the event's record
+  std::uint64_t issued = 0;    // how many operations the process had issued up to this one
+  std::uint64_t kernels = 0;   // kernels: how many of them, where no graph had been launched
+};
+
+// What is known of a process's full log.
+struct FullLog {
+  std::uint64_t operations = 0;  // in it
+  std::uint64_t lost = 0;        // overwritten before they could be read
+  bool reaches_rings = false;    // behind its last operation nothing is missing
+  bool whole() const { return lost == 0 && reaches_rings; }
 };
 
 struct Thread {
@@ -234,8 +248,9 @@ struct ProcessRecord {
   std::vector<Thread> threads;        // by index; unused entries stay in place
   std::vector<Context> contexts;      // likewise
   std::vector<Stream> streams;        // likewise
-  std::vector<Operation> operations;  // rings and held places together, without duplicates, by ticks
-  std::vector<Error> errors;          // by serial
+  std::vector<Operation> operations;  // rings, held places and what matters of the full log: no duplicates, by ticks
+  std::optional<FullLog> log;
+  std::vector<Error> errors;  // by serial
 
   std::uint32_t frozen_error = 0;  // 1 + index in `errors`; 0: no freeze, or its record is lost
   std::uint32_t frozen_code = 0;

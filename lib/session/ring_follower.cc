@@ -46,6 +46,7 @@ bool RingFollower::poll(RingReader& reader) {
 
 void RingFollower::finish(RingReader& reader) {
   if (!ready()) return;
+  when_ = When::issued;
   fetch(reader);
   hand_out(~std::uint64_t{0}, reader);
 }
@@ -65,6 +66,12 @@ bool RingFollower::fetch(RingReader& reader) {
   return true;
 }
 
+// The newest record of a thread is the only one that may still be changed.
+bool RingFollower::returned(const std::byte* slot) const {
+  const auto kind = static_cast<operation::Kind>(wire::load_acquire(slot, operation::kKind));
+  return operation::is_race_record(kind) || (wire::load_acquire(slot, operation::kFlags) & operation::kReturned) != 0;
+}
+
 // What is missing at the end is being written anew, or was never whole: the next call sees what has become of it.
 bool RingFollower::fetch_thread(std::uint32_t thread, std::uint64_t published, RingReader& reader) {
   using Serial = decltype(operation::kSerial)::type;
@@ -74,6 +81,7 @@ bool RingFollower::fetch_thread(std::uint32_t thread, std::uint64_t published, R
   for (std::uint64_t serial = std::max(done + 1, published > capacity_ ? published - capacity_ + 1 : 1);
        serial - 1 < published; ++serial) {  // true of no number for ever, whatever was published
     const std::byte* slot = rings_.data() + (thread * capacity_ + (serial - 1) % capacity_) * kSize;
+    if (when_ == When::returned && serial == published && !returned(slot)) break;
     const auto copy = copy_serialised<kSize, Serial>(slot);
     if (!copy || wire::load(copy->data(), operation::kSerial) != static_cast<Serial>(serial) ||
         wire::load(copy->data(), operation::kThread) != thread) {

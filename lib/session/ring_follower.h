@@ -27,13 +27,17 @@ class RingReader {
 
 class RingFollower {
  public:
+  // When a record is fetched: as soon as its call is issued, or once the call has returned and said how.
+  enum class When { issued, returned };
   // `area` stays mapped as long as this lives. It may be all zeros still, and hold anything.
-  explicit RingFollower(std::span<const std::byte> area) : area_(area) {}
+  explicit RingFollower(std::span<const std::byte> area, When when = When::issued) : area_(area), when_(when) {}
 
   // False: there was nothing new.
   bool poll(RingReader& reader);
   // The process writes no more: everything that is left.
   void finish(RingReader& reader);
+  // By thread: the serial up to which all has been fetched, or told as lost.
+  const std::vector<std::uint64_t>& done() const { return done_; }
 
  private:
   static constexpr std::size_t kSize = wire::area::kOperationSize;
@@ -44,11 +48,13 @@ class RingFollower {
   };
 
   bool ready();
+  bool returned(const std::byte* slot) const;
   bool fetch(RingReader& reader);
   bool fetch_thread(std::uint32_t thread, std::uint64_t published, RingReader& reader);
   void hand_out(std::uint64_t ticks, RingReader& reader);
 
   std::span<const std::byte> area_;
+  When when_;
   std::span<const std::byte> threads_, rings_;
   std::size_t capacity_ = 0;         // records of a ring
   std::vector<std::uint64_t> done_;  // by thread: records fetched or lost

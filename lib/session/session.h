@@ -5,6 +5,7 @@
 //     races.json                       races between streams, where they were looked for
 //     arena, running.json              while the run goes on (session/live_place.h)
 //     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
+//     record/PID.log                   every operation of it, where that was asked for (session/log_codec.h)
 //     confirm/PID.area                 the same of a rerun; confirm-2, … of further ones
 //     confirm/PID.values               what Python code of ours told there (wire/delivery.h)
 //     confirm/PID.inputs/              the failing call with its tensors, and replay.py that makes it again
@@ -51,6 +52,7 @@ struct Process {
   std::optional<ProcessEnd> end;  // known for the process that the launcher started, and those it reaped
   ProcessRecord record;
   std::vector<Delivery> deliveries;  // of a rerun, from inside Python
+  std::filesystem::path log;         // its full log; empty: there is none
 };
 
 // A foreign program that read what a pass left.

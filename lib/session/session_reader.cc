@@ -8,6 +8,7 @@
 #include "session/area_image.h"
 #include "session/area_reader.h"
 #include "session/live_place.h"
+#include "session/logged_history.h"
 #include "session/manifest.h"
 #include "session/plain_file.h"
 
@@ -118,6 +119,7 @@ Result<Session> open_session(const fs::path& folder) {
     session.whole = false;
   }
   read_areas(files, session, session.processes);
+  attach_logs(folder / kRecordFolder, session.processes);
   session.races = read_races(folder / kRaces);
   attach_deliveries(folder / kRecordFolder, session.processes);
   for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {

@@ -10,6 +10,7 @@ sys.dont_write_bytecode = True
 
 import backward_passes
 import cases
+import full_log
 import hangs
 import memory
 import races
@@ -21,7 +22,7 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, hangs, memory, races, reruns, shapes, survival, values, witnesses)
+ROOMS = (backward_passes, cases, full_log, hangs, memory, races, reruns, shapes, survival, values, witnesses)
 
 
 def check_target(machine, name):

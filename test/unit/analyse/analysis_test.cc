@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "analyse/degraded.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;
@@ -114,4 +115,22 @@ TEST_CASE("what the record lacks is noted") {
   CHECK(note(analysis, "markers-off"));
   CHECK(note(analysis, "cupti-held"));
   CHECK(!note(analysis, "mps"));
+}
+
+TEST_CASE("notes say what a full log lacks, and not what it makes up for") {
+  PictureBuilder picture;
+  auto& record = picture.process.record;
+  record.dropped_held = 5;
+  const auto codes = [&] {
+    std::vector<std::string> found;
+    for (const Note& note : degraded_notes(picture.process, false)) found.push_back(note.code);
+    return found;
+  };
+  CHECK(codes() == std::vector<std::string>{"held-dropped"});
+  record.log = {.operations = 10, .lost = 0, .reaches_rings = true};
+  CHECK(codes().empty());
+  record.log->lost = 3;
+  CHECK(codes() == std::vector<std::string>{"held-dropped", "log-lost"});
+  record.log = {.operations = 10, .lost = 0, .reaches_rings = false};
+  CHECK(codes() == std::vector<std::string>{"held-dropped", "log-cut"});
 }

@@ -133,3 +133,23 @@ TEST_CASE("an event that the host saw complete says how far its stream had got")
     }
   }
 }
+
+TEST_CASE("a full log knows what an event stood for though the rings have lost it") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0), t = picture.stream(0);
+  picture.issue(t, op::Kind::kernel, op::kMarked).logged = true;
+  picture.issue(t, op::Kind::event_record, 0, kEvent).logged = true;
+  picture.issue(s, op::Kind::event_wait, 0, kEvent);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  auto& operations = picture.process.record.operations;
+  // The rings have lost what lies between.
+  operations[2].serial += 100, operations[3].serial += 100;
+  picture.process.record.threads[0].published += 100;
+  CHECK(candidate_streams(picture) == Streams{t, s});
+  operations[2].recorded = 2;
+  CHECK(candidate_streams(picture) == Streams{t});
+  operations[0].issued = 77;
+  CHECK(first_failure(picture.process)->candidates[0].process_ordinal == 77);
+  picture.process.record.dropped_operations = 1;
+  CHECK(candidate_streams(picture) == Streams{t, s});
+}

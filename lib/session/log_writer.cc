@@ -1,0 +1,89 @@
+#include "session/log_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "wire/operation.h"
+
+namespace cudadiag::session {
+namespace {
+
+constexpr std::size_t kBlock = 256u << 10;
+
+}  // namespace
+
+Result<LogWriter> LogWriter::create(const std::filesystem::path& folder, std::uint32_t pid, std::uint64_t start) {
+  for (int n = 1; n < 1000; ++n) {
+    const std::string name = std::to_string(pid) + (n == 1 ? "" : "-" + std::to_string(n)) + ".log";
+    FileDescriptor file(::open((folder / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (file.valid()) {
+      LogWriter writer(folder / name, std::move(file));
+      alignas(8) std::array<std::byte, kLogHeader> header{};
+      wire::store(header.data(), log_header::kMagic, kLogMagic);
+      wire::store(header.data(), log_header::kVersion, kLogVersion);
+      wire::store(header.data(), log_header::kPid, pid);
+      wire::store(header.data(), log_header::kStart, start);
+      writer.waiting_.assign(reinterpret_cast<const char*>(header.data()), header.size());
+      return writer;
+    }
+    if (errno != EEXIST) break;
+  }
+  return Failure{"cannot create a full log in " + folder.string() + ": " + std::strerror(errno),
+                 "name a folder that you can write with -o DIR"};
+}
+
+void LogWriter::record(const std::byte* record) {
+  if (wire::operation::is_race_record(static_cast<wire::operation::Kind>(wire::load(record, wire::operation::kKind)))) {
+    return;
+  }
+  if (!failure_.what.empty()) return;
+  model_.encode(record, waiting_);
+  if (waiting_.size() >= kBlock) flush();
+}
+
+void LogWriter::lost(std::uint64_t count, std::uint64_t until) {
+  lost_ += count;
+  if (!failure_.what.empty()) return;
+  append_number(waiting_, 0);
+  append_number(waiting_, static_cast<std::uint64_t>(LogNote::lost));
+  append_number(waiting_, count);
+  append_number(waiting_, until);
+}
+
+void LogWriter::flush_through(const std::vector<std::uint64_t>& serials) {
+  if (failure_.what.empty()) {
+    append_number(waiting_, 0);
+    append_number(waiting_, static_cast<std::uint64_t>(LogNote::through));
+    append_number(waiting_, serials.size());
+    for (const std::uint64_t serial : serials) append_number(waiting_, serial);
+  }
+  flush();
+}
+
+// What a full disk cut off in the middle, the reader leaves out.
+void LogWriter::flush() {
+  std::string_view rest = waiting_;
+  if (failure_.what.empty() && written_ + rest.size() > kMostBytes) {
+    failure_ = {"the full log " + path_.string() + " ends early: it has reached its limit of 1 GiB",
+                "what came later is in the rings alone, as without --full-log"};
+  }
+  while (failure_.what.empty() && !rest.empty()) {
+    const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      failure_ = {"the full log " + path_.string() + " ends early: " + std::strerror(errno),
+                  "free some space, or name another folder with -o DIR"};
+      break;
+    }
+    rest.remove_prefix(static_cast<std::size_t>(written));
+    written_ += static_cast<std::uint64_t>(written);
+  }
+  waiting_.clear();
+}
+
+}  // namespace cudadiag::session

@@ -1,0 +1,388 @@
+#include "session/logged_history.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "session/operation_decoder.h"
+
+namespace cudadiag::session {
+namespace {
+
+namespace o = wire::operation;
+using o::Kind;
+using Id = std::pair<std::uint16_t, std::uint64_t>;  // of an operation: thread and serial
+
+// More than a driver takes on one stream before it blocks.
+constexpr std::size_t kMostUnfinished = 4096;
+constexpr std::size_t kMostKept = 1u << 20;
+constexpr std::size_t kMostEvents = 1u << 18;
+// Threads that issue on one stream at the same time may have reached it in another order than their ordinals say.
+constexpr std::uint32_t kContention = 64;
+
+struct Kept {
+  OperationCopy copy;
+  std::uint64_t serial = 0;
+
+  template <typename T, std::size_t Offset>
+  T load(wire::Field<T, Offset> field) const {
+    return wire::load(copy.data(), field);
+  }
+  Id id() const { return {load(o::kThread), serial}; }
+};
+
+Id id_of(const Operation& operation) { return {operation.thread, operation.serial}; }
+
+bool is_wait(Kind kind) { return kind == Kind::event_wait || kind == Kind::event_sync; }
+
+bool captured(const std::byte* record) { return (wire::load(record, o::kFlags) & o::kCaptured) != 0; }
+bool returned(const std::byte* record) { return (wire::load(record, o::kFlags) & o::kReturned) != 0; }
+bool worked(const std::byte* record) { return wire::load(record, o::kResult) == 0; }
+
+class Join {
+ public:
+  Join(LogReader& log, ProcessRecord& record)
+      : log_(log), record_(record), logged_(record.threads.size()), streams_(record.streams.size()) {
+    for (const Stream& stream : record.streams) completed_.push_back(stream.completed());
+    for (const Operation& operation : record.operations) {
+      if (is_wait(operation.kind)) waits_.insert(id_of(operation));
+    }
+    for (const StalePointer& stale : record.stale_pointers) wanted_.emplace(stale.thread, stale.serial);
+  }
+
+  void join() {
+    read();
+    record_.log->reaches_rings = reaches();
+    if (!record_.log->reaches_rings) since_ = std::numeric_limits<std::uint64_t>::max();
+    add_kept();
+    if (record_.log->reaches_rings) number();
+    connect();
+  }
+
+ private:
+  struct StreamState {
+    std::vector<Kept> unfinished;  // the oldest ones
+    std::optional<Kept> newest;    // where there were too many
+    std::uint32_t pruned = 0;      // what had finished when they were looked through
+    // The latest wait of the host that told something of this stream, and the event's record.
+    std::optional<std::pair<Kept, Kept>> seen;
+  };
+
+  void read();
+  void note(const std::byte* record);
+  void note_unfinished(StreamState& stream, std::uint32_t index, std::uint32_t ordinal);
+  void note_wait(Kind kind, const std::byte* record, bool open);
+  void prune(StreamState& stream, std::uint32_t index);
+  bool reaches() const;
+  void add_kept();
+  void number();
+  void sort();
+  void connect();
+
+  Kept current() const { return {log_.copy(), log_.serial()}; }
+  void keep(const Kept& kept) {
+    if (kept_.size() < kMostKept) kept_.emplace(kept.id(), kept);
+  }
+  void add(const Kept& kept);
+
+  LogReader& log_;
+  ProcessRecord& record_;
+  std::vector<std::uint64_t> logged_;  // by thread: newest serial in the log
+  std::vector<StreamState> streams_;
+  std::vector<std::uint32_t> completed_;  // by stream
+  std::set<Id> waits_, wanted_;
+  std::unordered_map<std::uint64_t, Kept> events_;  // their latest records
+  std::map<Id, Kept> kept_;
+  std::map<Id, Id> links_;   // waits, and the records that their events stood for
+  std::uint64_t since_ = 0;  // from these ticks on nothing is missing
+  std::vector<Id> present_;  // of record_.operations, sorted
+};
+
+void Join::read() {
+  FullLog& log = record_.log.emplace();
+  for (log_.rewind();;) {
+    const LogReader::Item item = log_.next();
+    if (item == LogReader::Item::record) {
+      ++log.operations;
+      const std::uint8_t thread = wire::load(log_.record(), o::kThread);
+      if (thread < logged_.size()) logged_[thread] = log_.serial();
+      note(log_.record());
+      continue;
+    }
+    if (item != LogReader::Item::lost) break;
+    log.lost += log_.lost_count();
+    since_ = std::max(since_, log_.lost_until());
+    events_.clear();
+  }
+  for (std::size_t i = 0; i < std::min(logged_.size(), log_.through().size()); ++i) {
+    logged_[i] = std::max(logged_[i], log_.through()[i]);
+  }
+}
+
+void Join::note(const std::byte* record) {
+  const Kind kind = kind_of(record);
+  const std::uint32_t index = wire::load(record, o::kStream);
+  const std::uint32_t ordinal = wire::load(record, o::kOrdinal);
+  if (!wanted_.empty() && wanted_.contains({wire::load(record, o::kThread), log_.serial()})) keep(current());
+  if (kind == Kind::event_sync) return note_wait(kind, record, false);
+  // The stream's entry may have been given to another one since.
+  const bool placed = index < streams_.size() && ordinal != 0 && !captured(record) &&
+                      wire::load(record, o::kTicks) >= record_.streams[index].created;
+  if (!placed) return;
+  const bool contended = (wire::load(record, o::kFlags) & o::kContended) != 0;
+  const std::uint32_t completed = completed_[index];
+  if (ordinal > completed || (contended && completed - ordinal < kContention)) {
+    note_unfinished(streams_[index], index, ordinal);
+  }
+  if (kind == Kind::event_wait) note_wait(kind, record, ordinal > completed);
+  // One from before a gap may be told behind it, and what superseded it may be lost.
+  const bool certain = wire::load(record, o::kTicks) >= since_;
+  if (kind == Kind::event_record && certain && (!returned(record) || worked(record))) {
+    if (events_.size() >= kMostEvents) events_.clear();
+    events_.insert_or_assign(wire::load(record, o::kArgument), current());
+  }
+}
+
+void Join::note_unfinished(StreamState& stream, std::uint32_t index, std::uint32_t ordinal) {
+  if (stream.unfinished.size() >= kMostUnfinished && stream.pruned < completed_[index]) prune(stream, index);
+  if (stream.unfinished.size() < kMostUnfinished) {
+    stream.unfinished.push_back(current());
+  } else if (!stream.newest || stream.newest->load(o::kOrdinal) < ordinal) {
+    stream.newest = current();
+  }
+}
+
+// The host has seen more of it finish since.
+void Join::prune(StreamState& stream, std::uint32_t index) {
+  stream.pruned = completed_[index];
+  std::erase_if(stream.unfinished, [&](const Kept& kept) {
+    const std::uint32_t ordinal = kept.load(o::kOrdinal), completed = completed_[index];
+    const bool contended = (kept.load(o::kFlags) & o::kContended) != 0;
+    return ordinal <= completed && !(contended && completed - ordinal < kContention);
+  });
+}
+
+void Join::note_wait(Kind kind, const std::byte* record, bool open) {
+  const auto found = events_.find(wire::load(record, o::kArgument));
+  if (found == events_.end()) return;
+  const Kept& recorded = found->second;
+  const Id id{wire::load(record, o::kThread), log_.serial()};
+  if ((open && links_.size() < kMostKept) || waits_.contains(id)) {
+    keep(recorded);
+    links_[id] = recorded.id();
+  }
+  if (kind != Kind::event_sync || !returned(record) || !worked(record)) return;
+  std::uint32_t& completed = completed_[recorded.load(o::kStream)];
+  if ((recorded.load(o::kFlags) & o::kContended) != 0 || recorded.load(o::kOrdinal) <= completed) return;
+  completed = recorded.load(o::kOrdinal);
+  streams_[recorded.load(o::kStream)].seen = {current(), recorded};
+}
+
+// Whether log and rings together lack nothing at the end.
+bool Join::reaches() const {
+  std::vector<std::uint64_t> beyond(logged_.size());
+  for (const Operation& operation : record_.operations) {
+    if (operation.serial > logged_[operation.thread]) ++beyond[operation.thread];
+  }
+  for (std::size_t i = 0; i < logged_.size(); ++i) {
+    if (logged_[i] + beyond[i] < record_.threads[i].published) return false;
+  }
+  return true;
+}
+
+void Join::add(const Kept& kept) {
+  if (std::binary_search(present_.begin(), present_.end(), kept.id())) return;
+  auto operation = decode_operation(kept.copy.data(), kept.serial, record_);
+  if (!operation) {
+    ++record_.damaged;
+    return;
+  }
+  operation->logged = true;
+  operation->graph_words = 0;
+  // What the rings do not tell of its neighbours, the log does not either.
+  if (operation->ticks < since_) operation->origin = {};
+  record_.operations.push_back(*operation);
+}
+
+void Join::add_kept() {
+  sort();
+  for (std::uint32_t i = 0; i < streams_.size(); ++i) {
+    StreamState& stream = streams_[i];
+    prune(stream, i);
+    for (const Kept& kept : stream.unfinished) keep(kept);
+    if (stream.newest) keep(*stream.newest);
+    if (stream.seen) {
+      keep(stream.seen->first), keep(stream.seen->second);
+      links_[stream.seen->first.id()] = stream.seen->second.id();
+    }
+    stream = {};
+  }
+  for (const auto& [id, kept] : kept_) add(kept);
+  kept_.clear();
+  sort();
+}
+
+void Join::sort() {
+  std::sort(record_.operations.begin(), record_.operations.end(), [](const Operation& a, const Operation& b) {
+    return std::tie(a.ticks, a.thread, a.serial) < std::tie(b.ticks, b.thread, b.serial);
+  });
+  present_.clear();
+  for (const Operation& operation : record_.operations) present_.push_back(id_of(operation));
+  std::sort(present_.begin(), present_.end());
+}
+
+void Join::connect() {
+  std::map<Id, std::uint32_t> places;
+  for (const auto& [wait, recorded] : links_) places[wait] = places[recorded] = 0;
+  for (std::uint32_t i = 0; i < record_.operations.size(); ++i) {
+    const auto place = places.find(id_of(record_.operations[i]));
+    if (place != places.end()) place->second = i + 1;
+  }
+  for (const auto& [wait, recorded] : links_) {
+    if (places[wait] == 0 || places[recorded] == 0) continue;
+    Operation& waiting = record_.operations[places[wait] - 1];
+    const Operation& of_event = record_.operations[places[recorded] - 1];
+    const bool sound = is_wait(waiting.kind) && of_event.kind == Kind::event_record && of_event.ordinal != 0 &&
+                       of_event.stream < record_.streams.size() && of_event.argument == waiting.argument;
+    if (sound) waiting.recorded = places[recorded];
+  }
+}
+
+// ---- the second time
+
+// What PyTorch launched forward for nodes that are being run backwards (wire/operation.h).
+class ForwardSearch {
+ public:
+  ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed, std::uint64_t since)
+      : since_(since) {
+    for (const Operation& operation : record.operations) {
+      const Origin& origin = operation.origin;
+      const bool numbered = origin.node_thread != 0 && origin.node_thread != o::kManyThreads &&
+                            origin.node != o::kUnnumbered && origin.node_thread < threads_.size();
+      if (!numbered || operation.stream >= completed.size() || operation.ordinal <= completed[operation.stream]) {
+        continue;
+      }
+      Thread& thread = threads_[origin.node_thread];
+      thread.nodes.insert(origin.node);
+      any_ = true;
+    }
+  }
+
+  bool any() const { return any_; }
+  void note(const LogReader& log) {
+    const std::byte* record = log.record();
+    Thread& thread = threads_[wire::load(record, o::kOwnThread)];
+    if (thread.nodes.empty() || wire::load(record, o::kTicks) < since_) return;
+    const std::uint32_t number = wire::load(record, o::kNumber);
+    if (thread.nodes.contains(number - 1) && found_.size() < kMostKept) found_.push_back({log.copy(), log.serial()});
+    // What shows that nothing of the node's is older.
+    const bool before = static_cast<std::int32_t>(number - *thread.nodes.begin()) <= 0;
+    if (before || log.serial() == 1) thread.before = Kept{log.copy(), log.serial()};
+  }
+  // Nothing if there were too many: some of them would be no answer.
+  std::vector<Kept> found() && {
+    if (found_.size() >= kMostKept) return {};
+    for (const Thread& thread : threads_) {
+      if (thread.before) found_.push_back(*thread.before);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  struct Thread {
+    std::set<std::uint32_t> nodes;
+    std::optional<Kept> before;
+  };
+  std::array<Thread, 256> threads_;
+  std::uint64_t since_;
+  bool any_ = false;
+  std::vector<Kept> found_;
+};
+
+// Counts what was issued up to each of `operations`, which are sorted by ticks.
+class Numbering {
+ public:
+  explicit Numbering(std::vector<Operation>& operations) : operations_(operations), counts_(operations.size() + 1) {}
+
+  // Records come nearly in order.
+  void count(Kind kind, std::uint64_t ticks) {
+    while (at_ < operations_.size() && operations_[at_].ticks < ticks) ++at_;
+    while (at_ > 0 && operations_[at_ - 1].ticks >= ticks) --at_;
+    counts_[at_].operations += o::has_ordinal(kind);
+    counts_[at_].kernels += kind == Kind::kernel;
+    counts_[at_].graphs += kind == Kind::graph;
+  }
+
+  // `issued`: by the whole process.
+  void write(std::uint64_t issued, std::uint64_t since) {
+    Counts all;
+    for (const Counts& counts : counts_) all.operations += counts.operations;
+    if (since == 0) issued = all.operations;
+    if (issued < all.operations) return;
+    Counts so_far;
+    so_far.operations = issued - all.operations;
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      so_far.operations += counts_[i].operations;
+      so_far.kernels += counts_[i].kernels;
+      so_far.graphs += counts_[i].graphs;
+      Operation& operation = operations_[i];
+      if (operation.ticks < since) continue;
+      operation.issued = so_far.operations;
+      if (since == 0 && operation.kind == Kind::kernel && so_far.graphs == 0) operation.kernels = so_far.kernels;
+    }
+  }
+
+ private:
+  struct Counts {
+    std::uint64_t operations = 0, kernels = 0, graphs = 0;
+  };
+  std::vector<Operation>& operations_;
+  std::vector<Counts> counts_;
+  std::size_t at_ = 0;
+};
+
+void Join::number() {
+  ForwardSearch forward(record_, completed_, since_);
+  Numbering numbering(record_.operations);
+  for (log_.rewind();;) {
+    const LogReader::Item item = log_.next();
+    if (item == LogReader::Item::lost) continue;
+    if (item != LogReader::Item::record) break;
+    numbering.count(kind_of(log_.record()), wire::load(log_.record(), o::kTicks));
+    if (forward.any()) forward.note(log_);
+  }
+  std::uint64_t issued = 0;
+  for (const Thread& thread : record_.threads) issued += thread.operations;
+  for (const Operation& operation : record_.operations) {
+    if (operation.serial > logged_[operation.thread]) numbering.count(operation.kind, operation.ticks);
+  }
+  if (record_.dropped_operations == 0) numbering.write(issued, since_);
+  for (const Kept& kept : std::move(forward).found()) add(kept);
+  sort();
+}
+
+}  // namespace
+
+void join_log(LogReader& log, ProcessRecord& record) { Join(log, record).join(); }
+
+void attach_logs(const std::filesystem::path& folder, std::vector<Process>& processes) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != ".log") continue;
+    auto log = LogReader::open(it->path());
+    if (!log) continue;
+    // A process that replaced itself has two areas, and two logs.
+    const auto whose = std::find_if(processes.begin(), processes.end(), [&](const Process& process) {
+      return process.pid == log->pid() && process.record.start_realtime == log->start();
+    });
+    if (whose == processes.end() || !whose->log.empty()) continue;
+    whose->log = it->path();
+    join_log(*log, whose->record);
+  }
+}
+
+}  // namespace cudadiag::session

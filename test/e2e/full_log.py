@@ -1,0 +1,72 @@
+"""--full-log: what the rings have lost, and what is left when the log itself is; a function each; its name is the claim."""
+
+import stat
+
+from harness import expect, expect_in, expect_success, expect_true_line, program, true_line
+
+DEEP = "deep_queue.py"
+
+
+def _deep(machine, *options):
+    # The slow stream fails at its 30th of 41 operations, which are queued until after the ring has come round.
+    machine.plan("hold kernel=slow nth=1 until=stream:2:6001; fault kernel=bad code=700")
+    paced = ["paced"] if "--full-log" in options else []
+    return machine.run(*program(DEEP, *paced), options=options)
+
+
+def what_the_rings_have_lost_is_in_the_full_log(machine):
+    _deep(machine)
+    finding = machine.report()["findings"][0]
+    expect((finding["evidence"]["grade"], finding["location"]["line"]), ("suspected", None), "without it")
+    result = _deep(machine, "--full-log")
+    expect(result.returncode, 3, "status")
+    report = machine.report()
+    expect_true_line(report, DEEP)
+    finding = report["findings"][0]
+    expect(finding["evidence"]["grade"], "bracketed", "grade: " + finding["evidence"]["because"])
+    launch = finding["launch"]
+    expect((launch["stream_ordinal"], launch["process_ordinal"], launch["site_ordinal"]), (30, 30, 1), "numbers")
+    expect_in(f"{DEEP}:{true_line(DEEP)[1]}", result.stderr, "report")
+
+
+def every_operation_is_dumped(machine):
+    _deep(machine, "--full-log", "-o", "here")
+    lines = expect_success(machine.cudadiag("dump", "-o", "here")).stdout.splitlines()
+    operations = [line for line in lines if line.startswith("operation ")]
+    serials = [int(line.split("serial=")[1].split()[0]) for line in operations]
+    assert serials == list(range(1, 6043)), f"{len(serials)} serials"
+    (log,) = (machine.folder / "here").glob("2*/record/*.log")
+    expect(stat.S_IMODE(log.stat().st_mode), 0o600, "mode")
+    assert log.stat().st_size < 16 * 6042, f"{log.stat().st_size} bytes"
+
+
+def damaged_log_leaves_what_the_rings_know(machine):
+    _deep(machine, "--full-log")
+    (log,) = machine.state.glob("cudadiag/2*/record/*.log")
+    whole = log.read_bytes()
+    log.write_bytes(whole[:len(whole) // 4])
+    report = machine.report()
+    expect_true_line(report, DEEP)
+    expect_in("log-cut", [note["code"] for note in report["notes"]], "notes")
+    for damaged in (whole[:24], b"", b"nonsense", whole[:24] + bytes(range(256))):
+        log.write_bytes(damaged)
+        finding = machine.report()["findings"][0]
+        expect((finding["evidence"]["grade"], finding["location"]["line"]), ("suspected", None), "what is left")
+        expect_success(machine.cudadiag("dump"))
+
+
+def log_of_a_clean_run_goes_with_it(machine):
+    healthy = machine.build / "targets/healthy"
+    plain = machine.plain(healthy)
+    recorded = machine.run(healthy, options=["--full-log"])
+    expect((recorded.returncode, recorded.stdout, recorded.stderr), (plain.returncode, plain.stdout, plain.stderr),
+           "what is seen of it")
+    expect(machine.sessions(), [], "sessions")
+
+
+def log_and_races_go_together(machine):
+    result = machine.cudadiag("races", "--full-log", "-o", "here", "--", machine.build / "targets/race_streams", "nothing")
+    expect_in("race between two streams", result.stderr, "report")
+    lines = expect_success(machine.cudadiag("dump", "-o", "here")).stdout.splitlines()
+    kinds = [line.split("kind=")[1].split()[0] for line in lines if line.startswith("operation ")]
+    assert kinds and all(int(kind) < 12 for kind in kinds), kinds

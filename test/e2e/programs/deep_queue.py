@@ -1,0 +1,59 @@
+"""A stream with much to do fails in the middle of it, after so many launches on another one that the recording's ring has
+come round. With an argument: waits now and then until the full log has all of it."""
+
+import os
+import pathlib
+import sys
+import time
+
+import cuda
+
+LOG = pathlib.Path(os.environ.get("CUDADIAG_SESSION", "/nowhere")) / f"{os.getpid()}.log"
+
+
+def numbers(data):
+    value = shift = 0
+    for byte in data:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            yield value
+            value = shift = 0
+
+
+def logged():
+    """How many operations the full log has: the items of cudadiag-session(5), of which the last may be half there."""
+    records, items = 0, numbers(LOG.read_bytes()[24:] if LOG.exists() else b"")
+    try:
+        for key in items:
+            if key == 0:
+                what, count = next(items), next(items)
+                for _ in range(1 if what == 1 else count):
+                    next(items)
+            else:
+                next(items)
+                for _ in range(bin(next(items)).count("1")):
+                    next(items)
+                records += 1
+    except StopIteration:
+        pass
+    return records
+
+
+cuda.start()
+slow_launch, parameters = cuda.kernel("slow")
+busy_launch, _ = cuda.kernel("busy")
+slow, busy = cuda.stream(), cuda.stream()
+bad_launch, _ = cuda.kernel("bad")
+for step in range(40):
+    slow_launch(slow, parameters, None)
+    if step == 28:
+        bad_launch(slow, parameters, None)  # TRUE LINE
+for step in range(6000):
+    busy_launch(busy, parameters, None)
+    if step % 1000 == 999 and len(sys.argv) > 1:
+        while logged() < step:
+            time.sleep(0.01)
+cuda.check(cuda.driver.cuStreamSynchronize(busy))
+busy_launch(busy, parameters, None)  # upon which the slow stream begins
+sys.exit(3 if cuda.driver.cuCtxSynchronize() else 0)

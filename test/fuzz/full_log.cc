@@ -1,0 +1,37 @@
+// Feeds what reads a full log and joins it with its process's area: an input is what follows a log's header. Then the
+// analysis of both.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "analyse/analysis.h"
+#include "session/area_reader.h"
+#include "session/logged_history.h"
+#include "session/session_reader.h"
+#include "unit/session/busy_area.h"
+
+using namespace cudadiag;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const int file = ::memfd_create("log", 0);
+  alignas(8) std::byte header[session::kLogHeader]{};
+  wire::store(header, session::log_header::kMagic, session::kLogMagic);
+  wire::store(header, session::log_header::kVersion, session::kLogVersion);
+  if (::ftruncate(file, 0) != 0 || ::pwrite(file, header, sizeof header, 0) < 0 ||
+      ::pwrite(file, data, size, sizeof header) < 0) {
+    std::abort();
+  }
+  // The descriptor is the file's own name.
+  static const std::string path = "/dev/fd/" + std::to_string(file);
+  auto log = session::LogReader::open(path);
+  if (!log) std::abort();
+  session::Session session;
+  session.manifest.passes = {{.name = "record", .folder = "record"}};
+  session.processes.push_back(
+      session::describe_process(session::read_area(test::busy_area().bytes()).record, session.manifest));
+  session::join_log(*log, session.processes.front().record);
+  analyse::analyse(session);
+  return 0;
+}
