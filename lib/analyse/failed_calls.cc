@@ -55,14 +55,13 @@ bool is_question(const Error& error) {
   });
 }
 
-// A direct driver call hands its error to the caller alone: not asking for the last error says nothing. Captures are
-// the exception, as there is no graph.
+// A direct driver call hands its error to the caller alone: not asking for the last error says nothing. Launches are
+// the exception, as a program that misses their failure goes on with wrong data, and captures, as there is no graph.
 bool should_have_been_looked_at(const Error& error) {
   const bool runtime = error.domain == wire::error::Domain::runtime || !error.outer.empty();
   if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));
-  if (!runtime) return false;
   if (error.flags & wire::error::kLaunch) return true;
-  if (is_question(error)) return false;
+  if (!runtime || is_question(error)) return false;
   return error.code != 2 && !found_no_device(error);  // a null pointer or a count of 0 is looked at
 }
 
@@ -91,7 +90,8 @@ std::string broke_capture(const Error& call, const Error& noticed) {
 // A code of which CUDA does not document what raises it.
 bool says_nothing(std::uint32_t code) {
   constexpr std::uint32_t kUnknown = 999;  // CUDA_ERROR_UNKNOWN
-  return code == kUnknown || cuda_error(code).driver_name.empty();
+  const CudaError known = cuda_error(code);
+  return code == kUnknown || (known.driver_name.empty() && known.runtime_name.empty());
 }
 
 // `noticed`: what came of it, if it broke a capture; else the call itself.

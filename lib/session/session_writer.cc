@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 
 Failure failed(const std::string& doing, const fs::path& what, int error) {
   const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  return {
-      "cannot " + doing + " " + what.string() + ": " + std::strerror(error),
-      full ? "free some space, or name another folder with -o FOLDER" : "name a folder that you can write with -o FOLDER"};
+  return {"cannot " + doing + " " + what.string() + ": " + std::strerror(error),
+          full ? "free some space, or name another folder with -o FOLDER"
+               : "name a folder that you can write with -o FOLDER"};
 }
 
 std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {

@@ -256,7 +256,7 @@ def own_files_in_the_working_folder_are_no_obstacle(machine):
 
 def file_that_another_program_keeps_our_output_in_is_no_obstacle(machine):
     machine.plan(AGAIN)
-    command = shlex.join(map(str, machine.command("run", "--rerun=auto", "--", *program("probe.py"))))
+    command = shlex.join(map(str, machine.command("run", "--rerun=auto", "--no-device-pass", "--", *program("probe.py"))))
     machine.plain("sh", "-c", command + " 2>&1 | tee log.txt")
     expect_in("probe.py", (machine.folder / "log.txt").read_text(), "log")
     _expect_proven(machine.report())

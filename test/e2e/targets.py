@@ -34,7 +34,7 @@ FAILING = {
     "caught_and_goes_on": Failing(),
     "invalid_argument": Failing("proven", "sync_error", confirmed=""),
     "refused_launch": Failing("proven", "sync_error", confirmed="", cause="block-too-large"),
-    "alloc_fails_fatal": Failing("proven", "out_of_memory", confirmed="", cause="out-of-memory"),
+    "alloc_fails_fatal": Failing("proven", "out_of_memory", confirmed="", cause="memory-refused-though-free"),
     "three_holders": Failing("proven", "out_of_memory", confirmed="", cause="out-of-memory"),
     "freed_pointer": Failing(),
     "past_the_end": Failing(),

@@ -85,12 +85,26 @@ TEST_CASE("a launch that was looked at is no finding when the program ends well"
   CHECK(calls.after(0).failures.empty());
 }
 
-TEST_CASE("a direct driver call gives its error to the caller: only transfers are suspected") {
+TEST_CASE("a direct driver call gives its error to the caller: only launches are suspected") {
   Calls calls;
   calls.fail("cuModuleLoadData", 209);
-  CHECK(calls.after(0).failures.empty());
   calls.fail("cuMemcpyHtoD_v2", 1);
+  CHECK(calls.after(0).failures.empty());
+  calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
   CHECK(calls.after(0).failures.size() == 1);
+}
+
+TEST_CASE("a code that says nothing proves nothing") {
+  for (const std::uint32_t code : {999u, 12345u}) {
+    Calls calls;
+    calls.fail("cuMemcpyDtoH_v2", code);
+    const auto findings = calls.after(1);
+    REQUIRE(findings.failures.size() == 1);
+    CHECK(findings.failures[0].grade == Grade::suspected);
+    CHECK(findings.failures[0].because ==
+          "cuMemcpyDtoH_v2 returned it, and the program ended with status 1 afterwards; this code does not say whether "
+          "the call failed or earlier work on the GPU");
+  }
 }
 
 TEST_CASE("probes leave no trace, even where the program ends badly") {

@@ -132,7 +132,7 @@ TEST_CASE("a failure takes at most 22 lines of the terminal's width, and ends wi
 
 TEST_CASE("a narrow terminal still names error and line") {
   const std::string text = write_text(python_report(), {Verbosity::normal, false, 40, false});
-  CHECK(text.starts_with("cudadiag: illegal memory access (700) in train.py:41...  [bracketed]\n"));
+  CHECK(text.starts_with("cudadiag: illegal memory access (700) in train.py:41  [bracketed]\n"));
 }
 
 TEST_CASE("no member of a report can reach the terminal raw") {
