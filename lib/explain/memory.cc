@@ -155,7 +155,7 @@ const std::vector<Rule>& memory_rules() {
        .fix = {"compute offsets in 64 bits (Triton: tl.program_id(0).to(tl.int64); CUDA: size_t before the "
                "multiplication)",
                "or call it in parts of fewer than 2**31 elements"},
-       .link = "https://github.com/pytorch/pytorch/issues/68418"},
+       .link = "https://github.com/pytorch/pytorch/issues/190857"},
       {.id = "misaligned-for-type",
        .codes = {716},
        .when = off_its_type,
