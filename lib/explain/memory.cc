@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
+#include <vector>
 
 #include "explain/argument_facts.h"
 #include "explain/families.h"
@@ -55,8 +57,44 @@ bool past_the_end(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
+// The types that the name of a C++ kernel ends with; nothing where it has none.
+std::vector<std::string_view> parameter_types(std::string_view kernel) {
+  std::vector<std::string_view> types;
+  if (!kernel.ends_with(')')) return types;
+  int depth = 0;
+  std::size_t end = kernel.size() - 1, at = end;
+  for (; at > 0; --at) {
+    const char c = kernel[at - 1];
+    if (c == ')' || c == '>' || c == ']') ++depth;
+    if (depth == 0 && (c == ',' || c == '(')) {
+      types.insert(types.begin(), kernel.substr(at, end - at));
+      end = at - 1;
+      if (c == '(') return types;
+    }
+    if (c == '(' || c == '<' || c == '[') --depth;
+  }
+  return {};
+}
+
+// Eight bytes of zero may be a number, or a pointer that is null by design: Triton's scratch memory, the owners of
+// Numba's arrays. What the kernel's name calls a pointer is one; of kernels without types, those of native programs.
+bool may_be_null_pointer(const Symptoms& symptoms, const Argument& argument) {
+  constexpr std::string_view kStart = "parameter ";
+  if (argument.origin != "kernel" || argument.pointer != 0u) return false;
+  const auto types = parameter_types(symptoms.kernel);
+  if (types.empty()) return symptoms.python.empty();
+  const std::string_view name = argument.name;
+  std::size_t number = 0;
+  for (std::size_t i = kStart.size(); name.starts_with(kStart) && i < name.size() && name.size() < 16; ++i) {
+    if (name[i] < '0' || name[i] > '9') return false;
+    number = number * 10 + static_cast<std::size_t>(name[i] - '0');
+  }
+  return number > 0 && number <= types.size() && types[number - 1].ends_with('*');
+}
+
 bool null_pointer(const Symptoms& symptoms, Facts& facts) {
-  return add_first(symptoms, facts, [](const Argument& argument) { return argument.pointer == 0u; }) != nullptr;
+  const auto is_null = [&](const Argument& argument) { return may_be_null_pointer(symptoms, argument); };
+  return add_first(symptoms, facts, is_null) != nullptr;
 }
 
 bool big_tensor(const Symptoms& symptoms, Facts& facts) {
@@ -155,7 +193,7 @@ const std::vector<Rule>& memory_rules() {
        .fix = {"compute offsets in 64 bits (Triton: tl.program_id(0).to(tl.int64); CUDA: size_t before the "
                "multiplication)",
                "or call it in parts of fewer than 2**31 elements"},
-       .link = "https://github.com/pytorch/pytorch/issues/68418"},
+       .link = "https://github.com/pytorch/pytorch/issues/190857"},
       {.id = "misaligned-for-type",
        .codes = {716},
        .when = off_its_type,

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +36,14 @@ std::string_view driver_version(std::string_view text) {
   return {};
 }
 
+constexpr const char* kBlocking = "CUDA_LAUNCH_BLOCKING";
+
+// In effect unless empty or 0.
+const char* blocking_launches() {
+  const char* value = getenv(kBlocking);
+  return value == nullptr || *value == '\0' || strcmp(value, "0") == 0 ? nullptr : value;
+}
+
 }  // namespace
 
 void Recorder::describe_process() {
@@ -52,13 +61,25 @@ void Recorder::describe_process() {
     }
   }
   // What changes how CUDA behaves, as it is when CUDA starts.
-  for (const char* variable : {"CUDA_VISIBLE_DEVICES", "CUDA_LAUNCH_BLOCKING"}) {
+  for (const char* variable : {"CUDA_VISIBLE_DEVICES", kBlocking}) {
     const char* value = getenv(variable);
     if (value == nullptr) continue;
     char key[64];
     snprintf(key, sizeof key, "env.%s", variable);
     interner_.property(key, value);
   }
+}
+
+// Whether the driver reads it when it starts or with a context is not documented: what a context finds may count.
+void Recorder::keep_settings() {
+  if (blocking_launches() != nullptr) may_block_ = true;
+}
+
+// At the failure, not before: a program that sets it late has done so by then. The environment may change under
+// getenv() in another thread, so it is asked this once.
+void Recorder::look_for_late_settings() {
+  const char* value = may_block_ ? nullptr : blocking_launches();
+  if (value != nullptr) interner_.property("late.CUDA_LAUNCH_BLOCKING", value);
 }
 
 }  // namespace cudadiag::record

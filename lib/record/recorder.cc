@@ -101,9 +101,9 @@ void Recorder::enable_callbacks() {
 
 void Recorder::see_context(const CUpti_CallbackData& data) {
   if (data.context == nullptr || data.contextUid == newest_context_.load(std::memory_order_relaxed)) return;
-  if (streams_.context_index(data.contextUid) == Streams::kNone &&
-      !streams_.context_created(data.context, data.contextUid)) {
-    return;
+  if (streams_.context_index(data.contextUid) == Streams::kNone) {
+    if (!streams_.context_created(data.context, data.contextUid)) return;
+    keep_settings();
   }
   newest_context_.store(data.contextUid, std::memory_order_relaxed);
 }
@@ -393,6 +393,7 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
   if (domain == wire::error::Domain::driver) failed.bytes = bytes_asked_for(id, data.functionParams);
   if (code == CUDA_ERROR_OUT_OF_MEMORY) ask_what_is_left(failed);
   failed.explanation = driver_log::explanation();
+  if (is_sticky(code) && !failures_.frozen()) look_for_late_settings();
   const std::uint32_t record = failures_.add(thread, failed);
   if (thread != nullptr && domain == wire::error::Domain::driver) thread->runtime_error = record;
   // From the first failure on it matters who asks for the last error; before that these two are called too often.

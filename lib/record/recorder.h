@@ -72,6 +72,8 @@ class Recorder {
 
  private:
   void describe_process();
+  void keep_settings();
+  void look_for_late_settings();
   void enable_callbacks();
   void open_window();
 
@@ -133,6 +135,7 @@ class Recorder {
   std::atomic<bool> python_sought_ = false;
   std::atomic<bool> watching_last_error_ = false;
   std::atomic<std::uint32_t> newest_context_ = 0;  // uid seen last: most processes have one
+  std::atomic<bool> may_block_ = false;            // CUDA_LAUNCH_BLOCKING may be in effect
   std::atomic<std::uint64_t> function_generation_ = 0;
   PythonStacks python_;
   NativeStacks native_;

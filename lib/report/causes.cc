@@ -152,6 +152,12 @@ class Gathering {
 
 void note_blocking_launches(Report& report, const session::Session& session) {
   for (const session::Process& process : session.processes) {
+    if (process.record.properties.count("late.CUDA_LAUNCH_BLOCKING") > 0) {
+      report.notes.push_back({"launch-blocking-late",
+                              "CUDA_LAUNCH_BLOCKING was set after CUDA had started, when it has no effect: it must be "
+                              "set before the program starts; cudadiag does not need it"});
+      return;
+    }
     const auto found = process.record.properties.find("env.CUDA_LAUNCH_BLOCKING");
     if (found == process.record.properties.end() || found->second.empty() || found->second == "0") continue;
     report.notes.push_back({"launch-blocking",

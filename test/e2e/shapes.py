@@ -2,7 +2,7 @@
 
 import sys
 
-from harness import HERE, expect, expect_in, expect_success
+from harness import HERE, expect, expect_in, expect_success, program
 
 SOURCE = HERE / "programs/stands_alone.py"
 LINE = 1 + next(i for i, line in enumerate(SOURCE.read_text().splitlines()) if line.endswith("# TRUE LINE"))
@@ -32,6 +32,20 @@ def _fails(machine, *command, file, line=LINE, **options):
     expect(result.returncode, 3, f"status of {command}, which says {result.stderr}")
     _leads(machine, file, line)
     return result
+
+
+def launches_that_wait_or_should_have_are_noted(machine):
+    machine.plan("fault kernel=smooth nth=3 code=700")
+
+    def noted(*words):
+        machine.run(*program("ten_launches.py", *words))
+        return [note["code"] for note in machine.report()["notes"] if note["code"].startswith("launch-blocking")]
+
+    expect(noted(), [], "notes")
+    expect(noted("block-early"), ["launch-blocking"], "set before CUDA starts")
+    expect(noted("block-late"), ["launch-blocking-late"], "set after it")
+    machine.environment["CUDA_LAUNCH_BLOCKING"] = "1"
+    expect(noted("block-late"), ["launch-blocking"], "set outside")
 
 
 def a_package_by_its_name(machine):

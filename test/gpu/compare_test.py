@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cases import CASES  # noqa: E402
-from compare import (Line, differences, framework_summary, line_of_headline, line_of_traceback,  # noqa: E402
-                     marked_lines, outcome_of_cause)
+from compare import (Line, differences, framework_shortfalls, framework_summary, line_of_headline,  # noqa: E402
+                     line_of_traceback, marked_lines, outcome_of_cause)
 from run import failed, outcomes  # noqa: E402
 
 FOLDER = Path(__file__).parent
@@ -257,6 +257,17 @@ class Causes(unittest.TestCase):
         self.assertEqual(framework_summary(results),
                          "framework cases: 6; line right first 2, after reruns 3; cause right 3 (1 of them rightly "
                          "not told), none 2, wrong 1; unseen: 5, cause right 2")
+
+
+    def test_many_must_be_right(self):
+        right = SimpleNamespace(line_first="right", line="right", cause="right")
+        lost = SimpleNamespace(line_first="wrong", line="wrong", cause="none")
+        self.assertEqual(framework_shortfalls([lost] * 29), [])
+        self.assertEqual(framework_shortfalls([right] * 30), [])
+        self.assertEqual(framework_shortfalls([right] * 35 + [lost] * 4),
+                         ["framework cases: line_first right in 35 of 39, less than 90%",
+                          "framework cases: line right in 35 of 39, less than 100%"])
+        self.assertEqual(len(framework_shortfalls([right] * 30 + [lost] * 8)), 3)
 
 
 class Correct(unittest.TestCase):

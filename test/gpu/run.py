@@ -22,8 +22,8 @@ import time
 from pathlib import Path
 
 from cases import CASES
-from compare import (cause_of, differences, framework_summary, line_of, line_of_headline, line_of_traceback,
-                     marked_lines, name_of, outcome_of_cause)
+from compare import (cause_of, differences, framework_shortfalls, framework_summary, line_of, line_of_headline,
+                     line_of_traceback, marked_lines, name_of, outcome_of_cause)
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 60
@@ -303,8 +303,11 @@ def main():
     judged = [r for r in results if r.framework]
     if judged:
         print(framework_summary(judged))
+    shortfalls = framework_shortfalls(judged)
+    for sentence in shortfalls:
+        print(sentence)
     print(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped")
-    return 1 if count["fail"] else 0
+    return 1 if count["fail"] or shortfalls else 0
 
 
 if __name__ == "__main__":

@@ -1,10 +1,15 @@
 """Ten launches on one stream; the third may be planned to fail. The error shows at the synchronise."""
 
+import os
 import sys
 
 import cuda
 
+if "block-early" in sys.argv:
+    os.environ["CUDA_LAUNCH_BLOCKING"] = "1"
 cuda.start()
+if "block-late" in sys.argv:
+    os.environ["CUDA_LAUNCH_BLOCKING"] = "1"
 launch, parameters = cuda.kernel("smooth")
 stream = cuda.stream()
 for step in range(10):
@@ -15,7 +20,6 @@ print("on stderr", file=sys.stderr, flush=True)
 if "wait" in sys.argv:
     sys.stdin.read()
 if "kill" in sys.argv:
-    import os
     import signal
 
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Look-ups with values that mean "none": lookups.py weights|beams|clusters|fill"""
+"""Look-ups with values that mean "none": lookups.py weights|beams|clusters|fill|put"""
 import sys
 
 import torch
@@ -27,6 +27,11 @@ def clusters():
 def fill():
     dropped = torch.tensor([3, 2**31], device="cuda")
     return scores.index_fill_(1, dropped, 0)  # TRUE LINE fill
+
+
+def put():
+    last = torch.tensor([scores.numel()], device="cuda")
+    return scores.put_(last, torch.zeros(1, device="cuda"))  # TRUE LINE put
 
 
 y = globals()[sys.argv[1]]()

@@ -63,10 +63,36 @@ TEST_CASE("pointers behind their allocation, and null") {
   CHECK(id_of(symptoms) == "none");  // one past the last element is how ranges are passed
   symptoms.arguments = {pointer_argument("end", 0x2004, "live", 4096, 4100)};
   CHECK(text_of(symptoms).starts_with("end points 4 bytes past the end of an allocation of 4.0 KiB"));
-  symptoms.arguments = {pointer_argument("row", 0, "")};
+  symptoms.arguments = {pointer_argument("parameter 1", 0, "")};
   CHECK(id_of(symptoms) == "null-pointer");
   CHECK(!explain(symptoms)->certain);
   symptoms.arguments[0].pointer.reset();
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("zeros that are no null pointer, or one by design") {
+  Symptoms symptoms =
+      gpu_error(700, "void at::shift<float, 4>(float*, std::array<char*, 1ul>, long, int (*)(float), int*)");
+  const auto cause = [&](const char* name) {
+    symptoms.arguments = {pointer_argument(name, 0, "")};
+    return id_of(symptoms);
+  };
+  CHECK(cause("parameter 1") == "null-pointer");
+  CHECK(cause("parameter 2") == "none");
+  CHECK(cause("parameter 3") == "none");
+  CHECK(cause("parameter 5") == "null-pointer");
+  CHECK(cause("parameter 6") == "none");
+  CHECK(cause("parameter 1 at byte 8") == "none");
+  CHECK(cause("x") == "none");
+  symptoms.kernel = "cudapy::__main__::store[abi:v1](Array<float, 1, C, mutable, aligned>, long long)";
+  CHECK(cause("parameter 1") == "none");
+  symptoms.kernel = "increment";  // Triton's have no types, and two scratch pointers at their end
+  CHECK(cause("parameter 7") == "null-pointer");
+  symptoms.python = {{"/site-packages/triton/runtime/jit.py", "run", false}};
+  CHECK(cause("parameter 7") == "none");
+  symptoms.kernel = "scale(float*)";
+  symptoms.arguments = {pointer_argument("empty", 0, "")};
+  symptoms.arguments[0].origin = "variable";  // a tensor without elements
   CHECK(id_of(symptoms) == "none");
 }
 

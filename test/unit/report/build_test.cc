@@ -295,14 +295,16 @@ TEST_CASE("a kernel's name proves nothing where another kernel can be the one") 
   CHECK(!cause_of(2));
 }
 
-TEST_CASE("launches that wait are a note") {
-  session::Session session = session_of({process()});
-  const auto noted = [&](const char* value) {
-    session.processes[0].record.properties["env.CUDA_LAUNCH_BLOCKING"] = value;
+TEST_CASE("launches that wait are a note, and that they do not though the program believes so") {
+  const auto noted = [](const char* property, const char* value, const char* code) {
+    session::Session session = session_of({process()});
+    session.processes[0].record.properties[property] = value;
     const Report report = report_of(session, {});
     return std::any_of(report.notes.begin(), report.notes.end(),
-                       [](const analyse::Note& note) { return note.code == "launch-blocking"; });
+                       [&](const analyse::Note& note) { return note.code == code; });
   };
-  CHECK(noted("1"));
-  CHECK(!noted("0"));
+  CHECK(noted("env.CUDA_LAUNCH_BLOCKING", "1", "launch-blocking"));
+  CHECK(!noted("env.CUDA_LAUNCH_BLOCKING", "0", "launch-blocking"));
+  CHECK(noted("late.CUDA_LAUNCH_BLOCKING", "1", "launch-blocking-late"));
+  CHECK(!noted("late.CUDA_LAUNCH_BLOCKING", "1", "launch-blocking"));
 }
