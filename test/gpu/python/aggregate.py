@@ -1,4 +1,4 @@
-"""Sums into rows that are not there: aggregate.py edges|votes|accumulate|take"""
+"""Sums into rows that are not there: aggregate.py edges|votes|highest|accumulate|take"""
 import sys
 
 import torch
@@ -18,6 +18,11 @@ def votes():
     return torch.zeros(10, 10, device="cuda").scatter_add_(1, winners, torch.ones_like(scores))  # TRUE LINE votes
 
 
+def highest():
+    regions = torch.tensor([0, 49, 50], device="cuda")
+    return nodes.index_reduce_(0, regions, torch.ones(3, 8, device="cuda"), "amax")  # TRUE LINE highest
+
+
 def accumulate():
     cells = torch.randint(0, 50, (400,), device="cuda")
     cells[123] = 77
@@ -31,5 +36,4 @@ def take():
 
 
 total = globals()[sys.argv[1]]()
-mean = total.mean()
-print(mean.item())  # BLAMED
+print(total.mean().item())  # BLAMED
