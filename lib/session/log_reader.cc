@@ -12,7 +12,7 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr std::size_t kBlock = 1u << 20;
+constexpr std::size_t kBlock = 64u << 10;
 
 }  // namespace
 
