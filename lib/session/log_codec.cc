@@ -38,8 +38,6 @@ void append_number(std::string& out, std::uint64_t value) {
   out.push_back(static_cast<char>(value));
 }
 
-LogModel::LogModel() : ordinals_(65536) {}
-
 LogModel::Words& LogModel::last(std::uint64_t key) {
   if (key >= last_.size()) last_.resize(key + 1);
   return last_[key];
@@ -47,14 +45,19 @@ LogModel::Words& LogModel::last(std::uint64_t key) {
 
 void LogModel::expect_counts(const Words& last, Words& words) const {
   const bool seen = last[kFlagsWord] != 0;
-  words[kOrdinalWord] = seen && last[kOrdinalWord] == 0 ? 0 : ordinals_[stream_of(words[kStreamWord])] + 1;
+  const std::size_t stream = stream_of(words[kStreamWord]);
+  words[kOrdinalWord] = seen && last[kOrdinalWord] == 0 ? 0 : (stream < ordinals_.size() ? ordinals_[stream] : 0) + 1;
   words[kSiteOrdinalWord] = seen && last[kSiteOrdinalWord] == 0 ? 0 : last[kSiteOrdinalWord] + 1;
   words[kSerialWord] = static_cast<std::uint32_t>(serials_[thread_of(words[kFlagsWord])]) + 1;
 }
 
 void LogModel::remember(Words& last, const Words& words) {
   last = words;
-  if (words[kOrdinalWord] != 0) ordinals_[stream_of(words[kStreamWord])] = words[kOrdinalWord];
+  if (words[kOrdinalWord] != 0) {
+    const std::size_t stream = stream_of(words[kStreamWord]);
+    if (stream >= ordinals_.size()) ordinals_.resize(stream + 1);
+    ordinals_[stream] = words[kOrdinalWord];
+  }
   std::uint64_t& serial = serials_[thread_of(words[kFlagsWord])];
   serial += words[kSerialWord] - static_cast<std::uint32_t>(serial);
   serial_ = serial;

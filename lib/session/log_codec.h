@@ -46,8 +46,6 @@ using OperationCopy = RecordCopy<wire::area::kOperationSize>;
 // What writer and reader both know of the records so far.
 class LogModel {
  public:
-  LogModel();
-
   // Appends a record that is nobody else's kind (no race record).
   void encode(const std::byte* record, std::string& out);
   // From the bytes behind `key`, at least kMostItemBytes of them; null: they make no sense. The end of what it took.

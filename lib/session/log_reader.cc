@@ -12,21 +12,24 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr std::size_t kBlock = 1u << 20;
+constexpr std::size_t kBlock = 64u << 10;
 
 }  // namespace
 
 std::optional<LogReader> LogReader::open(const std::filesystem::path& file) {
-  FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return open(FileDescriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)));
+}
+
+std::optional<LogReader> LogReader::open(FileDescriptor file) {
   struct stat status {};
-  if (!descriptor.valid() || ::fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   alignas(8) std::array<std::byte, kLogHeader> header{};
-  if (::pread(descriptor.get(), header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()) ||
+  if (::pread(file.get(), header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()) ||
       wire::load(header.data(), log_header::kMagic) != kLogMagic ||
       wire::load(header.data(), log_header::kVersion) != kLogVersion) {
     return std::nullopt;
   }
-  LogReader reader(std::move(descriptor));
+  LogReader reader(std::move(file));
   reader.pid_ = wire::load(header.data(), log_header::kPid);
   reader.start_ = wire::load(header.data(), log_header::kStart);
   reader.rewind();

@@ -13,6 +13,16 @@
 
 namespace cudadiag::session {
 
+struct LoggedRecord {
+  OperationCopy copy;
+  std::uint64_t serial = 0;
+
+  template <typename T, std::size_t Offset>
+  T load(wire::Field<T, Offset> field) const {
+    return wire::load(copy.data(), field);
+  }
+};
+
 class LogReader {
  public:
   enum class Item {
@@ -23,6 +33,7 @@ class LogReader {
 
   // Nothing: it is no full log of this version, or cannot be read.
   static std::optional<LogReader> open(const std::filesystem::path& file);
+  static std::optional<LogReader> open(FileDescriptor file);
 
   std::uint32_t pid() const { return pid_; }
   std::uint64_t start() const { return start_; }
@@ -30,8 +41,8 @@ class LogReader {
   // After the end: the end again.
   Item next();
   const std::byte* record() const { return model_.record().data(); }
-  const OperationCopy& copy() const { return model_.record(); }
   std::uint64_t serial() const { return model_.serial(); }
+  LoggedRecord current() const { return {model_.record(), model_.serial()}; }
   std::uint64_t lost_count() const { return lost_count_; }
   std::uint64_t lost_until() const { return lost_until_; }
   // By thread, as far as was read: up to this serial all is in the log, or told as lost.

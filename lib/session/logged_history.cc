@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "session/forward_search.h"
+#include "session/issue_numbers.h"
 #include "session/operation_decoder.h"
 
 namespace cudadiag::session {
@@ -24,17 +26,8 @@ constexpr std::size_t kMostEvents = 1u << 18;
 // Threads that issue on one stream at the same time may have reached it in another order than their ordinals say.
 constexpr std::uint32_t kContention = 64;
 
-struct Kept {
-  OperationCopy copy;
-  std::uint64_t serial = 0;
-
-  template <typename T, std::size_t Offset>
-  T load(wire::Field<T, Offset> field) const {
-    return wire::load(copy.data(), field);
-  }
-  Id id() const { return {load(o::kThread), serial}; }
-};
-
+using Kept = LoggedRecord;
+Id id_of(const Kept& kept) { return {kept.load(o::kThread), kept.serial}; }
 Id id_of(const Operation& operation) { return {operation.thread, operation.serial}; }
 
 bool is_wait(Kind kind) { return kind == Kind::event_wait || kind == Kind::event_sync; }
@@ -83,9 +76,8 @@ class Join {
   void sort();
   void connect();
 
-  Kept current() const { return {log_.copy(), log_.serial()}; }
   void keep(const Kept& kept) {
-    if (kept_.size() < kMostKept) kept_.emplace(kept.id(), kept);
+    if (kept_.size() < kMostKept) kept_.emplace(id_of(kept), kept);
   }
   void add(const Kept& kept);
 
@@ -127,7 +119,7 @@ void Join::note(const std::byte* record) {
   const Kind kind = kind_of(record);
   const std::uint32_t index = wire::load(record, o::kStream);
   const std::uint32_t ordinal = wire::load(record, o::kOrdinal);
-  if (!wanted_.empty() && wanted_.contains({wire::load(record, o::kThread), log_.serial()})) keep(current());
+  if (!wanted_.empty() && wanted_.contains({wire::load(record, o::kThread), log_.serial()})) keep(log_.current());
   if (kind == Kind::event_sync) return note_wait(kind, record, false);
   // The stream's entry may have been given to another one since.
   const bool placed = index < streams_.size() && ordinal != 0 && !captured(record) &&
@@ -143,16 +135,16 @@ void Join::note(const std::byte* record) {
   const bool certain = wire::load(record, o::kTicks) >= since_;
   if (kind == Kind::event_record && certain && (!returned(record) || worked(record))) {
     if (events_.size() >= kMostEvents) events_.clear();
-    events_.insert_or_assign(wire::load(record, o::kArgument), current());
+    events_.insert_or_assign(wire::load(record, o::kArgument), log_.current());
   }
 }
 
 void Join::note_unfinished(StreamState& stream, std::uint32_t index, std::uint32_t ordinal) {
   if (stream.unfinished.size() >= kMostUnfinished && stream.pruned < completed_[index]) prune(stream, index);
   if (stream.unfinished.size() < kMostUnfinished) {
-    stream.unfinished.push_back(current());
+    stream.unfinished.push_back(log_.current());
   } else if (!stream.newest || stream.newest->load(o::kOrdinal) < ordinal) {
-    stream.newest = current();
+    stream.newest = log_.current();
   }
 }
 
@@ -173,13 +165,13 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   const Id id{wire::load(record, o::kThread), log_.serial()};
   if ((open && links_.size() < kMostKept) || waits_.contains(id)) {
     keep(recorded);
-    links_[id] = recorded.id();
+    links_[id] = id_of(recorded);
   }
   if (kind != Kind::event_sync || !returned(record) || !worked(record)) return;
   std::uint32_t& completed = completed_[recorded.load(o::kStream)];
   if ((recorded.load(o::kFlags) & o::kContended) != 0 || recorded.load(o::kOrdinal) <= completed) return;
   completed = recorded.load(o::kOrdinal);
-  streams_[recorded.load(o::kStream)].seen = {current(), recorded};
+  streams_[recorded.load(o::kStream)].seen = {log_.current(), recorded};
 }
 
 // Whether log and rings together lack nothing at the end.
@@ -195,7 +187,7 @@ bool Join::reaches() const {
 }
 
 void Join::add(const Kept& kept) {
-  if (std::binary_search(present_.begin(), present_.end(), kept.id())) return;
+  if (std::binary_search(present_.begin(), present_.end(), id_of(kept))) return;
   auto operation = decode_operation(kept.copy.data(), kept.serial, record_);
   if (!operation) {
     ++record_.damaged;
@@ -217,7 +209,7 @@ void Join::add_kept() {
     if (stream.newest) keep(*stream.newest);
     if (stream.seen) {
       keep(stream.seen->first), keep(stream.seen->second);
-      links_[stream.seen->first.id()] = stream.seen->second.id();
+      links_[id_of(stream.seen->first)] = id_of(stream.seen->second);
     }
     stream = {};
   }
@@ -252,115 +244,22 @@ void Join::connect() {
   }
 }
 
-// ---- the second time
-
-// What PyTorch launched forward for nodes that are being run backwards (wire/operation.h).
-class ForwardSearch {
- public:
-  ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed, std::uint64_t since)
-      : since_(since) {
-    for (const Operation& operation : record.operations) {
-      const Origin& origin = operation.origin;
-      const bool numbered = origin.node_thread != 0 && origin.node_thread != o::kManyThreads &&
-                            origin.node != o::kUnnumbered && origin.node_thread < threads_.size();
-      if (!numbered || operation.stream >= completed.size() || operation.ordinal <= completed[operation.stream]) {
-        continue;
-      }
-      Thread& thread = threads_[origin.node_thread];
-      thread.nodes.insert(origin.node);
-      any_ = true;
-    }
-  }
-
-  bool any() const { return any_; }
-  void note(const LogReader& log) {
-    const std::byte* record = log.record();
-    Thread& thread = threads_[wire::load(record, o::kOwnThread)];
-    if (thread.nodes.empty() || wire::load(record, o::kTicks) < since_) return;
-    const std::uint32_t number = wire::load(record, o::kNumber);
-    if (thread.nodes.contains(number - 1) && found_.size() < kMostKept) found_.push_back({log.copy(), log.serial()});
-    // What shows that nothing of the node's is older.
-    const bool before = static_cast<std::int32_t>(number - *thread.nodes.begin()) <= 0;
-    if (before || log.serial() == 1) thread.before = Kept{log.copy(), log.serial()};
-  }
-  // Nothing if there were too many: some of them would be no answer.
-  std::vector<Kept> found() && {
-    if (found_.size() >= kMostKept) return {};
-    for (const Thread& thread : threads_) {
-      if (thread.before) found_.push_back(*thread.before);
-    }
-    return std::move(found_);
-  }
-
- private:
-  struct Thread {
-    std::set<std::uint32_t> nodes;
-    std::optional<Kept> before;
-  };
-  std::array<Thread, 256> threads_;
-  std::uint64_t since_;
-  bool any_ = false;
-  std::vector<Kept> found_;
-};
-
-// Counts what was issued up to each of `operations`, which are sorted by ticks.
-class Numbering {
- public:
-  explicit Numbering(std::vector<Operation>& operations) : operations_(operations), counts_(operations.size() + 1) {}
-
-  // Records come nearly in order.
-  void count(Kind kind, std::uint64_t ticks) {
-    while (at_ < operations_.size() && operations_[at_].ticks < ticks) ++at_;
-    while (at_ > 0 && operations_[at_ - 1].ticks >= ticks) --at_;
-    counts_[at_].operations += o::has_ordinal(kind);
-    counts_[at_].kernels += kind == Kind::kernel;
-    counts_[at_].graphs += kind == Kind::graph;
-  }
-
-  // `issued`: by the whole process.
-  void write(std::uint64_t issued, std::uint64_t since) {
-    Counts all;
-    for (const Counts& counts : counts_) all.operations += counts.operations;
-    if (since == 0) issued = all.operations;
-    if (issued < all.operations) return;
-    Counts so_far;
-    so_far.operations = issued - all.operations;
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
-      so_far.operations += counts_[i].operations;
-      so_far.kernels += counts_[i].kernels;
-      so_far.graphs += counts_[i].graphs;
-      Operation& operation = operations_[i];
-      if (operation.ticks < since) continue;
-      operation.issued = so_far.operations;
-      if (since == 0 && operation.kind == Kind::kernel && so_far.graphs == 0) operation.kernels = so_far.kernels;
-    }
-  }
-
- private:
-  struct Counts {
-    std::uint64_t operations = 0, kernels = 0, graphs = 0;
-  };
-  std::vector<Operation>& operations_;
-  std::vector<Counts> counts_;
-  std::size_t at_ = 0;
-};
-
 void Join::number() {
   ForwardSearch forward(record_, completed_, since_);
-  Numbering numbering(record_.operations);
+  IssueNumbers numbers(record_.operations);
   for (log_.rewind();;) {
     const LogReader::Item item = log_.next();
     if (item == LogReader::Item::lost) continue;
     if (item != LogReader::Item::record) break;
-    numbering.count(kind_of(log_.record()), wire::load(log_.record(), o::kTicks));
-    if (forward.any()) forward.note(log_);
+    numbers.count(kind_of(log_.record()), wire::load(log_.record(), o::kTicks));
+    if (forward.any()) forward.look_at(log_);
   }
   std::uint64_t issued = 0;
   for (const Thread& thread : record_.threads) issued += thread.operations;
   for (const Operation& operation : record_.operations) {
-    if (operation.serial > logged_[operation.thread]) numbering.count(operation.kind, operation.ticks);
+    if (operation.serial > logged_[operation.thread]) numbers.count(operation.kind, operation.ticks);
   }
-  if (record_.dropped_operations == 0) numbering.write(issued, since_);
+  if (record_.dropped_operations == 0) numbers.write(issued, since_);
   for (const Kept& kept : std::move(forward).found()) add(kept);
   sort();
 }

@@ -1,7 +1,9 @@
 """--full-log: what the rings have lost, and what is left when the log itself is; a function each; its name is the claim."""
 
+import signal
 import stat
 
+import targets
 from harness import expect, expect_in, expect_success, expect_true_line, program, true_line
 
 DEEP = "deep_queue.py"
@@ -53,6 +55,19 @@ def damaged_log_leaves_what_the_rings_know(machine):
         finding = machine.report()["findings"][0]
         expect((finding["evidence"]["grade"], finding["location"]["line"]), ("suspected", None), "what is left")
         expect_success(machine.cudadiag("dump"))
+
+
+def log_of_a_killed_program_is_whole(machine):
+    machine.plan(targets.plan("ends_abruptly"))
+    result = machine.run(machine.build / "targets/ends_abruptly", "kill", options=["--full-log"])
+    expect(result.returncode, -signal.SIGKILL, "status")
+    report = machine.report()
+    location = report["findings"][0]["location"]
+    expect((location["file"], location["line"]), targets.marked_line("ends_abruptly", "TRUE LINE"), "true line")
+    expect([note["code"] for note in report["notes"] if note["code"].startswith("log-")], [], "notes")
+    (log,) = machine.state.glob("cudadiag/2*/record/*.log")
+    log.unlink()
+    expect(len(machine.report()["findings"]), 1, "findings without it")
 
 
 def log_of_a_clean_run_goes_with_it(machine):

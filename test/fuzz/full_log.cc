@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <string>
 
 #include "analyse/analysis.h"
 #include "session/area_reader.h"
@@ -23,9 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       ::pwrite(file, data, size, sizeof header) < 0) {
     std::abort();
   }
-  // The descriptor is the file's own name.
-  static const std::string path = "/dev/fd/" + std::to_string(file);
-  auto log = session::LogReader::open(path);
+  auto log = session::LogReader::open(session::FileDescriptor(::dup(file)));
   if (!log) std::abort();
   session::Session session;
   session.manifest.passes = {{.name = "record", .folder = "record"}};

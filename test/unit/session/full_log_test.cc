@@ -68,7 +68,7 @@ std::vector<Record> read_all(const std::filesystem::path& file) {
   auto reader = LogReader::open(file);
   REQUIRE(reader);
   std::vector<Record> records;
-  while (reader->next() == Item::record) records.push_back(reader->copy());
+  while (reader->next() == Item::record) records.push_back(reader->current().copy);
   return records;
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("a full log gives back what was written") {
     std::vector<Record> read;
     bool told = false;
     for (Item item = reader->next(); item != Item::end; item = reader->next()) {
-      if (item == Item::record) read.push_back(reader->copy());
+      if (item == Item::record) read.push_back(reader->current().copy);
       if (item == Item::lost) told = reader->lost_count() == 5 && reader->lost_until() == 77 && read.size() == 1000;
     }
     CHECK(same(read, records));
