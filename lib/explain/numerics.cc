@@ -15,6 +15,11 @@ bool probabilities(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
+bool has_spoilt_probabilities(const Symptoms& symptoms, Facts& facts) {
+  add_bad_value(symptoms, facts, 0, kInfinity);
+  return facts.find("argument") != nullptr;
+}
+
 bool zero_to_one(const Symptoms& symptoms, Facts& facts) {
   add_bad_value(symptoms, facts, 0, 1);
   return true;
@@ -38,6 +43,10 @@ const std::vector<std::string_view> kProbabilities = {"probability tensor contai
                                                       "val >= zero",
                                                       "THCNumerics<T>::ge(val, zero)"};
 
+const std::vector<std::string_view> kSums = {"invalid multinomial distribution (sum of probabilities <= 0)",
+                                             "sum > accZero", "cumdist[size - 1] > static_cast<scalar_t>(0)",
+                                             "THCNumerics<T>::gt(sum, zero)"};
+
 }  // namespace
 
 const std::vector<Rule>& numerics_rules() {
@@ -51,9 +60,17 @@ const std::vector<Rule>& numerics_rules() {
                "(bfloat16 or float32 instead), a temperature of 0, rows that are masked whole",
                "a softmax makes probabilities of logits; do_sample=False samples nothing"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
+      // A NaN spoils the sum, too, which is what fails then.
+      {.id = "bad-probabilities",
+       .assertions = kSums,
+       .when = has_spoilt_probabilities,
+       .texts = {"the probabilities given to multinomial are none: {argument} has {values}"},
+       .fix = {"look for the NaN where it begins: torch.isfinite(logits).all() after each step, overflow in float16 "
+               "(bfloat16 or float32 instead), a temperature of 0, rows that are masked whole",
+               "a softmax makes probabilities of logits; do_sample=False samples nothing"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
       {.id = "zero-probabilities",
-       .assertions = {"invalid multinomial distribution (sum of probabilities <= 0)", "sum > accZero",
-                      "cumdist[size - 1] > static_cast<scalar_t>(0)", "THCNumerics<T>::gt(sum, zero)"},
+       .assertions = kSums,
        .texts = {"a row of the probabilities given to multinomial adds up to nothing, or is NaN"},
        .fix = {"check probs.sum(-1) before it: rows that are masked whole, underflow, NaN"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},

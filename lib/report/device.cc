@@ -202,8 +202,11 @@ class Matching {
   }
 
   bool is_of(const Assertion& assertion, const DeviceFailure& failure) const {
+    // A function of another name may be part of the kernel: inlined, or a lambda. Of one kernel that failed one
+    // assertion alone was printed, and of its block.
     if (failure.lines.empty()) {
-      return testimony_.assertions.size() == 1 && own_name(assertion.function) == own_name(failure.kernel);
+      return testimony_.assertions.size() == 1 && (own_name(assertion.function) == own_name(failure.kernel) ||
+                                                   (failure.block && assertion.block == *failure.block));
     }
     return std::any_of(failure.lines.begin(), failure.lines.end(), [&](const symbolize::DeviceLine& line) {
       return line.line == assertion.line && file_name(line.file) == file_name(assertion.file);
