@@ -38,6 +38,9 @@ TEST_CASE("multinomial") {
     CHECK(id_of(pytorch_assert(condition, "MultinomialKernel.cu")) == "bad-probabilities");
   }
   CHECK(id_of(pytorch_assert("sum > accZero", "MultinomialKernel.cu")) == "zero-probabilities");
+  Symptoms spoilt = pytorch_assert("sum > accZero", "MultinomialKernel.cu");
+  spoilt.arguments = {floats("probs", 0, 0.5, 7)};
+  CHECK(text_of(spoilt) == "the probabilities given to multinomial are none: probs has 7 NaN");
   symptoms.assertion = "invalid multinomial distribution (sum of probabilities <= 0)";
   CHECK(id_of(symptoms) == "zero-probabilities");
   symptoms.device_file = "/home/u/sampler.cu";
