@@ -164,7 +164,8 @@ def _wrong_lines(case, finding, marks, traceback):
     noticed = line_of(finding["reported_at"])
     later = ("async_error", "graph_node", "graph_stale_pointer", "capture_violation")
     if finding["kind"] in later and "BLAMED" in marks:
-        if traceback and noticed != traceback:
+        # The first call to return it may be one of a library's own thread, which has no Python.
+        if traceback and noticed is not None and noticed != traceback:
             wrong.append(f"noticed at {name_of(noticed)}, the traceback says {name_of(traceback)}")
         if not traceback and not may_notice_at(noticed, marks):
             wrong.append(f"noticed at {name_of(noticed)}, not {' or '.join(map(name_of, marks['BLAMED']))}")
