@@ -1,5 +1,7 @@
 #include "session/races.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace cudadiag::session {
@@ -13,6 +15,14 @@ constexpr std::size_t kMostRaces = 65536;
 std::string text_of(const Json& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+// These are printed as they are: no others than ours.
+std::string word_of(const Json& object, const char* key) {
+  constexpr std::string_view kWords[] = {"kernel", "copy",  "memset", "allocation", "free",
+                                         "read",   "write", "atomic", "none",       "unknown"};
+  const std::string word = text_of(object, key);
+  return std::find(std::begin(kWords), std::end(kWords), word) == std::end(kWords) ? std::string() : word;
 }
 
 bool is_set(const Json& object, const char* key) {
@@ -37,8 +47,8 @@ RaceAccess access_of(const Json& object, const char* key) {
   RaceAccess access;
   const auto it = object.find(key);
   if (it == object.end() || !it->is_object()) return access;
-  access.what = text_of(*it, "what");
-  access.mode = text_of(*it, "mode");
+  access.what = word_of(*it, "what");
+  access.mode = word_of(*it, "mode");
   access.exact = is_set(*it, "exact");
   take(*it, "begin", access.begin);
   take(*it, "end", access.end);

@@ -191,6 +191,16 @@ TEST_CASE("no name in a manifest leads out of the session") {
   }
 }
 
+TEST_CASE("words of races that are not ours are left out") {
+  const auto races = session::parse_races(
+      R"({"schema":"cudadiag.races/1","races":[{"first":{"what":"copy","mode":"a\u001b[2J"},"second":{"what":"c\u007fpy"}}]})");
+  REQUIRE(races);
+  REQUIRE(races->found.size() == 1);
+  CHECK(races->found[0].first.what == "copy");
+  CHECK(races->found[0].first.mode == "");
+  CHECK(races->found[0].second.what == "");
+}
+
 TEST_CASE("pipes, links and endless files in a session are not read") {
   const ScratchFolder scratch;
   const fs::path folder = scratch.path() / "session";
