@@ -6,12 +6,11 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "kernel_code.h"
@@ -19,6 +18,7 @@
 #include "launch/environment.h"
 #include "races/sass.h"
 #include "session/file_descriptor.h"
+#include "session/plain_file.h"
 #include "toolkit.h"
 
 namespace cudadiag::command {
@@ -28,12 +28,11 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{10};  // for one kernel
+constexpr int kToDie = 1000;                   // milliseconds
 constexpr std::size_t kMostOutput = 64u << 20;
+constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module: the recorder keeps no more of all
 
-std::string read_file(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+std::string read_file(const fs::path& file) { return session::read_plain_file(file, kMostCode).value_or(""); }
 
 gpucore::Bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
 
@@ -81,10 +80,15 @@ std::string output_of(const std::vector<std::string>& command) {
   ::posix_spawnattr_destroy(&attributes);
   out = session::FileDescriptor();
   if (failed != 0) return "";
+  const session::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   std::string output = read_to_end(in.get(), Clock::now() + kPatience);
-  if (output.empty()) ::kill(pid, SIGKILL);
-  int status = 0;
-  ::waitpid(pid, &status, 0);
+  // By its descriptor: the launcher's other thread waits for any child, and may have taken this one's number away.
+  if (output.empty() && process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+  pollfd ended{process.get(), POLLIN, 0};
+  siginfo_t info;
+  if (process.valid() && ::poll(&ended, 1, kToDie) > 0) {
+    ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process.get()), &info, WEXITED | WNOHANG);
+  }
   return output;
 }
 

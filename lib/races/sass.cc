@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMostText = 64u << 20;
 constexpr std::size_t kMostSteps = 4'000'000;  // instructions gone through, again and again until nothing changes
+constexpr std::size_t kMostEdges = 1'000'000;  // between instructions
 constexpr std::uint32_t kPredicates = 32;      // P0..P7, UP0..UP7, each as it is and negated
 
 // Words of the parameters that a register may hold a part of, and `top`: perhaps any. Sets are few: each gets a number,
@@ -134,6 +135,7 @@ class Reader {
         if (const auto* target = target_of(code_[i])) meeting_points[code_[i].operands[0]].push_back(*target);
       }
     }
+    std::size_t edges = 0;
     for (std::uint32_t i = 0; i < code_.size(); ++i) {
       std::vector<std::uint32_t>& next = flow_[i].next;
       const Instruction& code = code_[i];
@@ -152,6 +154,8 @@ class Reader {
       for (const std::uint32_t to : next) {
         if (to != i + 1 || next.size() > 1) flow_[to].begins_block = true;
       }
+      edges += next.size();
+      if (edges > kMostEdges) return code_.clear();  // not known then
     }
   }
 
