@@ -27,6 +27,9 @@ session::Result<LiveRun> LiveRun::open(const std::optional<std::string>& output,
   std::optional<fs::path> root;
   if (output) root = *output;
   const auto roots = session::roots(root);
+  for (const session::Root& each : roots) {
+    if (auto failure = session::not_ours(each.folder)) return *failure;
+  }
   std::optional<fs::path> folder;
   if (wanted.empty() || wanted == session::kLatest) folder = session::newest_live(roots);
   if (!folder) {

@@ -56,7 +56,9 @@ Section next_commands(const Report& report, bool suggest_rerun) {
         fmt::format("cudadiag bisect {}  # about {} a rerun", session, duration(report.passes.front().seconds))));
   }
   if (report.findings.front().standstill) {
-    if (suggest_rerun && report.passes.size() == 1) {
+    const auto& launch = report.findings.front().launch;
+    const bool runs = launch && (launch->operation == "kernel" || launch->operation == "graph");
+    if (suggest_rerun && runs && report.passes.size() == 1) {
       section.lines.push_back(
           printable(fmt::format("cudadiag bisect {}  # a rerun for the line of the kernel's threads", session)));
     }

@@ -1,7 +1,10 @@
 #include "session/session_reader.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <tuple>
 #include <utility>
 
@@ -66,6 +69,16 @@ fs::path session_at(const fs::path& folder) {
 
 }  // namespace
 
+std::optional<Failure> not_ours(const fs::path& folder) {
+  std::error_code error;
+  const bool hidden = !fs::is_directory(folder, error) && error == std::errc::permission_denied;
+  if (!hidden && (error || !fs::is_directory(folder, error) || ::access(folder.c_str(), R_OK | X_OK) == 0)) {
+    return std::nullopt;
+  }
+  return Failure{folder.string() + " cannot be read: it belongs to somebody else",
+                 "look at it as the user who ran the program"};
+}
+
 Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& wanted) {
   std::error_code error;
   if (!wanted.empty() && wanted != kLatest) {
@@ -74,6 +87,7 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
       if (is_session_name(wanted)) places.push_back(root.folder / wanted);
     }
     for (const fs::path& place : places) {
+      if (auto failure = not_ours(place)) return *failure;
       if (fs::is_directory(place, error)) return session_at(place);
       // Named by a report that came while the run still went on.
       const fs::path incomplete = place.string() + kIncomplete;
@@ -81,7 +95,13 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
     }
     return Failure{"there is no session " + wanted, "cudadiag list shows what there is"};
   }
+  const char* named = std::getenv("CUDADIAG_DIR");
   for (const Root& root : roots) {
+    if (auto failure = not_ours(root.folder)) return *failure;
+    if (named != nullptr && root.folder == named && !fs::exists(root.folder, error)) {
+      return Failure{"CUDADIAG_DIR names " + root.folder.string() + ", which does not exist",
+                     "correct it, or name the sessions' folder with -o FOLDER"};
+    }
     // Also one whose launcher was killed, or that has none; but nothing is to be learnt from one that never began.
     for (const fs::path& session : sessions_in(root.folder)) {
       const bool begun = !area_files({session / kRecordFolder, session}).empty();
@@ -99,6 +119,7 @@ Result<Session> open_session(const fs::path& folder) {
   if (!fs::is_directory(folder, error)) {
     return Failure{folder.string() + " is not a folder that can be read", "cudadiag list shows the sessions there are"};
   }
+  if (auto failure = not_ours(folder)) return *failure;
   Session session;
   session.folder = folder;
   const auto files = area_files({folder / kRecordFolder, folder});

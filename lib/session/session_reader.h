@@ -11,6 +11,10 @@
 
 namespace cudadiag::session {
 
+// Why a folder that there is, or that lies in one, cannot be read: it is another user's. Nothing: it can be, or there
+// is none.
+std::optional<Failure> not_ours(const std::filesystem::path& folder);
+
 // The folder that the user means: nothing or "latest", a name within the roots, or a path.
 Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
