@@ -1,6 +1,6 @@
 #include "api.h"
 
-#include <pthread.h>
+#include <sys/mman.h>
 
 #include <utility>
 #include <variant>
@@ -9,7 +9,7 @@ namespace sim {
 namespace {
 
 std::atomic<bool> driver_ready{false};
-std::atomic<bool> forked{false};
+std::atomic<const char*> own_page{nullptr};  // 1 in it, which no child inherits, however it was made
 std::atomic<std::uint32_t> last_correlation{0};
 thread_local std::uint32_t runtime_correlation = 0;
 
@@ -25,9 +25,6 @@ std::vector<Announcement>& announcements() {
 }
 
 bool wanted(CUpti_CallbackIdResource id) { return sim_hooks()->resource[id].load(std::memory_order_relaxed); }
-
-// CUDA does not survive fork: the child's calls are refused, and no lock is touched.
-void in_child() { forked = driver_ready.load(); }
 
 void announce_graph(CUpti_CallbackIdResource id, CUpti_GraphData data) {
   if (wanted(id)) announcements().push_back({id, {current_context(), {nullptr}, nullptr}, data});
@@ -45,9 +42,27 @@ CUcontext current_context() {
   return stack.empty() ? nullptr : stack.back();
 }
 
+namespace {
+
+const char* make_own_page() {
+  constexpr std::size_t kPage = 4096;
+  void* page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED || madvise(page, kPage, MADV_WIPEONFORK) != 0) return nullptr;
+  *static_cast<char*>(page) = 1;
+  return static_cast<const char*>(page);
+}
+
+// CUDA does not survive fork: the child's calls are refused, and no lock is touched.
+bool forked() {
+  const char* page = own_page;
+  return page != nullptr && *page == 0;
+}
+
+}  // namespace
+
 void set_driver_ready(bool ready) {
-  static const int registered = pthread_atfork(nullptr, nullptr, in_child);
-  driver_ready = ready && registered == 0;
+  if (own_page == nullptr) own_page = make_own_page();
+  driver_ready = ready && own_page != nullptr;
 }
 
 CUstream_st* stream_of(CUstream handle, bool per_thread) {
@@ -63,7 +78,7 @@ CUstream_st* stream_of(CUstream handle, bool per_thread) {
 }
 
 CUresult admit(const Call& call) {
-  if (forked) return CUDA_ERROR_NOT_INITIALIZED;
+  if (forked()) return CUDA_ERROR_NOT_INITIALIZED;
   if (call.need == Need::nothing) return CUDA_SUCCESS;
   if (!driver_ready) return CUDA_ERROR_NOT_INITIALIZED;
   Gpu& gpu = Gpu::instance();
