@@ -71,10 +71,9 @@ fs::path session_at(const fs::path& folder) {
 
 std::optional<Failure> not_ours(const fs::path& folder) {
   std::error_code error;
-  const bool hidden = !fs::is_directory(folder, error) && error == std::errc::permission_denied;
-  if (!hidden && (error || !fs::is_directory(folder, error) || ::access(folder.c_str(), R_OK | X_OK) == 0)) {
-    return std::nullopt;
-  }
+  const bool closed = fs::is_directory(folder, error) && ::access(folder.c_str(), R_OK | X_OK) != 0;
+  const bool hidden = error == std::errc::permission_denied;
+  if (!closed && !hidden) return std::nullopt;
   return Failure{folder.string() + " cannot be read: it belongs to somebody else",
                  "look at it as the user who ran the program"};
 }
