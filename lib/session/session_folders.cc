@@ -64,7 +64,7 @@ std::vector<Root> roots(const std::optional<fs::path>& output) {
   const std::string state = variable("XDG_STATE_HOME");
   const std::string home = variable("HOME");
   if (!own.empty()) {
-    found.push_back({own, false, ""});
+    found.push_back({own, false, "", true});
   } else if (state.starts_with('/')) {
     found.push_back({fs::path(state) / "cudadiag", false, ""});
   } else if (home.starts_with('/')) {

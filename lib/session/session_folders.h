@@ -13,8 +13,9 @@ namespace cudadiag::session {
 
 struct Root {
   std::filesystem::path folder;
-  bool asked_for = false;  // the user named it with -o: nothing in it is ever deleted
-  std::string warning;     // empty, or why this place is second best
+  bool asked_for = false;    // the user named it with -o: nothing in it is ever deleted
+  std::string warning;       // empty, or why this place is second best
+  bool by_variable = false;  // $CUDADIAG_DIR names it
 };
 
 // The folder that sessions are created in and found in: `output` (-o), $CUDADIAG_DIR, $XDG_STATE_HOME/cudadiag,

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <tuple>
 #include <utility>
 
@@ -94,10 +93,9 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
     }
     return Failure{"there is no session " + wanted, "cudadiag list shows what there is"};
   }
-  const char* named = std::getenv("CUDADIAG_DIR");
   for (const Root& root : roots) {
     if (auto failure = not_ours(root.folder)) return *failure;
-    if (named != nullptr && root.folder == named && !fs::exists(root.folder, error)) {
+    if (root.by_variable && !fs::exists(root.folder, error)) {
       return Failure{"CUDADIAG_DIR names " + root.folder.string() + ", which does not exist",
                      "correct it, or name the sessions' folder with -o FOLDER"};
     }
