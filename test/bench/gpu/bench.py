@@ -4,7 +4,8 @@ every tool that watches launches) and with the alternatives; what it costs to fi
 what the recording takes of memory and of disk.
 
 Each run is a fresh process that times itself, or is timed as a whole where it fails; the ways of running it alternate,
-so that drift meets all alike. The ways that are no part of the comparison in hand run once.
+so that drift meets all alike. Of PyTorch's cases that process is forked off one that has loaded PyTorch, one for each
+way. The ways that are no part of the comparison in hand run once.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import json
 import os
 import platform
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -39,6 +41,32 @@ CASES = {  # name -> unit, command; "@x" is a file of the build's gpu/ folder
 }
 FAILING = "failure at launch 1,000,000"
 MEMORY = "memory"
+
+
+class Server:
+    """A program that measures once for each line it is given."""
+
+    def __init__(self, command, env):
+        self.process = subprocess.Popen([*command, "serve"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+
+    def measure(self):
+        """A number, or None: it failed, or took too long and has been ended."""
+        try:
+            self.process.stdin.write("again\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        if not select.select([self.process.stdout], [], [], LIMIT_S)[0]:
+            self.process.terminate()
+            return None
+        median = re.match(r"median ([\d.]+)$", self.process.stdout.readline())
+        return float(median[1]) if median else None
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
 
 
 class Bench:
@@ -117,11 +145,21 @@ class Bench:
             print(f"{case}: skipped: {reason}", flush=True)
             return []
         values = {}
-        for index in range(rounds):
-            for way in MAIN + (ONCE if index == 0 and not quick else []):
-                value = self.measure(way, words)
-                if value is not None:
-                    values.setdefault(way, []).append(value)
+
+        def add(way, value):
+            if value is not None:
+                values.setdefault(way, []).append(value)
+
+        servers = {}
+        if words[0].endswith(".py"):
+            servers = {way: Server(*found) for way in MAIN if (found := self.way(way, words))}
+        for _ in range(rounds):
+            for way in MAIN:
+                add(way, servers[way].measure() if way in servers else self.measure(way, words))
+        for server in servers.values():
+            server.end()
+        for way in [] if quick else ONCE:
+            add(way, self.measure(way, words))
         return rows_of(case, unit, values)
 
     def timed(self, command, env):
@@ -169,7 +207,7 @@ class Bench:
         session = Path(self.state) / "memory"
         plain = peak_mib(self.command(words), self.environment())
         watched = peak_mib([self.cudadiag, "run", "-o", str(session), "--", *self.command(words)], self.environment())
-        blocks = sum(file.stat().st_blocks * 512 for file in session.glob("record/*.area"))
+        blocks = sum(file.stat().st_blocks * 512 for file in session.glob("*/record/*.area"))
         dump = subprocess.run([self.cudadiag, "dump", str(session)], capture_output=True, text=True).stdout
         issued = sum(int(n) for n in re.findall(r"^thread .*\bpublished=(\d+)", dump, re.M))
         found = [bench_rows.row(MEMORY, "plain", [plain], "MiB"),

@@ -1,5 +1,6 @@
-"""A step timed inside: training_step.py launch_bound|compute_bound|inference [profiler] prints the median ms of its own
-steps, of training or of inference; under torch.profiler with the last word."""
+"""A step timed inside: training_step.py launch_bound|compute_bound|inference [profiler | serve] prints the median ms of
+its own steps, of training or of inference; under torch.profiler with the word profiler. With serve, does so once for
+each line on its standard input, every time in a new process forked before CUDA was touched: PyTorch is loaded once."""
 
 import contextlib
 import os
@@ -27,7 +28,7 @@ def infer(model, _, x):
         model(x)
 
 
-def main():
+def measure():
     layers, width, batch, tokens, warm_up, steps = SHAPES[sys.argv[1]]
     if "CUDADIAG_BENCH_STEPS" in os.environ:  # for tools that take minutes
         warm_up, steps = 1, int(os.environ["CUDADIAG_BENCH_STEPS"])
@@ -47,7 +48,17 @@ def main():
             step(model, optimizer, x)
             torch.cuda.synchronize()
             times.append((time.perf_counter() - start) * 1e3)
-    print(f"median {statistics.median(times[warm_up:]):.4f}")
+    print(f"median {statistics.median(times[warm_up:]):.4f}", flush=True)
 
 
-main()
+def serve():
+    for _ in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            measure()
+            os._exit(0)
+        if os.waitpid(child, 0)[1] != 0:
+            print("failed", flush=True)
+
+
+serve() if "serve" in sys.argv[2:] else measure()
