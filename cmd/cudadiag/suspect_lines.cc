@@ -27,17 +27,24 @@ struct Frame {
   bool leads_into_generated = false;
 };
 
-// The user's innermost one; else the innermost.
-Frame innermost_frame(const session::ProcessRecord& record, const session::Site& site,
-                      const symbolize::SourceStack& stack) {
+bool is_pytorch(const symbolize::PythonFrame& frame) { return frame.file.find("/torch/") != std::string::npos; }
+
+// The user's innermost one, else the innermost; and, as a library may run for long below it, the one that calls into
+// PyTorch.
+std::vector<Frame> frames_of_interest(const session::ProcessRecord& record, const session::Site& site,
+                                      const symbolize::SourceStack& stack) {
   const auto* raw = session::by_id(record.python_stacks, site.python);
   if (raw == nullptr || raw->frames.size() != stack.python.size() || stack.python.empty()) return {};
-  const auto user =
-      std::find_if(stack.python.begin(), stack.python.end(), [](const auto& frame) { return frame.user; });
-  const auto at = user == stack.python.end() ? stack.python.begin() : user;
-  const auto number = static_cast<std::size_t>(at - stack.python.begin());
-  return {session::by_id(record.codes, raw->frames[number].code), &*at,
-          std::any_of(stack.python.begin(), at + 1, [](const auto& frame) { return is_generated(frame.file); })};
+  const auto begin = stack.python.begin(), end = stack.python.end();
+  const auto frame_at = [&](auto at) -> Frame {
+    return {session::by_id(record.codes, raw->frames[static_cast<std::size_t>(at - begin)].code), &*at,
+            std::any_of(begin, at + 1, [](const auto& frame) { return is_generated(frame.file); })};
+  };
+  auto user = std::find_if(begin, end, [](const auto& frame) { return frame.user; });
+  if (user == end) user = begin;
+  const auto caller = std::find_if_not(begin, user, is_pytorch);
+  if (caller == user) return {frame_at(user)};
+  return {frame_at(user), frame_at(caller)};
 }
 
 // A backward kernel's node, whose forward line is wanted.
@@ -61,13 +68,14 @@ std::string suspect_lines(const session::Session& session, const analyse::Analys
         lines.insert(node_line(failure.process->record, *candidate.operation));
       }
       const symbolize::SourceStack stack = symbolizer.stack(*failure.process, *site);
-      const Frame frame = innermost_frame(failure.process->record, *site, stack);
-      if (frame.code == nullptr || frame.source->line == 0) continue;
-      std::string line = fmt::format("\n{}\t{}\t{}\t{}\t{}", frame.source->line, frame.code->first_line,
-                                     frame.leads_into_generated ? "variables" : "operators", frame.code->qualified_name,
-                                     frame.code->file);
-      const bool whole = std::count(line.begin(), line.end(), '\t') == 4 && line.find('\n', 1) == std::string::npos;
-      if (whole && lines.size() < wire::values::kMostLines) lines.insert(std::move(line));
+      for (const Frame& frame : frames_of_interest(failure.process->record, *site, stack)) {
+        if (frame.code == nullptr || frame.source->line == 0) continue;
+        std::string line = fmt::format("\n{}\t{}\t{}\t{}\t{}", frame.source->line, frame.code->first_line,
+                                       frame.leads_into_generated ? "variables" : "operators",
+                                       frame.code->qualified_name, frame.code->file);
+        const bool whole = std::count(line.begin(), line.end(), '\t') == 4 && line.find('\n', 1) == std::string::npos;
+        if (whole && lines.size() < wire::values::kMostLines) lines.insert(std::move(line));
+      }
     }
   }
   std::string text;

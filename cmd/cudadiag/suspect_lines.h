@@ -1,5 +1,5 @@
 // The lines of Python from which a rerun takes values: the innermost ones of the user's code that issued the
-// candidates.
+// candidates, and those of libraries below them that call into PyTorch.
 #pragma once
 
 #include <cstdint>

@@ -66,7 +66,7 @@ struct Symptoms {
   std::string device_function, device_file;  // of the exception or assertion
   std::string exception;                     // "Warp Misaligned Address"
   std::vector<Argument> arguments;
-  std::string source;         // the true line
+  std::string source;         // the true line, without its comment
   std::vector<Frame> python;  // innermost first
   // A broken capture, where it was one.
   bool captured_by_other_thread = false;           // this thread captures nothing

@@ -9,6 +9,7 @@
 #include "explain/explain.h"
 #include "report/place.h"
 #include "report/resolved_site.h"
+#include "symbolize/source_excerpt.h"
 
 namespace cudadiag::report {
 namespace {
@@ -72,7 +73,8 @@ class Gathering {
     symptoms.asynchronous = analyse::is_asynchronous(finding.kind);
     add_operation(finding, symptoms);
     if (failure.hang) add_hang(finding, failure, symptoms);
-    symptoms.source = finding.location.source;
+    symptoms.source =
+        symbolize::without_comment(finding.location.source, finding.location.language == "python" ? "#" : "//");
     for (const symbolize::PythonFrame& frame : finding.stack.python) {
       symptoms.python.push_back({frame.file, frame.function, frame.user});
     }

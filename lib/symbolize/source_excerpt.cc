@@ -38,4 +38,21 @@ std::vector<SourceLine> source_excerpt(const std::string& file, int line, int ne
   return number > line ? excerpt : std::vector<SourceLine>{};
 }
 
+std::string without_comment(std::string_view line, std::string_view mark) {
+  char quote = 0;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (quote == 0 && line.substr(at).starts_with(mark)) {
+      line = line.substr(0, at);
+      while (line.ends_with(' ')) line.remove_suffix(1);
+      break;
+    }
+    if (quote != 0 && line[at] == '\\') {
+      ++at;
+    } else if (quote == 0 ? line[at] == '"' || line[at] == '\'' : line[at] == quote) {
+      quote = quote == 0 ? line[at] : '\0';
+    }
+  }
+  return std::string(line);
+}
+
 }  // namespace cudadiag::symbolize

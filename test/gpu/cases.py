@@ -260,6 +260,16 @@ CASES = [
     python("jax_memory", needs=("jax",), **fails(2, (MEMORY,), "suspected", cause=("out-of-memory",), unseen=True)),
     python("repeats", **fails(710, cause=("repeat-lengths",))),
     python("experts", **fails(710, cause=("group-offsets",))),
+    *[one_of("hf_trainer", kind, needs=("torch", "transformers", "accelerate"))
+      for kind in ("train", "own_loss", "generate")],
+    one_of("hf_trainer", "positions", cause=("position-past-table", "index-out-of-range"),
+           needs=("torch", "transformers")),
+    *[one_of("lightning_fit", kind, cause=("label-out-of-range",), needs=("torch", "lightning"))
+      for kind in ("fit", "validate")],
+    python("accelerate_loop", needs=("torch", "accelerate"), **UNSEEN_OUT_OF_RANGE),
+    python("geometric", needs=("torch", "torch_geometric"), **UNSEEN_OUT_OF_RANGE),
+    python("image_labels", needs=("torch", "timm"),
+           **fails(710, cause=("label-out-of-range", "index-out-of-range"), unseen=True)),
     # Correct CUDA: nothing may be reported.
     native("many_threads"),
     native("captures"),

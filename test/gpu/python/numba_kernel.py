@@ -2,7 +2,9 @@
 import sys
 
 import numpy
-from numba import cuda
+
+numpy.row_stack = numpy.vstack  # Numba asks for a name that NumPy 2.5 no longer has
+from numba import cuda  # noqa: E402
 
 
 @cuda.jit

@@ -60,3 +60,11 @@ TEST_CASE("an excerpt has the line and its neighbours, as far as there are any")
   CHECK(source_excerpt("/dev/zero", 1, 1).empty());
   CHECK(source_excerpt("/", 1, 1).empty());
 }
+
+TEST_CASE("a comment is no code, and a mark inside of a string is no comment") {
+  CHECK(without_comment("y = emb(x)  # positions too", "#") == "y = emb(x)");
+  CHECK(without_comment("y = at['#', \"it's\"] # why", "#") == "y = at['#', \"it's\"]");
+  CHECK(without_comment(R"(y = "a\"#b")", "#") == R"(y = "a\"#b")");
+  CHECK(without_comment("smooth<<<1, 32>>>(row);  // the third", "//") == "smooth<<<1, 32>>>(row);");
+  CHECK(without_comment("x //= 2", "#") == "x //= 2");
+}
