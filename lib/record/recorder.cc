@@ -434,6 +434,8 @@ void Recorder::runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_C
 }
 
 void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame) {
+  // A program that cleans up after its failure takes nothing out of the picture.
+  if (failures_.frozen()) return;
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
       note_context_destroyed(thread, cupti_.context_uid(data.context), frame);

@@ -43,6 +43,7 @@ FAILING = {
     "freed_in_buffer": Failing(),
     "freed_launched_by_kernel": Failing(),
     "device_reset": Failing(),
+    "reset_after_failure": Failing(),
     "many_resets": Failing(),
     "forked_child": Failing(),
     "dlopened_kernel": Failing(source="plugin.cc"),
