@@ -1,0 +1,45 @@
+// A kernel's code as nvdisasm prints it, and which of its instructions may follow which. Internal to the room.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "races/sass_lines.h"
+
+namespace cudadiag::races {
+
+// Instructions are told by their index.
+class Program {
+ public:
+  // Empty where the text is no code, or too much of it. The text must outlive this.
+  explicit Program(std::string_view text);
+
+  bool empty() const { return code_.empty(); }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(code_.size()); }
+  const Instruction& operator[](std::uint32_t at) const { return code_[at]; }
+  const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
+  // The next instruction alone follows, and it follows nothing else.
+  bool falls_through(std::uint32_t at) const;
+  // Null: none of the instruction's operands is a place in this code.
+  const std::uint32_t* target_of(const Instruction& instruction) const;
+
+ private:
+  struct Flow {
+    std::vector<std::uint32_t> next;
+    bool begins_block = false;
+  };
+
+  void connect();
+  // Places that several instructions of a kind may lead to.
+  struct Joints;
+  Joints joints() const;
+  void connect_one(std::uint32_t at, Joints& joints);
+
+  std::vector<Instruction> code_;
+  std::vector<Flow> flow_;
+  std::unordered_map<std::uint32_t, std::uint32_t> index_;  // by address
+};
+
+}  // namespace cudadiag::races

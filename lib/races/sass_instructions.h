@@ -1,0 +1,73 @@
+// What one instruction does to the registers and to memory, as far as addresses go. Internal to the room.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string_view>
+
+#include "races/kernel_accesses.h"
+#include "races/sass.h"
+#include "races/sass_flow.h"
+#include "races/sass_registers.h"
+
+namespace cudadiag::races {
+
+class Instructions {
+ public:
+  Instructions(const Program& program, ParameterBank bank, Calls calls, OriginSets& sets)
+      : program_(program), bank_(bank), calls_(calls), sets_(sets) {}
+
+  void step(const Instruction& i, Registers& state);
+
+  // What was put into shared and local memory: whatever is loaded from there may be any of it.
+  OriginSets::Id pool() const { return pool_; }
+  const std::set<CodeAccess>& accesses() const { return accesses_; }
+
+ private:
+  using Id = OriginSets::Id;
+  // Of an address.
+  struct Halves {
+    Id low = 0, high = 0;
+  };
+  // An instruction in hand.
+  struct Step {
+    const Instruction& i;
+    Registers& state;
+    std::uint32_t predicate;   // kNone: always
+    std::uint32_t first = 0;   // of the operands that is no condition
+    std::uint32_t to = kNone;  // the register that it names
+    std::uint32_t words = 1;   // registers that are moved at once
+  };
+  using Rule = void (Instructions::*)(const Step&);
+  static Rule rule_of(std::string_view base);
+
+  void call(const Step& s);
+  void load_constant(const Step& s);
+  void load_private(const Step& s);
+  void store_private(const Step& s);
+  void load(const Step& s);
+  void copy_to_shared(const Step& s);
+  void store(const Step& s);
+  void atomic(const Step& s);
+  void reduce(const Step& s);
+  void decide(const Step& s);
+  void escape(const Step& s);
+  void compute(const Step& s);
+
+  void forget_conditions(const Step& s);
+  Id one(std::uint32_t value) { return sets_.number({value}); }
+  Id constant(std::string_view operand, std::uint32_t half);
+  Id value(const Step& s, std::string_view operand, std::uint32_t half);
+  void set_words(const Step& s, Id value);
+  Halves place(const Step& s);
+  void note(const Halves& place, Mode mode);
+
+  const Program& program_;
+  const ParameterBank bank_;
+  const Calls calls_;
+  OriginSets& sets_;
+  Id pool_ = 0;
+  std::set<CodeAccess> accesses_;
+};
+
+}  // namespace cudadiag::races

@@ -1,0 +1,91 @@
+#include "races/sass_registers.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace cudadiag::races {
+
+OriginSets::Id OriginSets::number(Set set) {
+  const auto known = ids_.find(set);
+  if (known != ids_.end()) return known->second;
+  if (sets_.size() >= 60000) {
+    full_ = true;
+    return 0;
+  }
+  const Id id = static_cast<Id>(sets_.size());
+  sets_.push_back(set);
+  ids_.emplace(std::move(set), id);
+  return id;
+}
+
+OriginSets::Id OriginSets::join(Id a, Id b) {
+  if (a == b || b == 0) return a;
+  if (a == 0) return b;
+  if (a > b) std::swap(a, b);
+  const std::uint32_t key = std::uint32_t{a} << 16 | b;
+  const auto known = joined_.find(key);
+  if (known != joined_.end()) return known->second;
+  Set both;
+  std::set_union(sets_[a].begin(), sets_[a].end(), sets_[b].begin(), sets_[b].end(), std::back_inserter(both));
+  return joined_[key] = number(std::move(both));
+}
+
+std::uint32_t predicate_of(std::string_view name) {
+  const bool negated = name.starts_with('!');
+  if (negated) name.remove_prefix(1);
+  const bool uniform = name.starts_with('U');
+  if (uniform) name.remove_prefix(1);
+  if (name.size() != 2 || name[0] != 'P' || name[1] < '0' || name[1] > '7') return kNone;
+  return (uniform ? 16u : 0u) + (static_cast<std::uint32_t>(name[1] - '0') << 1) + (negated ? 1u : 0u);
+}
+
+OriginSets::Id Registers::get(std::uint32_t at, std::uint32_t predicate) const {
+  if (at >= kRegisters) return 0;
+  if (predicate != kNone) {
+    const auto seen = views_[predicate].find(at);
+    if (seen != views_[predicate].end()) return seen->second;
+  }
+  return held_[at];
+}
+
+void Registers::set(std::uint32_t at, OriginSets::Id value, std::uint32_t predicate) {
+  if (at >= kRegisters) return;
+  if (predicate == kNone) {
+    for (auto& view : views_) view.erase(at);
+    held_[at] = value;
+    return;
+  }
+  views_[predicate][at] = value;
+  for (std::uint32_t other = 0; other < kPredicates; ++other) {
+    if (other == predicate || other == (predicate ^ 1)) continue;
+    const auto seen = views_[other].find(at);
+    if (seen != views_[other].end()) seen->second = sets_.join(seen->second, value);
+  }
+  if (!views_[predicate ^ 1].contains(at)) views_[predicate ^ 1][at] = held_[at];
+  held_[at] = sets_.join(held_[at], value);
+}
+
+void Registers::forget_condition(std::string_view name) {
+  const std::uint32_t predicate = predicate_of(name.starts_with('!') ? name.substr(1) : name);
+  if (predicate == kNone) return;
+  views_[predicate].clear();
+  views_[predicate | 1].clear();
+}
+
+void Registers::enter(const Held& held) {
+  held_ = held;
+  for (auto& view : views_) view.clear();
+}
+
+bool Registers::join_into(Held& held) const {
+  bool changed = false;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const OriginSets::Id joined = sets_.join(held[i], held_[i]);
+    changed |= joined != held[i];
+    held[i] = joined;
+  }
+  return changed;
+}
+
+}  // namespace cudadiag::races
