@@ -1,8 +1,8 @@
 #include "races/sass.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "races/sass_flow.h"
@@ -23,38 +23,65 @@ class Walk {
   // False: it takes too long.
   bool run() {
     entries_[0] = {};
-    open_.push_back(0);
+    open_.insert(0);
     // Until the pool of shared and local memory holds still, too.
-    for (bool again = true; again;) {
-      const OriginSets::Id pool_before = instructions_.pool();
-      if (!run_open()) return false;
-      again = instructions_.pool() != pool_before;
-      if (!again) break;
-      for (const auto& [block, held] : entries_) open_.push_back(block);
+    for (OriginSets::Id pool = 0;; pool = instructions_.pool()) {
+      while (!open_.empty()) {
+        if (!block(open_.extract(open_.begin()).value())) return false;
+      }
+      if (instructions_.pool() == pool) break;
+      for (const auto& [block, held] : entries_) open_.insert(block);
     }
+    // What an address is made of is known now: before, it would have been too little.
+    instructions_.begin_noting();
+    for (const auto& [begin, held] : entries_) pass(begin);
     return true;
   }
 
  private:
-  bool run_open() {
-    while (!open_.empty()) {
-      std::uint32_t at = open_.back();
-      open_.pop_back();
-      state_.enter(entries_[at]);
-      for (;; ++at) {
-        if (++steps_ > kMostSteps || sets_.full()) return false;
-        instructions_.step(program_[at], state_);
-        if (!program_.falls_through(at)) break;
-      }
-      for (const std::uint32_t to : program_.next(at)) arrive(to);
+  struct Returned {
+    Registers::Held held{};
+    const std::vector<std::uint32_t>* altered = nullptr;
+  };
+
+  // From an instruction to the last one before paths part or meet.
+  std::uint32_t pass(std::uint32_t at) {
+    state_.enter(entries_[at]);
+    for (;; ++at) {
+      ++steps_;
+      instructions_.step(at, state_);
+      if (!program_.falls_through(at)) return at;
     }
-    return true;
   }
 
-  void arrive(std::uint32_t block) {
-    const auto [known, fresh] = entries_.try_emplace(block, state_.held());
-    const bool changed = fresh || state_.join_into(known->second);
-    if (changed && std::find(open_.begin(), open_.end(), block) == open_.end()) open_.push_back(block);
+  bool block(std::uint32_t begin) {
+    const std::uint32_t last = pass(begin);
+    for (const std::uint32_t to : program_.next(last)) {
+      const auto [known, fresh] = entries_.try_emplace(to, state_.held());
+      if (fresh || state_.join_into(known->second)) open_.insert(to);
+      if (fresh) bring_back(to);
+    }
+    for (const Program::Return& back : program_.returns(last)) {
+      Returned& returned = returned_[back.to];
+      returned.altered = back.altered;
+      for (const std::uint32_t each : *back.altered) {
+        returned.held[each] = sets_.join(returned.held[each], state_.held()[each]);
+      }
+      bring_back(back.to);
+    }
+    return steps_ <= kMostSteps && !sets_.full();
+  }
+
+  // What functions left in registers, to where they return: once the call has been seen, for the other registers.
+  void bring_back(std::uint32_t block) {
+    const auto entry = entries_.find(block);
+    const auto returned = returned_.find(block);
+    if (entry == entries_.end() || returned == returned_.end()) return;
+    for (const std::uint32_t each : *returned->second.altered) {
+      const OriginSets::Id joined = sets_.join(entry->second[each], returned->second.held[each]);
+      if (joined != entry->second[each]) open_.insert(block);
+      entry->second[each] = joined;
+    }
   }
 
   const Program& program_;
@@ -62,7 +89,8 @@ class Walk {
   OriginSets& sets_;
   Registers state_;
   std::map<std::uint32_t, Registers::Held> entries_;  // of blocks
-  std::vector<std::uint32_t> open_;
+  std::map<std::uint32_t, Returned> returned_;        // likewise
+  std::set<std::uint32_t> open_;                      // from the top down: what comes before is then mostly known
   std::size_t steps_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -22,6 +23,13 @@ class Program {
   const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
   // The next instruction alone follows, and it follows nothing else.
   bool falls_through(std::uint32_t at) const;
+  // What a return may lead to: behind the calls of the functions that it may end. Registers that such a function does
+  // not alter are there as they were at the call; the call itself leads there, too.
+  struct Return {
+    std::uint32_t to = 0;
+    const std::vector<std::uint32_t>* altered = nullptr;
+  };
+  const std::vector<Return>& returns(std::uint32_t at) const;
   // Null: none of the instruction's operands is a place in this code.
   const std::uint32_t* target_of(const Instruction& instruction) const;
 
@@ -32,6 +40,10 @@ class Program {
   };
 
   void connect();
+  void connect_returns(const std::vector<std::uint32_t>& after_calls);
+  // Where one can get from there, calls gone into or stepped over.
+  std::vector<std::uint32_t> reach(std::uint32_t begin, bool into_calls) const;
+  std::vector<std::uint32_t> altered_from(std::uint32_t begin) const;
   // Places that several instructions of a kind may lead to.
   struct Joints;
   Joints joints() const;
@@ -39,7 +51,9 @@ class Program {
 
   std::vector<Instruction> code_;
   std::vector<Flow> flow_;
-  std::unordered_map<std::uint32_t, std::uint32_t> index_;  // by address
+  std::unordered_map<std::uint32_t, std::uint32_t> index_;       // by address
+  std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // by functions, by where they begin
+  std::unordered_map<std::uint32_t, std::vector<Return>> returns_;
 };
 
 }  // namespace cudadiag::races

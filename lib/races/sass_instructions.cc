@@ -63,13 +63,26 @@ Instructions::Rule Instructions::rule_of(std::string_view base) {
   return &I::compute;
 }
 
-void Instructions::step(const Instruction& i, Registers& state) {
-  if (i.predicate == "!PT" || i.predicate == "!UPT") return;
-  Step s{i, state, predicate_of(i.predicate)};
-  while (s.first < i.operands.size() && is_predicate(i.operands[s.first])) ++s.first;
-  if (s.first < i.operands.size()) s.to = register_of(i.operands[s.first]);
-  s.words = i.has("128") ? 4 : i.has("64") ? 2 : 1;
-  (this->*rule_of(i.base()))(s);
+Instructions::Decoded Instructions::decode(const Instruction& i) {
+  Decoded out;
+  if (i.predicate == "!PT" || i.predicate == "!UPT") return out;
+  out.rule = rule_of(i.base());
+  out.predicate = predicate_of(i.predicate);
+  while (out.first < i.operands.size() && is_predicate(i.operands[out.first])) ++out.first;
+  if (out.first < i.operands.size()) out.to = register_of(i.operands[out.first]);
+  out.words = i.has("128") ? 4 : i.has("64") ? 2 : 1;
+  return out;
+}
+
+Instructions::Instructions(const Program& program, ParameterBank bank, Calls calls, OriginSets& sets)
+    : program_(program), bank_(bank), calls_(calls), sets_(sets) {
+  decoded_.reserve(program.size());
+  for (std::uint32_t at = 0; at < program.size(); ++at) decoded_.push_back(decode(program[at]));
+}
+
+void Instructions::step(std::uint32_t at, Registers& state) {
+  const Decoded& decoded = decoded_[at];
+  if (decoded.rule != nullptr) (this->*decoded.rule)({decoded, program_[at], state});
 }
 
 // ---- calls, conditions, numbers
@@ -189,6 +202,7 @@ Instructions::Halves Instructions::place(const Step& s) {
 // An address is made of a word whose lower half is in its lower half and whose upper half is in its upper; such words
 // lie at multiples of 8.
 void Instructions::note(const Halves& place, Mode mode) {
+  if (!noting_) return;
   constexpr std::uint32_t kIndexed = OriginSets::kIndexed;
   CodeAccess access;
   access.mode = mode;

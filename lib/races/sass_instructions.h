@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string_view>
+#include <vector>
 
 #include "races/kernel_accesses.h"
 #include "races/sass.h"
@@ -14,10 +15,11 @@ namespace cudadiag::races {
 
 class Instructions {
  public:
-  Instructions(const Program& program, ParameterBank bank, Calls calls, OriginSets& sets)
-      : program_(program), bank_(bank), calls_(calls), sets_(sets) {}
+  Instructions(const Program& program, ParameterBank bank, Calls calls, OriginSets& sets);
 
-  void step(const Instruction& i, Registers& state);
+  void step(std::uint32_t at, Registers& state);
+  // Accesses are kept from here on.
+  void begin_noting() { noting_ = true; }
 
   // What was put into shared and local memory: whatever is loaded from there may be any of it.
   OriginSets::Id pool() const { return pool_; }
@@ -29,17 +31,22 @@ class Instructions {
   struct Halves {
     Id low = 0, high = 0;
   };
-  // An instruction in hand.
-  struct Step {
+  struct Step;
+  using Rule = void (Instructions::*)(const Step&);
+  // What does not change from pass to pass.
+  struct Decoded {
+    Rule rule = nullptr;          // null: it never happens
+    std::uint32_t predicate = 0;  // kNone: always
+    std::uint32_t first = 0;      // of the operands that is no condition
+    std::uint32_t to = kNone;     // the register that it names
+    std::uint32_t words = 1;      // registers that are moved at once
+  };
+  struct Step : Decoded {
     const Instruction& i;
     Registers& state;
-    std::uint32_t predicate;   // kNone: always
-    std::uint32_t first = 0;   // of the operands that is no condition
-    std::uint32_t to = kNone;  // the register that it names
-    std::uint32_t words = 1;   // registers that are moved at once
   };
-  using Rule = void (Instructions::*)(const Step&);
   static Rule rule_of(std::string_view base);
+  static Decoded decode(const Instruction& i);
 
   void call(const Step& s);
   void load_constant(const Step& s);
@@ -66,7 +73,9 @@ class Instructions {
   const ParameterBank bank_;
   const Calls calls_;
   OriginSets& sets_;
+  std::vector<Decoded> decoded_;  // by instruction
   Id pool_ = 0;
+  bool noting_ = false;
   std::set<CodeAccess> accesses_;
 };
 

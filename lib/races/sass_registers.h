@@ -58,11 +58,18 @@ class Registers {
   const Held& held() const { return held_; }
 
  private:
+  using View = std::unordered_map<std::uint32_t, OriginSets::Id>;
   static constexpr std::uint32_t kPredicates = 32;
+
+  View& view(std::uint32_t predicate);
+  void forget(std::uint32_t predicate);
+  template <typename Visit>
+  void each_view(const Visit& visit);
 
   OriginSets& sets_;
   Held held_{};
-  std::array<std::unordered_map<std::uint32_t, OriginSets::Id>, kPredicates> views_;
+  std::array<View, kPredicates> views_;
+  std::uint32_t in_use_ = 0;  // a bit for each view that holds anything
 };
 
 }  // namespace cudadiag::races
