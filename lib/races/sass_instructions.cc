@@ -8,6 +8,8 @@
 namespace cudadiag::races {
 namespace {
 
+using namespace origin;
+
 // Whether what an instruction makes may be an address because this operand is one: what is multiplied, shifted or
 // counted with is a number.
 bool may_pass_address(const Instruction& i, std::size_t first, std::size_t at) {
@@ -29,15 +31,16 @@ bool may_pass_address(const Instruction& i, std::size_t first, std::size_t at) {
   return std::find(std::begin(kNumbers), std::end(kNumbers), base) == std::end(kNumbers);
 }
 
-// The registers between the brackets that name a place: the last of "[R7], desc[UR6][R2.64+0x10]".
-std::string_view brackets(const Instruction& i) {
-  for (auto operand = i.operands.rbegin(); operand != i.operands.rend(); ++operand) {
-    const std::size_t open = operand->rfind('[');
-    if (open == std::string_view::npos || operand->find("c[0x") != std::string_view::npos) continue;
-    const std::string_view rest = operand->substr(open + 1);
-    return rest.substr(0, rest.find(']'));
-  }
-  return "";
+// Numbers that can lead from one descriptor to another; others are of no interest.
+std::uint32_t number_origin(std::uint32_t value) {
+  const bool near = value < 0x10000 || value >= 0xffff0000;
+  return near && value % 16 == 0 ? kNumber | (value & kValue) : 0;
+}
+
+// Where the driver puts the address at which the parameters can be read like memory. It depends on the architecture,
+// and so does where they begin.
+std::uint32_t own_address(std::uint32_t bank_offset) {
+  return bank_offset == 0x210 ? 0x198 : bank_offset == 0x380 ? 0x348 : 0;
 }
 
 }  // namespace
@@ -45,13 +48,46 @@ std::string_view brackets(const Instruction& i) {
 Instructions::Rule Instructions::rule_of(std::string_view base) {
   using I = Instructions;
   static const std::unordered_map<std::string_view, Rule> kRules = {
-      {"CALL", &I::call},          {"LDC", &I::load_constant}, {"ULDC", &I::load_constant},
-      {"LDCU", &I::load_constant}, {"LDL", &I::load_private},  {"LDS", &I::load_private},
-      {"LDSM", &I::load_private},  {"STL", &I::store_private}, {"STS", &I::store_private},
-      {"LDG", &I::load},           {"LD", &I::load},           {"LDGSTS", &I::copy_to_shared},
-      {"STG", &I::store},          {"ST", &I::store},          {"ATOM", &I::atomic},
-      {"ATOMG", &I::atomic},       {"RED", &I::reduce},        {"REDG", &I::reduce},
-      {"PLOP3", &I::decide},       {"UPLOP3", &I::decide},     {"R2P", &I::decide},
+      {"CALL", &I::call},
+      {"PLOP3", &I::decide},
+      {"UPLOP3", &I::decide},
+      {"R2P", &I::decide},
+      {"MOV", &I::move},
+      {"UMOV", &I::move},
+      {"SEL", &I::move},
+      {"USEL", &I::move},
+      {"R2UR", &I::move},
+      {"IADD3", &I::add},
+      {"UIADD3", &I::add},
+      {"IADD", &I::add},
+      {"UIADD", &I::add},
+      {"VIADD", &I::add},
+      {"LDC", &I::load_constant},
+      {"ULDC", &I::load_constant},
+      {"LDCU", &I::load_constant},
+      {"LDL", &I::load_private},
+      {"LDS", &I::load_private},
+      {"LDSM", &I::load_private},
+      {"STL", &I::store_private},
+      {"STS", &I::store_private},
+      {"LDG", &I::load},
+      {"LD", &I::load},
+      {"LDGSTS", &I::copy_to_shared},
+      {"STG", &I::store},
+      {"ST", &I::store},
+      {"ATOM", &I::atomic},
+      {"ATOMG", &I::atomic},
+      {"RED", &I::reduce},
+      {"REDG", &I::reduce},
+      {"UBLKCP", &I::copy_bulk},
+      {"UBLKRED", &I::reduce_bulk},
+      {"UBLKPF", &I::nothing},
+      {"UTMALDG", &I::load_tensor},
+      {"UTMASTG", &I::store_tensor},
+      {"UTMAREDG", &I::reduce_tensor},
+      {"UTMAPF", &I::nothing},
+      {"UTMACCTL", &I::nothing},
+      {"UTMACMDFLUSH", &I::nothing},
       {"LDGMC", &I::escape},
   };
   const auto known = kRules.find(base);
@@ -67,6 +103,8 @@ Instructions::Decoded Instructions::decode(const Instruction& i) {
   Decoded out;
   if (i.predicate == "!PT" || i.predicate == "!UPT") return out;
   out.rule = rule_of(i.base());
+  if (i.base() == "IMAD" && i.has("MOV")) out.rule = &Instructions::move;
+  if (i.base() == "IMAD" && i.has("IADD")) out.rule = &Instructions::add;
   out.predicate = predicate_of(i.predicate);
   while (out.first < i.operands.size() && is_predicate(i.operands[out.first])) ++out.first;
   if (out.first < i.operands.size()) out.to = register_of(i.operands[out.first]);
@@ -94,22 +132,60 @@ void Instructions::call(const Step& s) {
   for (std::uint32_t at = 4; at < 16; at += 2) note({s.state.held()[at], s.state.held()[at + 1]}, Mode::unknown);
 }
 
-// What an instruction decides is a new condition under an old name.
+// What an instruction decides is a new condition under an old name. Carries come behind the result.
 void Instructions::forget_conditions(const Step& s) {
-  for (std::size_t at = 0; at < s.first; ++at) s.state.forget_condition(s.i.operands[at]);
+  const auto& operands = s.i.operands;
+  for (std::size_t at = 0; at < s.first; ++at) s.state.forget_condition(operands[at]);
+  if (s.rule == &Instructions::decide) return;
+  for (std::size_t at = s.first + 1; at + 1 < operands.size() && at <= s.first + 2 && is_predicate(operands[at]);
+       ++at) {
+    if (!operands[at].starts_with('!')) s.state.forget_condition(operands[at]);
+  }
 }
 
 void Instructions::decide(const Step& s) { forget_conditions(s); }
+
+// One of its operands, as it is.
+void Instructions::move(const Step& s) {
+  forget_conditions(s);
+  if (s.to == kNone) return;
+  bool any = false;
+  Id moved = 0;
+  for (std::size_t at = s.first + 1; at < s.i.operands.size(); ++at) {
+    if (is_predicate(s.i.operands[at]) || !may_pass_address(s.i, s.first, at)) continue;
+    const Id each = value(s, s.i.operands[at], 0);
+    moved = any ? sets_.join(moved, each) : each;
+    any = true;
+  }
+  s.state.set(s.to, moved, s.predicate);
+}
+
+// Their sum: places in it that are moved by known numbers are known again.
+void Instructions::add(const Step& s) {
+  const bool pair = s.i.has("64");
+  if (s.i.has("X")) return compute(s);
+  forget_conditions(s);
+  if (s.to == kNone) return;
+  std::vector<Id> lower;
+  Id high = 0;
+  for (std::size_t at = s.first + 1; at < s.i.operands.size(); ++at) {
+    const std::string_view operand = s.i.operands[at];
+    if (is_predicate(operand) || !may_pass_address(s.i, s.first, at)) continue;
+    lower.push_back(operand.starts_with('-') ? sets_.blurred(value(s, operand, 0)) : value(s, operand, 0));
+    if (pair) high = sets_.join(high, value(s, operand, 1));
+  }
+  // Places first: the sum of numbers is none that is kept.
+  std::stable_partition(lower.begin(), lower.end(), [&](Id id) { return !sets_.are_numbers(id); });
+  Id low = 0;
+  for (std::size_t each = 0; each < lower.size(); ++each) low = each == 0 ? lower[0] : sets_.sum(low, lower[each]);
+  s.state.set(s.to, low, s.predicate);
+  if (pair) s.state.set(s.to + 1, sets_.blurred(high), s.predicate);
+}
 
 void Instructions::compute(const Step& s) {
   const Instruction& i = s.i;
   forget_conditions(s);
   if (s.to == kNone) return;
-  // Carries come behind the result.
-  for (std::size_t at = s.first + 1; at + 1 < i.operands.size() && at <= s.first + 2 && is_predicate(i.operands[at]);
-       ++at) {
-    if (!i.operands[at].starts_with('!')) s.state.forget_condition(i.operands[at]);
-  }
   const bool wide = i.has("WIDE");
   const bool pair = i.has("64") && i.base() != "SHF";
   Halves made;
@@ -120,11 +196,11 @@ void Instructions::compute(const Step& s) {
     made.low = sets_.join(made.low, value(s, operand, 0));
     made.high = sets_.join(made.high, value(s, operand, is_pair ? 1 : 0));
   }
-  s.state.set(s.to, made.low, s.predicate);
-  if (wide || pair) s.state.set(s.to + 1, made.high, s.predicate);
+  s.state.set(s.to, sets_.blurred(made.low), s.predicate);
+  if (wide || pair) s.state.set(s.to + 1, sets_.blurred(made.high), s.predicate);
 }
 
-// ---- constants, shared and local memory
+// ---- constants
 
 // A word of constant bank 0, the `half`th 4 bytes from where the operand says; nothing that is no parameter.
 OriginSets::Id Instructions::constant(std::string_view operand, std::uint32_t half) {
@@ -140,25 +216,26 @@ OriginSets::Id Instructions::constant(std::string_view operand, std::uint32_t ha
                                 : plus == std::string_view::npos ? "0x0"
                                                                  : place.substr(plus + 1);
   const auto offset = parse_hex(tail);
-  if (!offset) return by_register ? one(OriginSets::kTop) : 0;
+  if (!offset) return by_register ? sets_.one(kTop) : 0;
   if (by_register) {
-    if (*offset < bank_.offset) return one(OriginSets::kTop);
-    return *offset >= bank_.offset + bank_.size ? 0 : one((*offset - bank_.offset + 4 * half) | OriginSets::kIndexed);
+    if (*offset < bank_.offset) return sets_.one(kTop);
+    return *offset >= bank_.offset + bank_.size ? 0 : sets_.one((*offset - bank_.offset + 4 * half) | kIndexed);
   }
-  const std::uint32_t word = *offset + 4 * half;
-  return word < bank_.offset || word >= bank_.offset + bank_.size ? 0 : one((word - bank_.offset) & ~3u);
+  const std::uint32_t word = *offset + 4 * half, own = own_address(bank_.offset);
+  if (own != 0 && word == own) return sets_.one(kPlace);
+  if (own != 0 && word == own + 4) return sets_.one(kUpper);
+  return word < bank_.offset || word >= bank_.offset + bank_.size ? 0 : sets_.one((word - bank_.offset) & ~3u);
 }
 
 // What an operand brings; `half`: of a pair or more the how-manieth register.
 OriginSets::Id Instructions::value(const Step& s, std::string_view operand, std::uint32_t half) {
   if (operand.find("c[0x0]") != std::string_view::npos) return constant(operand, half);
   const std::uint32_t at = register_of(operand);
-  return at == kNone ? 0 : s.state.get(at + half, s.predicate);
-}
-
-void Instructions::set_words(const Step& s, Id value) {
-  if (s.to == kNone) return;
-  for (std::uint32_t w = 0; w < s.words; ++w) s.state.set(s.to + w, value, s.predicate);
+  if (at != kNone) return s.state.get(at + half, s.predicate);
+  const bool zero = half != 0 || operand == "RZ" || operand == "URZ";
+  const auto number = zero ? 0 : parse_hex(operand);
+  const std::uint32_t origin = number ? number_origin(*number) : 0;
+  return origin == 0 ? 0 : sets_.one(origin);
 }
 
 void Instructions::load_constant(const Step& s) {
@@ -166,88 +243,6 @@ void Instructions::load_constant(const Step& s) {
   if (s.to == kNone || s.first + 1 >= s.i.operands.size()) return;
   for (std::uint32_t w = 0; w < s.words; ++w) {
     s.state.set(s.to + w, value(s, s.i.operands[s.first + 1], w), s.predicate);
-  }
-}
-
-void Instructions::load_private(const Step& s) {
-  forget_conditions(s);
-  set_words(s, pool_);
-}
-
-void Instructions::store_private(const Step& s) {
-  const std::uint32_t from = s.i.operands.empty() ? kNone : register_of(s.i.operands.back());
-  if (from == kNone) return;
-  for (std::uint32_t w = 0; w < s.words; ++w) pool_ = sets_.join(pool_, s.state.get(from + w, s.predicate));
-}
-
-// ---- global memory
-
-// "R2.64+0x10", "R2.U32+UR4", "UR4": the halves of an address.
-Instructions::Halves Instructions::place(const Step& s) {
-  Halves out;
-  for (std::string_view text = brackets(s.i); !text.empty();) {
-    const std::size_t plus = text.find('+');
-    const std::string_view part = text.substr(0, plus);
-    const std::uint32_t at = register_of(part);
-    if (at != kNone) {
-      const bool narrow = part.find(".U32") != std::string_view::npos;
-      out.low = sets_.join(out.low, s.state.get(at, s.predicate));
-      if (!narrow) out.high = sets_.join(out.high, s.state.get(at + 1, s.predicate));
-    }
-    text = plus == std::string_view::npos ? "" : text.substr(plus + 1);
-  }
-  return out;
-}
-
-// An address is made of a word whose lower half is in its lower half and whose upper half is in its upper; such words
-// lie at multiples of 8.
-void Instructions::note(const Halves& place, Mode mode) {
-  if (!noting_) return;
-  constexpr std::uint32_t kIndexed = OriginSets::kIndexed;
-  CodeAccess access;
-  access.mode = mode;
-  const auto& low = sets_.of(place.low);
-  const auto& high = sets_.of(place.high);
-  for (const std::uint32_t value : low) {
-    if (value == OriginSets::kTop) {
-      access.anywhere = true;
-    } else if ((value & ~kIndexed) % 8 == 0 && std::binary_search(high.begin(), high.end(), value + 4)) {
-      access.origins.push_back({value & ~kIndexed, (value & kIndexed) != 0});
-    }
-  }
-  if (access.anywhere || !access.origins.empty()) accesses_.insert(std::move(access));
-}
-
-// What memory holds is no word of the parameters.
-void Instructions::load(const Step& s) {
-  note(place(s), Mode::read);
-  forget_conditions(s);
-  set_words(s, 0);
-}
-
-void Instructions::copy_to_shared(const Step& s) { note(place(s), Mode::read); }
-
-void Instructions::store(const Step& s) { note(place(s), Mode::write); }
-
-void Instructions::atomic(const Step& s) {
-  note(place(s), Mode::atomic);
-  forget_conditions(s);
-  set_words(s, 0);
-}
-
-void Instructions::reduce(const Step& s) { note(place(s), Mode::atomic); }
-
-// Which of its operands are addresses, and which way the data go, is not looked into.
-void Instructions::escape(const Step& s) {
-  for (const std::string_view operand : s.i.operands) {
-    for (std::size_t at = 0; at < operand.size(); ++at) {
-      const bool starts =
-          operand[at] == 'R' || (operand[at] == 'U' && at + 1 < operand.size() && operand[at + 1] == 'R');
-      if (!starts || (at > 0 && operand[at - 1] != '[' && operand[at - 1] != '+')) continue;
-      const std::uint32_t first = register_of(operand.substr(at));
-      if (first == kNone) continue;
-      note({s.state.get(first, s.predicate), s.state.get(first + 1, s.predicate)}, Mode::unknown);
-    }
   }
 }
 

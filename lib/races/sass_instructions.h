@@ -48,7 +48,12 @@ class Instructions {
   static Rule rule_of(std::string_view base);
   static Decoded decode(const Instruction& i);
 
+  void nothing(const Step&) {}
   void call(const Step& s);
+  void decide(const Step& s);
+  void move(const Step& s);
+  void add(const Step& s);
+  void compute(const Step& s);
   void load_constant(const Step& s);
   void load_private(const Step& s);
   void store_private(const Step& s);
@@ -57,17 +62,21 @@ class Instructions {
   void store(const Step& s);
   void atomic(const Step& s);
   void reduce(const Step& s);
-  void decide(const Step& s);
+  void copy_bulk(const Step& s);
+  void reduce_bulk(const Step& s);
+  void load_tensor(const Step& s);
+  void store_tensor(const Step& s);
+  void reduce_tensor(const Step& s);
   void escape(const Step& s);
-  void compute(const Step& s);
 
   void forget_conditions(const Step& s);
-  Id one(std::uint32_t value) { return sets_.number({value}); }
   Id constant(std::string_view operand, std::uint32_t half);
   Id value(const Step& s, std::string_view operand, std::uint32_t half);
   void set_words(const Step& s, Id value);
-  Halves place(const Step& s);
+  void set_loaded(const Step& s, const Halves& place);
+  Halves place(const Step& s, std::string_view text);
   void note(const Halves& place, Mode mode);
+  void note_tensor(const Step& s, Mode mode);
 
   const Program& program_;
   const ParameterBank bank_;

@@ -1,36 +1,8 @@
 #include "races/sass_registers.h"
 
-#include <algorithm>
 #include <bit>
-#include <iterator>
-#include <utility>
 
 namespace cudadiag::races {
-
-OriginSets::Id OriginSets::number(Set set) {
-  const auto known = ids_.find(set);
-  if (known != ids_.end()) return known->second;
-  if (sets_.size() >= 60000) {
-    full_ = true;
-    return 0;
-  }
-  const Id id = static_cast<Id>(sets_.size());
-  sets_.push_back(set);
-  ids_.emplace(std::move(set), id);
-  return id;
-}
-
-OriginSets::Id OriginSets::join(Id a, Id b) {
-  if (a == b || b == 0) return a;
-  if (a == 0) return b;
-  if (a > b) std::swap(a, b);
-  const std::uint32_t key = std::uint32_t{a} << 16 | b;
-  const auto known = joined_.find(key);
-  if (known != joined_.end()) return known->second;
-  Set both;
-  std::set_union(sets_[a].begin(), sets_[a].end(), sets_[b].begin(), sets_[b].end(), std::back_inserter(both));
-  return joined_[key] = number(std::move(both));
-}
 
 std::uint32_t predicate_of(std::string_view name) {
   const bool negated = name.starts_with('!');

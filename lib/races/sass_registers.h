@@ -3,37 +3,13 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "races/sass_lines.h"
+#include "races/sass_origins.h"
 
 namespace cudadiag::races {
-
-// Words of the parameters that a register may hold a part of, and `top`: perhaps any. Sets are few: each gets a number,
-// 0 is the empty one.
-class OriginSets {
- public:
-  using Id = std::uint16_t;
-  using Set = std::vector<std::uint32_t>;
-  static constexpr std::uint32_t kTop = 0xffffffff, kIndexed = 0x80000000;
-
-  OriginSets() { number({}); }
-  const Set& of(Id id) const { return sets_[id]; }
-  // There were too many.
-  bool full() const { return full_; }
-
-  Id number(Set set);
-  Id join(Id a, Id b);
-
- private:
-  std::vector<Set> sets_;
-  std::map<Set, Id> ids_;
-  std::unordered_map<std::uint32_t, Id> joined_;
-  bool full_ = false;
-};
 
 // P0..P7, UP0..UP7, each as it is and negated: P0 and !P0 are different ones. kNone for PT, UPT and what is none.
 std::uint32_t predicate_of(std::string_view name);
