@@ -1,5 +1,6 @@
 #include "races/sass_lines.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace cudadiag::races {
@@ -34,6 +35,10 @@ bool Instruction::has(std::string_view modifier) const {
     at = next;
   }
   return false;
+}
+
+bool is_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
 }
 
 std::optional<std::uint32_t> parse_hex(std::string_view text) {

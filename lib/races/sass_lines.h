@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct Instruction {
   bool has(std::string_view modifier) const;
 };
 
+bool is_any(std::string_view text, std::initializer_list<std::string_view> words);
 // "/*0050*/   @P0 LDG.E R7, desc[UR4][R2.64] ;"
 std::optional<Instruction> parse_instruction(std::string_view line);
 // "0x1f0"; nothing for anything else.

@@ -5,7 +5,8 @@ import sys
 import torch
 
 N = 1 << 20
-CORRECT = {"disjoint_slices", "loader", "training", "backward_on_side_stream", "two_readers"}
+CORRECT = {"disjoint_slices", "loader", "training", "backward_on_side_stream", "two_readers",
+           "two_products"}
 
 
 def tensor(value=0.0):
@@ -169,6 +170,56 @@ def matrix_product(default, side, third, x, y, fixed):
         c.add_(1)
 
 
+def matrix_product_bf16(default, side, third, x, y, fixed):
+    a, b = (torch.ones(1024, 1024, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    torch.mm(a, b)
+    torch.cuda.synchronize()
+    product = torch.mm(a, b)
+    if fixed:
+        side.wait_stream(default)
+    with torch.cuda.stream(side):
+        product.add_(1)
+    torch.cuda.synchronize()
+
+
+def matrix_input_bf16(default, side, third, x, y, fixed):
+    a, b = (torch.ones(1024, 1024, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    torch.mm(a, b)
+    torch.cuda.synchronize()
+    product = torch.mm(a, b)
+    if fixed:
+        side.wait_stream(default)
+    with torch.cuda.stream(side):
+        b.zero_()
+    return product
+
+
+def matrix_product_fp8(default, side, third, x, y, fixed):
+    a, b = (torch.ones(1024, 1024, device="cuda").to(torch.float8_e4m3fn) for _ in range(2))
+    scale = torch.ones((), device="cuda")
+    torch._scaled_mm(a, b.t(), scale, scale, out_dtype=torch.bfloat16)
+    torch.cuda.synchronize()
+    product = torch._scaled_mm(a, b.t(), scale, scale, out_dtype=torch.bfloat16)
+    if fixed:
+        side.wait_stream(default)
+    with torch.cuda.stream(side):
+        product.clone()
+    torch.cuda.synchronize()
+
+
+def flash_attention(default, side, third, x, y, fixed):
+    heads = torch.ones(4, 8, 512, 64, device="cuda", dtype=torch.bfloat16)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    attend(heads, heads, heads, is_causal=True)
+    torch.cuda.synchronize()
+    out = attend(heads, heads, heads, is_causal=True)
+    if fixed:
+        side.wait_stream(default)
+    with torch.cuda.stream(side):
+        out.mul_(2)
+    torch.cuda.synchronize()
+
+
 def graph_input(default, side, third, x, y, fixed):
     graph, warm = torch.cuda.CUDAGraph(), torch.cuda.Stream()
     with torch.cuda.stream(warm):
@@ -208,6 +259,17 @@ def two_readers(default, side, third, x, y, fixed):
     x.sum()
     with torch.cuda.stream(side):
         x.sum()
+
+
+def two_products(default, side, third, x, y, fixed):
+    a, b = (torch.ones(1024, 1024, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    torch.mm(a, b)
+    torch.cuda.synchronize()
+    first = torch.mm(a, b)
+    with torch.cuda.stream(side):
+        second = torch.mm(a, b)
+    torch.cuda.synchronize()
+    return first, second
 
 
 def disjoint_slices(default, side, third, x, y, fixed):

@@ -130,6 +130,36 @@ TEST_CASE("what an address is moved by is no address") {
   }
 }
 
+TEST_CASE("what was put into one of two registers on one path alone is not what is written") {
+  const KernelAccesses kernel = read_sass(
+      "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0010*/ @P0 BRA 0x30 ;\n"
+      "/*0020*/ LDC.64 R2, c[0x0][0x218] ;\n"
+      "/*0030*/ STG.E desc[UR4][R2.64], R9 ;\n"
+      "/*0040*/ EXIT ;\n",
+      {0x210, 16});
+  CHECK(kernel.mode(0) == unknown);
+  CHECK(kernel.mode(8) == unknown);
+}
+
+TEST_CASE("a function leaves alone what it does not alter, whoever calls it") {
+  const KernelAccesses kernel = read_sass(
+      "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0010*/ CALL.REL.NOINC 0x80 ;\n"
+      "/*0020*/ LDG.E R8, desc[UR4][R2.64] ;\n"
+      "/*0030*/ LDC.64 R2, c[0x0][0x218] ;\n"
+      "/*0040*/ CALL.REL.NOINC 0x80 ;\n"
+      "/*0050*/ STG.E desc[UR4][R2.64], R9 ;\n"
+      "/*0060*/ STG.E desc[UR4][R20.64], R9 ;\n"
+      "/*0070*/ EXIT ;\n"
+      "/*0080*/ LDC.64 R20, c[0x0][0x220] ;\n"
+      "/*0090*/ RET.REL.NODEC R6 0x0 ;\n",
+      {0x210, 24});
+  CHECK(kernel.mode(0) == read);
+  CHECK(kernel.mode(8) == write);
+  CHECK(kernel.mode(16) == write);
+}
+
 TEST_CASE("a word that this launch made no use of may be what is written") {
   const KernelAccesses kernel = read_sass(
       "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"

@@ -1,0 +1,59 @@
+// A kernel's code as nvdisasm prints it, and which of its instructions may follow which. Internal to the room.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "races/sass_lines.h"
+
+namespace cudadiag::races {
+
+// Instructions are told by their index.
+class Program {
+ public:
+  // Empty where the text is no code, or too much of it. The text must outlive this.
+  explicit Program(std::string_view text);
+
+  bool empty() const { return code_.empty(); }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(code_.size()); }
+  const Instruction& operator[](std::uint32_t at) const { return code_[at]; }
+  const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
+  // The next instruction alone follows, and it follows nothing else.
+  bool falls_through(std::uint32_t at) const;
+  // What a return may lead to: behind the calls of the functions that it may end. Registers that such a function does
+  // not alter are there as they were at the call; the call itself leads there, too.
+  struct Return {
+    std::uint32_t to = 0;
+    const std::vector<std::uint32_t>* altered = nullptr;
+  };
+  const std::vector<Return>& returns(std::uint32_t at) const;
+  // Null: none of the instruction's operands is a place in this code.
+  const std::uint32_t* target_of(const Instruction& instruction) const;
+
+ private:
+  struct Flow {
+    std::vector<std::uint32_t> next;
+    bool begins_block = false;
+  };
+
+  void connect();
+  void connect_returns(const std::vector<std::uint32_t>& after_calls);
+  // Where one can get from there, calls gone into or stepped over.
+  std::vector<std::uint32_t> reach(std::uint32_t begin, bool into_calls) const;
+  std::vector<std::uint32_t> altered_from(std::uint32_t begin) const;
+  // Places that several instructions of a kind may lead to.
+  struct Joints;
+  Joints joints() const;
+  void connect_one(std::uint32_t at, Joints& joints);
+
+  std::vector<Instruction> code_;
+  std::vector<Flow> flow_;
+  std::unordered_map<std::uint32_t, std::uint32_t> index_;       // by address
+  std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // by functions, by where they begin
+  std::unordered_map<std::uint32_t, std::vector<Return>> returns_;
+};
+
+}  // namespace cudadiag::races

@@ -1,0 +1,249 @@
+#include "races/sass_instructions.h"
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+#include <vector>
+
+namespace cudadiag::races {
+namespace {
+
+using namespace origin;
+
+// Whether what an instruction makes may be an address because this operand is one: what is multiplied, shifted or
+// counted with is a number.
+bool may_pass_address(const Instruction& i, std::size_t first, std::size_t at) {
+  std::string_view base = i.base();
+  if (base.starts_with('U')) base.remove_prefix(1);
+  std::vector<std::string_view> values;  // after the destination, without conditions
+  std::size_t place = 0;
+  for (std::size_t each = first + 1; each < i.operands.size(); ++each) {
+    if (is_predicate(i.operands[each])) continue;
+    if (each == at) place = values.size();
+    values.push_back(i.operands[each]);
+  }
+  if (base == "IMAD") return place >= 2 || (place == 0 && values.size() > 1 && values[1] == "0x1");
+  if (base == "LEA") return place == 1 || (place == 0 && values.back() == "0x0");
+  constexpr std::string_view kNumbers[] = {"SHF",   "SHL",  "SHR",  "IMUL", "IMUL3", "BFE",  "BFI",  "BMSK",  "SGXT",
+                                           "POPC",  "FLO",  "BREV", "IABS", "I2F",   "I2FP", "F2I",  "F2F",   "F2FP",
+                                           "FADD",  "FMUL", "FFMA", "FSEL", "FMNMX", "FRND", "MUFU", "HADD2", "HMUL2",
+                                           "HFMA2", "DADD", "DMUL", "DFMA", "IDP",   "HMMA", "IMMA", "DMMA",  "QGMMA"};
+  return std::find(std::begin(kNumbers), std::end(kNumbers), base) == std::end(kNumbers);
+}
+
+// Numbers that can lead from one descriptor to another; others are of no interest.
+std::uint32_t number_origin(std::uint32_t value) {
+  const bool near = value < 0x10000 || value >= 0xffff0000;
+  return near && value % 16 == 0 ? kNumber | (value & kValue) : 0;
+}
+
+// Where the driver puts the address at which the parameters can be read like memory. It depends on the architecture,
+// and so does where they begin.
+std::uint32_t own_address(std::uint32_t bank_offset) {
+  return bank_offset == 0x210 ? 0x198 : bank_offset == 0x380 ? 0x348 : 0;
+}
+
+}  // namespace
+
+Instructions::Rule Instructions::rule_of(std::string_view base) {
+  using I = Instructions;
+  static const std::unordered_map<std::string_view, Rule> kRules = {
+      {"CALL", &I::call},
+      {"PLOP3", &I::decide},
+      {"UPLOP3", &I::decide},
+      {"R2P", &I::decide},
+      {"MOV", &I::move},
+      {"UMOV", &I::move},
+      {"SEL", &I::move},
+      {"USEL", &I::move},
+      {"R2UR", &I::move},
+      {"IADD3", &I::add},
+      {"UIADD3", &I::add},
+      {"IADD", &I::add},
+      {"UIADD", &I::add},
+      {"VIADD", &I::add},
+      {"LDC", &I::load_constant},
+      {"ULDC", &I::load_constant},
+      {"LDCU", &I::load_constant},
+      {"LDL", &I::load_private},
+      {"LDS", &I::load_private},
+      {"LDSM", &I::load_private},
+      {"STL", &I::store_private},
+      {"STS", &I::store_private},
+      {"LDG", &I::load},
+      {"LD", &I::load},
+      {"LDGSTS", &I::copy_to_shared},
+      {"STG", &I::store},
+      {"ST", &I::store},
+      {"ATOM", &I::atomic},
+      {"ATOMG", &I::atomic},
+      {"RED", &I::reduce},
+      {"REDG", &I::reduce},
+      {"UBLKCP", &I::copy_bulk},
+      {"UBLKRED", &I::reduce_bulk},
+      {"UBLKPF", &I::nothing},
+      {"UTMALDG", &I::load_tensor},
+      {"UTMASTG", &I::store_tensor},
+      {"UTMAREDG", &I::reduce_tensor},
+      {"UTMAPF", &I::nothing},
+      {"UTMACCTL", &I::nothing},
+      {"UTMACMDFLUSH", &I::nothing},
+      {"LDGMC", &I::escape},
+  };
+  const auto known = kRules.find(base);
+  if (known != kRules.end()) return known->second;
+  if (base.ends_with("SETP")) return &I::decide;
+  for (const std::string_view family : {"UBLK", "UTMA", "SUATOM", "MULTIMEM"}) {
+    if (base.starts_with(family)) return &I::escape;
+  }
+  return &I::compute;
+}
+
+Instructions::Decoded Instructions::decode(const Instruction& i) {
+  Decoded out;
+  if (i.predicate == "!PT" || i.predicate == "!UPT") return out;
+  out.rule = rule_of(i.base());
+  if (i.base() == "IMAD" && i.has("MOV")) out.rule = &Instructions::move;
+  if (i.base() == "IMAD" && i.has("IADD")) out.rule = &Instructions::add;
+  out.predicate = predicate_of(i.predicate);
+  while (out.first < i.operands.size() && is_predicate(i.operands[out.first])) ++out.first;
+  if (out.first < i.operands.size()) out.to = register_of(i.operands[out.first]);
+  out.words = i.has("128") ? 4 : i.has("64") ? 2 : 1;
+  return out;
+}
+
+Instructions::Instructions(const Program& program, ParameterBank bank, Calls calls, OriginSets& sets)
+    : program_(program), bank_(bank), calls_(calls), sets_(sets) {
+  decoded_.reserve(program.size());
+  for (std::uint32_t at = 0; at < program.size(); ++at) decoded_.push_back(decode(program[at]));
+}
+
+void Instructions::step(std::uint32_t at, Registers& state) {
+  const Decoded& decoded = decoded_[at];
+  if (decoded.rule != nullptr) (this->*decoded.rule)({decoded, program_[at], state});
+}
+
+// ---- calls, conditions, numbers
+
+// A function that lies elsewhere may do anything with the pointers that it is given; where they are passed, from R4
+// on. One that lies here is gone through like a jump, with the registers as they are.
+void Instructions::call(const Step& s) {
+  if (program_.target_of(s.i) != nullptr || calls_ == Calls::harmless) return;
+  for (std::uint32_t at = 4; at < 16; at += 2) note({s.state.held()[at], s.state.held()[at + 1]}, Mode::unknown);
+}
+
+// What an instruction decides is a new condition under an old name. Carries come behind the result.
+void Instructions::forget_conditions(const Step& s) {
+  const auto& operands = s.i.operands;
+  for (std::size_t at = 0; at < s.first; ++at) s.state.forget_condition(operands[at]);
+  if (s.rule == &Instructions::decide) return;
+  for (std::size_t at = s.first + 1; at + 1 < operands.size() && at <= s.first + 2 && is_predicate(operands[at]);
+       ++at) {
+    if (!operands[at].starts_with('!')) s.state.forget_condition(operands[at]);
+  }
+}
+
+void Instructions::decide(const Step& s) { forget_conditions(s); }
+
+// One of its operands, as it is.
+void Instructions::move(const Step& s) {
+  forget_conditions(s);
+  if (s.to == kNone) return;
+  bool any = false;
+  Id moved = 0;
+  for (std::size_t at = s.first + 1; at < s.i.operands.size(); ++at) {
+    if (is_predicate(s.i.operands[at]) || !may_pass_address(s.i, s.first, at)) continue;
+    const Id each = value(s, s.i.operands[at], 0);
+    moved = any ? sets_.join(moved, each) : each;
+    any = true;
+  }
+  s.state.set(s.to, moved, s.predicate);
+}
+
+// Their sum: places in it that are moved by known numbers are known again.
+void Instructions::add(const Step& s) {
+  const bool pair = s.i.has("64");
+  if (s.i.has("X")) return compute(s);
+  forget_conditions(s);
+  if (s.to == kNone) return;
+  std::vector<Id> lower;
+  Id high = 0;
+  for (std::size_t at = s.first + 1; at < s.i.operands.size(); ++at) {
+    const std::string_view operand = s.i.operands[at];
+    if (is_predicate(operand) || !may_pass_address(s.i, s.first, at)) continue;
+    lower.push_back(operand.starts_with('-') ? sets_.blurred(value(s, operand, 0)) : value(s, operand, 0));
+    if (pair) high = sets_.join(high, value(s, operand, 1));
+  }
+  // Places first: the sum of numbers is none that is kept.
+  std::stable_partition(lower.begin(), lower.end(), [&](Id id) { return !sets_.are_numbers(id); });
+  Id low = 0;
+  for (std::size_t each = 0; each < lower.size(); ++each) low = each == 0 ? lower[0] : sets_.sum(low, lower[each]);
+  s.state.set(s.to, low, s.predicate);
+  if (pair) s.state.set(s.to + 1, sets_.blurred(high), s.predicate);
+}
+
+void Instructions::compute(const Step& s) {
+  const Instruction& i = s.i;
+  forget_conditions(s);
+  if (s.to == kNone) return;
+  const bool wide = i.has("WIDE");
+  const bool pair = i.has("64") && i.base() != "SHF";
+  Halves made;
+  for (std::size_t at = s.first + 1; at < i.operands.size(); ++at) {
+    const std::string_view operand = i.operands[at];
+    if (is_predicate(operand) || !may_pass_address(i, s.first, at)) continue;
+    const bool is_pair = pair || (wide && at == s.first + 3);
+    made.low = sets_.join(made.low, value(s, operand, 0));
+    made.high = sets_.join(made.high, value(s, operand, is_pair ? 1 : 0));
+  }
+  s.state.set(s.to, sets_.blurred(made.low), s.predicate);
+  if (wide || pair) s.state.set(s.to + 1, sets_.blurred(made.high), s.predicate);
+}
+
+// ---- constants
+
+// A word of constant bank 0, the `half`th 4 bytes from where the operand says; nothing that is no parameter.
+OriginSets::Id Instructions::constant(std::string_view operand, std::uint32_t half) {
+  const std::size_t at = operand.find("c[0x0][");
+  if (at == std::string_view::npos) return 0;
+  std::string_view place = operand.substr(at + 7);
+  place = place.substr(0, place.find(']'));
+  const std::size_t plus = place.find('+');
+  const std::string_view head = place.substr(0, plus);
+  const bool by_register = register_of(head) != kNone;
+  const std::string_view tail = by_register ? plus == std::string_view::npos ? "0x0" : place.substr(plus + 1)
+                                : head.starts_with("0x")         ? head
+                                : plus == std::string_view::npos ? "0x0"
+                                                                 : place.substr(plus + 1);
+  const auto offset = parse_hex(tail);
+  if (!offset) return by_register ? sets_.one(kTop) : 0;
+  if (by_register) {
+    if (*offset < bank_.offset) return sets_.one(kTop);
+    return *offset >= bank_.offset + bank_.size ? 0 : sets_.one((*offset - bank_.offset + 4 * half) | kIndexed);
+  }
+  const std::uint32_t word = *offset + 4 * half, own = own_address(bank_.offset);
+  if (own != 0 && word == own) return sets_.one(kPlace);
+  if (own != 0 && word == own + 4) return sets_.one(kUpper);
+  return word < bank_.offset || word >= bank_.offset + bank_.size ? 0 : sets_.one((word - bank_.offset) & ~3u);
+}
+
+// What an operand brings; `half`: of a pair or more the how-manieth register.
+OriginSets::Id Instructions::value(const Step& s, std::string_view operand, std::uint32_t half) {
+  if (operand.find("c[0x0]") != std::string_view::npos) return constant(operand, half);
+  const std::uint32_t at = register_of(operand);
+  if (at != kNone) return s.state.get(at + half, s.predicate);
+  const bool zero = half != 0 || operand == "RZ" || operand == "URZ";
+  const auto number = zero ? 0 : parse_hex(operand);
+  const std::uint32_t origin = number ? number_origin(*number) : 0;
+  return origin == 0 ? 0 : sets_.one(origin);
+}
+
+void Instructions::load_constant(const Step& s) {
+  forget_conditions(s);
+  if (s.to == kNone || s.first + 1 >= s.i.operands.size()) return;
+  for (std::uint32_t w = 0; w < s.words; ++w) {
+    s.state.set(s.to + w, value(s, s.i.operands[s.first + 1], w), s.predicate);
+  }
+}
+
+}  // namespace cudadiag::races

@@ -1,0 +1,91 @@
+// What one instruction does to the registers and to memory, as far as addresses go. Internal to the room.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "races/kernel_accesses.h"
+#include "races/sass.h"
+#include "races/sass_flow.h"
+#include "races/sass_registers.h"
+
+namespace cudadiag::races {
+
+class Instructions {
+ public:
+  Instructions(const Program& program, ParameterBank bank, Calls calls, OriginSets& sets);
+
+  void step(std::uint32_t at, Registers& state);
+  // Accesses are kept from here on.
+  void begin_noting() { noting_ = true; }
+
+  // What was put into shared and local memory: whatever is loaded from there may be any of it.
+  OriginSets::Id pool() const { return pool_; }
+  const std::set<CodeAccess>& accesses() const { return accesses_; }
+
+ private:
+  using Id = OriginSets::Id;
+  // Of an address.
+  struct Halves {
+    Id low = 0, high = 0;
+  };
+  struct Step;
+  using Rule = void (Instructions::*)(const Step&);
+  // What does not change from pass to pass.
+  struct Decoded {
+    Rule rule = nullptr;          // null: it never happens
+    std::uint32_t predicate = 0;  // kNone: always
+    std::uint32_t first = 0;      // of the operands that is no condition
+    std::uint32_t to = kNone;     // the register that it names
+    std::uint32_t words = 1;      // registers that are moved at once
+  };
+  struct Step : Decoded {
+    const Instruction& i;
+    Registers& state;
+  };
+  static Rule rule_of(std::string_view base);
+  static Decoded decode(const Instruction& i);
+
+  void nothing(const Step&) {}
+  void call(const Step& s);
+  void decide(const Step& s);
+  void move(const Step& s);
+  void add(const Step& s);
+  void compute(const Step& s);
+  void load_constant(const Step& s);
+  void load_private(const Step& s);
+  void store_private(const Step& s);
+  void load(const Step& s);
+  void copy_to_shared(const Step& s);
+  void store(const Step& s);
+  void atomic(const Step& s);
+  void reduce(const Step& s);
+  void copy_bulk(const Step& s);
+  void reduce_bulk(const Step& s);
+  void load_tensor(const Step& s);
+  void store_tensor(const Step& s);
+  void reduce_tensor(const Step& s);
+  void escape(const Step& s);
+
+  void forget_conditions(const Step& s);
+  Id constant(std::string_view operand, std::uint32_t half);
+  Id value(const Step& s, std::string_view operand, std::uint32_t half);
+  void set_words(const Step& s, Id value);
+  void set_loaded(const Step& s, const Halves& place);
+  Halves place(const Step& s, std::string_view text);
+  void note(const Halves& place, Mode mode);
+  void note_tensor(const Step& s, Mode mode);
+
+  const Program& program_;
+  const ParameterBank bank_;
+  const Calls calls_;
+  OriginSets& sets_;
+  std::vector<Decoded> decoded_;  // by instruction
+  Id pool_ = 0;
+  bool noting_ = false;
+  std::set<CodeAccess> accesses_;
+};
+
+}  // namespace cudadiag::races

@@ -1,0 +1,181 @@
+// What instructions do to memory.
+#include <algorithm>
+#include <utility>
+
+#include "races/sass_instructions.h"
+
+namespace cudadiag::races {
+namespace {
+
+using namespace origin;
+
+// What is between the brackets that name a place: the last of "desc[UR6][R2.64+0x10]".
+std::string_view inside(std::string_view operand) {
+  const std::size_t open = operand.rfind('[');
+  if (open == std::string_view::npos || operand.find("c[0x") != std::string_view::npos) return "";
+  const std::string_view rest = operand.substr(open + 1);
+  return rest.substr(0, rest.find(']'));
+}
+
+// Of "[R7], desc[UR6][R2.64+0x10]" the last.
+std::string_view address_of(const Instruction& i) {
+  for (auto operand = i.operands.rbegin(); operand != i.operands.rend(); ++operand) {
+    if (const std::string_view text = inside(*operand); !text.empty()) return text;
+  }
+  return "";
+}
+
+std::string_view address_of(const Instruction& i, std::size_t operand) {
+  return operand < i.operands.size() ? inside(i.operands[operand]) : "";
+}
+
+}  // namespace
+
+// ---- shared and local memory
+
+void Instructions::set_words(const Step& s, Id value) {
+  if (s.to == kNone) return;
+  for (std::uint32_t w = 0; w < s.words; ++w) s.state.set(s.to + w, value, s.predicate);
+}
+
+void Instructions::load_private(const Step& s) {
+  forget_conditions(s);
+  set_words(s, pool_);
+}
+
+void Instructions::store_private(const Step& s) {
+  const std::uint32_t from = s.i.operands.empty() ? kNone : register_of(s.i.operands.back());
+  if (from == kNone) return;
+  for (std::uint32_t w = 0; w < s.words; ++w) pool_ = sets_.join(pool_, s.state.get(from + w, s.predicate));
+}
+
+// ---- global memory
+
+// "R2.64+0x10", "R2.U32+UR4", "UR4": the halves of an address.
+Instructions::Halves Instructions::place(const Step& s, std::string_view text) {
+  Halves out;
+  while (!text.empty()) {
+    const std::size_t plus = text.find('+');
+    const std::string_view part = text.substr(0, plus);
+    const std::uint32_t at = register_of(part);
+    if (at != kNone) {
+      const bool narrow = part.find(".U32") != std::string_view::npos;
+      out.low = sets_.join(out.low, s.state.get(at, s.predicate));
+      if (!narrow) out.high = sets_.join(out.high, s.state.get(at + 1, s.predicate));
+    }
+    text = plus == std::string_view::npos ? "" : text.substr(plus + 1);
+  }
+  return out;
+}
+
+// An address is made of a word whose lower half is in its lower half and whose upper half is in its upper; such words
+// lie at multiples of 8.
+void Instructions::note(const Halves& place, Mode mode) {
+  if (!noting_) return;
+  CodeAccess access;
+  access.mode = mode;
+  const auto& high = sets_.of(place.high);
+  for (const std::uint32_t each : sets_.of(place.low)) {
+    if (each == kTop) access.anywhere = true;
+    if (!is_word(each) || value_of(each) % 8 != 0 || !std::binary_search(high.begin(), high.end(), each + 4)) continue;
+    access.origins.push_back({value_of(each), is_indexed(each)});
+  }
+  if (access.anywhere || !access.origins.empty()) accesses_.insert(std::move(access));
+}
+
+// What memory holds is no word of the parameters, unless it is theirs, or memory that may be local.
+void Instructions::set_loaded(const Step& s, const Halves& place) {
+  forget_conditions(s);
+  if (s.to == kNone) return;
+  const auto& high = sets_.of(place.high);
+  for (std::uint32_t w = 0; w < s.words; ++w) {
+    Id loaded = s.i.base() == "LD" ? pool_ : 0;
+    for (const std::uint32_t each : sets_.of(place.low)) {
+      if (!is_place(each) || !std::binary_search(high.begin(), high.end(), kUpper)) continue;
+      const bool nowhere = is_indexed(each) && value_of(each) == 0;
+      const std::uint32_t word = ((each & ~kPlace) + 4 * w) & ~3u;
+      loaded = sets_.join(loaded, sets_.one(nowhere ? kTop : word));
+    }
+    s.state.set(s.to + w, loaded, s.predicate);
+  }
+}
+
+void Instructions::load(const Step& s) {
+  const Halves from = place(s, address_of(s.i));
+  note(from, Mode::read);
+  set_loaded(s, from);
+}
+
+void Instructions::copy_to_shared(const Step& s) { note(place(s, address_of(s.i)), Mode::read); }
+
+void Instructions::store(const Step& s) {
+  note(place(s, address_of(s.i)), Mode::write);
+  if (s.i.base() == "ST") store_private(s);
+}
+
+void Instructions::atomic(const Step& s) {
+  note(place(s, address_of(s.i)), Mode::atomic);
+  forget_conditions(s);
+  set_words(s, 0);
+}
+
+void Instructions::reduce(const Step& s) { note(place(s, address_of(s.i)), Mode::atomic); }
+
+// "UBLKCP.S.G [UR8], [UR4], UR10": to shared memory from global; the size is last.
+void Instructions::copy_bulk(const Step& s) {
+  const std::string_view opcode = s.i.opcode;
+  if (opcode.find(".S.G") != std::string_view::npos) return note(place(s, address_of(s.i, 1)), Mode::read);
+  if (opcode.find(".G.S") != std::string_view::npos) return note(place(s, address_of(s.i, 0)), Mode::write);
+  escape(s);
+}
+
+void Instructions::reduce_bulk(const Step& s) {
+  if (s.i.opcode.find(".G.S") == std::string_view::npos) return escape(s);
+  note(place(s, address_of(s.i, 0)), Mode::atomic);
+}
+
+// "UTMALDG.2D [UR8], [UR6]": the first names shared memory and coordinates, the second the address of a descriptor. One
+// among the parameters begins with the address of its memory: the word of the place. Of one in memory the address may
+// be whatever was put into shared memory, since descriptors are made there.
+void Instructions::note_tensor(const Step& s, Mode mode) {
+  const Halves at = place(s, address_of(s.i, 1));
+  note(at, Mode::read);
+  if (!noting_) return;
+  CodeAccess access;
+  access.mode = mode;
+  const auto& high = sets_.of(at.high);
+  for (const std::uint32_t each : sets_.of(at.low)) {
+    if (!is_place(each) || !std::binary_search(high.begin(), high.end(), kUpper)) continue;
+    const bool nowhere = is_indexed(each) && value_of(each) == 0;
+    access.anywhere |= nowhere;
+    if (!nowhere) access.origins.push_back({value_of(each), is_indexed(each)});
+  }
+  access.anywhere |= std::binary_search(sets_.of(at.low).begin(), sets_.of(at.low).end(), kTop);
+  if (access.anywhere || !access.origins.empty()) {
+    accesses_.insert(std::move(access));
+  } else {
+    note({pool_, pool_}, Mode::unknown);
+  }
+}
+
+void Instructions::load_tensor(const Step& s) { note_tensor(s, Mode::read); }
+
+void Instructions::store_tensor(const Step& s) { note_tensor(s, Mode::write); }
+
+void Instructions::reduce_tensor(const Step& s) { note_tensor(s, Mode::atomic); }
+
+// Which of its operands are addresses, and which way the data go, is not looked into.
+void Instructions::escape(const Step& s) {
+  for (const std::string_view operand : s.i.operands) {
+    for (std::size_t at = 0; at < operand.size(); ++at) {
+      const bool starts =
+          operand[at] == 'R' || (operand[at] == 'U' && at + 1 < operand.size() && operand[at + 1] == 'R');
+      if (!starts || (at > 0 && operand[at - 1] != '[' && operand[at - 1] != '+')) continue;
+      const std::uint32_t first = register_of(operand.substr(at));
+      if (first == kNone) continue;
+      note({s.state.get(first, s.predicate), s.state.get(first + 1, s.predicate)}, Mode::unknown);
+    }
+  }
+}
+
+}  // namespace cudadiag::races

@@ -1,0 +1,91 @@
+#include "races/sass_origins.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace cudadiag::races {
+namespace {
+
+using namespace origin;
+
+OriginSets::Set sorted(OriginSets::Set set) {
+  std::sort(set.begin(), set.end());
+  set.erase(std::unique(set.begin(), set.end()), set.end());
+  return set;
+}
+
+}  // namespace
+
+OriginSets::Id OriginSets::number(Set set) {
+  const auto known = ids_.find(set);
+  if (known != ids_.end()) return known->second;
+  if (sets_.size() >= 60000) {
+    full_ = true;
+    return 0;
+  }
+  const Id id = static_cast<Id>(sets_.size());
+  sets_.push_back(set);
+  ids_.emplace(std::move(set), id);
+  return id;
+}
+
+OriginSets::Id OriginSets::join(Id a, Id b) {
+  if (a == b) return a;
+  if (a > b) std::swap(a, b);
+  const bool numbers = are_numbers(b);
+  if (a == 0) return numbers ? 0 : b;
+  if (numbers != are_numbers(a)) return numbers ? a : b;
+  const std::uint32_t key = std::uint32_t{a} << 16 | b;
+  const auto known = joined_.find(key);
+  if (known != joined_.end()) return known->second;
+  Set both;
+  std::set_union(sets_[a].begin(), sets_[a].end(), sets_[b].begin(), sets_[b].end(), std::back_inserter(both));
+  if (both.size() > kMostNumbers && numbers) both.clear();
+  return joined_[key] = number(bounded(std::move(both)));
+}
+
+// A loop that adds to a place comes to no end by itself.
+OriginSets::Set OriginSets::bounded(Set set) {
+  const auto places = static_cast<std::size_t>(std::count_if(set.begin(), set.end(), is_place));
+  const bool anywhere = !set.empty() && set.back() == kTop;
+  if (places == 0 || (!anywhere && places <= kMostPlaces)) return set;
+  std::erase_if(set, is_place);
+  if (!anywhere) set.push_back(kTop);
+  return set;
+}
+
+OriginSets::Id OriginSets::blurred(Id id) {
+  const Set& set = sets_[id];
+  if (std::none_of(set.begin(), set.end(), [](std::uint32_t each) { return is_number(each) || is_place(each); })) {
+    return id;
+  }
+  Set out;
+  for (const std::uint32_t each : set) {
+    if (!is_number(each)) out.push_back(is_place(each) ? each | kIndexed : each);
+  }
+  return number(sorted(std::move(out)));
+}
+
+OriginSets::Id OriginSets::sum(Id a, Id b) {
+  const std::uint32_t key = std::uint32_t{a} << 16 | b;
+  const auto known = sums_.find(key);
+  if (known != sums_.end()) return known->second;
+  return sums_[key] = join(moved(a, b), moved(b, a));
+}
+
+// By numbers that are known, the places are known again.
+OriginSets::Id OriginSets::moved(Id places, Id by) {
+  if (!are_numbers(by)) return blurred(places);
+  Set out;
+  for (const std::uint32_t each : sets_[places]) {
+    if (!is_place(each)) {
+      if (!is_number(each)) out.push_back(each);
+      continue;
+    }
+    for (const std::uint32_t step : sets_[by]) out.push_back((each & ~kValue) | ((each + step) & kValue));
+  }
+  return number(sorted(std::move(out)));
+}
+
+}  // namespace cudadiag::races

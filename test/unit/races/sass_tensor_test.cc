@@ -1,0 +1,158 @@
+// Copies between global and shared memory that the tensor memory accelerator makes, as nvdisasm prints them.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "races/sass.h"
+
+using namespace cudadiag::races;
+using enum Mode;
+
+namespace {
+
+// Descriptors of 128 bytes at 0x240 and 0x2c0, a pointer at 0x340: the parameters begin with what aligns the first.
+constexpr ParameterBank kHopper{0x210, 0x138};
+constexpr std::uint32_t kFirst = 0x30, kSecond = 0xb0, kPointer = 0x130;
+
+KernelAccesses read_lines(const std::string& lines, ParameterBank bank = kHopper) {
+  const KernelAccesses kernel = read_sass(lines, bank);
+  REQUIRE(kernel.known);
+  return kernel;
+}
+
+// UR6: the first one's address; UR4: the second one's.
+const std::string kAddresses =
+    "/*0010*/ ULDC.64 UR12, c[0x0][0x198] ;\n"
+    "/*0020*/ UIADD3 UR6, UP0, UR12, 0x30, URZ ;\n"
+    "/*0030*/ UIADD3.X UR7, URZ, UR13, URZ, UP0, !UPT ;\n"
+    "/*0040*/ UIADD3 UR4, UP0, UR12, 0xb0, URZ ;\n"
+    "/*0050*/ UIADD3.X UR5, URZ, UR13, URZ, UP0, !UPT ;\n";
+
+}  // namespace
+
+TEST_CASE("a descriptor among the parameters stands for the memory whose address it begins with") {
+  const KernelAccesses kernel = read_lines(kAddresses +
+                                           "/*0060*/ UTMACCTL.PF [UR6] ;\n"
+                                           "/*0070*/ UTMALDG.2D [UR8], [UR6] ;\n"
+                                           "/*0080*/ UTMASTG.2D [UR12], [UR4] ;\n"
+                                           "/*0090*/ UTMACMDFLUSH ;\n"
+                                           "/*00a0*/ EXIT ;\n");
+  CHECK(kernel.mode(kFirst) == read);
+  CHECK(kernel.mode(kSecond) == write);
+  CHECK(kernel.mode(kPointer) == none);
+}
+
+TEST_CASE("as the next architecture has it") {
+  const KernelAccesses kernel = read_lines(
+      "/*0010*/ LDCU.64 UR6, c[0x0][0x348] ;\n"
+      "/*0020*/ UTMALDG.4D.MULTICAST [UR8], [UR6], UR9, desc[UR10] ;\n"
+      "/*0030*/ UIADD3.64 UR4, UPT, UPT, UR6, 0x80, URZ ;\n"
+      "/*0040*/ UTMASTG.2D [UR12], [UR4] ;\n"
+      "/*0050*/ EXIT ;\n",
+      {0x380, 0x108});
+  CHECK(kernel.mode(0) == read);
+  CHECK(kernel.mode(0x80) == write);
+}
+
+TEST_CASE("tensors that are added to; what is fetched into the cache alone") {
+  const KernelAccesses kernel = read_lines(kAddresses +
+                                           "/*0060*/ UTMAREDG.2D.ADD [UR12], [UR4] ;\n"
+                                           "/*0070*/ UTMAPF.L2.2D [UR12], [UR6] ;\n"
+                                           "/*0080*/ EXIT ;\n");
+  CHECK(kernel.mode(kFirst) == none);
+  CHECK(kernel.mode(kSecond) == atomic);
+}
+
+TEST_CASE("bulk copies by plain addresses") {
+  const std::string pointer = "/*0060*/ ULDC.64 UR4, c[0x0][0x340] ;\n";
+  const auto mode = [&](const std::string& line) {
+    return read_lines(pointer + "/*0070*/ " + line + " ;\n/*0080*/ EXIT ;\n").mode(kPointer);
+  };
+  CHECK(mode("UBLKCP.S.G [UR8], [UR4], UR10") == read);
+  CHECK(mode("UBLKCP.G.S [UR4], [UR8], UR6") == write);
+  CHECK(mode("UBLKRED.G.S.ADD [UR4], [UR8], UR6") == atomic);
+  CHECK(mode("UBLKPF.L2 [UR4], UR6") == none);
+  CHECK(mode("UBLKCP.T.G [UR8], [UR4], UR6") == unknown);
+}
+
+TEST_CASE("one of two descriptors, whichever the program takes") {
+  const KernelAccesses kernel = read_lines(
+      "/*0000*/ UMOV UR14, 0x30 ;\n"
+      "/*0010*/ USEL UR14, UR14, 0xb0, UP1 ;\n"
+      "/*0020*/ UMOV UR15, URZ ;\n"
+      "/*0030*/ ULDC.64 UR12, c[0x0][0x198] ;\n"
+      "/*0040*/ UIADD3.64 UR4, UR12, UR14, URZ ;\n"
+      "/*0050*/ UTMASTG.2D [UR8], [UR4] ;\n"
+      "/*0060*/ EXIT ;\n");
+  CHECK(kernel.mode(kFirst) == unknown);
+  CHECK(kernel.mode(kSecond) == unknown);
+  CHECK(kernel.mode(kPointer) == none);
+}
+
+TEST_CASE("an address that reaches the unit by way of ordinary registers") {
+  const KernelAccesses kernel = read_lines(
+      "/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
+      "/*0010*/ VIADD R4, R2, 0xb0 ;\n"
+      "/*0020*/ IMAD.MOV.U32 R5, RZ, RZ, R3 ;\n"
+      "/*0030*/ R2UR UR4, R4 ;\n"
+      "/*0040*/ R2UR UR5, R5 ;\n"
+      "/*0050*/ UTMASTG.2D [UR8], [UR4] ;\n"
+      "/*0060*/ EXIT ;\n");
+  CHECK(kernel.mode(kFirst) == none);
+  CHECK(kernel.mode(kSecond) == write);
+}
+
+TEST_CASE("an address of which the distance is not known may be any descriptor's; of an array, where it begins") {
+  const std::string text =
+      "/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
+      "/*0010*/ IMAD.WIDE.U32 R2, R9, 0x80, R2 ;\n"
+      "/*0020*/ R2UR UR4, R2 ;\n"
+      "/*0030*/ R2UR UR5, R3 ;\n";
+  const std::string stored = "/*0050*/ UTMASTG.2D [UR8], [UR4] ;\n/*0060*/ EXIT ;\n";
+  const KernelAccesses any = read_lines(text + stored);
+  CHECK(any.mode(kFirst) == unknown);
+  CHECK(any.mode(kSecond) == unknown);
+  const KernelAccesses array = read_lines(text + "/*0040*/ UIADD3 UR4, UP0, UR4, 0x30, URZ ;\n" + stored);
+  CHECK(array.mode(kFirst) == write);
+  CHECK(array.mode(kSecond) == write);
+}
+
+TEST_CASE("a loop over descriptors comes to an end") {
+  const KernelAccesses kernel = read_lines(
+      "/*0000*/ ULDC.64 UR4, c[0x0][0x198] ;\n"
+      "/*0010*/ UIADD3 UR4, UP0, UR4, 0x80, URZ ;\n"
+      "/*0020*/ UTMASTG.2D [UR8], [UR4] ;\n"
+      "/*0030*/ @P0 BRA 0x10 ;\n"
+      "/*0040*/ EXIT ;\n");
+  CHECK(kernel.mode(kFirst) == unknown);
+}
+
+TEST_CASE("a descriptor in memory is read; what it leads to is not seen") {
+  const KernelAccesses kernel = read_lines(
+      "/*0000*/ ULDC.64 UR4, c[0x0][0x340] ;\n"
+      "/*0010*/ UTMASTG.2D [UR8], [UR4] ;\n"
+      "/*0020*/ EXIT ;\n");
+  CHECK(kernel.mode(kPointer) == read);
+  CHECK(kernel.mode(kFirst) == none);
+}
+
+TEST_CASE("a descriptor that is made in shared memory may lead to whatever was put there") {
+  const KernelAccesses kernel = read_lines(
+      "/*0000*/ LDC.64 R2, c[0x0][0x240] ;\n"
+      "/*0010*/ STS.64 [R9], R2 ;\n"
+      "/*0020*/ UTMASTG.2D [UR8], [UR4] ;\n"
+      "/*0030*/ EXIT ;\n");
+  CHECK(kernel.mode(kFirst) == unknown);
+  CHECK(kernel.mode(kSecond) == none);
+}
+
+TEST_CASE("words that are read by their address are the words") {
+  const KernelAccesses kernel = read_lines(
+      "/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
+      "/*0010*/ IADD3 R2, P0, R2, 0x130, RZ ;\n"
+      "/*0020*/ IMAD.X R3, RZ, RZ, R3, P0 ;\n"
+      "/*0030*/ LD.E.64 R4, [R2.64] ;\n"
+      "/*0040*/ ST.E [R4.64], R9 ;\n"
+      "/*0050*/ EXIT ;\n");
+  CHECK(kernel.mode(kPointer) == write);
+}
