@@ -15,6 +15,7 @@
 #include "report/memory_text.h"
 #include "report/place.h"
 #include "report/printable.h"
+#include "report/race_text.h"
 #include "report/status.h"
 #include "report/words.h"
 #include "session/session_folders.h"
@@ -28,8 +29,8 @@ namespace {
 bool same_line(const report::Location& a, const report::Location& b) { return a.file == b.file && a.line == b.line; }
 
 // "train.py:41"
-std::string place_of(const report::Report& report) {
-  const report::Location& at = report.findings.front().location;
+std::string place_of(const report::Finding& finding) {
+  const report::Location& at = finding.location;
   if (at.file.empty()) return at.function.empty() ? "a place that is not known" : at.function;
   return fmt::format("{}:{}", std::filesystem::path(at.file).filename().string(), at.line);
 }
@@ -44,7 +45,7 @@ std::string sentence(const report::Report& after) {
   const std::string after_time = fmt::format(" ({})", report::duration(last.seconds));
   const std::string runs = reruns == 1 ? "a rerun" : fmt::format("{} reruns", reruns);
   if (first.grade == analyse::Grade::proven) {
-    return fmt::format("confirmed by {}{}: {}  [{}]", runs, after_time, place_of(after), report::word(first.grade));
+    return fmt::format("confirmed by {}{}: {}  [{}]", runs, after_time, place_of(first), report::word(first.grade));
   }
   return fmt::format("{}{}: {}; the first answer stands  [{}]", runs, after_time, last.outcome,
                      report::word(first.grade));
@@ -72,6 +73,55 @@ std::string argument_sentence(const report::Report& after) {
   return lines.size() < 2 ? "" : lines.front();
 }
 
+std::size_t races_of(const report::Report& report) {
+  return static_cast<std::size_t>(std::count_if(report.findings.begin(), report.findings.end(),
+                                                [](const report::Finding& finding) { return finding.race; }));
+}
+
+bool same_races(const report::Report& before, const report::Report& after) {
+  const auto titles = [](const report::Report& of) {
+    std::vector<std::string> texts;
+    for (const report::Finding& finding : of.findings) {
+      if (finding.race) texts.push_back(finding.title + place_of(finding));
+    }
+    return texts;
+  };
+  return titles(before) == titles(after);
+}
+
+// A line for each race of which a rerun told more; the whole report again where it found others.
+void tell_races(const report::Report& before, const report::Report& after, report::Verbosity verbosity) {
+  constexpr std::size_t kMost = 5;
+  const auto pass = std::find_if(after.passes.rbegin(), after.passes.rend(),
+                                 [](const report::PassLine& line) { return line.name == "races"; });
+  if (pass == after.passes.rend()) return;
+  if (!same_races(before, after)) {
+    say(fmt::format("a rerun ({}) says more of the races:", report::duration(pass->seconds)));
+    if (races_of(after) == 0) return say("by the schemas of PyTorch's operators there is none");
+    return write_error_text(report::write_text(after, text_options(verbosity, STDERR_FILENO)));
+  }
+  if (verbosity == report::Verbosity::quiet) return;
+  std::size_t told = 0;
+  for (const report::Finding& finding : after.findings) {
+    if (!finding.race) continue;
+    if (told == kMost) return say("cudadiag report has the tensors of the others");
+    std::string text;
+    for (const std::string& line : report::race_tensors(*finding.race)) text += (text.empty() ? "" : "; ") + line;
+    if (text.empty()) text = finding.race->rerun.empty() ? "" : finding.race->rerun;
+    if (text.empty()) continue;
+    say(fmt::format("{}: {}  [{}]", place_of(finding), text, report::word(finding.grade)));
+    ++told;
+  }
+  if (races_of(after) == 0) {
+    const auto open = std::find_if(after.notes.begin(), after.notes.end(),
+                                   [](const analyse::Note& note) { return note.code == "races-unjudged"; });
+    return say(fmt::format("a rerun ({}) {}", report::duration(pass->seconds),
+                           open == after.notes.end() ? "settles it: by the schemas of their operators, all of them read"
+                                                     : "leaves it at that: " + open->text));
+  }
+  if (told == 0) say(fmt::format("a rerun ({}) could not name the tensors that race", report::duration(pass->seconds)));
+}
+
 }  // namespace
 
 report::Report examine(const session::Session& session, const std::function<bool(const session::Process&)>& wanted) {
@@ -86,9 +136,11 @@ report::Report examine(const session::Session& session, const std::function<bool
 }
 
 void tell_reruns(const report::Report& before, const report::Report& after, report::Verbosity verbosity) {
-  if (before.findings.empty() || after.findings.empty() || after.passes.size() <= before.passes.size()) return;
+  if (after.passes.size() <= before.passes.size()) return;
+  tell_races(before, after, verbosity);
+  if (before.findings.empty() || after.findings.empty() || before.findings.front().race) return;
   const bool moved = !same_line(before.findings.front().location, after.findings.front().location);
-  if (moved || after.findings.size() > before.findings.size()) {
+  if (moved || after.findings.size() - races_of(after) > before.findings.size() - races_of(before)) {
     say(moved ? "a rerun corrects the first answer:" : "a rerun failed elsewhere:");
     write_error_text(report::write_text(after, text_options(verbosity, STDERR_FILENO)));
     return;

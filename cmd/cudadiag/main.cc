@@ -76,6 +76,12 @@ void add_full_log(CLI::App* command, RunOptions& run) {
   command->add_flag("--full-log", run.full_log, "keep every operation of the run in the session");
 }
 
+void add_rerun_mode(CLI::App* command, RerunOptions& rerun, const char* what) {
+  const Words<RerunMode> modes = {
+      {"auto", RerunMode::automatic}, {"always", RerunMode::always}, {"never", RerunMode::never}};
+  add_word(command, "--rerun", rerun.mode, modes, what);
+}
+
 CLI::Option* add_stop_on_race(CLI::App* command, RunOptions& run) {
   return command->add_flag("--stop-on-race", run.stop_on_race, "end the program (SIGTERM) at the first race");
 }
@@ -87,6 +93,7 @@ CLI::App* add_races(CLI::App& app, RunOptions& races) {
   add_recording(command, races.record);
   add_full_log(command, races);
   add_stop_on_race(command, races);
+  add_rerun_mode(command, races.rerun, "name the tensors that race, and confirm a failure, by a rerun");
   add_number(command, "--error-exitcode", races.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
              "exit status if there are findings");
   add_text(command, "--json", races.json, "FILE", "file to write the report to as JSON")->check(a_writable_file());
@@ -101,11 +108,9 @@ CLI::App* add_run(CLI::App& app, RunOptions& run) {
   add_verbosity(command, run.verbosity);
   add_recording(command, run.record);
   add_full_log(command, run);
-  const Words<RerunMode> modes = {
-      {"auto", RerunMode::automatic}, {"always", RerunMode::always}, {"never", RerunMode::never}};
   auto* races = command->add_flag("--races", run.record.races, "look for races between streams");
   add_stop_on_race(command, run)->needs(races);
-  add_word(command, "--rerun", run.rerun.mode, modes, "confirm a failure by a rerun");
+  add_rerun_mode(command, run.rerun, "confirm a failure by a rerun");
   add_reruns(command, run.rerun);
   add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers at this line of Python")
       ->check(a_line())
@@ -176,7 +181,6 @@ int dispatch(std::vector<std::string> words) {
 
   RunOptions races;
   races.record.races = races.tell_no_race = true;
-  races.rerun.mode = RerunMode::never;
   auto* races_command = add_races(app, races);
   races_command->footer("All of this is in cudadiag-races(1): man cudadiag-races");
   races_command->callback([&] {

@@ -127,6 +127,7 @@ class Narrowing {
       const auto patience = std::chrono::milliseconds(static_cast<std::int64_t>(common().time_limit * 1000));
       replay(session_, writer_, analysis_, patience, relay_);
     }
+    if (!options_.window && possible_ && !interrupted_ && worth_naming(session_)) races();
     const bool go_on = possible_ && !interrupted_;
     if (options_.device && go_on && wants_dump(analysis_, session_.manifest)) device();
     if (options_.hang_dump && go_on && wants_hang_dump(analysis_, session_.manifest)) device(true);
@@ -183,6 +184,18 @@ class Narrowing {
     spec.kind = RerunSpec::Kind::memory;
     spec.values = fmt::format("{:.1f}\t0\n0\t0\tmemory\t\t", seconds_for_values());
     if (options_.tell_passes) say(fmt::format("rerun {}: asks PyTorch's allocator", session_.reruns.size() + 1));
+    if (!add(spec) || !options_.tell_passes) return;
+    const session::Pass& pass = session_.manifest.passes.back();
+    say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(),
+                    pass.cut_short.empty() ? "it ended" : pass.cut_short, report::duration(pass.seconds)));
+  }
+
+  void races() {
+    RerunSpec spec = common();
+    spec.kind = RerunSpec::Kind::races;
+    spec.values = racing_lines(session_, seconds_for_values());
+    if (options_.tell_passes)
+      say(fmt::format("rerun {}: looks who uses the racing memory", session_.reruns.size() + 1));
     if (!add(spec) || !options_.tell_passes) return;
     const session::Pass& pass = session_.manifest.passes.back();
     say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(),
@@ -265,6 +278,7 @@ class Narrowing {
     interrupted_ = result.interrupted;
     session_.manifest.passes.push_back(std::move(result.pass));
     session_.reruns.push_back(std::move(result.processes));
+    session_.rerun_races.push_back(std::move(result.races));
     if (const auto failure = writer_.store_manifest(session_.manifest)) say(*failure);
     analysis_ = analyse::analyse(session_);
     return true;
@@ -315,6 +329,12 @@ bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest&
          (options.device && wants_dump(analysis, manifest)) || (options.values && wants_memory(analysis, manifest)) ||
          (options.cross_check && unchecked_dump(manifest.passes) != nullptr) ||
          (options.sanitize && wants_sanitizer(analysis, manifest));
+}
+
+bool worth_naming(const session::Session& session) {
+  const auto& passes = session.manifest.passes;
+  const bool told = std::any_of(passes.begin(), passes.end(), [](const auto& pass) { return pass.name == "races"; });
+  return !told && !racing_lines(session, 0).empty();
 }
 
 std::string with_patience(const std::string& window, double seconds) {

@@ -40,6 +40,8 @@ bool narrow(session::Session& session, session::SessionWriter& writer, launch::S
 
 // Whether a rerun could change, strengthen or enrich what is known, or a witness was asked for that had no say yet.
 bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options);
+// Whether a rerun could tell which tensors race, or whether what could not be judged races.
+bool worth_naming(const session::Session& session);
 // The window (wire/window.h) with the time that one operation may take.
 std::string with_patience(const std::string& window, double seconds);
 // How long one rerun will take, by the first run: to its failure.

@@ -135,6 +135,10 @@ session::Races RaceWatch::finish() {
       race.pid = pid;
       all.found.push_back(std::move(race));
     }
+    for (session::Race& pair : process->feed->unjudged()) {
+      pair.pid = pid;
+      all.unjudged.push_back(std::move(pair));
+    }
     all.counts.push_back(process->feed->counts());
     all.counts.back().pid = pid;
   }

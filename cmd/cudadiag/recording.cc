@@ -10,6 +10,7 @@
 #include "areas.h"
 #include "findings.h"
 #include "launch/gpu_processes.h"
+#include "narrow.h"
 #include "planted_fault.h"
 #include "report/races.h"
 #include "report/words.h"
@@ -227,7 +228,8 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   // What it was needed for is told, and it can be large.
   std::error_code ignored;
   if (writer_ && options_.record.races) std::filesystem::remove_all(writer_->pass_folder() / "modules", ignored);
-  if (writer_ && clean && !findings_ && !options_.output) {
+  open_pairs_ = clean && !findings_ && options_.rerun.mode != RerunMode::never && worth_naming(session_);
+  if (writer_ && clean && !findings_ && !options_.output && !open_pairs_) {
     writer_->discard();
     writer_.reset();
   }
@@ -244,6 +246,12 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   if (options_.tell_no_race && races_) tell_no_race();
   // Whoever ends a program often does so because it hangs.
   if (!findings_ && (end.signal || options_.hang_after)) tell_unfinished(session_, writer_.has_value());
+}
+
+void Recording::drop_if_clean() {
+  if (!writer_ || !open_pairs_ || options_.output || !examine(session_).findings.empty()) return;
+  writer_->discard();
+  writer_.reset();
 }
 
 // Where the report has none of them.

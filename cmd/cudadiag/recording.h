@@ -43,6 +43,10 @@ class Recording {
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
   session::Session& session() { return session_; }
   bool findings() const { return findings_; }
+  // There is no finding, but pairs of kernels of which a rerun may say whether they race: the session is kept for it.
+  bool open_pairs() const { return open_pairs_; }
+  // After reruns: a session without a finding goes.
+  void drop_if_clean();
   bool hung() const { return manifest_.hang.has_value(); }
   std::chrono::system_clock::time_point started_at() const { return started_at_; }
 
@@ -68,6 +72,7 @@ class Recording {
   std::set<std::uint32_t> told_;  // processes whose failure has been reported
   std::vector<session::Failure> failures_;
   bool findings_ = false;
+  bool open_pairs_ = false;
   bool kept_whole_ = true;
 };
 

@@ -16,6 +16,7 @@
 #include "launch/arena.h"
 #include "launch/watcher.h"
 #include "progress.h"
+#include "race_watch.h"
 #include "session/area_reader.h"
 #include "wire/environment.h"
 #include "witnesses.h"
@@ -45,6 +46,8 @@ const char* name_of(RerunSpec::Kind kind) {
       return "sanitize";
     case RerunSpec::Kind::memory:
       return "memory";
+    case RerunSpec::Kind::races:
+      return "races";
     case RerunSpec::Kind::confirm:
       break;
   }
@@ -148,10 +151,12 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
     auto created = launch::Arena::create();
     if (const auto* failure = std::get_if<session::Failure>(&created)) return *failure;
     arena.emplace(std::move(std::get<launch::Arena>(created)));
+    launch::RecordOptions record;
+    record.races = spec.kind == RerunSpec::Kind::races;
     variables =
         launch::recording_variables(std::get<std::filesystem::path>(recorder),
                                     {arena->path(), writer.pass_folder(), name_of(spec.kind), spec.window, spec.values},
-                                    launch::find_cupti(session.manifest.command), {});
+                                    launch::find_cupti(session.manifest.command), record);
   }
   variables.push_back({"WANDB_MODE", "disabled"});
 
@@ -171,6 +176,11 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) return failure->failure;
   auto& target = std::get<launch::Target>(spawned);
 
+  std::optional<RaceWatch> races;
+  if (spec.kind == RerunSpec::Kind::races) {
+    races.emplace(*arena, relay, writer.pass_folder() / "modules", find_disassembler(command));
+  }
+
   RerunResult result;
   session::Pass& pass = result.pass;
   pass.name = name_of(spec.kind);
@@ -181,6 +191,13 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   pass.end = target.end();
   result.interrupted = relay.interrupted();
+  if (races) {
+    result.races = races->finish();
+    std::error_code ignored;
+    std::filesystem::remove_all(writer.pass_folder() / "modules", ignored);  // it can be large, and has served
+    const auto text = session::write_races(*result.races);
+    if (const auto failure = writer.store_text(writer.pass_folder() / session::kRaces, text)) return *failure;
+  }
   if (arena) {
     result.processes = read_processes(&*arena, &writer, session);
     session::attach_deliveries(writer.pass_folder(), result.processes);

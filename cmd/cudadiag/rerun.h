@@ -16,7 +16,7 @@
 namespace cudadiag::command {
 
 struct RerunSpec {
-  enum class Kind { confirm, device, sanitize, memory } kind = Kind::confirm;
+  enum class Kind { confirm, device, sanitize, memory, races } kind = Kind::confirm;
   std::string window;                    // wire/window.h
   std::string values;                    // wire/values.h; empty: none are taken
   std::string waits;                     // what it waits for, in words
@@ -32,6 +32,7 @@ struct RerunSpec {
 struct RerunResult {
   session::Pass pass;
   std::vector<session::Process> processes;
+  std::optional<session::Races> races;
   bool interrupted = false;
 };
 

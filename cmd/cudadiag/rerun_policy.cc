@@ -37,7 +37,10 @@ std::string obstacle_to_rerun(const session::Session& session, const launch::Inp
   if (std::getenv("CUDADIAG_PASS") != nullptr) return "it ran under another cudadiag";
   if (ended_from_outside(session.manifest.passes.front().end)) return "it was ended from outside";
   const double seconds = expected_seconds(session);
-  if (seconds > kCheapSeconds) return "it failed after " + report::duration(seconds);
+  if (seconds > kCheapSeconds) {
+    const bool failed = session.manifest.passes.front().failed_after.has_value();
+    return (failed ? "it failed after " : "it took ") + report::duration(seconds);
+  }
   if (spans_nodes()) return "the job spans several nodes";
   if (const std::string obstacle = input.obstacle(); !obstacle.empty()) return obstacle;
   launch::FileSearch search;

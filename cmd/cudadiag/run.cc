@@ -105,7 +105,7 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
   const analyse::Analysis analysis = analyse::analyse(session);
   const bool hang_dump = options.rerun.hang_dump && recording.hung();
   if ((options.rerun.mode == RerunMode::never && !hang_dump) || recording.writer() == nullptr ||
-      !worth_narrowing(analysis, session.manifest, options.rerun)) {
+      !(worth_narrowing(analysis, session.manifest, options.rerun) || worth_naming(session))) {
     return;
   }
   const std::string obstacle = relay.interrupted() ? "it was interrupted"
@@ -113,12 +113,15 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
                                    ? ""
                                    : obstacle_to_rerun(session, input, recording.started_at(), options.json);
   if (!obstacle.empty()) {
+    if (!recording.findings()) return;
     return say("not rerun by itself, as " + obstacle + "; to confirm: cudadiag bisect " + session.folder.string() +
                " (about " + report::duration(expected_seconds(session)) + ")");
   }
   const double seconds = expected_seconds(session);
   if (seconds > kUnannounced && options.verbosity != report::Verbosity::quiet) {
-    say("rerunning it to confirm this: about " + report::duration(seconds) + " a time; --rerun=never does without");
+    say((recording.findings() ? "rerunning it to confirm this: about "
+                              : "rerunning it to see which of them race: about ") +
+        report::duration(seconds) + " a time; --rerun=never does without");
   }
   NarrowOptions narrowing;
   follow(options.rerun, narrowing);
@@ -180,7 +183,8 @@ int run(const RunOptions& given) {
           " operations that were overwritten before they could be read");
     }
     findings = recording.findings();
-    if (findings) guarded([&] { rerun_after(recording, options, input, relay); });
+    if (findings || recording.open_pairs()) guarded([&] { rerun_after(recording, options, input, relay); });
+    if (!findings) guarded([&] { recording.drop_if_clean(); });
     if (!options.json.empty()) guarded([&] { write_json_file(examine(recording.session()), options.json); });
     if (recording.writer() != nullptr && !options.rerun.keep_core) {
       guarded([&] { drop_large_dumps(recording.session(), *recording.writer()); });

@@ -47,6 +47,22 @@ std::vector<Frame> frames_of_interest(const session::ProcessRecord& record, cons
   return {frame_at(user), frame_at(caller)};
 }
 
+// Empty: the line cannot be named.
+std::string frame_line(const Frame& frame, const char* whole, const char* into_generated) {
+  if (frame.code == nullptr || frame.source->line == 0) return "";
+  std::string line =
+      fmt::format("\n{}\t{}\t{}\t{}\t{}", frame.source->line, frame.code->first_line,
+                  frame.leads_into_generated ? into_generated : whole, frame.code->qualified_name, frame.code->file);
+  const bool clean = std::count(line.begin(), line.end(), '\t') == 4 && line.find('\n', 1) == std::string::npos;
+  return clean ? line : "";
+}
+
+std::string text_of(const std::set<std::string>& lines, double seconds, std::uint64_t save_limit) {
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text.empty() ? "" : fmt::format("{:.1f}\t{}{}", seconds, save_limit, text);
+}
+
 // A backward kernel's node, whose forward line is wanted.
 std::string node_line(const session::ProcessRecord& record, const session::Operation& operation) {
   const std::string name = analyse::node_name(record, operation);
@@ -69,18 +85,34 @@ std::string suspect_lines(const session::Session& session, const analyse::Analys
       }
       const symbolize::SourceStack stack = symbolizer.stack(*failure.process, *site);
       for (const Frame& frame : frames_of_interest(failure.process->record, *site, stack)) {
-        if (frame.code == nullptr || frame.source->line == 0) continue;
-        std::string line = fmt::format("\n{}\t{}\t{}\t{}\t{}", frame.source->line, frame.code->first_line,
-                                       frame.leads_into_generated ? "variables" : "operators",
-                                       frame.code->qualified_name, frame.code->file);
-        const bool whole = std::count(line.begin(), line.end(), '\t') == 4 && line.find('\n', 1) == std::string::npos;
-        if (whole && lines.size() < wire::values::kMostLines) lines.insert(std::move(line));
+        std::string line = frame_line(frame, "operators", "variables");
+        if (!line.empty() && lines.size() < wire::values::kMostLines) lines.insert(std::move(line));
       }
     }
   }
-  std::string text;
-  for (const std::string& line : lines) text += line;
-  return text.empty() ? "" : fmt::format("{:.1f}\t{}{}", seconds, save_limit, text);
+  return text_of(lines, seconds, save_limit);
+}
+
+std::string racing_lines(const session::Session& session, double seconds) {
+  if (!session.races) return "";
+  symbolize::Symbolizer symbolizer(session);
+  std::set<std::string> lines;
+  const auto add = [&](const session::Race& race) {
+    const auto process = std::find_if(session.processes.begin(), session.processes.end(),
+                                      [&](const session::Process& each) { return each.pid == race.pid; });
+    if (process == session.processes.end()) return;
+    for (const std::uint32_t id : {race.first.site, race.second.site}) {
+      const auto* site = session::by_id(process->record.sites, id);
+      if (site == nullptr) continue;
+      const symbolize::SourceStack stack = symbolizer.stack(*process, *site);
+      const auto frames = frames_of_interest(process->record, *site, stack);
+      std::string line = frames.empty() ? "" : frame_line(frames.front(), "accesses", "arrays");
+      if (!line.empty() && lines.size() < wire::values::kMostLines) lines.insert(std::move(line));
+    }
+  };
+  for (const session::Race& race : session.races->found) add(race);
+  for (const session::Race& pair : session.races->unjudged) add(pair);
+  return text_of(lines, seconds, 0);
 }
 
 std::string watched_lines(const std::vector<std::string>& lines) {

@@ -15,6 +15,9 @@ namespace cudadiag::command {
 std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds,
                           std::uint64_t save_limit);
 
+// The same for both lines of each race of the first run, and of each pair that could not be judged.
+std::string racing_lines(const session::Session& session, double seconds);
+
 // The same for lines that the user watches in the first run, FILE:LINE each.
 std::string watched_lines(const std::vector<std::string>& lines);
 

@@ -79,7 +79,7 @@ struct Rerun {
     other,         // it failed at an operation that the first run had not suspected
     did_not_fail,  // it ended without a failure of this kind
     cut_short,     // it was ended before it could say anything
-    not_watched,   // it ran without the recorder, for a GPU core dump
+    not_watched,   // it was not for this: without the recorder, say, for a GPU core dump
   };
   Outcome outcome = Outcome::did_not_fail;
   std::uint64_t waits = 0;         // operations that were waited for

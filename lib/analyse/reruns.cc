@@ -158,7 +158,7 @@ bool confirm(Failure& failure, const Failure& again) {
 
 Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, std::vector<Failure>& failures) {
   Rerun rerun;
-  if (pass.name == "device" || pass.name == "sanitize" || pass.name == "memory") {
+  if (pass.name == "device" || pass.name == "sanitize" || pass.name == "memory" || pass.name == "races") {
     rerun.outcome = Rerun::Outcome::not_watched;
     return rerun;
   }

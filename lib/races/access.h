@@ -31,7 +31,9 @@ struct Access {
   StreamNumber stream = 0;
   Mode mode = Mode::unknown;
   What what = What::kernel;
-  bool exact = false;  // false: this is where a kernel was pointed to, and how far it goes from there is not known
+  bool exact = false;       // false: this is where a kernel was pointed to, and how far it goes from there is not known
+  std::uint8_t thread = 0;  // that issued it, and when
+  std::uint64_t ticks = 0;
   // Whose it is. A graph's node: 1 + its index.
   std::uint32_t site = 0, function = 0, parameter = 0, node = 0;
 

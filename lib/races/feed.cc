@@ -235,6 +235,8 @@ void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& p
   access.at = order_.issue(stream);
   access.stream = stream;
   access.site = wire::load(record, operation::kSite);
+  access.thread = wire::load(record, operation::kThread);
+  access.ticks = wire::load(record, operation::kTicks);
   for (const Word& word : pending.words) {
     if (memory_at(word.value) == nullptr) continue;
     access.begin = word.value;
@@ -251,6 +253,8 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Rows& rows) 
   access.at = order_.issue(stream);
   access.stream = stream;
   access.site = wire::load(record, operation::kSite);
+  access.thread = wire::load(record, operation::kThread);
+  access.ticks = wire::load(record, operation::kTicks);
   access.what = is_copy ? What::copy : What::memset;
   const auto place = [&](std::uint64_t address, std::uint64_t pitch, Mode mode) {
     if (memory_at(address) == nullptr) return false;
@@ -320,8 +324,7 @@ session::RaceCounts Feed::counts() const {
   return {0, operations_, lost_, gaps_, history_.forgotten(), history_.unlisted(), history_.unjudged()};
 }
 
-std::vector<session::Race> Feed::races() const {
-  std::vector<session::Race> out;
+session::Race Feed::told(const Race& found, const Memory& home) const {
   const auto side = [this](const Access& access) {
     session::RaceAccess to;
     to.what = name_of(access.what);
@@ -334,19 +337,35 @@ std::vector<session::Race> Feed::races() const {
     to.function = access.function;
     to.parameter = access.parameter;
     to.node = access.node;
+    to.thread = access.thread;
+    to.ticks = access.ticks;
     return to;
   };
+  session::Race to;
+  to.first = side(found.first);
+  to.second = side(found.second);
+  to.possible = found.possible;
+  to.uncertain = found.uncertain;
+  to.waited_before = found.ever_waited;
+  to.several = found.several;
+  to.times = found.times;
+  to.address = home.begin, to.bytes = home.bytes, to.allocated = home.site;
+  return to;
+}
+
+std::vector<session::Race> Feed::races() const {
+  std::vector<session::Race> out;
   for (std::size_t i = 0; i < history_.races().size(); ++i) {
-    const Race& found = history_.races()[i];
-    session::Race to;
-    to.first = side(found.first);
-    to.second = side(found.second);
-    to.possible = found.possible;
-    to.uncertain = found.uncertain;
-    to.waited_before = found.ever_waited;
-    to.times = found.times;
-    if (i < homes_.size()) to.address = homes_[i].begin, to.bytes = homes_[i].bytes, to.allocated = homes_[i].site;
-    out.push_back(std::move(to));
+    out.push_back(told(history_.races()[i], i < homes_.size() ? homes_[i] : Memory{}));
+  }
+  return out;
+}
+
+std::vector<session::Race> Feed::unjudged() const {
+  std::vector<session::Race> out;
+  for (const Race& pair : history_.unjudged_pairs()) {
+    const Memory* memory = memory_at(std::max(pair.first.begin, pair.second.begin));
+    out.push_back(told(pair, memory == nullptr ? Memory{} : *memory));
   }
   return out;
 }

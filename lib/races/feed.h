@@ -33,6 +33,7 @@ class Feed : public session::RingReader {
   void look_for_drops();
 
   std::vector<session::Race> races() const;
+  std::vector<session::Race> unjudged() const;
   session::RaceCounts counts() const;
   bool found_any() const { return !history_.races().empty(); }
 
@@ -77,6 +78,7 @@ class Feed : public session::RingReader {
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
   std::uint32_t context_uid(std::uint32_t index) const;
   const Memory* memory_at(std::uint64_t address) const;
+  session::Race told(const Race& race, const Memory& home) const;
   void read_allocations();
 
   std::span<const std::byte> area_;

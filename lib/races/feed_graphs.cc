@@ -97,6 +97,8 @@ void Feed::graph(const std::byte* record, StreamNumber stream) {
     if (memory_at(each.begin) == nullptr) continue;
     each.at = at;
     each.stream = stream;
+    each.thread = wire::load(record, operation::kThread);
+    each.ticks = wire::load(record, operation::kTicks);
     add(each);
   }
   if (gap_until_ == 0 && !std::exchange(graph->looked_into, true)) inside_graph(*graph, at, stream);

@@ -182,7 +182,7 @@ bool History::conclude(Race& race, bool at_last) {
   const Mode b = race.second.mode = second.value_or(Mode::unknown);
   if (a == Mode::none || b == Mode::none || (a == Mode::atomic && b == Mode::atomic)) return true;
   const bool written = alters(a) || alters(b), unknown = a == Mode::unknown || b == Mode::unknown;
-  if (!written && a == b && unknown) unjudged_ += race.times;
+  if (!written && a == b && unknown) keep_unjudged(race);
   if (!written && (!unknown || a == b)) return true;
   race.possible = !written || race.uncertain;
   keep(race);
@@ -198,15 +198,28 @@ void History::keep(const Race& race) {
   if (!fresh) {
     Race& known = races_[at->second];
     const std::uint64_t times = known.times + race.times;
+    const auto parameters = [](const Race& of) { return std::minmax(of.first.parameter, of.second.parameter); };
+    const bool several = known.several || parameters(known) != parameters(race);
     // What is certain tells more.
     if (known.possible && !race.possible) known = race;
     known.times = times;
+    known.several = several;
   } else if (races_.size() < kMostRaces) {
     races_.push_back(race);
   } else {
     index_.erase(at);
     ++unlisted_;
   }
+}
+
+void History::keep_unjudged(const Race& race) {
+  unjudged_ += race.times;
+  const auto side = [](const Access& a) { return std::array{a.site, a.function, a.parameter, a.node}; };
+  for (Race& known : unjudged_pairs_) {
+    const bool same = side(known.first) == side(race.first) && side(known.second) == side(race.second);
+    if (same && known.uncertain == race.uncertain) return void(known.times += race.times);
+  }
+  if (unjudged_pairs_.size() < kMostUnjudged) unjudged_pairs_.push_back(race);
 }
 
 }  // namespace cudadiag::races

@@ -28,12 +28,14 @@ struct Race {
   bool possible = false;     // neither is known to write, or there may be order that the driver does not tell of
   bool ever_waited = false;  // the second one's stream has waited for the first one's, for something earlier
   bool uncertain = false;    // of `possible`: the order is what is not known
+  bool several = false;      // of them, some have other parameters
   std::uint64_t times = 1;   // such pairs
 };
 
 class History {
  public:
   static constexpr std::size_t kMostRaces = 256;
+  static constexpr std::size_t kMostUnjudged = 64;
 
   History(const Order& order, ModeOf mode_of, std::size_t most_accesses = 1u << 20);
 
@@ -54,9 +56,11 @@ class History {
 
   // Each pair of sites once, in the order in which they were found.
   const std::vector<Race>& races() const { return races_; }
+  // Pairs of which no side is known to write or not to, each pair of parameters once; the first ones.
+  const std::vector<Race>& unjudged_pairs() const { return unjudged_pairs_; }
   std::uint64_t unlisted() const { return unlisted_; }    // pairs for which there was no room
   std::uint64_t forgotten() const { return forgotten_; }  // accesses that were dropped for want of room
-  std::uint64_t unjudged() const { return unjudged_; }    // pairs of which no side is known to write or not to
+  std::uint64_t unjudged() const { return unjudged_; }    // so many such pairs in all
   std::size_t size() const { return accesses_; }
 
  private:
@@ -80,6 +84,7 @@ class History {
   // False: not yet to be said.
   bool conclude(Race& race, bool at_last);
   void keep(const Race& race);
+  void keep_unjudged(const Race& race);
   void make_room();
 
   const Order& order_;
@@ -97,7 +102,7 @@ class History {
   std::vector<Hint> hints_ = std::vector<Hint>(1u << kHintBits);
   std::uint64_t generation_ = 1;  // of the hints that hold: a new one when points go
 
-  std::vector<Race> races_;
+  std::vector<Race> races_, unjudged_pairs_;
   std::map<std::array<std::uint32_t, 6>, std::size_t> index_;  // by the two sides
   std::map<std::array<std::uint32_t, 10>, Race> open_;
   std::uint64_t unlisted_ = 0, forgotten_ = 0, unjudged_ = 0;

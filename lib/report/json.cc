@@ -181,10 +181,25 @@ Json of(const MemoryUse& memory) {
           {"tensors", memory.tensors ? of(*memory.tensors) : Json(nullptr)}};
 }
 
+Json of(const RaceTensor& tensor) {
+  return {{"name", text_or_null(tensor.name)},
+          {"view", tensor.view},
+          {"role", tensor.role},
+          {"argument", text_or_null(tensor.argument)},
+          {"written", value_or_null(tensor.written)},
+          {"dtype", text_or_null(tensor.dtype)},
+          {"device", text_or_null(tensor.device)},
+          {"shape", tensor.shape},
+          {"strides", tensor.strides},
+          {"range", {address(tensor.begin), address(tensor.end)}}};
+}
+
 Json of(const RaceAccess& access) {
   const auto each = [](const auto& value) { return of(value); };
   return {
-      {"operator", nullptr},
+      {"operator", text_or_null(access.op)},
+      {"schema", text_or_null(access.schema)},
+      {"tensor", access.tensor ? of(*access.tensor) : Json(nullptr)},
       {"operation", access.operation},
       {"kernel", text_or_null(access.kernel)},
       {"mode", access.mode},

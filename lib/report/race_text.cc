@@ -40,6 +40,7 @@ std::string what(const RaceAccess& access, bool verbose) {
 std::vector<std::string> lines_of(const RaceAccess& access, const std::string& directory, bool verbose) {
   std::vector<std::string> lines = {place(access.location, directory)};
   lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " + stream(access.stream));
+  if (verbose && !access.schema.empty()) lines.push_back(printable(access.schema));
   if (!verbose) {
     std::string callers;
     std::size_t named = 0;
@@ -65,7 +66,52 @@ std::vector<std::string> lines_of(const RaceAccess& access, const std::string& d
   return lines;
 }
 
+// "x float32[1048576]"
+std::string tensor_name(const RaceTensor& tensor, const std::string& otherwise) {
+  std::string text = tensor.name.empty() ? otherwise : (tensor.view ? "view of " : "") + tensor.name;
+  if (text.empty()) text = "a tensor";
+  if (!tensor.dtype.empty()) text += " " + tensor.dtype;
+  return printable(text + fmt::format("[{}]", fmt::join(tensor.shape, ",")));
+}
+
+// "argument self of aten::add_ (written)"
+std::string use(const RaceAccess& access) {
+  const std::string op = access.op.substr(0, access.op.find('.'));
+  if (!access.tensor) return printable(op) + ", in memory of its own";
+  const RaceTensor& tensor = *access.tensor;
+  std::string text = "used by the " + access.operation;
+  if (tensor.role != "variable") {
+    text = fmt::format("{}{} of {}", tensor.role == "argument" ? "argument " : "", tensor.argument, op);
+  }
+  const bool written = tensor.written.value_or(access.mode == "write" || access.mode == "atomic");
+  const bool known = tensor.written || access.mode != "unknown";
+  return printable(text) + (!known ? "" : written ? " (written)" : " (read)");
+}
+
 }  // namespace
+
+std::vector<std::string> race_tensors(const Race& race) {
+  const RaceAccess &first = race.accesses[0], &second = race.accesses[1];
+  const auto known = [](const RaceAccess& access) { return access.tensor || !access.op.empty(); };
+  if (!known(first) && !known(second)) return {};
+  const auto same_kind = [&] {
+    const RaceTensor &a = *first.tensor, &b = *second.tensor;
+    return a.dtype == b.dtype && a.shape == b.shape && a.begin == b.begin;
+  };
+  const auto name = [&](const RaceAccess& access, const RaceAccess& other) {
+    if (!access.tensor) return std::string();
+    // The other line may have a name for it.
+    const bool other_names = other.tensor && same_kind() && !other.tensor->view;
+    return tensor_name(*access.tensor, other_names ? other.tensor->name : "") + ": ";
+  };
+  const std::string a = name(first, second), b = name(second, first);
+  if (known(first) && known(second) && a == b) return {fmt::format("{}{}; {}", a, use(first), use(second))};
+  std::vector<std::string> lines;
+  for (const RaceAccess* access : {&first, &second}) {
+    if (known(*access)) lines.push_back((access == &first ? a : b) + use(*access));
+  }
+  return lines;
+}
 
 std::string race_headline(const Finding& finding, const std::string& directory) {
   const auto& accesses = finding.race->accesses;
@@ -94,6 +140,11 @@ void add_race(Page& page, const Finding& finding, const std::string& directory, 
     add("", {fmt::format("  {} {:>3} | {}", marked ? '>' : ' ', line.number, printable(line.text))}, 1, 2);
   }
   add("Why", page.wrap(printable(finding.text)), 1, 0);
+  std::vector<std::string> tensors;
+  for (const std::string& line : race_tensors(race)) {
+    for (std::string& part : page.wrap(line)) tensors.push_back(std::move(part));
+  }
+  if (!tensors.empty()) add("Tensor", std::move(tensors), 1, 5);
   add("First", lines_of(race.accesses[0], directory, verbose), 2, 3);
   add("Then", lines_of(race.accesses[1], directory, verbose), 2, 3);
   add("Missing", page.wrap(printable(race.missing)), 1, 0);

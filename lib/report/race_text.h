@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/page.h"
 #include "report/report.h"
@@ -10,6 +11,9 @@ namespace cudadiag::report {
 
 // "race between two streams: train.py:41, and train.py:38 before it"
 std::string race_headline(const Finding& finding, const std::string& directory);
+// "x float32[1048576]: argument self of aten::add_ (written); argument self of aten::sum (read)", in a line or two;
+// empty: nothing is known of either.
+std::vector<std::string> race_tensors(const Race& race);
 void add_race(Page& page, const Finding& finding, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "report/printable.h"
+#include "report/race_tensors.h"
 #include "report/words.h"
 #include "symbolize/demangle.h"
 #include "symbolize/source_excerpt.h"
@@ -35,10 +36,51 @@ std::string verb(const RaceAccess& access) {
   return access.mode == "read" ? "is read" : "is written";
 }
 
+// A race, and what a rerun adds to it.
+struct Judged {
+  session::Race race;
+  NamedAccess first, second;
+  bool first_by_schema = false, second_by_schema = false;
+  std::string rerun;  // that it did not show it; empty: it did, or there was none
+
+  bool by_schema() const { return first_by_schema || second_by_schema; }
+};
+
+// What the kernel's code does not tell, the operator's schema may.
+bool judge(session::RaceAccess& access, const NamedAccess& name) {
+  if (access.mode != "unknown" || !name.tensor || !name.tensor->written) return false;
+  access.mode = *name.tensor->written ? "write" : "read";
+  return true;
+}
+
+Judged judged(const session::Race& race, const Process& process, RaceTensors& tensors) {
+  Judged to{race, {}, {}, false, false, ""};
+  if (!tensors.made()) return to;
+  if (auto pair = tensors.find(race, process)) {
+    to.first = std::move(pair->first);
+    to.second = std::move(pair->second);
+    to.first_by_schema = judge(to.race.first, to.first);
+    to.second_by_schema = judge(to.race.second, to.second);
+    const bool known_to_write = to.race.first.mode == "write" || to.race.second.mode == "write";
+    if (to.by_schema() && known_to_write) to.race.possible = race.uncertain;
+    return to;
+  }
+  to.rerun =
+      tensors.cut_short().empty()
+          ? "a rerun did not show it again"
+          : fmt::format("a rerun that was ended before its time ({}) did not show it again", tensors.cut_short());
+  return to;
+}
+
+bool only_reads(const Judged& judged) {
+  const auto reads = [](const session::RaceAccess& access) { return access.mode == "read" || access.mode == "none"; };
+  return judged.by_schema() && reads(judged.race.first) && reads(judged.race.second);
+}
+
 class RaceBuilder {
  public:
-  RaceBuilder(const session::Race& from, const Process& process, const ResolveSite& resolve)
-      : from_(from), process_(process), resolve_(resolve) {}
+  RaceBuilder(const Judged& judged, const Process& process, const ResolveSite& resolve)
+      : judged_(judged), from_(judged.race), process_(process), resolve_(resolve) {}
 
   Finding build(const std::string& host) {
     finding_.kind = analyse::Kind::stream_race;
@@ -49,7 +91,9 @@ class RaceBuilder {
     Race& race = finding_.race.emplace();
     race.possible = from_.possible;
     race.times = from_.times;
-    race.accesses = {access(from_.first), access(from_.second)};
+    race.accesses = {access(from_.first, judged_.first, judged_.first_by_schema),
+                     access(from_.second, judged_.second, judged_.second_by_schema)};
+    race.rerun = judged_.rerun;
     lead();
     if (from_.bytes != 0) allocation();
     words();
@@ -57,14 +101,23 @@ class RaceBuilder {
   }
 
  private:
-  RaceAccess access(const session::RaceAccess& from) {
+  RaceAccess access(const session::RaceAccess& from, const NamedAccess& known, bool by_schema) {
     RaceAccess to;
+    to.op = known.op;
+    to.schema = known.schema;
+    to.tensor = known.tensor;
+    to.judged_by_schema = by_schema;
     to.operation = from.what;
     to.mode = from.mode;
     to.stream = from.stream;
     to.begin = from.begin;
     to.end = from.end;
     to.exact = from.exact;
+    if (!from.exact && known.whole) {
+      to.begin = known.tensor->begin;
+      to.end = known.tensor->end;
+      to.exact = true;
+    }
     to.graph_node = from.node;
     if (from.what == "kernel") {
       const session::Site* site = by_id(process_.record.sites, from.site);
@@ -108,7 +161,11 @@ class RaceBuilder {
     const RaceAccess& first = finding_.race->accesses[0];
     const RaceAccess& second = finding_.race->accesses[1];
     const std::string a = stream_name(first.stream), b = stream_name(second.stream);
-    const std::string memory = first.exact && second.exact ? "memory" : fmt::format("{:#x}", meeting_point());
+    const bool named =
+        first.tensor && second.tensor && !first.tensor->name.empty() && first.tensor->name == second.tensor->name;
+    const std::string memory = named                         ? first.tensor->name
+                               : first.exact && second.exact ? "memory"
+                                                             : fmt::format("{:#x}", meeting_point());
     finding_.text =
         fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory, verb(first), a, verb(second), b);
     std::string& missing = finding_.race->missing;
@@ -155,21 +212,29 @@ class RaceBuilder {
   void evidence(const RaceAccess& first, const RaceAccess& second) {
     using analyse::Grade;
     std::string& because = finding_.because;
+    const bool by_tensors = first.exact != from_.first.exact || second.exact != from_.second.exact;
     if (from_.possible) {
       finding_.grade = Grade::suspected;
       because = from_.uncertain ? "they are not ordered as far as the driver's calls tell"
                                 : "nothing orders them, but neither is known to write";
     } else if (first.exact && second.exact) {
       finding_.grade = Grade::proven;
-      because = "the calls into the driver leave the two unordered, and both say which bytes they touch";
+      because = by_tensors ? "the calls into the driver leave the two unordered, here and in a rerun, where the "
+                             "operators use every element of their tensors"
+                           : "the calls into the driver leave the two unordered, and both say which bytes they touch";
     } else {
       finding_.grade = Grade::inferred;
       because =
           "the calls into the driver leave the two unordered; of a kernel the address that it was given is known, "
           "not how far it goes from there";
     }
+    if (first.judged_by_schema || second.judged_by_schema) {
+      because += "; what the code of a kernel does not tell, whether it writes, is its operator's schema's word";
+    }
+    if (!judged_.rerun.empty()) because += "; " + judged_.rerun;
   }
 
+  const Judged& judged_;
   const session::Race& from_;
   const Process& process_;
   const ResolveSite& resolve_;
@@ -188,6 +253,25 @@ bool same_pair(const Finding& a, const Finding& b) {
   };
   return a.race->possible == b.race->possible && a.pid == b.pid && (both(0, 1) || both(1, 0)) &&
          x[0].location.line > 0 && x[1].location.line > 0;
+}
+
+// Each pair of lines once; one whose tensors are known speaks for the others.
+void add(std::vector<Finding>& found, Finding finding) {
+  const auto same =
+      std::find_if(found.begin(), found.end(), [&](const Finding& other) { return same_pair(finding, other); });
+  if (same == found.end()) return found.push_back(std::move(finding));
+  const auto tensors = [](const Finding& of) {
+    return std::count_if(of.race->accesses.begin(), of.race->accesses.end(),
+                         [](const RaceAccess& access) { return access.tensor.has_value(); });
+  };
+  finding.race->times += same->race->times;
+  tensors(finding) > tensors(*same) ? void(*same = std::move(finding)) : void(same->race->times = finding.race->times);
+}
+
+const Process* process_of(const session::Session& session, std::uint32_t pid) {
+  const auto found = std::find_if(session.processes.begin(), session.processes.end(),
+                                  [&](const Process& each) { return each.pid == pid; });
+  return found == session.processes.end() ? nullptr : &*found;
 }
 
 void note_gaps(Report& report, const session::RaceCounts& counts) {
@@ -210,9 +294,10 @@ void note_gaps(Report& report, const session::RaceCounts& counts) {
 
 }  // namespace
 
-std::string unjudged_text(const session::Races& races) {
+std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
   std::uint64_t pairs = 0;
   for (const session::RaceCounts& counts : races.counts) pairs += counts.unjudged;
+  pairs -= std::min(pairs, settled);
   if (pairs == 0) return "";
   const std::string text = fmt::format(
       "{} unordered pair{} of kernels on the same memory {} not told, as it is not "
@@ -230,18 +315,37 @@ std::string unjudged_text(const session::Races& races) {
 void add_races(Report& report, const session::Session& session, const ResolveSite& resolve) {
   if (!session.races) return;
   for (const session::RaceCounts& counts : session.races->counts) note_gaps(report, counts);
-  if (std::string text = unjudged_text(*session.races); !text.empty()) {
+  std::vector<Finding> found;
+  RaceTensors tensors(session, resolve);
+  std::uint64_t dismissed = 0, settled = 0;
+  for (const session::Race& race : session.races->found) {
+    const Process* process = process_of(session, race.pid);
+    if (process == nullptr) continue;
+    Judged now = judged(race, *process, tensors);
+    // What it stands for besides was not judged.
+    if (only_reads(now) && race.possible && !race.several) {
+      ++dismissed;
+    } else {
+      add(found, RaceBuilder(now, *process, resolve).build(session.manifest.host));
+    }
+  }
+  for (session::Race pair : session.races->unjudged) {
+    const Process* process = process_of(session, pair.pid);
+    if (process == nullptr) continue;
+    pair.possible = true;
+    Judged now = judged(pair, *process, tensors);
+    if (!now.by_schema()) continue;
+    settled += pair.times;
+    if (!only_reads(now)) add(found, RaceBuilder(now, *process, resolve).build(session.manifest.host));
+  }
+  if (std::string text = unjudged_text(*session.races, settled); !text.empty()) {
     report.notes.push_back({"races-unjudged", std::move(text)});
   }
-  std::vector<Finding> found;
-  for (const session::Race& race : session.races->found) {
-    const auto process = std::find_if(session.processes.begin(), session.processes.end(),
-                                      [&](const Process& each) { return each.pid == race.pid; });
-    if (process == session.processes.end()) continue;
-    Finding finding = RaceBuilder(race, *process, resolve).build(session.manifest.host);
-    const auto same =
-        std::find_if(found.begin(), found.end(), [&](const Finding& other) { return same_pair(finding, other); });
-    same == found.end() ? found.push_back(std::move(finding)) : void(same->race->times += finding.race->times);
+  if (dismissed > 0) {
+    report.notes.push_back(
+        {"races-dismissed", fmt::format("{} possible race{} none: by the schemas of their operators, "
+                                        "both sides read",
+                                        dismissed, dismissed == 1 ? " is" : "s are")});
   }
   std::stable_partition(found.begin(), found.end(), [](const Finding& finding) { return !finding.race->possible; });
   if (!found.empty() && report.verdict == analyse::Verdict::no_cuda_failure) {

@@ -164,6 +164,18 @@ struct MemoryUse {
   std::optional<TensorMemory> tensors;
 };
 
+// Where an access lies, as a rerun's Python code said it: PyTorch's, or another library's array.
+struct RaceTensor {
+  std::string name;             // the user's variable; empty: none that its line names
+  bool view = false;            // it is a view of that variable
+  std::string role;             // "argument" | "result" of the operator; "variable": no operator is known
+  std::string argument;         // of the operator's schema; of results their name there
+  std::optional<bool> written;  // as the schema says; nothing: it cannot be relied on
+  std::string dtype, device;
+  std::vector<std::int64_t> shape, strides;
+  std::uint64_t begin = 0, end = 0;  // in the first run
+};
+
 // One of the two that race.
 struct RaceAccess {
   std::string operation;        // "kernel" | "copy" | "memset" | "allocation" | "free"
@@ -171,8 +183,11 @@ struct RaceAccess {
   std::string mode;             // "read" | "write" | "atomic" | "unknown"
   std::uint64_t stream = 0;
   std::uint64_t begin = 0, end = 0;
-  bool exact = false;            // false: a kernel was given `begin`; how far it goes is not known
-  std::uint32_t graph_node = 0;  // from 1; 0: none
+  bool exact = false;      // false: a kernel was given `begin`; how far it goes is not known
+  std::string op, schema;  // "aten::add_.Tensor"; empty: not known
+  std::optional<RaceTensor> tensor;
+  bool judged_by_schema = false;  // `mode` is; else of copies the call says it, of kernels their code
+  std::uint32_t graph_node = 0;   // from 1; 0: none
   Location location;
   symbolize::SourceStack stack;
 };
@@ -181,6 +196,7 @@ struct RaceAccess {
 struct Race {
   std::vector<RaceAccess> accesses;  // two, in the order of issue
   std::string missing;               // the edge between them, in words
+  std::string rerun;                 // that one did not show it again; empty: it did, or there was none
   bool possible = false;             // not certain; the finding's `because` says why
   std::uint64_t times = 1;
   std::optional<Allocation> allocation;

@@ -88,6 +88,12 @@ void add_passes(Report& report, const session::Session& session, const analyse::
                            [](const session::Delivery& delivery) { return delivery.memory.has_value(); });
       });
       line.outcome = !pass.cut_short.empty() && !told ? pass.cut_short : told ? "allocator asked" : "memory sufficed";
+    } else if (pass.name == "races") {
+      const bool read = i <= session.rerun_races.size() && session.rerun_races[i - 1];
+      const std::size_t races = read ? session.rerun_races[i - 1]->found.size() : 0;
+      line.outcome = !pass.cut_short.empty() ? pass.cut_short
+                     : read                  ? fmt::format("{} race{}", races, races == 1 ? "" : "s")
+                                             : "not read";
     } else if (pass.name == "sanitize") {
       line.outcome = testimony.sanitizer ? outcome_of(*testimony.sanitizer) : "not read";
     } else if (i <= analysis.reruns.size()) {

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostLines = 4096;
+constexpr std::size_t kMostLines = 16384;
 constexpr std::size_t kMostValues = 64, kMostDimensions = 64, kMostText = 1024;
 constexpr std::size_t kMostStacks = 8, kMostFrames = 64;
 
@@ -24,6 +24,11 @@ std::string text_of(const Json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end() || !it->is_string()) return "";
   return it->get<std::string>().substr(0, kMostText);
+}
+
+bool is_true(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_boolean() && it->get<bool>();
 }
 
 template <typename T>
@@ -79,6 +84,9 @@ DeliveredValue value_of(const Json& object) {
   value.outside = integer_of<std::uint64_t>(object, "outside");
   value.pointer = integer_of<std::uint64_t>(object, "pointer");
   value.bound = integer_of<std::int64_t>(object, "bound");
+  value.bytes = integer_of<std::uint64_t>(object, "bytes");
+  if (object.contains("written")) value.written = is_true(object, "written");
+  value.view = is_true(object, "view");
   return value;
 }
 
@@ -136,6 +144,9 @@ std::optional<Delivery> parse(std::string_view text) {
   if (!object.is_object()) return std::nullopt;
   delivery.kind = text_of(object, "kind");
   delivery.op = text_of(object, "operator");
+  delivery.overload = text_of(object, "overload");
+  delivery.schema = text_of(object, "schema");
+  delivery.whole = is_true(object, "whole");
   delivery.file = text_of(object, "file");
   delivery.visit = integer_of<std::uint64_t>(object, "visit").value_or(0);
   delivery.milliseconds = integer_of<std::uint64_t>(object, "milliseconds").value_or(0);

@@ -23,6 +23,9 @@ struct DeliveredValue {
   std::optional<Number> min, max, first_value;
   std::optional<std::uint64_t> nan, inf, outside, pointer;
   std::optional<std::int64_t> bound;
+  std::optional<std::uint64_t> bytes;  // from its first element to the end of its last
+  std::optional<bool> written;         // by the operator, as its schema says
+  bool view = false;                   // `name` is a variable that it is a view of
 };
 
 struct DeliveredFrame {
@@ -51,10 +54,13 @@ struct Delivery {
   std::uint32_t tid = 0;
   std::uint64_t ticks = 0;
   // "operator": what the thread calls next; "line": what stands at the line that it comes to; "forward": where the node
-  // was made that it runs backwards from here on
+  // was made that it runs backwards from here on; "results": of the operator that the thread has called; "untold": from
+  // here on not all calls are told of
   std::string kind;
-  std::string op;    // "aten::embedding"
-  std::string file;  // as CPython has it
+  std::string op;  // "aten::embedding"
+  std::string overload, schema;
+  bool whole = false;  // it uses every element of its tensors
+  std::string file;    // as CPython has it
   int line = 0;
   std::vector<DeliveredValue> values;
   std::uint64_t visit = 0;         // kind "watched": which one of the process's to such lines

@@ -40,7 +40,7 @@ Json to_json(const RaceAccess& access) {
   return {{"what", access.what}, {"mode", access.mode},         {"begin", access.begin},
           {"end", access.end},   {"exact", access.exact},       {"stream", access.stream},
           {"site", access.site}, {"function", access.function}, {"parameter", access.parameter},
-          {"node", access.node}};
+          {"node", access.node}, {"thread", access.thread},     {"ticks", access.ticks}};
 }
 
 RaceAccess access_of(const Json& object, const char* key) {
@@ -57,25 +57,49 @@ RaceAccess access_of(const Json& object, const char* key) {
   take(*it, "function", access.function);
   take(*it, "parameter", access.parameter);
   take(*it, "node", access.node);
+  take(*it, "thread", access.thread);
+  take(*it, "ticks", access.ticks);
   return access;
 }
 
-}  // namespace
-
-std::string write_races(const Races& races) {
-  Json found = Json::array(), counts = Json::array();
-  for (const Race& race : races.found) {
-    found.push_back({{"pid", race.pid},
+Json to_json(const std::vector<Race>& races) {
+  Json array = Json::array();
+  for (const Race& race : races) {
+    array.push_back({{"pid", race.pid},
                      {"first", to_json(race.first)},
                      {"second", to_json(race.second)},
                      {"possible", race.possible},
                      {"uncertain", race.uncertain},
                      {"waited_before", race.waited_before},
+                     {"several", race.several},
                      {"times", race.times},
                      {"address", race.address},
                      {"bytes", race.bytes},
                      {"allocated", race.allocated}});
   }
+  return array;
+}
+
+Race race_of(const Json& from) {
+  Race race;
+  take(from, "pid", race.pid);
+  race.first = access_of(from, "first");
+  race.second = access_of(from, "second");
+  race.possible = is_set(from, "possible");
+  race.uncertain = is_set(from, "uncertain");
+  race.waited_before = is_set(from, "waited_before");
+  race.several = is_set(from, "several");
+  take(from, "times", race.times);
+  take(from, "address", race.address);
+  take(from, "bytes", race.bytes);
+  take(from, "allocated", race.allocated);
+  return race;
+}
+
+}  // namespace
+
+std::string write_races(const Races& races) {
+  Json counts = Json::array();
   for (const RaceCounts& count : races.counts) {
     counts.push_back({{"pid", count.pid},
                       {"operations", count.operations},
@@ -88,8 +112,11 @@ std::string write_races(const Races& races) {
   Json kernels = {{"wanted", races.kernels.wanted},
                   {"understood", races.kernels.understood},
                   {"disassembler", races.kernels.disassembler}};
-  const Json document = {
-      {"schema", kSchema}, {"races", std::move(found)}, {"counts", std::move(counts)}, {"kernels", std::move(kernels)}};
+  const Json document = {{"schema", kSchema},
+                         {"races", to_json(races.found)},
+                         {"unjudged", to_json(races.unjudged)},
+                         {"counts", std::move(counts)},
+                         {"kernels", std::move(kernels)}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -105,18 +132,10 @@ std::optional<Races> parse_races(std::string_view text) {
     }
   };
   each("races", [&](const Json& from) {
-    if (races.found.size() == kMostRaces) return;
-    Race& race = races.found.emplace_back();
-    take(from, "pid", race.pid);
-    race.first = access_of(from, "first");
-    race.second = access_of(from, "second");
-    race.possible = is_set(from, "possible");
-    race.uncertain = is_set(from, "uncertain");
-    race.waited_before = is_set(from, "waited_before");
-    take(from, "times", race.times);
-    take(from, "address", race.address);
-    take(from, "bytes", race.bytes);
-    take(from, "allocated", race.allocated);
+    if (races.found.size() < kMostRaces) races.found.push_back(race_of(from));
+  });
+  each("unjudged", [&](const Json& from) {
+    if (races.unjudged.size() < kMostRaces) races.unjudged.push_back(race_of(from));
   });
   each("counts", [&](const Json& from) {
     RaceCounts& count = races.counts.emplace_back();

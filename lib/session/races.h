@@ -18,6 +18,8 @@ struct RaceAccess {
   std::uint32_t site = 0, function = 0;  // ids of the process's
   std::uint32_t parameter = 0;           // offset of the pointer among the kernel's parameters
   std::uint32_t node = 0;                // 1 + index in its graph; 0: none
+  std::uint32_t thread = 0;              // index of the thread that issued it
+  std::uint64_t ticks = 0;               // and when
 };
 
 struct Race {
@@ -26,6 +28,7 @@ struct Race {
   bool possible = false;       // not certain: neither is known to write, or `uncertain`
   bool uncertain = false;      // something that the driver does not tell of may order them
   bool waited_before = false;  // the second one's stream had waited for the first one's, for something earlier
+  bool several = false;        // it stands for pairs with other parameters too
   std::uint64_t times = 1;
   std::uint64_t address = 0, bytes = 0;  // the allocation; bytes 0: not known
   std::uint32_t allocated = 0;           // id of a site
@@ -49,6 +52,7 @@ struct RaceKernels {
 
 struct Races {
   std::vector<Race> found;
+  std::vector<Race> unjudged;      // the first of those pairs; neither mode is known
   std::vector<RaceCounts> counts;  // by process that was looked at
   RaceKernels kernels;
 };

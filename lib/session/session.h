@@ -11,6 +11,7 @@
 //     confirm/PID.inputs/              the failing call with its tensors, and replay.py that makes it again
 //     confirm/output.txt               what the rerun wrote to stdout and stderr
 //     device/PID.gpucore               of a rerun without the recorder: the GPU core dump, and output.txt
+//     races/PID.area, races.json       of a rerun that looked for the same races, with PID.values
 //     sanitize/compute-sanitizer.txt   of a rerun under compute-sanitizer: its log, beside output.txt
 //     device/cuda-gdb.txt              what NVIDIA's debugger printed of it, where that was asked for
 //
@@ -112,6 +113,7 @@ struct Session {
   std::optional<Races> races;      // of the record pass; nothing: they were not looked for
   // Of the reruns: element i belongs to manifest.passes[i + 1].
   std::vector<std::vector<Process>> reruns;
+  std::vector<std::optional<Races>> rerun_races;  // likewise; nothing: they were not looked for
   // False where something of the run is missing, or it still goes on: that nothing is found says nothing then.
   bool whole = true;
 };

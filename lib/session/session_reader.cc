@@ -143,7 +143,9 @@ Result<Session> open_session(const fs::path& folder) {
   for (std::size_t pass = 1; pass < session.manifest.passes.size(); ++pass) {
     const std::string& name = session.manifest.passes[pass].folder;
     auto& processes = session.reruns.emplace_back();
+    auto& races = session.rerun_races.emplace_back();
     if (name.empty()) continue;
+    races = read_races(folder / name / kRaces);
     read_areas(area_files({folder / name}), session, processes);
     attach_deliveries(folder / name, processes);
   }

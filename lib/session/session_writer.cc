@@ -210,6 +210,13 @@ std::optional<Failure> SessionWriter::finish(const Retention& retention) {
 void SessionWriter::discard() {
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
+  // It may have been finished before.
+  const fs::path latest = root_.folder / kLatest;
+  if (!fs::is_symlink(latest, ignored) || fs::exists(latest, ignored)) return;
+  for (const fs::path& session : sessions_in(root_.folder)) {
+    if (!session.string().ends_with(kIncomplete)) return point_latest_at(root_.folder, session);
+  }
+  fs::remove(latest, ignored);
 }
 
 }  // namespace cudadiag::session

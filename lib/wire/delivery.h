@@ -12,6 +12,12 @@
 // {"kind":"memory", "asked":N, "reserved":N, "allocated":N, "largest_free":N,
 // "holders":[{"bytes":N,"count":N,"frames":[[F, L,FUNCTION],…]},…],
 // "exceptions":[{"type":T,"file":F,"line":L,"bytes":N},…]}   PyTorch's allocator found no memory
+// Of lines whose operations race (values.h), "operator" has "overload", "schema", and "whole": true where it uses every
+// element of its tensors; each argument has "bytes", and "written" as the schema says. Behind the call
+//
+// {"kind":"results", …as "operator"…}    what it made
+// {"kind":"untold", "arguments":[]}      from here on calls are left out
+//
 // {"kind":"watched", …}   in PID.watched instead: as "line", with "visit": which one of the process's to watched lines,
 // and "milliseconds": what reading them has taken so far. A ring of kWatched lines of kWatchedLine bytes, filled with
 // blanks.

@@ -4,7 +4,7 @@ import json
 import resource
 
 import targets
-from harness import DATA, HERE, expect, expect_in, expect_success
+from harness import DATA, HERE, expect, expect_in, expect_success, program, true_line
 
 CUBIN = DATA / "sass/simulated.sm90.cubin"
 
@@ -95,6 +95,50 @@ def a_run_looks_for_races_when_asked(machine):
     expect_in("race between two streams", machine.run(program, "nothing", options=["--races"]).stderr, "with --races")
     expect(machine.run(program, "nothing").stderr, "", "without")
     expect(machine.run(program, "event", options=["--races"]).stderr, "", "no race")
+
+
+def _racing(machine, *words, options=()):
+    command = program("racing.py", *words)
+    result = machine.cudadiag("races", *options, "--", *command, timeout=60)
+    expect((result.returncode, result.stdout), (0, "done\n"), "what the program says")
+    report = machine.report()
+    return result, report, report["findings"][0]
+
+
+def a_rerun_names_what_races(machine):
+    result, report, finding = _racing(machine)
+    expect([each["name"] for each in report["passes"]], ["record", "races"], "passes")
+    expect([(each["location"]["file"], each["location"]["line"]) for each in finding["accesses"]],
+           [true_line("racing.py", "FIRST LINE"), true_line("racing.py", "THEN LINE")], "lines")
+    for access in finding["accesses"]:
+        tensor = access["tensor"]
+        expect((tensor["name"], tensor["role"], tensor["dtype"], tensor["shape"], tensor["written"]),
+               ("x", "variable", "<f4", [1 << 18], None), "tensor")
+        begin, end = (int(each, 16) for each in tensor["range"])
+        expect((begin, end - begin), (int(access["range"][0], 16), 1 << 20), "where it lay in the first run")
+    expect([access["operator"] for access in finding["accesses"]], [None, None], "operators")
+    expect_in("x <f4[262144]: used by the memset (written); used by the kernel", result.stderr, "text")
+    expect_in("x is written on stream 0x", " ".join(machine.cudadiag("report").stdout.split()), "text of the report")
+    kept = sorted(path.name for path in machine.state.glob("cudadiag/latest/races/*"))
+    expect([name.partition(".")[2] for name in kept], ["area", "values", "txt", "json"], "files")
+
+
+def a_rerun_that_shows_no_race_changes_nothing(machine):
+    result, report, finding = _racing(machine, "once")
+    expect([each["outcome"] for each in report["passes"]], ["1 race", "0 races"], "passes")
+    expect([access["tensor"] for access in finding["accesses"]], [None, None], "tensors")
+    expect(finding["evidence"]["grade"], "inferred", "grade")
+    expect_in("a rerun did not show it again", finding["evidence"]["because"], "because")
+    expect_in("a rerun did not show it again", result.stderr, "text")
+
+
+def races_are_rerun_later_when_they_were_not(machine):
+    _, report, _ = _racing(machine, options=["--rerun=never"])
+    expect(len(report["passes"]), 1, "passes")
+    text = expect_success(machine.cudadiag("bisect", "--no-values", timeout=60)).stdout
+    expect_in("x <f4[262144]", text, "bisect names it, without a value")
+    again = machine.cudadiag("bisect", timeout=60)
+    expect_in("there is nothing to narrow", again.stderr, "a second one")
 
 
 def _with_disassembler(machine):

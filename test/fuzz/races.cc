@@ -1,4 +1,4 @@
-// Feeds the reader of races.json, and the report of what it says of a sound recording.
+// Feeds the reader of races.json, and the reports of what it says of a sound recording, and of that and a rerun.
 #include "session/races.h"
 
 #include "fuzz/reported.h"
@@ -18,6 +18,23 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   test::AreaBuilder area = test::busy_area();
   area.state(wire::area::State::finished);
   session.processes.push_back(session::describe_process(session::read_area(area.bytes()).record, session.manifest));
+  test::put_on_paper(session);
+  // A rerun that shows the same, and names what it can.
+  session::Process again = session.processes.front();
+  for (const char* kind : {"operator", "results", "line"}) {
+    session::Delivery& told = again.deliveries.emplace_back();
+    told.kind = kind;
+    told.op = "aten::add_";
+    told.tid = again.record.threads.empty() ? 0 : again.record.threads.front().tid;
+    told.ticks = *kind == 'r' ? ~std::uint64_t{0} : 0;
+    session::DeliveredValue& value = told.values.emplace_back();
+    value.pointer = 4096;
+    value.bytes = ~std::uint64_t{0};
+    value.written = size % 2 == 0;
+  }
+  session.manifest.passes.push_back({.name = "races", .folder = "races"});
+  session.reruns.push_back({std::move(again)});
+  session.rerun_races.push_back(session.races);
   test::put_on_paper(session);
   return 0;
 }

@@ -5,7 +5,8 @@ class Suspect:
 
     def __init__(self, fields):
         self.line, self.first = int(fields[0]), int(fields[1])
-        self.operators = fields[2] == "operators"
+        self.operators = fields[2] in ("operators", "accesses")
+        self.racing = fields[2] in ("accesses", "arrays")
         self.function, self.file = fields[3], fields[4]
         self.watched = fields[2] == "watch"
         self.paths = None  # not looked for yet
@@ -65,6 +66,8 @@ def clock():
 def give_up(why):
     if state.on:
         state.on = False
+        if any(each.racing for each in state.suspects):
+            stop_telling()
         note("values were taken up to here: " + why)
 
 
@@ -101,6 +104,16 @@ def arrive(suspect, frame):
         suspect.find_paths()
     variables, hidden = variables_at(suspect.paths, frame)
     visits.places.append(Place(suspect, frame, variables, hidden))
+    if suspect.racing:
+        arrive_racing(visits.places[-1])
+    else:
+        tell_variables(suspect, variables)
+    if suspect.operators:
+        push_mode()
+        here.places = visits.places
+
+
+def tell_variables(suspect, variables):
     if torch_module() is not None:
         with Guard():
             about = variable_arguments(variables, not is_capturing())
@@ -108,9 +121,6 @@ def arrive(suspect, frame):
         about = variable_arguments(variables, False)
     if about:
         tell({"kind": "line", "line": suspect.line, "file": suspect.file, "arguments": about})
-    if suspect.operators:
-        push_mode()
-        here.places = visits.places
 
 
 def arrive_watched(suspect, frame):
@@ -166,7 +176,7 @@ def at_line(code, line, frame):
     if not state.on or (state.watched_files and line not in state.lines):
         return
     for suspect in suspects_of(code):
-        if suspect.line == line and (suspect.watched or near()):
+        if suspect.line == line and (suspect.watched or suspect.racing or near()):
             guarded(arrive_watched if suspect.watched else arrive, suspect, frame)
             return
 

@@ -18,6 +18,7 @@ class Visits(_thread._local):
         self.places = []
         self.mode = None
         self.call = None  # inputs.py
+        self.racing = None  # accesses.py: of the operator that runs
 
 
 visits = Visits()
@@ -41,9 +42,13 @@ def make_mode_class(torch):
                 return operator(*args, **kwargs)
             hooked(True)
             try:
-                return operator(*args, **kwargs)
+                result = operator(*args, **kwargs)
+                if visits.racing is not None:
+                    guarded(after_access, function, result)
+                return result
             finally:
                 hooked(False)
+                visits.racing = None
                 if visits.call is not None:
                     guarded(write_if_failed)
 
@@ -51,14 +56,16 @@ def make_mode_class(torch):
 
 
 def before_operator(function, args, kwargs):
-    """True if values were delivered: the operations that follow are the operator's."""
+    """True if it was told of: the operations that follow are the operator's."""
     if not visits.places and not here.places:
         return False
     place = (visits.places or here.places)[-1]  # a worker of autograd has none of its own
-    schema = function._schema
-    pairs = named_arguments(schema, args, kwargs)
     if getattr(function, "is_view", False):
         return False
+    if place.suspect.racing:
+        return before_access(place, function, args, kwargs)
+    schema = function._schema
+    pairs = named_arguments(schema, args, kwargs)
     arguments = []
     visits.call = None
     # What makes tensors, or works on the host, is told of too: else its operations were taken for the one's before it.
