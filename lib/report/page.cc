@@ -17,22 +17,27 @@ std::string painted(std::string_view text, std::string_view colour) {
 
 }  // namespace
 
-std::vector<std::string> Page::wrap(std::string_view text) const {
-  const std::size_t room = columns > kLabelWidth + 20 ? columns - kLabelWidth : 20;
-  std::vector<std::string> lines;
-  std::string line;
+std::vector<std::string> Page::rows(const Section& section, std::string_view text) const {
+  const std::size_t label = section.label.empty() ? 0 : kLabelWidth;
+  const std::size_t room = columns > label ? columns - label : 0;
+  if (section.wide == Wide::stays) return {std::string(text)};
+  if (section.wide == Wide::is_cut) return {clip(text, room)};
+  const std::string indent(std::min(text.find_first_not_of(' '), text.size()), ' ');
+  text.remove_prefix(indent.size());
+  std::vector<std::string> rows;
+  std::string row;
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (!line.empty() && width(line) + 1 + width(word) > room) {
-      lines.push_back(std::move(line));
-      line.clear();
+    if (!row.empty() && indent.size() + width(row) + 1 + width(word) > room) {
+      rows.push_back(indent + row);
+      row.clear();
     }
-    if (!line.empty()) line += ' ';
-    line += word;
+    if (!row.empty()) row += ' ';
+    row += word;
   }
-  if (!line.empty()) lines.push_back(std::move(line));
-  return lines;
+  if (!row.empty() || rows.empty()) rows.push_back(indent + row);
+  return rows;
 }
 
 std::string Page::justify(std::string_view left, std::string_view right) const {
@@ -44,7 +49,9 @@ std::string Page::justify(std::string_view left, std::string_view right) const {
 
 void Page::fit(std::size_t limit) {
   std::size_t total = 0;
-  for (const Section& section : sections) total += section.lines.size();
+  for (const Section& section : sections) {
+    for (const std::string& line : section.lines) total += rows(section, line).size();
+  }
   const auto spares = [](const Section& section, bool all_but_one) {
     const bool gives = all_but_one && section.sacrifice > 0;
     return section.lines.size() > (gives ? std::min<std::size_t>(section.at_least, 1) : section.at_least);
@@ -58,8 +65,8 @@ void Page::fit(std::size_t limit) {
         }
       }
       if (victim == nullptr) break;
+      total -= std::min(total, rows(*victim, victim->lines.back()).size());
       victim->lines.pop_back();
-      --total;
       if (!victim->lines.empty() && !victim->lines.back().ends_with(" ...")) victim->lines.back() += " ...";
     }
   }
@@ -68,18 +75,20 @@ void Page::fit(std::size_t limit) {
 std::string Page::print() const {
   std::string out;
   for (const Section& section : sections) {
-    for (std::size_t i = 0; i < section.lines.size(); ++i) {
-      const std::string label =
-          section.label.empty() ? "" : fmt::format("{:<{}}", i == 0 ? section.label : "", kLabelWidth);
-      const std::size_t room = columns > label.size() ? columns - label.size() : 0;
-      const std::string text = section.whole ? section.lines[i] : clip(section.lines[i], room);
-      if (!colour) {
-        out += label + text;
-      } else {
-        out += label.empty() || i > 0 ? label : painted(label, kBold);
-        out += section.ink == Ink::plain ? text : painted(text, section.ink == Ink::marked ? kBold : kBoldRed);
+    bool first = true;
+    for (const std::string& line : section.lines) {
+      for (const std::string& row : rows(section, line)) {
+        const std::string label =
+            section.label.empty() ? "" : fmt::format("{:<{}}", first ? section.label : "", kLabelWidth);
+        if (!colour) {
+          out += label + row;
+        } else {
+          out += label.empty() || !first ? label : painted(label, kBold);
+          out += section.ink == Ink::plain ? row : painted(row, section.ink == Ink::marked ? kBold : kBoldRed);
+        }
+        out += '\n';
+        first = false;
       }
-      out += '\n';
     }
   }
   return out;
