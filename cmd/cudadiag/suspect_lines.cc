@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "analyse/forward_launches.h"
@@ -12,8 +11,6 @@
 
 namespace cudadiag::command {
 namespace {
-
-constexpr double kWatchSeconds = 60;  // that reading watched lines may take in one process
 
 // Code that a compiler of PyTorch's made, and that which leads into it.
 bool is_generated(const std::string& file) {
@@ -73,19 +70,6 @@ std::string suspect_lines(const session::Session& session, const analyse::Analys
   std::string text;
   for (const std::string& line : lines) text += line;
   return text.empty() ? "" : fmt::format("{:.1f}\t{}{}", seconds, save_limit, text);
-}
-
-std::string watched_lines(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) {
-    const std::size_t colon = line.rfind(':');
-    // As the program has it is not known: a path that is not absolute may begin anywhere.
-    const std::string file = std::filesystem::path(line.substr(0, colon)).lexically_normal().string();
-    if (line.find_first_of("\t\n") == std::string::npos) {
-      text += fmt::format("\n{}\t0\twatch\t\t{}", line.substr(colon + 1), file);
-    }
-  }
-  return text.empty() ? "" : fmt::format("{:.1f}\t0{}", kWatchSeconds, text);
 }
 
 }  // namespace cudadiag::command

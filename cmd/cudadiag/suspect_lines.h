@@ -15,7 +15,4 @@ namespace cudadiag::command {
 std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds,
                           std::uint64_t save_limit);
 
-// The same for lines that the user watches in the first run, FILE:LINE each.
-std::string watched_lines(const std::vector<std::string>& lines);
-
 }  // namespace cudadiag::command
