@@ -16,7 +16,7 @@
 #include "launch/arena.h"
 #include "launch/watcher.h"
 #include "progress.h"
-#include "session/area_reader.h"
+#include "session/area_progress.h"
 #include "wire/environment.h"
 #include "witnesses.h"
 

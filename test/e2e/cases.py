@@ -331,7 +331,7 @@ def sessions_are_private_listed_and_dumped(machine):
     dump = expect_success(machine.cudadiag("dump", name)).stdout
     kernels = [line for line in dump.splitlines() if line.startswith("operation ") and " kind=1 " in line]
     expect(len(kernels), 10, "kernels in the dump")
-    expect_success(machine.cudadiag("report", f"{name}/", cwd=folder.parent))
+    expect_success(machine.cudadiag("report", f"{name}/"))
     missing = machine.cudadiag("report", "nowhere")
     expect((missing.returncode, missing.stderr.count("\n")), (125, 1), "missing session")
 
