@@ -35,7 +35,7 @@ class FindingText {
     excerpt();
     why();
     if (verbose_) add("Grade", {fmt::format("{}: {}", word(finding_.grade), meaning(finding_.grade))}, 1, 0);
-    add("Known", {printable(finding_.because)}, 1, 4);
+    tell("Known", {printable(finding_.because)}, 1, 4);
     maybe();
     fix();
     blamed();
@@ -53,12 +53,16 @@ class FindingText {
  private:
   bool async() const { return analyse::is_asynchronous(finding_.kind); }
 
-  void add(std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice,
-           Wide wide = Wide::wraps) {
-    page_.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, wide});
+  void add(std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice) {
+    page_.sections.push_back(
+        {std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, verbose_ ? Wide::stays : Wide::wraps});
   }
 
-  std::string path(const std::string& file) const { return relative_path(file, directory_); }
+  // Sentences are not facts that somebody may want to search for: they are broken at spaces in any case.
+  void tell(std::string label, std::vector<std::string> sentences, std::size_t at_least, int sacrifice) {
+    page_.sections.push_back({std::move(label), std::move(sentences), at_least, sacrifice, Ink::plain, Wide::wraps});
+  }
+
   std::string place(const Location& location) const { return report::place(location, directory_); }
 
   // Error and line are never cut; what does not fit is taken from the function's name, of which little says nothing.
@@ -183,16 +187,16 @@ class FindingText {
   void why() {
     std::vector<std::string> lines = {printable(finding_.cause ? finding_.cause->text : finding_.text)};
     for (std::string& line : argument_lines(finding_, directory_, verbose_)) lines.push_back(std::move(line));
-    add("Why", std::move(lines), 1, 3);
+    tell("Why", std::move(lines), 1, 3);
     if (!verbose_ || !finding_.cause) return;
-    add("Means", {printable(finding_.text)}, 1, 0);
+    tell("Means", {printable(finding_.text)}, 1, 0);
     if (!finding_.cause->link.empty()) add("See", {printable(finding_.cause->link)}, 1, 0);
   }
 
   void fix() {
     std::vector<std::string> lines;
     for (const std::string& step : finding_.fix) lines.push_back(printable(step));
-    add("Fix", std::move(lines), 1, 3);
+    tell("Fix", std::move(lines), 1, 3);
   }
 
   void blamed() {
@@ -262,22 +266,22 @@ class FindingText {
     const std::size_t room = page_.columns - kLabelWidth;
     const std::size_t columns = std::max<std::size_t>(room > width(facts) ? room - width(facts) : 0, 16);
     const std::string kernel = printable(verbose_ ? launch.kernel : short_kernel_name(launch.kernel, columns));
-    add("Kernel", {(kernel.empty() ? "name not known" : kernel) + facts}, 1, 0, verbose_ ? Wide::stays : Wide::wraps);
+    add("Kernel", {(kernel.empty() ? "name not known" : kernel) + facts}, 1, 0);
   }
 
   void device() { add("Device", device_lines(finding_, directory_, verbose_), 1, 5); }
 
   void witnesses() {
-    if (finding_.memory) add("Memory", {printable(finding_.memory->text)}, 1, 6);
+    if (finding_.memory) tell("Memory", {printable(finding_.memory->text)}, 1, 6);
     std::vector<std::string> lines;
     for (const std::string& sentence : finding_.witnesses) lines.push_back(printable(sentence));
-    if (!lines.empty()) add("Witness", std::move(lines), 0, 6);
+    if (!lines.empty()) tell("Witness", std::move(lines), 0, 6);
   }
 
   void stack() {
     if (verbose_) {
-      add("Python", python_stack_lines(finding_.stack, directory_), 0, 0, Wide::stays);
-      add("Native", native_stack_lines(finding_.stack, directory_), 0, 0, Wide::stays);
+      add("Python", python_stack_lines(finding_.stack, directory_), 0, 0);
+      add("Native", native_stack_lines(finding_.stack, directory_), 0, 0);
       return;
     }
     std::string text = stack_text(finding_.stack, directory_);

@@ -9,6 +9,7 @@
 namespace cudadiag::report {
 namespace {
 
+constexpr std::string_view kMore = " ...";
 constexpr std::string_view kBold = "\x1b[1m", kBoldRed = "\x1b[1;31m", kPlain = "\x1b[0m";
 
 std::string painted(std::string_view text, std::string_view colour) {
@@ -47,11 +48,7 @@ std::string Page::justify(std::string_view left, std::string_view right) const {
                      columns > width(text) + width(right) ? columns - width(text) - width(right) : 2, right);
 }
 
-void Page::fit(std::size_t limit) {
-  std::size_t total = 0;
-  for (const Section& section : sections) {
-    for (const std::string& line : section.lines) total += rows(section, line).size();
-  }
+std::size_t Page::drop_lines(std::size_t total, std::size_t limit) {
   const auto spares = [](const Section& section, bool all_but_one) {
     const bool gives = all_but_one && section.sacrifice > 0;
     return section.lines.size() > (gives ? std::min<std::size_t>(section.at_least, 1) : section.at_least);
@@ -65,11 +62,63 @@ void Page::fit(std::size_t limit) {
         }
       }
       if (victim == nullptr) break;
-      total -= std::min(total, rows(*victim, victim->lines.back()).size());
+      total -= rows(*victim, victim->lines.back()).size();
       victim->lines.pop_back();
-      if (!victim->lines.empty() && !victim->lines.back().ends_with(" ...")) victim->lines.back() += " ...";
+      if (victim->lines.empty() || victim->lines.back().ends_with(kMore)) continue;
+      total -= rows(*victim, victim->lines.back()).size();
+      victim->lines.back() += kMore;
+      total += rows(*victim, victim->lines.back()).size();
     }
   }
+  return total;
+}
+
+std::string Page::first_rows(const Section& section, const std::string& line, std::size_t count) const {
+  std::string text;
+  for (const std::string& row : rows(section, line)) {
+    if (count-- == 0) break;
+    text += (text.empty() ? "" : " ") + row;
+  }
+  const std::size_t most = rows(section, text).size();
+  while (rows(section, text + std::string(kMore)).size() > most && text.find(' ') != text.npos) {
+    text.resize(text.rfind(' '));
+  }
+  return text + std::string(kMore);
+}
+
+void Page::cut_longest(std::size_t total, std::size_t limit) {
+  for (const bool dear : {false, true}) {
+    while (total > limit) {
+      const Section* section = nullptr;
+      std::string* line = nullptr;
+      std::size_t most = 1, next = 1;
+      for (Section& each : sections) {
+        if (each.wide != Wide::wraps || (each.sacrifice == 0 && !dear)) continue;
+        for (std::string& candidate : each.lines) {
+          const std::size_t size = rows(each, candidate).size();
+          next = std::max(next, std::min(size, most));
+          if (size <= most) continue;
+          most = size;
+          section = &each;
+          line = &candidate;
+        }
+      }
+      if (line == nullptr) break;
+      const std::size_t kept = most - std::min(total - limit, std::max<std::size_t>(most - next, 1));
+      *line = first_rows(*section, *line, std::max<std::size_t>(kept, 1));
+      const std::size_t now = rows(*section, *line).size();
+      if (now >= most) break;
+      total -= most - now;
+    }
+  }
+}
+
+void Page::fit(std::size_t limit) {
+  std::size_t total = 0;
+  for (const Section& section : sections) {
+    for (const std::string& line : section.lines) total += rows(section, line).size();
+  }
+  cut_longest(drop_lines(total, limit), limit);
 }
 
 std::string Page::print() const {

@@ -35,9 +35,15 @@ struct Page {
   std::string justify(std::string_view left, std::string_view right) const;
 
   // Drops lines of the sections that can spare them until `limit` rows are kept; a section that lost some says "...".
-  // Where that is not enough, sections that sacrifice anything keep one line; that one is never cut, whatever it takes.
+  // Where that is not enough, sections that sacrifice anything keep one line. Where that is not enough either, as some
+  // sentence is longer than any of ours, the longest are cut.
   void fit(std::size_t limit);
   std::string print() const;
+
+ private:
+  std::size_t drop_lines(std::size_t total, std::size_t limit);
+  void cut_longest(std::size_t total, std::size_t limit);
+  std::string first_rows(const Section& section, const std::string& line, std::size_t count) const;
 };
 
 }  // namespace cudadiag::report

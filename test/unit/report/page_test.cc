@@ -24,14 +24,16 @@ TEST_CASE("sentences are broken at spaces, source is cut at the right edge, comm
         "123456789 123...\nNext    123456 890\n");
 }
 
-TEST_CASE("a sentence is dropped whole or not at all") {
+TEST_CASE("a sentence is dropped whole, and cut only where nothing else is left") {
   Page page;
   page.columns = 16;
-  page.sections = {{"Fix", {"12345678 12345678 12345678", "12345678 12345678"}, 1, 1, Ink::plain}};
+  page.sections = {{"Fix", {"12345678 12345678 12345678", "12345678 12345678"}, 1, 1, Ink::plain},
+                   {"Blamed", {"12345678 12345678"}, 1, 0, Ink::plain}};
+  page.fit(6);
+  CHECK(page.print() ==
+        "Fix     12345678\n        12345678\n        12345678\n        ...\nBlamed  12345678\n        12345678\n");
   page.fit(4);
-  CHECK(page.print() == "Fix     12345678\n        12345678\n        12345678\n        ...\n");
-  page.fit(0);
-  CHECK(page.print() == "Fix     12345678\n        12345678\n        12345678\n        ...\n");
+  CHECK(page.print() == "Fix     12345678\n        ...\nBlamed  12345678\n        12345678\n");
 }
 
 TEST_CASE("colour changes nothing but the ink") {
