@@ -124,10 +124,14 @@ int bisect(const BisectOptions& options) {
   narrowing.window = std::get<std::optional<RerunWindow>>(window);
   // Everything can be waited for in a run without a failure too: to see whether waiting changes it.
   const bool asked_for = narrowing.window || options.reach == analyse::Reach::everything;
-  if (!asked_for && !worth_naming(session) &&
-      !worth_narrowing(analyse::analyse(session), session.manifest, options.rerun)) {
-    say("there is nothing to narrow: this session has no failure of the GPU's own work, and no race of Python lines, "
-        "that a rerun could tell more of");
+  const analyse::Analysis analysis = analyse::analyse(session);
+  if (!asked_for && !worth_naming(session) && !worth_narrowing(analysis, session.manifest, options.rerun)) {
+    const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
+    say(proven
+            ? "there is nothing to narrow: the failure is proven already; --sanitize, --cross-check and --save-inputs "
+              "ask for more"
+            : "there is nothing to narrow: this session has no failure of the GPU's own work, and no race of Python "
+              "lines, that a rerun could tell more of");
   } else {
     auto writer = session::SessionWriter::reopen(session.folder);
     if (const auto* failure = std::get_if<Failure>(&writer)) return say(*failure), kOwnFailure;

@@ -104,7 +104,9 @@ CLI::Validator a_line() {
             const std::string line = colon == std::string::npos ? "" : given.substr(colon + 1);
             const bool number = !line.empty() && line.find_first_not_of("0123456789") == std::string::npos &&
                                 line.find_first_not_of('0') != std::string::npos;
-            return colon != 0 && number ? "" : given + " is not FILE:LINE, for example train.py:41";
+            // Both separate fields where lines are handed on.
+            const bool plain = given.find_first_of("\t\n") == std::string::npos;
+            return colon != 0 && number && plain ? "" : given + " is not FILE:LINE, for example train.py:41";
           },
           ""};
 }

@@ -8,15 +8,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "commands.h"
+#include "kernel_modes.h"
 #include "launch/arena.h"
 #include "launch/command_path.h"
 #include "planted_fault.h"
 #include "report/printable.h"
 #include "session/session_folders.h"
 #include "terminal.h"
+#include "toolkit.h"
 
 namespace cudadiag::command {
 namespace {
@@ -55,29 +59,91 @@ void check_recorder(Checklist& checks) {
   checks.good("recorder", path.string());
 }
 
-void check_driver(Checklist& checks) {
+// Whether it works.
+bool check_driver(Checklist& checks) {
   const DriverReport driver = ask_driver();
   if (!driver.library_found) {
-    return checks.bad("driver", "libcuda.so.1 is not found: " + driver.problem,
-                      "install NVIDIA's driver; in a container, start it with --gpus all");
+    checks.bad("driver", "libcuda.so.1 is not found: " + driver.problem,
+               "install NVIDIA's driver; in a container, start it with --gpus all");
+    return false;
   }
   if (!driver.problem.empty()) {
-    return checks.bad("driver", driver.problem,
-                      "see that nvidia-smi works for this user and CUDA_VISIBLE_DEVICES names a GPU");
+    checks.bad("driver", driver.problem,
+               "see that nvidia-smi works for this user and CUDA_VISIBLE_DEVICES names a GPU");
+    return false;
   }
   checks.good("driver", "CUDA " + driver.version);
   for (const std::string& gpu : driver.gpus) checks.good("GPU", gpu);
+  return true;
 }
 
-void check_cupti(Checklist& checks) {
-  const auto python = launch::find_command("python3");
-  const auto found = launch::find_cupti(python.path.empty() ? std::vector<std::string>{} : std::vector{python.path});
-  if (found.empty()) {
-    return checks.bad("CUPTI", "no libcupti found",
-                      "pip install nvidia-cuda-cupti, or set CUDADIAG_CUPTI to a libcupti.so; a program that brings "
-                      "its own (PyTorch does) needs none");
+bool lies_in(const std::filesystem::path& file, const std::string& folder) {
+  return !folder.empty() && file.string().starts_with(folder.back() == '/' ? folder : folder + "/");
+}
+
+// Why the recorder came to this one: the loader is asked first.
+std::string why_taken(const std::filesystem::path& file, const std::vector<std::string>& python) {
+  const auto in_list = [&](const char* variable, auto holds) {
+    const char* value = std::getenv(variable);
+    std::istringstream elements(value == nullptr ? "" : value);
+    for (std::string element; std::getline(elements, element, ':');) {
+      if (holds(element)) return true;
+    }
+    return false;
+  };
+  if (in_list("LD_LIBRARY_PATH", [&](const std::string& folder) { return file.parent_path() == folder; })) {
+    return "LD_LIBRARY_PATH leads to it";
   }
-  for (const auto& path : found) checks.good("CUPTI", path.string());
+  if (in_list("CUDADIAG_CUPTI", [&](const std::string& named) { return file == named; })) {
+    return "CUDADIAG_CUPTI names it";
+  }
+  for (const std::filesystem::path& folder : launch::python_packages(python)) {
+    if (lies_in(file, folder.string())) return "it is in the packages of python3";
+  }
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && lies_in(file, value)) return std::string(variable) + " leads to it";
+  }
+  return lies_in(file, "/usr/local") ? "it is the toolkit's" : "it is the system's";
+}
+
+void check_cupti(Checklist& checks, bool driver_works) {
+  constexpr const char* kRemedy =
+      "pip install nvidia-cuda-cupti, or set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver; a "
+      "program that brings its own (PyTorch does) needs none";
+  const auto python3 = launch::find_command("python3");
+  const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
+  const auto found = launch::find_cupti(python);
+  if (!driver_works) {
+    if (found.empty()) return checks.bad("CUPTI", "no libcupti found", kRemedy);
+    for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tried, without a driver)");
+    return;
+  }
+  const CuptiReport taken = ask_recorder();
+  if (!taken.problem.empty()) {
+    checks.bad("CUPTI", taken.problem, kRemedy);
+  } else {
+    checks.good("CUPTI", taken.path + " (version " + taken.version + ") is taken: " + why_taken(taken.path, python) +
+                             "; a program that has loaded one itself keeps that");
+  }
+  for (const auto& path : found) {
+    if (path != taken.path) checks.known("", path.string() + " is not taken");
+  }
+}
+
+// What comes with the CUDA Toolkit, and is never required.
+void check_tools(Checklist& checks) {
+  const auto python3 = launch::find_command("python3");
+  const auto check = [&](const char* name, const std::string& path, const char* lacking) {
+    if (!path.empty()) return checks.good(name, path);
+    checks.known(name, std::string("not found: ") + lacking);
+  };
+  check("nvdisasm", find_disassembler({python3.path}),
+        "cudadiag races cannot tell kernels that write from those that read, and cudadiag core shows no instruction; "
+        "install the CUDA Toolkit or Triton");
+  check("cuda-gdb", find_toolkit_program("cuda-gdb"), "--cross-check needs it; install the CUDA Toolkit");
+  check("compute-sanitizer", find_toolkit_program("compute-sanitizer"),
+        "--sanitize needs it; install the CUDA Toolkit");
 }
 
 void check_memory(Checklist& checks) {
@@ -118,8 +184,9 @@ void check_environment(Checklist& checks) {
 int doctor(bool gpu) {
   Checklist checks;
   check_recorder(checks);
-  check_driver(checks);
-  check_cupti(checks);
+  const bool driver_works = check_driver(checks);
+  check_cupti(checks, driver_works);
+  check_tools(checks);
   check_memory(checks);
   check_sessions(checks);
   check_environment(checks);

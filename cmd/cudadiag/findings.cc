@@ -67,9 +67,7 @@ std::string cause_sentence(const report::Report& before, const report::Report& a
 
 // Where no rule says why: the first pointer that lies wrong; the report has the others.
 std::string argument_sentence(const report::Report& after) {
-  report::Page wide;
-  wide.columns = 1000;
-  const auto lines = report::wrong_pointer_lines(wide, after.findings.front(), after.working_directory, true);
+  const auto lines = report::wrong_pointer_lines(after.findings.front(), after.working_directory, true);
   return lines.size() < 2 ? "" : lines.front();
 }
 
@@ -148,9 +146,7 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
   if (const std::string text = sentence(after); !text.empty()) say(text);
   const auto& memory = after.findings.front().memory_use;
   if (memory && memory->tensors && verbosity != report::Verbosity::quiet) {
-    report::Page page;
-    page.columns = 100;
-    for (const std::string& line : report::tensor_lines(page, *memory, after.working_directory, false)) say(line);
+    for (const std::string& line : report::tensor_lines(*memory, after.working_directory, false)) say(line);
   }
   if (after.findings.front().device && verbosity != report::Verbosity::quiet) say(device_sentence(after));
   if (verbosity != report::Verbosity::quiet) {

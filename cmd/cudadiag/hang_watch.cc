@@ -8,7 +8,7 @@
 
 #include "analyse/hang.h"
 #include "areas.h"
-#include "session/area_reader.h"
+#include "session/area_progress.h"
 #include "wire/hash.h"
 
 namespace cudadiag::command {

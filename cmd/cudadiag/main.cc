@@ -8,6 +8,7 @@
 #include "code_rules.h"
 #include "command_line.h"
 #include "commands.h"
+#include "launch/command_path.h"
 #include "planted_fault.h"
 #include "terminal.h"
 
@@ -156,8 +157,10 @@ std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>
   const std::string& word = words.front();
   if (!app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; }).empty()) return "";
   if (word == "-h" || word == "--help" || word == "--version") return "";
-  return (word.starts_with('-') ? "no such option before a command: " : "no such command ") + word +
-         "; see cudadiag --help";
+  if (word.starts_with('-')) return "no such option before a command: " + word + "; see cudadiag --help";
+  const bool program = !launch::find_command(word).path.empty();
+  return "no such command " + word +
+         (program ? "; to run a program: cudadiag run -- " + word + " …" : "; see cudadiag --help");
 }
 
 int dispatch(std::vector<std::string> words) {

@@ -236,6 +236,33 @@ DriverReport ask_driver() {
   return report;
 }
 
+CuptiReport ask_recorder() {
+  CuptiReport report;
+  report.problem = "a recording to try it with could not be made";
+  const fs::path scratch = scratch_folder();
+  if (scratch.empty()) return report;
+  run_self({"run", "-q", "--rerun=never", "-o", scratch.string(), "--", "/proc/self/exe", "doctor-child", "driver"},
+           {});
+  const auto sessions = session::sessions_in(scratch);
+  if (!sessions.empty()) {
+    const auto opened = session::open_session(sessions.front());
+    const auto* session = std::get_if<session::Session>(&opened);
+    if (session != nullptr && !session->processes.empty()) {
+      const session::ProcessRecord& record = session->processes.front().record;
+      for (const session::Note& note : record.notes) {
+        if (note.code.starts_with("cupti-")) report.problem = note.text;
+      }
+      const auto path = record.properties.find("cupti.path"), version = record.properties.find("cupti");
+      if (path != record.properties.end()) {
+        report = {path->second, version == record.properties.end() ? "" : version->second, ""};
+      }
+    }
+  }
+  std::error_code ignored;
+  fs::remove_all(scratch, ignored);
+  return report;
+}
+
 std::vector<Proof> prove_with_planted_fault() {
   std::vector<Proof> proofs;
   const fs::path scratch = scratch_folder();

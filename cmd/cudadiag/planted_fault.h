@@ -16,6 +16,14 @@ struct DriverReport {
 
 DriverReport ask_driver();
 
+// The libcupti that the recorder takes in a process that has loaded none itself.
+struct CuptiReport {
+  std::string path, version;
+  std::string problem;  // empty if one was taken
+};
+
+CuptiReport ask_recorder();
+
 struct Proof {
   std::string what, found, fix;  // no fix: it works
 };

@@ -15,8 +15,8 @@
 #include "report/races.h"
 #include "report/words.h"
 #include "session/logged_history.h"
-#include "suspect_lines.h"
 #include "terminal.h"
+#include "watched_lines.h"
 #include "wire/area.h"
 
 namespace cudadiag::command {
@@ -85,7 +85,11 @@ Recording::Recording(const RunOptions& options)
   std::optional<std::filesystem::path> output;
   if (options.output) output = *options.output;
   auto writer = session::SessionWriter::create(session::roots(output), static_cast<std::uint32_t>(::getpid()), now);
-  if (const auto* failure = std::get_if<session::Failure>(&writer)) {
+  if (auto* failure = std::get_if<session::Failure>(&writer)) {
+    if (options.output) {
+      refusal_ = std::move(*failure);
+      return;
+    }
     say("no session will be kept: " + failure->what + "; " + failure->hint);
   } else {
     writer_.emplace(std::move(std::get<session::SessionWriter>(writer)));
@@ -142,8 +146,10 @@ void Recording::store() {
   if (failure) kept_whole_ = false;
 }
 
-void Recording::tell(const report::Report& report) {
+void Recording::tell(report::Report report) {
   if (report.findings.empty() && findings_) return;
+  // Commands for a session that is not there would only be tried in vain.
+  if (!kept_whole_) report.session.clear();
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
   // What becomes of reruns is said on the lines that are left.
   if (options_.rerun.mode != RerunMode::never) {
@@ -224,6 +230,8 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   }
   if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;
   const report::Report whole = examine(session_);
+  // What was kept of watched lines lies in the session's folder.
+  const bool kept = writer_.has_value();
   const bool clean = whole.findings.empty() && whole.verdict == analyse::Verdict::no_cuda_failure;
   // What it was needed for is told, and it can be large.
   std::error_code ignored;
@@ -236,13 +244,19 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   if (writer_) {
     for (const session::Failure& failure : failures_) say(failure);
     manifest_.hang ? void(writer_->store_manifest(manifest_)) : store();
-    if (const auto failure = writer_->finish()) say(*failure);
+    if (const auto failure = writer_->finish()) {
+      if (kept_whole_) say(*failure);
+      kept_whole_ = false;
+    }
     if (!writer_->root().warning.empty()) say(writer_->root().warning);
   }
   tell(told_.empty() ? whole : examine(session_, [&](const session::Process& process) {
     return !told_.contains(process.pid);
   }));
   if (!findings_) explain_silence(end);
+  if (kept) {
+    for (const std::string& sentence : unreached_lines(options_.watch, session_)) say(sentence);
+  }
   if (options_.tell_no_race && races_) tell_no_race();
   // Whoever ends a program often does so because it hangs.
   if (!findings_ && (end.signal || options_.hang_after)) tell_unfinished(session_, writer_.has_value());

@@ -22,6 +22,8 @@ class Recording {
  public:
   explicit Recording(const RunOptions& options);
 
+  // Why the target is not to be started at all: it was asked to keep the session where none can be kept.
+  const std::optional<session::Failure>& refusal() const { return refusal_; }
   launch::Arena* arena() { return arena_ ? &*arena_ : nullptr; }
   std::vector<std::string> environment() const;
 
@@ -56,7 +58,7 @@ class Recording {
   // Areas and manifest, as they are now; what could not be written is said once.
   void store();
   // Prints what has not been told of before.
-  void tell(const report::Report& report);
+  void tell(report::Report report);
   void tell_no_race() const;
   void explain_silence(const session::ProcessEnd& end) const;
 
@@ -71,6 +73,7 @@ class Recording {
   std::optional<session::Races> races_;
   std::set<std::uint32_t> told_;  // processes whose failure has been reported
   std::vector<session::Failure> failures_;
+  std::optional<session::Failure> refusal_;
   bool findings_ = false;
   bool open_pairs_ = false;
   bool kept_whole_ = true;

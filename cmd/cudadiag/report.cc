@@ -8,15 +8,32 @@
 #include "commands.h"
 #include "findings.h"
 #include "report/json.h"
+#include "session/live_place.h"
 #include "session/session_reader.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
 
+namespace {
+
+// The newest session may be that of a run which has not failed yet: then an older one is reported, or none.
+void tell_newer_run(const std::vector<session::Root>& roots, const session::Result<std::filesystem::path>& found) {
+  const auto live = session::newest_live(roots);
+  const auto* folder = std::get_if<std::filesystem::path>(&found);
+  if (!live || (folder != nullptr && folder->filename() >= live->filename())) return;
+  const std::string newer =
+      "a newer run goes on, in which nothing has failed yet (cudadiag status " + live->string() + ")";
+  say(folder == nullptr ? newer : newer + "; this is " + folder->string());
+}
+
+}  // namespace
+
 int report(const ReportOptions& options) {
   std::optional<std::filesystem::path> output;
   if (options.output) output = *options.output;
-  const auto folder = session::find_session(session::roots(output), options.session);
+  const auto roots = session::roots(output);
+  const auto folder = session::find_session(roots, options.session);
+  if (options.session.empty() || options.session == session::kLatest) tell_newer_run(roots, folder);
   if (const auto* failure = std::get_if<session::Failure>(&folder)) return say(*failure), kOwnFailure;
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;

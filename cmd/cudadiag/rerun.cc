@@ -17,7 +17,7 @@
 #include "launch/watcher.h"
 #include "progress.h"
 #include "race_watch.h"
-#include "session/area_reader.h"
+#include "session/area_progress.h"
 #include "wire/environment.h"
 #include "witnesses.h"
 

@@ -23,6 +23,7 @@
 #include "report/words.h"
 #include "rerun_policy.h"
 #include "terminal.h"
+#include "watched_lines.h"
 
 namespace cudadiag::command {
 namespace {
@@ -142,11 +143,13 @@ int run(const RunOptions& given) {
     options.window = with_patience(std::get<std::string>(window), options.rerun.patience);
   }
   advise_on_remote_commands(options.command.front());
+  for (const std::string& sentence : doubtful_lines(options.watch, options.command)) say(sentence);
   session::ProcessEnd end;
   bool findings = false;
   {
     const launch::Input input;
     Recording recording(options);
+    if (recording.refusal()) return say(*recording.refusal()), kOwnFailure;
     launch::SignalRelay relay;
     auto spawned = launch::Target::spawn(options.command, recording.environment());
     if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) {

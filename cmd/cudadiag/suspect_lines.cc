@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "analyse/forward_launches.h"
@@ -12,8 +11,6 @@
 
 namespace cudadiag::command {
 namespace {
-
-constexpr double kWatchSeconds = 60;  // that reading watched lines may take in one process
 
 // Code that a compiler of PyTorch's made, and that which leads into it.
 bool is_generated(const std::string& file) {
@@ -113,19 +110,6 @@ std::string racing_lines(const session::Session& session, double seconds) {
   for (const session::Race& race : session.races->found) add(race);
   for (const session::Race& pair : session.races->unjudged) add(pair);
   return text_of(lines, seconds, 0);
-}
-
-std::string watched_lines(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) {
-    const std::size_t colon = line.rfind(':');
-    // As the program has it is not known: a path that is not absolute may begin anywhere.
-    const std::string file = std::filesystem::path(line.substr(0, colon)).lexically_normal().string();
-    if (line.find_first_of("\t\n") == std::string::npos) {
-      text += fmt::format("\n{}\t0\twatch\t\t{}", line.substr(colon + 1), file);
-    }
-  }
-  return text.empty() ? "" : fmt::format("{:.1f}\t0{}", kWatchSeconds, text);
 }
 
 }  // namespace cudadiag::command

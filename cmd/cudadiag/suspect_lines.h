@@ -18,7 +18,4 @@ std::string suspect_lines(const session::Session& session, const analyse::Analys
 // The same for both lines of each race of the first run, and of each pair that could not be judged.
 std::string racing_lines(const session::Session& session, double seconds);
 
-// The same for lines that the user watches in the first run, FILE:LINE each.
-std::string watched_lines(const std::vector<std::string>& lines);
-
 }  // namespace cudadiag::command

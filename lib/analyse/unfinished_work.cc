@@ -154,7 +154,11 @@ class Search {
     const std::uint32_t last = stream.bound == 0 ? history.stream->issued : stream.bound;
     std::uint32_t present = 0;
     for (const Operation* operation : history.operations) {
-      if (operation->ordinal <= history.completed || !was_queued(*operation)) continue;
+      if (operation->ordinal <= history.completed) continue;
+      if (!was_queued(*operation)) {
+        present += operation->ordinal <= last ? 1 : 0;
+        continue;
+      }
       stream.operations.push_back(operation);
       if (operation->ordinal > last) continue;
       ++present;
@@ -162,6 +166,8 @@ class Search {
     }
     const std::uint32_t expected = last - history.completed;
     stream.missing = expected > present ? expected - present : 0;
+    // All that came behind was refused.
+    if (stream.operations.empty() && stream.missing == 0) return;
     work_.streams.push_back(std::move(stream));
   }
 

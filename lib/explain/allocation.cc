@@ -61,7 +61,8 @@ const std::vector<Rule>& allocation_rules() {
        .calls = {"HostAlloc", "MallocHost", "MemAllocHost", "HostRegister"},
        .when = sized,
        .texts = {"{call} was asked for {size} of pinned host memory, and the system could not pin that much"},
-       .fix = {"pin less (DataLoader: pin_memory=False, fewer workers), and check the container's memory limit and "
+       .fix = {"pin less{torch: (DataLoader: pin_memory=False, fewer workers)}, and check the container's memory limit "
+               "and "
                "ulimit -l"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#page-locked-host-memory"},
       {.id = "memory-refused-though-free",

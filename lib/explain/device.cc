@@ -80,27 +80,28 @@ const std::vector<Rule>& device_rules() {
        .when = forked,
        .texts =
            {"this process is a fork of process {parent}, which had used CUDA already: a fork cannot use CUDA then"},
-       .fix = {"start workers afresh: torch.multiprocessing.set_start_method(\"spawn\"), or DataLoader("
-               "multiprocessing_context=\"spawn\")",
-               "or touch CUDA in the parent only after all forks, and keep tensors on the CPU in DataLoader workers"},
+       .fix = {"start workers afresh instead of forking them{python:, by multiprocessing.set_start_method(\"spawn\")}"
+               "{torch: or DataLoader(multiprocessing_context=\"spawn\")}",
+               "or touch CUDA in the parent only after all forks{torch:, and keep tensors on the CPU in DataLoader "
+               "workers}"},
        .link = "https://docs.pytorch.org/docs/stable/notes/multiprocessing.html"},
       {.id = "driver-too-old",
        .codes = {35, 36},
        .when = refused,
        .texts = {"the driver {driver} is older than the CUDA runtime of this program needs",
                  "the driver is older than the CUDA runtime of this program needs, or there is none"},
-       .fix =
-           {"update the driver, or install a build for the CUDA version that nvidia-smi shows (PyTorch: the wheels of "
-            "another cuXXX index)"},
+       .fix = {"update the driver, or install a build for the CUDA version that nvidia-smi shows{torch: (PyTorch: the "
+               "wheels of another cuXXX index)}"},
        .link = kCompatibility},
       {.id = "no-kernel-image",
        .codes = {209},
        .when = refused,
        .texts = {"the program carries no code for this GPU ({gpu}): it was built for other architectures",
                  "the program carries no code for this GPU: it was built for other architectures"},
-       .fix = {"build for it: nvcc -gencode arch=compute_XX,code=sm_XX or -arch=native, TORCH_CUDA_ARCH_LIST for "
-               "extensions",
-               "torch.cuda.get_arch_list() shows what PyTorch was built for; a newer wheel may have more"},
+       .fix =
+           {"build for it: nvcc -gencode arch=compute_XX,code=sm_XX or -arch=native{torch:, TORCH_CUDA_ARCH_LIST for "
+            "extensions}",
+            "{torch:torch.cuda.get_arch_list() shows what PyTorch was built for; a newer wheel may have more}"},
        .link = kArchitectures},
       {.id = "kernel-not-in-module",
        .sure = Sure::often,

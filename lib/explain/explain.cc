@@ -26,10 +26,11 @@ std::optional<Cause> cause_of(const Rule& rule, const Symptoms& symptoms) {
   }
   if (cause.text.empty()) return std::nullopt;
   for (const std::string_view step : rule.fix) {
-    if (auto whole = filled(step, facts)) cause.fix.push_back(std::move(*whole));
+    auto whole = filled(in_dialect(step, symptoms.dialect), facts);
+    if (whole && !whole->empty()) cause.fix.push_back(std::move(*whole));
   }
   cause.id = rule.id;
-  cause.link = rule.link;
+  cause.link = in_dialect(rule.link, symptoms.dialect);
   cause.certain = rule.sure == Sure::certain;
   cause.facts = std::move(facts.values);
   cause.proof = std::move(facts.proof);

@@ -28,7 +28,9 @@ bool reads_a_result(const Symptoms& symptoms, Facts& facts) {
 
 constexpr std::string_view kCapture =
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#creating-a-graph-using-stream-capture";
-constexpr std::string_view kPyTorch = "https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs";
+constexpr std::string_view kPyTorch =
+    "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs|"
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#creating-a-graph-using-stream-capture}";
 
 }  // namespace
 
@@ -39,19 +41,19 @@ const std::vector<Rule>& graph_rules() {
        .when = other_threads_capture,
        .texts = {"{call} was called while another thread captured a graph in global mode, which forbids it in every "
                  "thread"},
-       .fix =
-           {"capture in thread-local mode (PyTorch: capture_error_mode=\"thread_local\"), or hold this call back while "
-            "another thread captures",
-            "a DataLoader with pin_memory=True pins from a thread of its own"},
+       .fix = {"capture in thread-local mode{torch: (PyTorch: capture_error_mode=\"thread_local\")}, or hold this call "
+               "back "
+               "while another thread captures",
+               "{torch:a DataLoader with pin_memory=True pins from a thread of its own}"},
        .link = kPyTorch},
       {.id = "capture-reads-result",
        .codes = {900},
        .calls = {"Synchronize", "Memcpy", "Query"},
        .when = reads_a_result,
        .texts = {"{read} waits for the GPU ({call}), and nothing runs on it while a graph is captured"},
-       .fix =
-           {"read results after the replay: keep this line out of the capture, and decide on the device (torch.where) "
-            "instead of in Python"},
+       .fix = {"read results after the replay: keep this line out of the capture, and decide on the device{torch: "
+               "(torch.where)} "
+               "instead of in Python"},
        .link = kPyTorch},
       {.id = "capture-unsupported",
        .codes = {900},
@@ -66,8 +68,10 @@ const std::vector<Rule>& graph_rules() {
        .calls = {"Malloc", "MemAlloc", "HostAlloc", "Free"},
        .when = refused,
        .texts = {"{call} cannot become part of a graph, and a stream is being captured"},
-       .fix = {"allocate and free before the capture, or with cudaMallocAsync on the captured stream; in PyTorch, run "
-               "the code a few times on a side stream first, so that libraries have made their workspaces"},
+       .fix =
+           {"allocate and free before the capture, or with {cuda:cudaMallocAsync|cuMemAllocAsync} on the captured "
+            "stream{torch:; in PyTorch, run the code a few times on a side stream first, so that libraries have made "
+            "their workspaces}"},
        .link = kPyTorch},
       {.id = "capture-unsupported",
        .codes = {900},
@@ -100,7 +104,7 @@ const std::vector<Rule>& graph_rules() {
        .when = refused,
        .texts = {"a stream that joined the capture by waiting for one of its events was never joined back"},
        .fix = {"let the stream that began the capture wait for an event at the end of every stream that joined it",
-               "PyTorch: torch.cuda.current_stream().wait_stream(side) before the capture ends"},
+               "{torch:PyTorch: torch.cuda.current_stream().wait_stream(side) before the capture ends}"},
        .link = kCapture},
       {.id = "capture-isolation",
        .codes = {905},
@@ -112,8 +116,9 @@ const std::vector<Rule>& graph_rules() {
        .codes = {906},
        .when = refused,
        .texts = {"{call} uses the legacy default stream, which waits for every blocking stream, the captured one too"},
-       .fix = {"keep the default stream out of the capture, or make the capturing stream with cudaStreamNonBlocking",
-               "PyTorch: warm up on the side stream, not on the default one"},
+       .fix = {"keep the default stream out of the capture, or make the capturing stream with "
+               "{cuda:cudaStreamNonBlocking|CU_STREAM_NON_BLOCKING}",
+               "{torch:PyTorch: warm up on the side stream, not on the default one}"},
        .link = kCapture},
       {.id = "captured-event",
        .codes = {907},

@@ -40,8 +40,8 @@ const std::vector<Rule>& kernel_rules() {
        .when = overflowed_stack,
        .texts = {"a GPU thread ran out of stack ({exception}): recursion that is too deep or does not end, or a large "
                  "array in local memory"},
-       .fix = {"turn the recursion into a loop, or raise cudaDeviceSetLimit(cudaLimitStackSize, …) before the first "
-               "launch"},
+       .fix = {"turn the recursion into a loop, or raise the limit of the stack before the first launch: "
+               "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},
       {.id = "trap",
        .when = trapped,
@@ -55,8 +55,8 @@ const std::vector<Rule>& kernel_rules() {
        .codes = {714},
        .when = misread,
        .texts = {"the call stack of a GPU thread is broken: often caused by recursion that is too deep"},
-       .fix = {"turn the recursion into a loop, or raise cudaDeviceSetLimit(cudaLimitStackSize, …) before the first "
-               "launch"},
+       .fix = {"turn the recursion into a loop, or raise the limit of the stack before the first launch: "
+               "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},
       {.id = "invalid-code",
        .sure = Sure::often,
@@ -65,9 +65,9 @@ const std::vector<Rule>& kernel_rules() {
        .texts =
            {"a GPU thread ran into something that is no code: often caused by a function pointer that was taken on the "
             "host, or by a write over the stack"},
-       .fix = {"take device function pointers on the device (a __device__ variable, copied with cudaMemcpyFromSymbol), "
-               "and "
-               "look for local arrays that are overrun"},
+       .fix = {"take device function pointers on the device (a __device__ variable, copied with "
+               "{cuda:cudaMemcpyFromSymbol|cuModuleGetGlobal and cuMemcpyDtoH}), and look for local arrays that are "
+               "overrun"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#function-pointers"},
       {.id = "invalid-address-space",
        .sure = Sure::often,

@@ -37,9 +37,9 @@ const std::vector<Rule>& library_rules() {
                  "ALLOC_FAILED, NOT_INITIALIZED and the like) says no more than that",
                  "{library} found no memory for its workspace ({call}): what it returns itself (CUBLAS_STATUS_"
                  "ALLOC_FAILED, NOT_INITIALIZED and the like) says no more than that"},
-       .fix =
-           {"leave the library some memory: smaller batches, torch.cuda.set_per_process_memory_fraction(0.9), or make "
-            "its handle before filling the GPU"},
+       .fix = {"leave the library some memory: {torch:smaller batches, "
+               "torch.cuda.set_per_process_memory_fraction(0.9)|allocate "
+               "less}, or make its handle before filling the GPU"},
        .link = "https://docs.nvidia.com/cuda/cublas/index.html#cublasstatus-t"},
       {.id = "collective-after-peer",
        .sure = Sure::often,

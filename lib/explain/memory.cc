@@ -142,19 +142,20 @@ const std::vector<Rule>& memory_rules() {
                  "the graph still points into {bytes} that were freed before this replay: a graph keeps the addresses "
                  "that it "
                  "was captured with ({argument})"},
-       .fix =
-           {"keep every tensor that the capture used alive as long as the graph, and give it new values with copy_() "
-            "instead of replacing it",
-            "or capture again after such a change"},
-       .link = "https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs"},
+       .fix = {"keep {torch:every tensor|all memory} that the capture used alive as long as the graph, and give it new "
+               "values "
+               "{torch:with copy_() }instead of replacing it",
+               "or capture again after such a change"},
+       .link = "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs|"
+               "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs}"},
       {.id = "use-after-free",
        .codes = {700},
        .when = only_freed,
        .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued",
                  "{argument} points into {bytes} that were freed before this operation was issued"},
-       .fix = {"free it after the last operation that uses it has finished (cudaStreamSynchronize, or cudaFreeAsync on "
-               "the same stream)",
-               "in Python, keep a reference to what a raw pointer was taken from"},
+       .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
+               "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
+               "{python:keep a reference to what a raw pointer was taken from}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "use-after-free",
        .sure = Sure::often,
@@ -164,8 +165,8 @@ const std::vector<Rule>& memory_rules() {
                  "failure is often caused by using it",
                  "{argument} points into {bytes} that were freed before this operation was issued: such a failure is "
                  "often caused by using it"},
-       .fix = {"free it after the last operation that uses it has finished (cudaStreamSynchronize, or cudaFreeAsync on "
-               "the same stream)"},
+       .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
+               "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "pointer-past-allocation",
        .sure = Sure::often,

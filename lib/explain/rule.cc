@@ -58,6 +58,27 @@ std::optional<std::string> filled(std::string_view text, const Facts& facts) {
   return result;
 }
 
+std::string in_dialect(std::string_view text, const Dialect& dialect) {
+  const std::pair<std::string_view, bool> conditions[] = {
+      {"{cuda:", !dialect.driver}, {"{python:", dialect.python}, {"{torch:", dialect.torch}};
+  std::string result;
+  while (!text.empty()) {
+    const auto met = std::find_if(std::begin(conditions), std::end(conditions),
+                                  [&](const auto& condition) { return text.starts_with(condition.first); });
+    if (met == std::end(conditions)) {
+      result += text.front();
+      text.remove_prefix(1);
+      continue;
+    }
+    text.remove_prefix(met->first.size());
+    const std::string_view choices = text.substr(0, text.find('}'));
+    const std::size_t bar = std::min(choices.find('|'), choices.size());
+    result += met->second ? choices.substr(0, bar) : choices.substr(std::min(bar + 1, choices.size()));
+    text.remove_prefix(std::min(choices.size() + 1, text.size()));
+  }
+  return result;
+}
+
 bool fits(const Rule& rule, const Symptoms& symptoms, Facts& facts) {
   const auto& codes = rule.codes;
   if (!codes.empty() && std::find(codes.begin(), codes.end(), symptoms.code) == codes.end()) return false;

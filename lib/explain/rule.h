@@ -38,7 +38,8 @@ struct Rule {
   std::vector<std::string_view> calls{};  // parts of the name of the refused call
   // What else must be so; adds the facts that the texts name.
   bool (*when)(const Symptoms&, Facts&) = nullptr;
-  // "{name}" stands for a fact. The first text that lacks none is the cause's; steps that lack one are left out.
+  // "{name}" stands for a fact. The first text that lacks none is the cause's; steps that lack one are left out. Steps
+  // and link are in the program's own words, as in_dialect() has them.
   std::vector<std::string_view> texts{};
   std::vector<std::string_view> fix{};
   std::string_view link{};
@@ -46,6 +47,10 @@ struct Rule {
 
 // `text` with its facts; nothing where one is missing.
 std::optional<std::string> filled(std::string_view text, const Facts& facts);
+
+// Of "{cuda:cudaFree|cuMemFree}" what stands before the bar where the program uses the runtime, else what stands behind
+// it; likewise "{python:…|…}" and "{torch:…|…}" of programs that use these. Without a bar nothing is the other choice.
+std::string in_dialect(std::string_view text, const Dialect& dialect);
 
 bool fits(const Rule& rule, const Symptoms& symptoms, Facts& facts);
 

@@ -28,10 +28,11 @@ const std::vector<Rule>& stream_rules() {
        .texts =
            {"the failure went away when a rerun waited at this operation: often caused by a missing wait between two "
             "streams, or between host and GPU"},
-       .fix = {"let the stream that reads wait for the one that writes (cudaStreamWaitEvent; PyTorch: wait_stream, "
-               "record_stream for tensors that cross streams)",
+       .fix = {"let the stream that reads wait for the one that writes ({cuda:cudaStreamWaitEvent|"
+               "cuStreamWaitEvent}{torch:; PyTorch: wait_stream, record_stream for tensors that cross streams})",
                "host buffers of asynchronous copies must live, unchanged, until the copy is done"},
-       .link = "https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams"},
+       .link = "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams|"
+               "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#streams}"},
       {.id = "foreign-handle",
        .sure = Sure::often,
        .codes = {400},
@@ -39,32 +40,33 @@ const std::vector<Rule>& stream_rules() {
        .texts =
            {"{call} was given a handle that is not valid here: often caused by a stream or event of another device "
             "or context than the current one, or by one that was destroyed"},
-       .fix = {"make the stream's device current before the call (cudaSetDevice; PyTorch: with "
-               "torch.cuda.device(t.device), "
-               "Triton and custom kernels too)",
+       .fix = {"make the stream's {cuda:device|context} current before the call ({cuda:cudaSetDevice|cuCtxSetCurrent}"
+               "{torch:; PyTorch: with torch.cuda.device(t.device), Triton and custom kernels too})",
                "check that stream and event live until the call, and that the device was not reset"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-and-event-behavior"},
       {.id = "peer-access-unsupported",
        .codes = {217},
        .when = names_call,
        .texts = {"the two devices of {call} cannot reach each other's memory"},
-       .fix =
-           {"ask cudaDeviceCanAccessPeer first, and copy through the host where it says no (nvidia-smi topo -m shows "
-            "the links)"},
+       .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host where it "
+               "says no (nvidia-smi topo -m shows "
+               "the links)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "peer-access-not-enabled",
        .codes = {705},
        .when = names_call,
        .texts = {"{call} needs access to another device's memory that was not enabled on this device"},
-       .fix = {"cudaDeviceEnablePeerAccess(peer, 0), once in each direction, with the reading device current"},
+       .fix = {"{cuda:cudaDeviceEnablePeerAccess(peer, 0)|cuCtxEnablePeerAccess(peer's context, 0)}, once in each "
+               "direction, "
+               "with the reading {cuda:device|context} current"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "no-context",
        .codes = {201},
        .when = names_call,
        .texts = {"no context is current on the thread that calls {call}, or the current one was destroyed"},
-       .fix =
-           {"make a context current on this thread first: cuCtxSetCurrent, cudaSetDevice, or in PyTorch any tensor on "
-            "the device"},
+       .fix = {"make a context current on this thread first: {cuda:cudaSetDevice|cuCtxSetCurrent}{torch:, or any "
+               "tensor on the "
+               "device}"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html"},
   };
   return rules;

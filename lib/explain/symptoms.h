@@ -44,7 +44,15 @@ struct Frame {
   bool user = false;
 };
 
+// What the process was seen to use: advice names calls of that.
+struct Dialect {
+  bool driver = false;  // it calls the driver itself; else the runtime, or that is not known
+  bool python = false;
+  bool torch = false;
+};
+
 struct Symptoms {
+  Dialect dialect;
   std::uint32_t code = 0;
   bool asynchronous = false;          // the GPU's own work failed; else a call was refused
   std::string call;                   // the refused call, as the program made it: "cudaMalloc"

@@ -53,13 +53,20 @@ bool CuptiApi::open_next(std::size_t& candidate, char* path, std::size_t path_si
   return true;
 }
 
+// Where the loader has found it, of which `asked` may be no more than a name.
+const char* CuptiApi::place_of_library(const char* asked) const {
+  Dl_info info{};
+  const bool known = dladdr(reinterpret_cast<void*>(enable_callback_), &info) != 0 && info.dli_fname != nullptr;
+  return known ? info.dli_fname : asked;
+}
+
 CuptiApi::Outcome CuptiApi::subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size) {
   char path[PATH_MAX];
   Outcome outcome = Outcome::not_found;
   snprintf(detail, detail_size, "no libcupti was found");
   for (std::size_t candidate = 0; open_next(candidate, path, sizeof path);) {
     outcome = try_subscribe(callback, detail, detail_size);
-    if (outcome == Outcome::subscribed) snprintf(detail, detail_size, "%s", path);
+    if (outcome == Outcome::subscribed) snprintf(detail, detail_size, "%s", place_of_library(path));
     if (outcome != Outcome::refused) break;
   }
   return outcome;

@@ -25,6 +25,7 @@ class CuptiApi {
 
  private:
   bool open_next(std::size_t& candidate, char* path, std::size_t path_size);
+  const char* place_of_library(const char* asked) const;
   Outcome try_subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
 
   void* library_ = nullptr;

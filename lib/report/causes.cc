@@ -7,6 +7,9 @@
 #include <string_view>
 
 #include "explain/explain.h"
+#include "explain/rule.h"
+#include "report/dialect.h"
+#include "report/next_steps.h"
 #include "report/place.h"
 #include "report/resolved_site.h"
 #include "symbolize/source_excerpt.h"
@@ -73,6 +76,7 @@ class Gathering {
     symptoms.asynchronous = analyse::is_asynchronous(finding.kind);
     add_operation(finding, symptoms);
     if (failure.hang) add_hang(finding, failure, symptoms);
+    symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
     symptoms.source =
         symbolize::without_comment(finding.location.source, finding.location.language == "python" ? "#" : "//");
     for (const symbolize::PythonFrame& frame : finding.stack.python) {
@@ -189,13 +193,15 @@ void add_causes(Report& report, const session::Session& session, const analyse::
   const Gathering gathering(report, session, analysis);
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
-    auto cause = explain::explain(gathering.symptoms(finding, *failures[i]));
+    const explain::Symptoms symptoms = gathering.symptoms(finding, *failures[i]);
+    for (std::string& step : finding.fix) step = explain::in_dialect(step, symptoms.dialect);
+    auto cause = explain::explain(symptoms);
     if (!cause) continue;
     finding.cause = {std::move(cause->id),   std::move(cause->text), std::move(cause->facts),
                      std::move(cause->link), cause->certain,         std::move(cause->proof)};
     if (!cause->fix.empty()) finding.fix = std::move(cause->fix);
     if (finding.kind == analyse::Kind::unchecked_error) {
-      finding.fix.emplace_back("check what this call returns (after <<<>>>: cudaGetLastError())");
+      finding.fix.push_back(explain::in_dialect(kCheckWhatItReturns, symptoms.dialect));
     }
   }
 }

@@ -73,10 +73,11 @@ void add_watched(Finding& finding, const analyse::Failure& failure) {
   const std::uint64_t until = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
   for (const Delivery& delivery : failure.process->deliveries) {
     if (delivery.kind != "watched" || (until != 0 && delivery.ticks > until)) continue;
+    finding.watched_milliseconds = delivery.milliseconds;
+    if (delivery.values.empty()) continue;
     Watched watched{{delivery.file, "", "python", "", "", delivery.line}, delivery.visit, delivery.tid, {}};
     for (const session::DeliveredValue& value : delivery.values) watched.arguments.push_back(argument_of(value));
     finding.watched.push_back(std::move(watched));
-    finding.watched_milliseconds = delivery.milliseconds;
   }
   if (finding.watched.size() > kMost) finding.watched.erase(finding.watched.begin(), finding.watched.end() - kMost);
 }

@@ -5,12 +5,14 @@
 #include <algorithm>
 
 #include "report/argument_text.h"
+#include "report/blame_text.h"
 #include "report/device_text.h"
 #include "report/kernel_name.h"
 #include "report/memory_text.h"
 #include "report/place.h"
 #include "report/printable.h"
 #include "report/race_text.h"
+#include "report/stack_text.h"
 #include "report/words.h"
 #include "symbolize/pseudo_files.h"
 
@@ -19,8 +21,6 @@ namespace {
 
 constexpr std::size_t kRightEdge = 100;
 constexpr std::size_t kCandidatesNamed = 3;
-constexpr std::size_t kFramesNamed = 4;
-constexpr std::size_t kBlamedSource = 40;
 // CU_STREAM_LEGACY and CU_STREAM_PER_THREAD of cuda.h.
 constexpr std::uint64_t kLegacyStream = 0x1;
 constexpr std::uint64_t kPerThreadStream = 0x2;
@@ -35,19 +35,18 @@ class FindingText {
     excerpt();
     why();
     if (verbose_) add("Grade", {fmt::format("{}: {}", word(finding_.grade), meaning(finding_.grade))}, 1, 0);
-    add("Known", page_.wrap(printable(finding_.because)), 1, 4);
+    tell("Known", {printable(finding_.because)}, 1, 4);
     maybe();
     fix();
     blamed();
-    library();
     launch();
-    add("Args", wrong_pointer_lines(page_, finding_, directory_, verbose_), 2, 2);
+    add("Args", wrong_pointer_lines(finding_, directory_, verbose_), 2, 2);
     watched();
     inputs();
-    if (finding_.memory_use) add("Held", memory_lines(page_, *finding_.memory_use, directory_, verbose_), 4, 2);
+    if (finding_.memory_use) add("Held", memory_lines(*finding_.memory_use, directory_, verbose_), 4, 2);
     if ((async() && finding_.code != 0) || finding_.device) device();
     witnesses();
-    verbose_ ? whole_stack() : stack();
+    stack();
     if (verbose_) process();
   }
 
@@ -55,10 +54,15 @@ class FindingText {
   bool async() const { return analyse::is_asynchronous(finding_.kind); }
 
   void add(std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice) {
-    page_.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, verbose_});
+    page_.sections.push_back(
+        {std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, verbose_ ? Wide::stays : Wide::wraps});
   }
 
-  std::string path(const std::string& file) const { return relative_path(file, directory_); }
+  // Sentences are not facts that somebody may want to search for: they are broken at spaces in any case.
+  void tell(std::string label, std::vector<std::string> sentences, std::size_t at_least, int sacrifice) {
+    page_.sections.push_back({std::move(label), std::move(sentences), at_least, sacrifice, Ink::plain, Wide::wraps});
+  }
+
   std::string place(const Location& location) const { return report::place(location, directory_); }
 
   // Error and line are never cut; what does not fit is taken from the function's name, of which little says nothing.
@@ -75,7 +79,7 @@ class FindingText {
     edge.columns = std::max(std::min(page_.columns, std::max(kRightEdge, whole)), least);
     if (whole > edge.columns && edge.columns < least + kLeast) text = short_text;
     const std::string line = verbose_ ? text + "  " + tag : edge.justify(text, tag);
-    page_.sections.push_back({"", {line}, 1, 0, Ink::headline, true});
+    page_.sections.push_back({"", {line}, 1, 0, Ink::headline, Wide::stays});
   }
 
   // "call 1,847 of this line", where the one call is known.
@@ -106,8 +110,12 @@ class FindingText {
       const std::string text =
           fmt::format("  {} {:>{}} | {}", marked ? '>' : ' ', line.number, digits, printable(line.text));
       const std::string call = marked ? which_call() : "";
-      page_.sections.push_back(
-          {"", {call.empty() ? text : edge.justify(text, call)}, 1, 0, marked ? Ink::marked : Ink::plain, verbose_});
+      page_.sections.push_back({"",
+                                {call.empty() ? text : edge.justify(text, call)},
+                                1,
+                                0,
+                                marked ? Ink::marked : Ink::plain,
+                                verbose_ ? Wide::stays : Wide::is_cut});
     }
     if (finding_.excerpt.empty() && !which_call().empty()) add("", {"        " + which_call()}, 1, 0);
     if (const std::string why = symbolize::why_no_source(finding_.location.file);
@@ -135,7 +143,7 @@ class FindingText {
       }
     }
     if (lines.empty() && !node.empty()) {
-      lines = page_.wrap(fmt::format("not known: of {}, {}", node, printable(finding_.backward->because)));
+      lines = {fmt::format("not known: of {}, {}", node, printable(finding_.backward->because))};
     }
     if (!run.empty()) lines.push_back(std::move(run));
     add("Forward", std::move(lines), 2, 0);
@@ -177,79 +185,34 @@ class FindingText {
 
   // The cause, where one is known; what the error means in general goes to -v then.
   void why() {
-    std::vector<std::string> lines = page_.wrap(printable(finding_.cause ? finding_.cause->text : finding_.text));
+    std::vector<std::string> lines = {printable(finding_.cause ? finding_.cause->text : finding_.text)};
     for (std::string& line : argument_lines(finding_, directory_, verbose_)) lines.push_back(std::move(line));
-    add("Why", std::move(lines), 1, 3);
+    tell("Why", std::move(lines), 1, 3);
     if (!verbose_ || !finding_.cause) return;
-    add("Means", page_.wrap(printable(finding_.text)), 1, 0);
+    tell("Means", {printable(finding_.text)}, 1, 0);
     if (!finding_.cause->link.empty()) add("See", {printable(finding_.cause->link)}, 1, 0);
   }
 
   void fix() {
     std::vector<std::string> lines;
-    for (const std::string& step : finding_.fix) {
-      for (std::string& line : page_.wrap(printable(step))) lines.push_back(std::move(line));
-    }
-    add("Fix", std::move(lines), 1, 8);
+    for (const std::string& step : finding_.fix) lines.push_back(printable(step));
+    tell("Fix", std::move(lines), 1, 3);
   }
 
   void blamed() {
-    const std::string api = finding_.reported_api.empty() ? "a call" : printable(finding_.reported_api);
-    if (finding_.standstill) {
-      const bool waits = finding_.reported_at.has_value();
-      add("Blamed",
-          {waits ? fmt::format("{} ({}): it only waits", place(*finding_.reported_at), api)
-                 : "nothing: no thread waits inside a call into CUDA"},
-          1, 0);
-      return;
-    }
-    capture();
-    if (!async() && !noticed_elsewhere()) {
-      if (!finding_.reported_api.empty()) add("Call", {api}, 1, 0);
-    } else if (finding_.code == 0) {
-      add("Blamed", {"nothing: no call has failed"}, 1, 0);
-    } else if (finding_.found_by_wait) {
-      add("Blamed", {"nothing: it was found by waiting for this operation, before any call could return it"}, 1, 0);
-    } else if (finding_.found_at_exit) {
-      add("Blamed", {"nothing: no call that was watched returned it; found when the program ended"}, 1, 0);
-    } else if (!finding_.reported_at) {
-      add("Blamed", {"not known: the record of the reporting call was lost"}, 1, 0);
-    } else if (same_line(*finding_.reported_at, finding_.location)) {
-      add("Blamed", {fmt::format("the same line ({})", api)}, 1, 0);
-    } else {
-      const Location& at = *finding_.reported_at;
-      if (at.file.empty() && at.module.empty() && at.function.empty()) {
-        add("Blamed", {fmt::format("{}, at a place that is not known, as it has no stack: innocent", api)}, 1, 0);
-        return;
+    if (finding_.kind == analyse::Kind::capture_violation) {
+      for (const Related& related : finding_.related) {
+        if (related.role == "capture") add("Capture", {"begun at " + place(related.location)}, 1, 0);
       }
-      if (at.line == 0) {
-        add("Blamed", {fmt::format("library code, no line of yours ({}): innocent", api)}, 1, 0);
-        return;
-      }
-      const bool quoted = !at.source.empty() && width(at.source) <= kBlamedSource && !at.file.empty();
-      const std::string where =
-          quoted ? fmt::format("{}:{} {}", path(at.file), at.line, printable(at.source)) : place(at);
-      add("Blamed", {fmt::format("{} ({}): innocent", where, api)}, 1, 0);
     }
-  }
-
-  // "CUBLAS_STATUS_ALLOC_FAILED" is what the program shows then.
-  void library() {
-    if (!async() || finding_.reported_library.empty()) return;
-    page_.sections.back().lines.push_back(
-        fmt::format("{} made that call: its own error hides this one", printable(finding_.reported_library)));
-  }
-
-  // A broken capture is noticed by the calls after the one that broke it.
-  bool noticed_elsewhere() const {
-    return finding_.kind == analyse::Kind::capture_violation && finding_.reported_at &&
-           !same_line(*finding_.reported_at, finding_.location);
-  }
-
-  void capture() {
-    if (finding_.kind != analyse::Kind::capture_violation) return;
-    for (const Related& related : finding_.related) {
-      if (related.role == "capture") add("Capture", {"begun at " + place(related.location)}, 1, 0);
+    const std::string text = blamed_text(finding_, directory_);
+    if (text.empty() && !finding_.reported_api.empty()) add("Call", {printable(finding_.reported_api)}, 1, 0);
+    if (text.empty()) return;
+    add("Blamed", {text}, 2, 0);
+    // "CUBLAS_STATUS_ALLOC_FAILED" is what the program shows then.
+    if (async() && !finding_.reported_library.empty()) {
+      page_.sections.back().lines.push_back(
+          fmt::format("{} made that call: its own error hides this one", printable(finding_.reported_library)));
     }
   }
 
@@ -280,10 +243,6 @@ class FindingText {
     add("Inputs", std::move(lines), 2, 3);
   }
 
-  static bool same_line(const Location& a, const Location& b) {
-    return a.line > 0 && a.line == b.line && a.file == b.file;
-  }
-
   static std::string stream(std::uint64_t handle) {
     if (handle == kLegacyStream) return "default stream";
     if (handle == kPerThreadStream) return "per-thread default stream";
@@ -310,63 +269,24 @@ class FindingText {
     add("Kernel", {(kernel.empty() ? "name not known" : kernel) + facts}, 1, 0);
   }
 
-  void device() {
-    std::vector<std::string> lines = device_lines(finding_, directory_, verbose_);
-    add("Device", finding_.device ? std::move(lines) : page_.wrap(lines.front()), 1, 5);
-  }
+  void device() { add("Device", device_lines(finding_, directory_, verbose_), 1, 5); }
 
   void witnesses() {
-    if (finding_.memory) add("Memory", page_.wrap(printable(finding_.memory->text)), 1, 6);
+    if (finding_.memory) tell("Memory", {printable(finding_.memory->text)}, 1, 6);
     std::vector<std::string> lines;
-    for (const std::string& sentence : finding_.witnesses) {
-      for (std::string& line : page_.wrap(printable(sentence))) lines.push_back(std::move(line));
-    }
-    if (!lines.empty()) add("Witness", std::move(lines), 0, 6);
+    for (const std::string& sentence : finding_.witnesses) lines.push_back(printable(sentence));
+    if (!lines.empty()) tell("Witness", std::move(lines), 0, 6);
   }
 
-  // "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first.
   void stack() {
-    struct Step {
-      std::string file, function;
-      int line;
-    };
-    std::vector<Step> steps;
-    std::size_t folded = 0;
-    for (auto frame = finding_.stack.python.rbegin(); frame != finding_.stack.python.rend(); ++frame) {
-      frame->user ? steps.push_back({frame->file, frame->function, frame->line}) : void(++folded);
+    if (verbose_) {
+      add("Python", python_stack_lines(finding_.stack, directory_), 0, 0);
+      add("Native", native_stack_lines(finding_.stack, directory_), 0, 0);
+      return;
     }
-    for (auto frame = finding_.stack.native.rbegin(); frame != finding_.stack.native.rend(); ++frame) {
-      frame->user && !frame->file.empty() ? steps.push_back({frame->file, frame->function, frame->line})
-                                          : void(++folded);
-    }
-    if (steps.empty()) return;
-    const std::size_t skipped = steps.size() > kFramesNamed ? steps.size() - kFramesNamed : 0;
-    std::string text = skipped > 0 ? fmt::format("({} outer) > ", skipped) : "";
-    for (std::size_t i = skipped; i < steps.size(); ++i) {
-      const bool repeated = i > skipped && steps[i].file == steps[i - 1].file;
-      text += fmt::format("{}{}:{} {}", i > skipped ? " > " : "", repeated ? "" : path(steps[i].file), steps[i].line,
-                          printable(without_parameters(steps[i].function)));
-    }
-    if (folded > 0) text += fmt::format(" (+{} library frame{})", folded, folded == 1 ? "" : "s");
-    std::vector<std::string> lines = page_.wrap(text);
-    if (lines.size() > 2) lines = {clip(text, page_.columns - kLabelWidth)};
-    add("Stack", std::move(lines), 1, 6);
-  }
-
-  void whole_stack() {
-    std::vector<std::string> python, native;
-    for (const symbolize::PythonFrame& frame : finding_.stack.python) {
-      python.push_back(
-          fmt::format("{} {}:{} {}", frame.user ? '*' : ' ', path(frame.file), frame.line, printable(frame.function)));
-    }
-    for (const symbolize::NativeFrame& frame : finding_.stack.native) {
-      const std::string function = frame.function.empty() ? "function not known" : printable(frame.function);
-      const std::string where =
-          frame.file.empty() ? printable(frame.module) : fmt::format("{}:{}", path(frame.file), frame.line);
-      native.push_back(fmt::format("{} {} {}", frame.user ? '*' : ' ', where, function));
-    }
-    add("Python", std::move(python), 0, 0);
-    add("Native", std::move(native), 0, 0);
+    std::string text = stack_text(finding_.stack, directory_);
+    if (page_.rows({"Stack", {}}, text).size() > 2) text = clip(text, page_.columns - kLabelWidth);
+    if (!text.empty()) add("Stack", {text}, 1, 6);
   }
 
   void process() {

@@ -49,9 +49,7 @@ std::string what_is_wrong(const Argument& argument, const std::string& directory
                      size_text(allocation.bytes), made);
 }
 
-void add_wrapped(std::vector<std::string>& lines, const Page& page, const std::string& text) {
-  for (std::string& line : page.wrap(printable(text))) lines.push_back(std::move(line));
-}
+void add_line(std::vector<std::string>& lines, const std::string& text) { lines.push_back(printable(text)); }
 
 }  // namespace
 
@@ -64,14 +62,13 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", size, kUnits[unit]);
 }
 
-std::vector<std::string> wrong_pointer_lines(const Page& page, const Finding& finding, const std::string& directory,
-                                             bool verbose) {
+std::vector<std::string> wrong_pointer_lines(const Finding& finding, const std::string& directory, bool verbose) {
   std::vector<std::string> lines;
   if (finding.cause && !finding.cause->proof.empty() && !verbose) return lines;
   std::size_t wrong = 0;
   for (const Argument& argument : finding.arguments) {
     if (!matters(argument)) continue;
-    if (++wrong <= kPointersNamed || verbose) add_wrapped(lines, page, what_is_wrong(argument, directory));
+    if (++wrong <= kPointersNamed || verbose) add_line(lines, what_is_wrong(argument, directory));
   }
   if (wrong > kPointersNamed && !verbose) lines.push_back(fmt::format("{} more: see -v", wrong - kPointersNamed));
   // Which address failed is not known: what was given wrong is a strong hint, no proof.
@@ -79,37 +76,33 @@ std::vector<std::string> wrong_pointer_lines(const Page& page, const Finding& fi
   return lines;
 }
 
-std::vector<std::string> tensor_lines(const Page& page, const MemoryUse& memory, const std::string& directory,
-                                      bool verbose) {
+std::vector<std::string> tensor_lines(const MemoryUse& memory, const std::string& directory, bool verbose) {
   std::vector<std::string> lines;
   if (!memory.tensors) return lines;
   const TensorMemory& tensors = *memory.tensors;
-  add_wrapped(lines, page,
-              fmt::format("PyTorch had reserved {} and allocated {} of it; the largest free piece was {}{}",
-                          size_text(tensors.reserved), size_text(tensors.allocated), size_text(tensors.largest_free),
-                          tensors.times > 1 ? fmt::format(", the {}. time that it found none", tensors.times) : ""));
+  add_line(lines,
+           fmt::format("PyTorch had reserved {} and allocated {} of it; the largest free piece was {}{}",
+                       size_text(tensors.reserved), size_text(tensors.allocated), size_text(tensors.largest_free),
+                       tensors.times > 1 ? fmt::format(", the {}. time that it found none", tensors.times) : ""));
   const std::uint64_t unused = tensors.reserved - std::min(tensors.reserved, tensors.allocated);
   if (memory.asked > 0 && unused >= memory.asked && tensors.largest_free < memory.asked) {
-    add_wrapped(lines, page, "so much was free, in pieces that are too small: it is fragmented");
+    add_line(lines, "so much was free, in pieces that are too small: it is fragmented");
   }
   for (std::size_t i = 0; i < tensors.holders.size() && (verbose || i < kHoldersNamed); ++i) {
     const MemoryHolder& holder = tensors.holders[i];
-    add_wrapped(lines, page,
-                fmt::format("{} in {} tensor{} from {}", size_text(holder.bytes), thousands(holder.count),
-                            holder.count == 1 ? "" : "s",
-                            holder.location.line == 0 ? "no line of yours" : place(holder.location, directory)));
+    add_line(lines, fmt::format("{} in {} tensor{} from {}", size_text(holder.bytes), thousands(holder.count),
+                                holder.count == 1 ? "" : "s",
+                                holder.location.line == 0 ? "no line of yours" : place(holder.location, directory)));
   }
   for (const TensorMemory::Exception& exception : tensors.exceptions) {
-    add_wrapped(
-        lines, page,
-        fmt::format("{} kept alive by the {} raised at {}: leave its except block before trying again",
-                    size_text(exception.bytes), printable(exception.type), place(exception.location, directory)));
+    add_line(lines,
+             fmt::format("{} kept alive by the {} raised at {}: leave its except block before trying again",
+                         size_text(exception.bytes), printable(exception.type), place(exception.location, directory)));
   }
   return lines;
 }
 
-std::vector<std::string> memory_lines(const Page& page, const MemoryUse& memory, const std::string& directory,
-                                      bool verbose) {
+std::vector<std::string> memory_lines(const MemoryUse& memory, const std::string& directory, bool verbose) {
   std::vector<std::string> lines;
   std::string text;
   if (memory.asked > 0) text = fmt::format("{} asked for, ", size_text(memory.asked));
@@ -118,7 +111,7 @@ std::vector<std::string> memory_lines(const Page& page, const MemoryUse& memory,
   }
   text += fmt::format("this process {}held {}", memory.whole ? "" : "is known to have ", size_text(memory.held));
   if (memory.peak > memory.held) text += fmt::format(", once {}", size_text(memory.peak));
-  add_wrapped(lines, page, text);
+  add_line(lines, text);
   for (std::size_t i = 0; i < memory.holders.size(); ++i) {
     if (!verbose && i == kHoldersNamed) {
       lines.push_back(fmt::format("{} more: see -v", memory.holders.size() - i));
@@ -129,10 +122,9 @@ std::vector<std::string> memory_lines(const Page& page, const MemoryUse& memory,
                                   ? "a line that is not known"
                                   : place(holder.location, directory);
     const std::string pieces = holder.count == 1 ? "" : fmt::format(" in {} pieces", thousands(holder.count));
-    add_wrapped(lines, page,
-                fmt::format("{}{} from {}{}", size_text(holder.bytes), pieces, where, whose(holder.owner)));
+    add_line(lines, fmt::format("{}{} from {}{}", size_text(holder.bytes), pieces, where, whose(holder.owner)));
   }
-  for (std::string& line : tensor_lines(page, memory, directory, verbose)) lines.push_back(std::move(line));
+  for (std::string& line : tensor_lines(memory, directory, verbose)) lines.push_back(std::move(line));
   for (const OtherProcess& other : memory.others) {
     lines.push_back(fmt::format("{} held by process {}{} when this one had ended", size_text(other.bytes), other.pid,
                                 other.name.empty() ? "" : " (" + printable(other.name) + ")"));

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "report/page.h"
 #include "report/report.h"
 
 namespace cudadiag::report {
@@ -14,13 +13,10 @@ std::string size_text(std::uint64_t bytes);
 
 // Pointers among what the operation was given that lie in freed memory or past an end, unless the cause tells of them;
 // with `verbose` all of them in any case.
-std::vector<std::string> wrong_pointer_lines(const Page& page, const Finding& finding, const std::string& directory,
-                                             bool verbose);
+std::vector<std::string> wrong_pointer_lines(const Finding& finding, const std::string& directory, bool verbose);
 // What PyTorch's allocator said, where it was asked.
-std::vector<std::string> tensor_lines(const Page& page, const MemoryUse& memory, const std::string& directory,
-                                      bool verbose);
+std::vector<std::string> tensor_lines(const MemoryUse& memory, const std::string& directory, bool verbose);
 // What was asked for, what there was, who held it.
-std::vector<std::string> memory_lines(const Page& page, const MemoryUse& memory, const std::string& directory,
-                                      bool verbose);
+std::vector<std::string> memory_lines(const MemoryUse& memory, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

@@ -45,7 +45,7 @@ std::vector<std::string> next_steps(const analyse::Failure& failure) {
           "look at what this operation waits for; of a kernel --hang-dump, or cudadiag bisect, tells where its threads "
           "are"};
     case analyse::Kind::unchecked_error:
-      return {refused_call(failure), "check what this call returns (after <<<>>>: cudaGetLastError())"};
+      return {refused_call(failure), kCheckWhatItReturns};
   }
   return {};
 }

@@ -8,6 +8,10 @@
 
 namespace cudadiag::report {
 
+// Steps are worded for explain::in_dialect().
+inline constexpr const char* kCheckWhatItReturns =
+    "check what this call returns{cuda: (after <<<>>>: cudaGetLastError())}";
+
 std::vector<std::string> next_steps(const analyse::Failure& failure);
 
 }  // namespace cudadiag::report

@@ -9,6 +9,7 @@
 namespace cudadiag::report {
 namespace {
 
+constexpr std::string_view kMore = " ...";
 constexpr std::string_view kBold = "\x1b[1m", kBoldRed = "\x1b[1;31m", kPlain = "\x1b[0m";
 
 std::string painted(std::string_view text, std::string_view colour) {
@@ -17,22 +18,27 @@ std::string painted(std::string_view text, std::string_view colour) {
 
 }  // namespace
 
-std::vector<std::string> Page::wrap(std::string_view text) const {
-  const std::size_t room = columns > kLabelWidth + 20 ? columns - kLabelWidth : 20;
-  std::vector<std::string> lines;
-  std::string line;
+std::vector<std::string> Page::rows(const Section& section, std::string_view text) const {
+  const std::size_t label = section.label.empty() ? 0 : kLabelWidth;
+  const std::size_t room = columns > label ? columns - label : 0;
+  if (section.wide == Wide::stays) return {std::string(text)};
+  if (section.wide == Wide::is_cut) return {clip(text, room)};
+  const std::string indent(std::min(text.find_first_not_of(' '), text.size()), ' ');
+  text.remove_prefix(indent.size());
+  std::vector<std::string> rows;
+  std::string row;
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (!line.empty() && width(line) + 1 + width(word) > room) {
-      lines.push_back(std::move(line));
-      line.clear();
+    if (!row.empty() && indent.size() + width(row) + 1 + width(word) > room) {
+      rows.push_back(indent + row);
+      row.clear();
     }
-    if (!line.empty()) line += ' ';
-    line += word;
+    if (!row.empty()) row += ' ';
+    row += word;
   }
-  if (!line.empty()) lines.push_back(std::move(line));
-  return lines;
+  if (!row.empty() || rows.empty()) rows.push_back(indent + row);
+  return rows;
 }
 
 std::string Page::justify(std::string_view left, std::string_view right) const {
@@ -42,9 +48,7 @@ std::string Page::justify(std::string_view left, std::string_view right) const {
                      columns > width(text) + width(right) ? columns - width(text) - width(right) : 2, right);
 }
 
-void Page::fit(std::size_t limit) {
-  std::size_t total = 0;
-  for (const Section& section : sections) total += section.lines.size();
+std::size_t Page::drop_lines(std::size_t total, std::size_t limit) {
   const auto spares = [](const Section& section, bool all_but_one) {
     const bool gives = all_but_one && section.sacrifice > 0;
     return section.lines.size() > (gives ? std::min<std::size_t>(section.at_least, 1) : section.at_least);
@@ -58,28 +62,82 @@ void Page::fit(std::size_t limit) {
         }
       }
       if (victim == nullptr) break;
+      total -= rows(*victim, victim->lines.back()).size();
       victim->lines.pop_back();
-      --total;
-      if (!victim->lines.empty() && !victim->lines.back().ends_with(" ...")) victim->lines.back() += " ...";
+      if (victim->lines.empty() || victim->lines.back().ends_with(kMore)) continue;
+      total -= rows(*victim, victim->lines.back()).size();
+      victim->lines.back() += kMore;
+      total += rows(*victim, victim->lines.back()).size();
     }
   }
+  return total;
+}
+
+std::string Page::first_rows(const Section& section, const std::string& line, std::size_t count) const {
+  std::string text;
+  for (const std::string& row : rows(section, line)) {
+    if (count-- == 0) break;
+    text += (text.empty() ? "" : " ") + row;
+  }
+  const std::size_t most = rows(section, text).size();
+  while (rows(section, text + std::string(kMore)).size() > most && text.find(' ') != text.npos) {
+    text.resize(text.rfind(' '));
+  }
+  return text + std::string(kMore);
+}
+
+void Page::cut_longest(std::size_t total, std::size_t limit) {
+  for (const bool dear : {false, true}) {
+    while (total > limit) {
+      const Section* section = nullptr;
+      std::string* line = nullptr;
+      std::size_t most = 1, next = 1;
+      for (Section& each : sections) {
+        if (each.wide != Wide::wraps || (each.sacrifice == 0 && !dear)) continue;
+        for (std::string& candidate : each.lines) {
+          const std::size_t size = rows(each, candidate).size();
+          next = std::max(next, std::min(size, most));
+          if (size <= most) continue;
+          most = size;
+          section = &each;
+          line = &candidate;
+        }
+      }
+      if (line == nullptr) break;
+      const std::size_t kept = most - std::min(total - limit, std::max<std::size_t>(most - next, 1));
+      *line = first_rows(*section, *line, std::max<std::size_t>(kept, 1));
+      const std::size_t now = rows(*section, *line).size();
+      if (now >= most) break;
+      total -= most - now;
+    }
+  }
+}
+
+void Page::fit(std::size_t limit) {
+  std::size_t total = 0;
+  for (const Section& section : sections) {
+    for (const std::string& line : section.lines) total += rows(section, line).size();
+  }
+  cut_longest(drop_lines(total, limit), limit);
 }
 
 std::string Page::print() const {
   std::string out;
   for (const Section& section : sections) {
-    for (std::size_t i = 0; i < section.lines.size(); ++i) {
-      const std::string label =
-          section.label.empty() ? "" : fmt::format("{:<{}}", i == 0 ? section.label : "", kLabelWidth);
-      const std::size_t room = columns > label.size() ? columns - label.size() : 0;
-      const std::string text = section.whole ? section.lines[i] : clip(section.lines[i], room);
-      if (!colour) {
-        out += label + text;
-      } else {
-        out += label.empty() || i > 0 ? label : painted(label, kBold);
-        out += section.ink == Ink::plain ? text : painted(text, section.ink == Ink::marked ? kBold : kBoldRed);
+    bool first = true;
+    for (const std::string& line : section.lines) {
+      for (const std::string& row : rows(section, line)) {
+        const std::string label =
+            section.label.empty() ? "" : fmt::format("{:<{}}", first ? section.label : "", kLabelWidth);
+        if (!colour) {
+          out += label + row;
+        } else {
+          out += label.empty() || !first ? label : painted(label, kBold);
+          out += section.ink == Ink::plain ? row : painted(row, section.ink == Ink::marked ? kBold : kBoldRed);
+        }
+        out += '\n';
+        first = false;
       }
-      out += '\n';
     }
   }
   return out;

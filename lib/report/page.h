@@ -12,13 +12,16 @@ inline constexpr std::size_t kLabelWidth = 8;
 
 enum class Ink { plain, headline, marked };
 
+// What becomes of a line that is too long: sentences are broken at spaces, source is cut, commands to paste stay.
+enum class Wide { wraps, is_cut, stays };
+
 struct Section {
-  std::string label;  // "Why"; empty: lines stand at the left edge
-  std::vector<std::string> lines;
-  std::size_t at_least = 1;  // lines that stay unless the page is very short
-  int sacrifice = 0;         // the highest gives its lines up first
+  std::string label;               // "Why"; empty: lines stand at the left edge
+  std::vector<std::string> lines;  // each is shown whole or not at all, in as many rows as it takes
+  std::size_t at_least = 1;        // lines that stay unless the page is very short
+  int sacrifice = 0;               // the highest gives its lines up first
   Ink ink = Ink::plain;
-  bool whole = false;  // never cut at the right edge: commands to paste
+  Wide wide = Wide::wraps;
 };
 
 struct Page {
@@ -26,15 +29,21 @@ struct Page {
   bool colour = false;
   std::vector<Section> sections;
 
-  // Text broken at spaces to what fits behind a label.
-  std::vector<std::string> wrap(std::string_view text) const;
+  // The rows that a line of the section takes behind its label. A word that is too long has a row of its own.
+  std::vector<std::string> rows(const Section& section, std::string_view line) const;
   // `left`, and `right` at the right edge.
   std::string justify(std::string_view left, std::string_view right) const;
 
-  // Drops lines of the sections that can spare them until `limit` is kept; a section that lost some says "...". Where
-  // that is not enough, sections that sacrifice anything keep one line.
+  // Drops lines of the sections that can spare them until `limit` rows are kept; a section that lost some says "...".
+  // Where that is not enough, sections that sacrifice anything keep one line. Where that is not enough either, as some
+  // sentence is longer than any of ours, the longest are cut.
   void fit(std::size_t limit);
   std::string print() const;
+
+ private:
+  std::size_t drop_lines(std::size_t total, std::size_t limit);
+  void cut_longest(std::size_t total, std::size_t limit);
+  std::string first_rows(const Section& section, const std::string& line, std::size_t count) const;
 };
 
 }  // namespace cudadiag::report

@@ -7,6 +7,7 @@
 #include "report/kernel_name.h"
 #include "report/place.h"
 #include "report/printable.h"
+#include "report/stack_text.h"
 #include "report/words.h"
 
 namespace cudadiag::report {
@@ -53,16 +54,8 @@ std::vector<std::string> lines_of(const RaceAccess& access, const std::string& d
     if (!callers.empty()) lines.push_back(callers);
     return lines;
   }
-  for (const symbolize::PythonFrame& frame : access.stack.python) {
-    lines.push_back(fmt::format("{} {}:{} {}", frame.user ? '*' : ' ', relative_path(frame.file, directory), frame.line,
-                                printable(frame.function)));
-  }
-  for (const symbolize::NativeFrame& frame : access.stack.native) {
-    const std::string where = frame.file.empty()
-                                  ? printable(frame.module)
-                                  : fmt::format("{}:{}", relative_path(frame.file, directory), frame.line);
-    lines.push_back(fmt::format("{} {} {}", frame.user ? '*' : ' ', where, printable(frame.function)));
-  }
+  for (std::string& line : python_stack_lines(access.stack, directory)) lines.push_back(std::move(line));
+  for (std::string& line : native_stack_lines(access.stack, directory)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -121,8 +114,9 @@ std::string race_headline(const Finding& finding, const std::string& directory) 
 
 void add_race(Page& page, const Finding& finding, const std::string& directory, bool verbose) {
   const Race& race = *finding.race;
-  const auto add = [&](std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice) {
-    page.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, verbose});
+  const auto add = [&](std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice,
+                       Wide wide = Wide::wraps) {
+    page.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, wide});
   };
   Page edge = page;
   edge.columns = std::min(page.columns, kRightEdge);
@@ -134,34 +128,30 @@ void add_race(Page& page, const Finding& finding, const std::string& directory, 
        1,
        0,
        Ink::headline,
-       true});
+       Wide::stays});
   for (const symbolize::SourceLine& line : finding.excerpt) {
     const bool marked = line.number == finding.location.line;
-    add("", {fmt::format("  {} {:>3} | {}", marked ? '>' : ' ', line.number, printable(line.text))}, 1, 2);
+    add("", {fmt::format("  {} {:>3} | {}", marked ? '>' : ' ', line.number, printable(line.text))}, 1, 2,
+        verbose ? Wide::stays : Wide::is_cut);
   }
-  add("Why", page.wrap(printable(finding.text)), 1, 0);
-  std::vector<std::string> tensors;
-  for (const std::string& line : race_tensors(race)) {
-    for (std::string& part : page.wrap(line)) tensors.push_back(std::move(part));
-  }
-  if (!tensors.empty()) add("Tensor", std::move(tensors), 1, 5);
-  add("First", lines_of(race.accesses[0], directory, verbose), 2, 3);
-  add("Then", lines_of(race.accesses[1], directory, verbose), 2, 3);
-  add("Missing", page.wrap(printable(race.missing)), 1, 0);
+  add("Why", {printable(finding.text)}, 1, 0);
+  if (std::vector<std::string> tensors = race_tensors(race); !tensors.empty()) add("Tensor", std::move(tensors), 1, 5);
+  const Wide stack = verbose ? Wide::stays : Wide::wraps;
+  add("First", lines_of(race.accesses[0], directory, verbose), 2, 3, stack);
+  add("Then", lines_of(race.accesses[1], directory, verbose), 2, 3, stack);
+  add("Missing", {printable(race.missing)}, 1, 0);
   std::vector<std::string> fix;
-  for (const std::string& step : finding.fix) {
-    for (std::string& line : page.wrap(printable(step))) fix.push_back(std::move(line));
-  }
-  add("Fix", std::move(fix), 1, 8);
+  for (const std::string& step : finding.fix) fix.push_back(printable(step));
+  add("Fix", std::move(fix), 1, 3);
   if (race.allocation) {
     const Allocation& memory = *race.allocation;
     std::string text = fmt::format("{:#x}, {} B", memory.address, thousands(memory.bytes));
     if (!memory.owner.empty()) text += ", of " + memory.owner;
     if (memory.allocated) text += ", allocated at " + place(*memory.allocated, directory);
-    add("Memory", page.wrap(text), 1, 6);
+    add("Memory", {text}, 1, 6);
   }
   if (race.times > 1) add("Seen", {fmt::format("{} times", thousands(race.times))}, 1, 7);
-  add("Known", page.wrap(printable(finding.because)), 1, 4);
+  add("Known", {printable(finding.because)}, 1, 4);
 }
 
 }  // namespace cudadiag::report

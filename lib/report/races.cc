@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "explain/rule.h"
+#include "report/dialect.h"
 #include "report/printable.h"
 #include "report/race_tensors.h"
 #include "report/words.h"
@@ -79,8 +81,8 @@ bool only_reads(const Judged& judged) {
 
 class RaceBuilder {
  public:
-  RaceBuilder(const Judged& judged, const Process& process, const ResolveSite& resolve)
-      : judged_(judged), from_(judged.race), process_(process), resolve_(resolve) {}
+  RaceBuilder(const Judged& judged, const Process& process, const ResolveSite& resolve, bool torch)
+      : judged_(judged), from_(judged.race), process_(process), resolve_(resolve), torch_(torch) {}
 
   Finding build(const std::string& host) {
     finding_.kind = analyse::Kind::stream_race;
@@ -186,20 +188,24 @@ class RaceBuilder {
   std::uint64_t meeting_point() const { return std::max(from_.first.begin, from_.second.begin); }
 
   void fixes(const RaceAccess& first, const RaceAccess& second, const std::string& a, const std::string& b) {
-    const bool python = second.location.language == "python" || first.location.language == "python";
-    const bool torch = finding_.race->allocation && !finding_.race->allocation->owner.empty();
+    const explain::Dialect dialect = dialect_of(process_, second.stack, torch_);
+    const bool allocator = finding_.race->allocation && !finding_.race->allocation->owner.empty();
     std::vector<std::string>& fix = finding_.fix;
     if (first.stream == second.stream) {
       fix.push_back("make one node depend on the other, or capture both on one stream");
-    } else if (python) {
-      fix.push_back(fmt::format("before this line: let {} wait for {}: stream.wait_stream(other), or an event", b, a));
+    } else if (dialect.python) {
+      fix.push_back(explain::in_dialect("before this line: let " + b + " wait for " + a +
+                                            "{torch:: stream.wait_stream(other), or an event| by an event}",
+                                        dialect));
     } else {
       fix.push_back(
-          fmt::format("cudaEventRecord(event, first) behind the first one and "
-                      "cudaStreamWaitEvent(second, event) before the second; first is {}, second {}",
-                      a, b));
+          explain::in_dialect("{cuda:cudaEventRecord|cuEventRecord}(event, first) behind the first one and "
+                              "{cuda:cudaStreamWaitEvent(second, event)|cuStreamWaitEvent(second, event, 0)} "
+                              "before the second; first is " +
+                                  a + ", second " + b,
+                              dialect));
     }
-    if (torch && alters(second)) {
+    if (allocator && alters(second)) {
       fix.push_back(
           "if the tensor had been freed while the other stream still used it: "
           "tensor.record_stream(stream) keeps its memory until then");
@@ -238,6 +244,7 @@ class RaceBuilder {
   const session::Race& from_;
   const Process& process_;
   const ResolveSite& resolve_;
+  const bool torch_;
   Finding finding_;
 };
 
@@ -326,7 +333,7 @@ void add_races(Report& report, const session::Session& session, const ResolveSit
     if (only_reads(now) && race.possible && !race.several) {
       ++dismissed;
     } else {
-      add(found, RaceBuilder(now, *process, resolve).build(session.manifest.host));
+      add(found, RaceBuilder(now, *process, resolve, !report.torch.empty()).build(session.manifest.host));
     }
   }
   for (session::Race pair : session.races->unjudged) {
@@ -336,7 +343,8 @@ void add_races(Report& report, const session::Session& session, const ResolveSit
     Judged now = judged(pair, *process, tensors);
     if (!now.by_schema()) continue;
     settled += pair.times;
-    if (!only_reads(now)) add(found, RaceBuilder(now, *process, resolve).build(session.manifest.host));
+    if (!only_reads(now))
+      add(found, RaceBuilder(now, *process, resolve, !report.torch.empty()).build(session.manifest.host));
   }
   if (std::string text = unjudged_text(*session.races, settled); !text.empty()) {
     report.notes.push_back({"races-unjudged", std::move(text)});

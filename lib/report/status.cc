@@ -95,6 +95,15 @@ class StatusBuilder {
     return open;
   }
 
+  // Up to where the stream's operations are shown, or counted as candidates. Those before it that are neither are not
+  // what it stands at, and nothing that waits behind that.
+  static std::uint32_t last_told(const analyse::UnfinishedStream& stream,
+                                 const std::vector<const session::Operation*>& shown) {
+    if (shown.empty()) return stream.proven() ? stream.bound : stream.stream->issued;
+    if (shown.size() > kShown) return shown[kShown - 1]->ordinal;
+    return stream.candidates.empty() ? shown.back()->ordinal : std::max(shown.back()->ordinal, stream.bound);
+  }
+
   OpenStream of(const analyse::UnfinishedStream& stream) const {
     OpenStream open;
     open.name = analyse::stream_name(*stream.stream);
@@ -109,7 +118,7 @@ class StatusBuilder {
     // What a stream cannot stand at is of no interest while something else is there.
     const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
     for (std::size_t i = 0; i < std::min(shown.size(), kShown); ++i) open.operations.push_back(of(*shown[i], stream));
-    open.more = open.issued - open.completed - static_cast<std::uint32_t>(open.operations.size());
+    open.more = open.issued - last_told(stream, shown);
     for (const StreamWait& wait : stream.waits) {
       if (open.waits.size() == kShown) break;
       const char* kinds[] = {"stream", "value", "semaphore"};

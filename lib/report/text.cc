@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kOthersNamed = 2;
 
 Section passes(const Report& report) {
-  Section section{"Passes", {}, 0, 9, Ink::plain, false};
+  Section section{"Passes", {}, 0, 9, Ink::plain, Wide::wraps};
   std::string line;
   for (const PassLine& pass : report.passes) {
     line += fmt::format("{}{} {} {}", line.empty() ? "" : "; ", printable(pass.name), duration(pass.seconds),
@@ -28,7 +28,7 @@ Section passes(const Report& report) {
 
 // What failed besides: other processes, and less important findings of the same one.
 Section others(const Report& report) {
-  Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, false};
+  Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, Wide::wraps};
   std::size_t named = kOthersNamed;
   // Races are each other's equals: whoever looks for them wants them all.
   for (const Finding& finding : report.findings) named += finding.race ? 1 : 0;
@@ -46,7 +46,7 @@ Section others(const Report& report) {
 }
 
 Section next_commands(const Report& report, bool suggest_rerun) {
-  Section section{"Next", {}, 2, 0, Ink::plain, true};
+  Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty()) return section;
   const std::string session = shell_word(report.session);
   // Reruns can tell more where there was none yet. What the shell takes for a comment may be pasted along.
@@ -78,18 +78,16 @@ Section next_commands(const Report& report, bool suggest_rerun) {
 }
 
 void add_whole_picture(Page& page, const Report& report) {
-  Section next{"Next", {}, 0, 0, Ink::plain, true};
+  Section next{"Next", {}, 0, 0, Ink::plain, Wide::stays};
   for (const Finding& finding : report.findings) {
     for (const std::string& command : finding.witness_wanted) next.lines.push_back(printable(command));
   }
   page.sections.push_back(next);
-  Section notes{"Notes", {}, 0, 0, Ink::plain, false};
+  Section notes{"Notes", {}, 0, 0, Ink::plain, Wide::wraps};
   for (const analyse::Note& note : report.notes) {
-    for (std::string& line : page.wrap(printable(fmt::format("{} ({})", note.text, note.code)))) {
-      notes.lines.push_back(std::move(line));
-    }
+    notes.lines.push_back(printable(fmt::format("{} ({})", note.text, note.code)));
   }
-  Section processes{"Process", {}, 0, 0, Ink::plain, true};
+  Section processes{"Process", {}, 0, 0, Ink::plain, Wide::stays};
   for (const ProcessLine& process : report.processes) {
     std::string line = fmt::format("pid {}", process.pid);
     if (process.parent != 0) line += fmt::format(", parent {}", process.parent);
@@ -100,7 +98,7 @@ void add_whole_picture(Page& page, const Report& report) {
     for (const std::string& word : process.argv) command += ' ' + shell_word(word);
     processes.lines.push_back(line + ':' + printable(command));
   }
-  Section environment{"With", {}, 0, 0, Ink::plain, true};
+  Section environment{"With", {}, 0, 0, Ink::plain, Wide::stays};
   const std::pair<const char*, const std::string*> parts[] = {
       {"driver", &report.driver}, {"CUDA", &report.cuda},     {"CUPTI", &report.cupti}, {"Python", &report.python},
       {"torch", &report.torch},   {"Triton", &report.triton}, {"cuDNN", &report.cudnn}, {"NCCL", &report.nccl}};
@@ -135,7 +133,7 @@ std::string write_text(const Report& report, const TextOptions& options) {
   page.colour = options.colour;
   if (report.findings.empty()) {
     if (!verbose && !options.say_clean) return "";
-    page.sections.push_back({"", {clean_sentence(report)}, 1, 0, Ink::plain, true});
+    page.sections.push_back({"", {clean_sentence(report)}, 1, 0, Ink::plain, Wide::stays});
     if (verbose) add_whole_picture(page, report);
     return page.print();
   }

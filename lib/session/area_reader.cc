@@ -11,7 +11,6 @@
 #include "session/area_regions.h"
 #include "session/intern_reader.h"
 #include "session/operation_decoder.h"
-#include "wire/hash.h"
 
 namespace cudadiag::session {
 namespace {
@@ -19,23 +18,10 @@ namespace {
 using wire::area::Region;
 
 // More than any recorder writes; a table that claims more is cut.
-constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostContexts = 8192;
-constexpr std::size_t kMostStreams = 65536;
 constexpr std::size_t kMostErrors = 65536;
 constexpr std::size_t kMostGraphWords = 1u << 20;
 constexpr std::size_t kMostAllocations = 1u << 20;
-
-std::string not_an_area(std::span<const std::byte> area) {
-  if (area.size() < wire::area::kHeaderSize) return "it is too short to be a recording";
-  if (wire::load(area.data(), wire::area::kMagic) != wire::area::kMagicValue) return "it is not a cudadiag recording";
-  const std::uint32_t version = wire::load(area.data(), wire::area::kVersion);
-  if (version != wire::area::kFormatVersion) {
-    return "it was written in format version " + std::to_string(version) + "; this cudadiag reads version " +
-           std::to_string(wire::area::kFormatVersion);
-  }
-  return {};
-}
 
 auto copy_operation(const std::byte* record) {
   return copy_serialised<wire::area::kOperationSize, decltype(wire::operation::kSerial)::type>(record);
@@ -453,52 +439,22 @@ void AreaReader::read_site_counts() {
 
 }  // namespace
 
+std::string not_an_area(std::span<const std::byte> area) {
+  if (area.size() < wire::area::kHeaderSize) return "it is too short to be a recording";
+  if (wire::load(area.data(), wire::area::kMagic) != wire::area::kMagicValue) return "it is not a cudadiag recording";
+  const std::uint32_t version = wire::load(area.data(), wire::area::kVersion);
+  if (version != wire::area::kFormatVersion) {
+    return "it was written in format version " + std::to_string(version) + "; this cudadiag reads version " +
+           std::to_string(wire::area::kFormatVersion);
+  }
+  return {};
+}
+
 AreaContents read_area(std::span<const std::byte> area, std::optional<wire::ClockReading> now) {
   AreaContents contents;
   contents.error = not_an_area(area);
   if (contents.error.empty()) contents.record = AreaReader(area, now).read();
   return contents;
-}
-
-std::uint64_t operations_so_far(std::span<const std::byte> area) {
-  if (area.size() < wire::area::kHeaderSize) return 0;
-  const AreaRegions regions(area);
-  const std::size_t count = regions.count(Region::threads, wire::area::kThreadSize, kMostThreads);
-  std::uint64_t operations = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    operations +=
-        wire::load(regions.region(Region::threads).data() + i * wire::area::kThreadSize, wire::thread::kOperations);
-  }
-  return operations;
-}
-
-std::uint64_t progress_digest(std::span<const std::byte> area) {
-  std::uint64_t digest = wire::kHashSeed;
-  if (!not_an_area(area).empty()) return digest;
-  const auto add = [&](std::uint64_t value) { digest = wire::mix(digest, value); };
-  const AreaRegions regions(area);
-  add(wire::load_acquire(area.data(), wire::area::kState));
-  add(wire::load_acquire(area.data(), wire::area::kErrorCount));
-  const std::size_t threads = regions.count(Region::threads, wire::area::kThreadSize, kMostThreads);
-  for (std::size_t i = 0; i < threads; ++i) {
-    const std::byte* entry = regions.region(Region::threads).data() + i * wire::area::kThreadSize;
-    add(wire::load_acquire(entry, wire::thread::kPublished));
-    // Calls that only ask whether something is ready are no progress, however many there are.
-    if (wire::load_acquire(entry, wire::thread::kCallSite) != 0)
-      add(wire::load_acquire(entry, wire::thread::kCallTicks));
-  }
-  const std::size_t streams = std::min(regions.count(Region::streams, wire::area::kStreamSize, kMostStreams),
-                                       regions.count(Region::markers, wire::area::kMarkerSize, kMostStreams));
-  for (std::size_t i = 0; i < streams; ++i) {
-    const std::byte* entry = regions.region(Region::streams).data() + i * wire::area::kStreamSize;
-    // Reading a hole of the memory file would make it memory.
-    if (wire::load_acquire(entry, wire::stream::kState) == 0) continue;
-    add(wire::load_acquire(entry, wire::stream::kIssued));
-    add(wire::load_acquire(entry, wire::stream::kHostCompleted));
-    add(wire::load_acquire(regions.region(Region::markers).data() + i * wire::area::kMarkerSize,
-                           wire::marker::kCompleted));
-  }
-  return digest;
 }
 
 }  // namespace cudadiag::session

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,15 +18,11 @@ struct AreaContents {
   std::string error;
 };
 
+// Why this is none that this program reads; empty if it is one.
+std::string not_an_area(std::span<const std::byte> area);
+
 // `area` may change while it is read (a live process): what is torn is left out, not misread. `now`: of such an area,
 // whose own last clock reading is yet to come.
 AreaContents read_area(std::span<const std::byte> area, std::optional<wire::ClockReading> now = {});
-
-// Stream operations that a live process has issued so far: cheap enough to be asked again and again.
-std::uint64_t operations_so_far(std::span<const std::byte> area);
-
-// Changes whenever a live process issues an operation, one of its operations is seen to end, or a call that may block
-// begins or returns. Likewise cheap.
-std::uint64_t progress_digest(std::span<const std::byte> area);
 
 }  // namespace cudadiag::session

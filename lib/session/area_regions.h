@@ -14,6 +14,10 @@
 
 namespace cudadiag::session {
 
+// More than any recorder writes; a table that claims more is cut.
+inline constexpr std::size_t kMostThreads = 8192;
+inline constexpr std::size_t kMostStreams = 65536;
+
 // One record as it was at one moment; aligned, so that every wire field can be loaded from it.
 template <std::size_t Size>
 struct RecordCopy {

@@ -53,12 +53,13 @@ std::optional<DeliveredValue::Number> number_of(const Json& object, const char* 
   return it->get<double>();
 }
 
-std::vector<std::int64_t> integers_of(const Json& object, const char* key) {
-  std::vector<std::int64_t> found;
+template <typename T = std::int64_t>
+std::vector<T> integers_of(const Json& object, const char* key) {
+  std::vector<T> found;
   const auto it = object.find(key);
   if (it == object.end() || !it->is_array()) return found;
   for (const Json& each : *it) {
-    const auto value = integer<std::int64_t>(each);
+    const auto value = integer<T>(each);
     if (!value || found.size() == kMostDimensions) break;
     found.push_back(*value);
   }
@@ -149,6 +150,7 @@ std::optional<Delivery> parse(std::string_view text) {
   delivery.whole = is_true(object, "whole");
   delivery.file = text_of(object, "file");
   delivery.visit = integer_of<std::uint64_t>(object, "visit").value_or(0);
+  delivery.visits = integers_of<std::uint64_t>(object, "visits");
   delivery.milliseconds = integer_of<std::uint64_t>(object, "milliseconds").value_or(0);
   delivery.line = integer_of<std::int32_t>(object, "line").value_or(0);
   if (delivery.kind == "memory") {
@@ -200,7 +202,7 @@ void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>
   for (Process& process : processes) {
     process.deliveries = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kSuffix));
     auto watched = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kWatchedSuffix));
-    std::sort(watched.begin(), watched.end(), [](const auto& a, const auto& b) { return a.visit < b.visit; });
+    std::sort(watched.begin(), watched.end(), [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
     std::move(watched.begin(), watched.end(), std::back_inserter(process.deliveries));
   }
 }

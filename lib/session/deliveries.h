@@ -63,9 +63,10 @@ struct Delivery {
   std::string file;    // as CPython has it
   int line = 0;
   std::vector<DeliveredValue> values;
-  std::uint64_t visit = 0;         // kind "watched": which one of the process's to such lines
-  std::uint64_t milliseconds = 0;  // and what reading them had taken
-  std::string node;                // "GatherBackward0"
+  std::uint64_t visit = 0;            // kind "watched": which one of the process's to this line
+  std::vector<std::uint64_t> visits;  // and how many each watched line has had, in the order that they were given in
+  std::uint64_t milliseconds = 0;     // and what reading them had taken
+  std::string node;                   // "GatherBackward0"
   std::uint64_t number = 0;
   // Innermost first, of the node, then of that in whose run it was made, and so on.
   std::vector<std::vector<DeliveredFrame>> stacks;

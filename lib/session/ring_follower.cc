@@ -12,8 +12,6 @@ namespace {
 namespace area = wire::area;
 namespace operation = wire::operation;
 
-constexpr std::size_t kMostThreads = 8192;
-
 }  // namespace
 
 // The recorder fills the header in and stores the state last.

@@ -77,8 +77,10 @@ std::optional<Failure> not_ours(const fs::path& folder) {
                  "look at it as the user who ran the program"};
 }
 
-Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& wanted) {
+Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& given) {
   std::error_code error;
+  // A shell that completes the name of a folder ends it like this.
+  const std::string wanted = given.substr(0, std::max<std::size_t>(given.find_last_not_of('/') + 1, 1));
   if (!wanted.empty() && wanted != kLatest) {
     std::vector<fs::path> places = {wanted};
     for (const Root& root : roots) {
@@ -91,6 +93,8 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
       const fs::path incomplete = place.string() + kIncomplete;
       if (fs::is_directory(incomplete, error)) return incomplete;
     }
+    if (fs::exists(wanted, error))
+      return Failure{wanted + " is no folder, as a session is", "cudadiag list shows them"};
     return Failure{"there is no session " + wanted, "cudadiag list shows what there is"};
   }
   for (const Root& root : roots) {

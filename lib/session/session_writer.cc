@@ -45,6 +45,9 @@ std::optional<Failure> prepare_root(const Root& root) {
   }
   struct stat status {};
   if (::lstat(root.folder.c_str(), &status) != 0) return failed("use the session folder", root.folder, errno);
+  if (!fs::is_directory(root.folder, error)) {
+    return Failure{root.folder.string() + " is not a folder", "name a folder that you can write with -o FOLDER"};
+  }
   if (!root.warning.empty() && (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())) {
     return Failure{root.folder.string() + " belongs to somebody else", "name a folder of your own with -o FOLDER"};
   }

@@ -18,9 +18,10 @@
 // {"kind":"results", …as "operator"…}    what it made
 // {"kind":"untold", "arguments":[]}      from here on calls are left out
 //
-// {"kind":"watched", …}   in PID.watched instead: as "line", with "visit": which one of the process's to watched lines,
-// and "milliseconds": what reading them has taken so far. A ring of kWatched lines of kWatchedLine bytes, filled with
-// blanks.
+// {"kind":"watched", …}   in PID.watched instead: as "line", with "visit": which one of the process's to this line,
+// "visits": how many each watched line has had so far, in the order of CUDADIAG_VALUES, and "milliseconds": what
+// reading them has taken. The first visit to a line is told even if there is nothing to be read. A ring of kWatched
+// lines of kWatchedLine bytes, filled with blanks.
 //
 // The file is as CPython has it. Members of an argument are those of report::Argument; what is
 // not known is left out.

@@ -242,3 +242,12 @@ def all_operations_are_seen_to_end_where_hangs_are_looked_for(machine):
         lines = expect_success(machine.cudadiag("dump")).stdout.splitlines()
         flags = [int(re.search(r" flags=(\d+)", line)[1]) for line in lines if line.startswith("operation ")]
         expect(min(sum(not flag & MARKED for flag in flags), 1), unmarked, f"unmarked operations with {options}")
+
+
+def calls_that_were_refused_are_not_unfinished(machine):
+    machine.plan("fault kernel=scale nth=3 code=700")
+    machine.run(machine.build / "targets/third_of_ten")
+    text = expect_success(machine.cudadiag("status")).stdout
+    expect_in(": stands at operation 3, of 10 issued", text, "the stream that failed")
+    expect_in("\n    and 7 more behind\n", text, "what waits behind it")
+    assert "default stream" not in text, "the copy that was refused is shown: " + text

@@ -10,6 +10,7 @@ sys.dont_write_bytecode = True
 
 import backward_passes
 import cases
+import command_line
 import full_log
 import hangs
 import memory
@@ -22,7 +23,8 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, full_log, hangs, memory, races, reruns, shapes, survival, values, witnesses)
+ROOMS = (backward_passes, cases, command_line, full_log, hangs, memory, races, reruns, shapes, survival, values,
+         witnesses)
 
 
 def check_target(machine, name):

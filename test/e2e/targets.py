@@ -1,4 +1,5 @@
-"""What is expected of each program in test/targets; the lines and the plan stand in the program itself."""
+"""What is expected of each program in test/targets; the lines and the plan stand in the program itself. NAME:ARGUMENT is
+a program that is given an argument, and has lines of its own where a mark ends in it."""
 
 import dataclasses
 import pathlib
@@ -54,8 +55,8 @@ FAILING = {
     "graph_added": Failing(kind="graph_node"),
     "graph_updated": Failing(kind="graph_node"),
     "graph_thousand": Failing("inferred", kind="graph_node"),  # the line is known, the node is not
-    "graph_stale": Failing("inferred", kind="graph_stale_pointer", cause="stale-graph-pointer"),
-    "graph_reused": Failing("suspected", kind="graph_stale_pointer", confirmed="", cause="stale-graph-pointer"),
+    "graph_stale:freed": Failing("inferred", kind="graph_stale_pointer", cause="stale-graph-pointer"),
+    "graph_stale:reused": Failing("suspected", kind="graph_stale_pointer", confirmed="", cause="stale-graph-pointer"),
     "many_streams": Failing("inferred"),
     "many_threads": Failing("inferred"),
     "exit_without_sync": Failing(),
@@ -89,12 +90,15 @@ CLEAN = ("healthy", "graph_kept", "alloc_fails_handled", "capture_beside_launche
 
 
 def source(name):
+    name = name.partition(":")[0]
     folder = TARGETS / "python" if name.startswith("py_") else TARGETS
     return folder / (name + (".py" if name.startswith("py_") else ".cc"))
 
 
 def command(build, name):
-    return [sys.executable, source(name)] if name.startswith("py_") else [build / "targets" / name]
+    program, _, argument = name.partition(":")
+    command = [sys.executable, source(name)] if name.startswith("py_") else [build / "targets" / program]
+    return [*command, argument] if argument else command
 
 
 def plan(name):
@@ -108,7 +112,9 @@ def plan(name):
 def marked_line(name, words, where=""):
     """Path and number of the line that ends in the mark; None if there is none."""
     path = TARGETS / where if where else source(name)
+    ends = [mark + words for mark in MARKS]
+    ends += [end + " " + name.partition(":")[2] for end in ends]
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        if any(line.endswith(mark + words) for mark in MARKS):
+        if any(line.endswith(end) for end in ends):
             return str(path), number
     return None

@@ -139,3 +139,34 @@ def a_clean_run_with_a_watched_line_says_nothing(machine):
     result = machine.run(*program("watched.py"), options=["--watch", f"watched.py:{line}"])
     expect((result.returncode, result.stdout, result.stderr), (0, "", ""), "result")
     expect(machine.sessions(), [], "sessions")
+
+
+def watched_lines_are_counted_each_for_itself(machine):
+    file, line = true_line("watched.py")
+    machine.plan(FAULT)
+    machine.run(*program("watched.py"), options=["--watch", f"watched.py:{line}", "--watch", f"{file}:{line - 1}"])
+    visits = [(each["line"], each["visit"]) for each in machine.report()["findings"][0]["watched"]]
+    expect(visits, [(at, visit) for visit in range(3, 11) for at in (line - 1, line)], "visits")
+
+
+def watched_line_that_cannot_be_reached_is_said(machine):
+    file, line = true_line("watched.py")
+    reached = f"watched.py:{line}"
+    for wrong, at_once, at_last in (
+            ("wached.py:3", "there is no file wached.py here, nor beside the command's files; the line is watched if the "
+             "program comes to run such a file all the same", "in files whose path ends in wached.py"),
+            ("/no/watched.py:3", "there is no file /no/watched.py; the line is watched if the program comes to run such "
+             "a file all the same", "in files whose path ends in /no/watched.py"),
+            (f"{file}:4000", f"{file} ends at line {len(open(file, encoding='utf-8').readlines())}", file),
+            (f"{file}:1", None, "lines are watched once CUDA is initialised, where they hold code")):
+        result = machine.run(*program("watched.py"), options=["--watch", reached, "--watch", wrong])
+        expect((result.returncode, result.stdout), (0, ""), "result")
+        first, *rest = result.stderr.splitlines() if at_once else ["", *result.stderr.splitlines()]
+        expect(first, f"cudadiag: --watch {wrong}: {at_once}" if at_once else "", "what is said at once")
+        expect(len(rest), 1, "lines of " + result.stderr)
+        expect_in(f"cudadiag: --watch {wrong}: the line was not seen to be reached; ", rest[0], "what is said at last")
+        expect_in(at_last, rest[0], "why")
+    never = machine.run("true", options=["--watch", reached])
+    expect_in("CUDA was not initialised, and lines are watched from then on", never.stderr, "a program without CUDA")
+    native = machine.run(machine.build / "targets/healthy", options=["--watch", reached])
+    expect_in("no Python was seen to run", native.stderr, "a program without Python")

@@ -75,6 +75,10 @@ def chooses(step, name, far):
     launch(step, name, far)  # SUSPECT
 
 
+def says_nothing():
+    launch("text")  # SUSPECT
+
+
 def yields(x):
     yield launch(x)  # SUSPECT
     yield 2
@@ -230,6 +234,17 @@ class Watch(unittest.TestCase):
                           for message in hook.of_kind("watched")],
                          [(step + 1, [("step", str(step))]) for step in range(3)])
         self.assertEqual(hook.notes, [])
+
+    def test_each_watched_line_has_visits_of_its_own(self):
+        hook = Hook(chooses, says_nothing, chooses, mode="watch", near=False).begin()
+        says_nothing()
+        for step in range(2):
+            chooses(step, "text", 2.5)
+        says_nothing()
+        hook.end()
+        self.assertEqual([(message["visit"], message["visits"], len(message["arguments"]))
+                          for message in hook.of_kind("watched")],
+                         [(1, [0, 1, 0], 0), (1, [1, 1, 1], 1), (2, [2, 1, 2], 1)])
 
     def test_a_file_is_known_by_whole_names(self):
         ends_in = Hook().begin().names["ends_in"]

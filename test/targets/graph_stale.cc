@@ -1,4 +1,7 @@
-// A graph stores through memory that is freed after its first replay: the second one fails.
+// A graph stores through memory that is freed after its first replay. Argument "freed": the second one fails; "reused":
+// the memory is handed out again before, and the second one writes what is somebody else's.
+#include <cstring>
+
 #include "driver.h"
 
 static CUgraphExec record(const Driver& driver, CUstream stream, CUdeviceptr rows) {
@@ -17,7 +20,8 @@ static CUgraphExec record(const Driver& driver, CUstream stream, CUdeviceptr row
   return exec;
 }
 
-int main() {
+int main(int, char** argv) {
+  const bool reused = std::strcmp(argv[1], "reused") == 0;
   Driver driver;
   CUstream stream = driver.stream();
   CUdeviceptr rows = 0;
@@ -25,8 +29,10 @@ int main() {
   CUgraphExec exec = record(driver, stream, rows);
   CHECK(cuGraphLaunch(exec, stream));
   CHECK(cuStreamSynchronize(stream));
-  CHECK(cuMemFree(rows));              // FREED LINE
+  CHECK(cuMemFree(rows));  // FREED LINE
+  while (reused && driver.allocate(4096) != rows) {
+  }
   CHECK(cuGraphLaunch(exec, stream));  // REPLAY LINE
-  CHECK(cuStreamSynchronize(stream));  // REPORTED LINE
+  CHECK(cuStreamSynchronize(stream));  // REPORTED LINE freed
   std::puts("done");
 }

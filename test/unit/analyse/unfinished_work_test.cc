@@ -188,3 +188,17 @@ TEST_CASE("lost records among those that a stream may stand at are counted") {
   CHECK(work.streams[0].missing == 1);
   CHECK(ordinals(work.streams[0].candidates) == Ordinals{1, 3, 4});
 }
+
+TEST_CASE("calls that were refused are neither unfinished nor lost") {
+  Running run;
+  const auto stream = run.stream(1), other = run.stream(0);
+  run.issue(stream, op::Kind::kernel, op::kMarked);
+  run.issue(stream, op::Kind::copy).result = 700;
+  run.issue(other, op::Kind::copy).result = 700;
+  run.issue(other, op::Kind::kernel, op::kMarked);
+  const auto work = run.look();
+  REQUIRE(work.streams.size() == 1);
+  CHECK(work.streams[0].index == other);
+  CHECK(work.streams[0].missing == 0);
+  CHECK(ordinals(work.streams[0].candidates) == Ordinals{2});
+}

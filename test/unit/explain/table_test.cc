@@ -43,8 +43,37 @@ TEST_CASE("a rule has a text, a fix, a signature and an id in our form") {
     CHECK(!rule.fix.empty());
     CHECK((!rule.codes.empty() || !rule.assertions.empty() || rule.when != nullptr));
     CHECK(std::regex_match(std::string(rule.id), std::regex("[a-z0-9]+(-[a-z0-9]+)*")));
-    CHECK((rule.link.empty() || rule.link.starts_with("https://")));
+    for (const bool torch : {false, true}) {
+      const std::string link = in_dialect(rule.link, {false, torch, torch});
+      CHECK((link.empty() || (link.starts_with("https://") && link.find('|') == link.npos)));
+    }
   });
+}
+
+TEST_CASE("fixes are in the words of the program") {
+  CHECK(in_dialect("a {cuda:cudaFree|cuMemFree} b{torch:; PyTorch: c}{python:, d|, e}", {}) == "a cudaFree b, e");
+  CHECK(in_dialect("a {cuda:cudaFree|cuMemFree} b{torch:; PyTorch: c}{python:, d|, e}", {true, true, true}) ==
+        "a cuMemFree b; PyTorch: c, d");
+  CHECK(in_dialect("{bytes} {torch", {}) == "{bytes} {torch");
+  each_rule([](const Rule& rule) {
+    for (const std::string_view step : rule.fix) {
+      for (const bool driver : {false, true}) {
+        for (const bool torch : {false, true}) {
+          const std::string said = in_dialect(step, {driver, true, torch});
+          CAPTURE(said);
+          // Written for a choice, and left as it was: a brace or a bar is missing.
+          for (const char* raw : {"{cuda:", "{python:", "{torch:", "|"}) CHECK(said.find(raw) == said.npos);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("a step for PyTorch alone is nobody else's") {
+  Symptoms symptoms = refused_call(904, "cuStreamEndCapture");
+  CHECK(explain(symptoms)->fix.size() == 1);
+  symptoms.dialect.torch = true;
+  CHECK(explain(symptoms)->fix.size() == 2);
 }
 
 TEST_CASE("nothing has no cause, whatever the code") {

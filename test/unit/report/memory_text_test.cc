@@ -27,7 +27,7 @@ Lines lines_of(std::vector<Argument> arguments, bool verbose = false) {
   Finding finding;
   finding.code = 700;
   finding.arguments = std::move(arguments);
-  return wrong_pointer_lines(Page{}, finding, "/home/u", verbose);
+  return wrong_pointer_lines(finding, "/home/u", verbose);
 }
 
 constexpr const char* kDoubt = "whether that address is the one that failed is not known";
@@ -63,10 +63,10 @@ TEST_CASE("what the cause tells of is told again with -v only") {
   Finding finding;
   finding.arguments = {pointer("freed", 0)};
   finding.cause = Cause{};
-  CHECK(wrong_pointer_lines(Page{}, finding, "", false).size() == 2);
+  CHECK(wrong_pointer_lines(finding, "", false).size() == 2);
   finding.cause->proof = {0};
-  CHECK(wrong_pointer_lines(Page{}, finding, "", false).empty());
-  CHECK(wrong_pointer_lines(Page{}, finding, "", true).size() == 2);
+  CHECK(wrong_pointer_lines(finding, "", false).empty());
+  CHECK(wrong_pointer_lines(finding, "", true).size() == 2);
 }
 
 TEST_CASE("other origins are others' to tell") {
@@ -77,7 +77,7 @@ TEST_CASE("other origins are others' to tell") {
 
 TEST_CASE("who held the memory") {
   MemoryUse memory = *explained_report().findings[0].memory_use;
-  const Lines lines = memory_lines(Page{}, memory, "/home/u", false);
+  const Lines lines = memory_lines(memory, "/home/u", false);
   CHECK(lines == Lines{"6.0 MiB asked for, 4.0 MiB of 1.0 GiB free; this process held 900.0 MiB",
                        "800.0 MiB in 2 pieces from train.py:12, main (PyTorch's caching allocator)",
                        "100.0 MiB held by process 4800 (python3) when this one had ended"});
@@ -86,7 +86,7 @@ TEST_CASE("who held the memory") {
   memory.total.reset();
   memory.holders.resize(5, memory.holders.front());
   memory.others.clear();
-  const Lines more = memory_lines(Page{}, memory, "/home/u", false);
+  const Lines more = memory_lines(memory, "/home/u", false);
   REQUIRE(more.size() == 5);
   CHECK(more[0] == "6.0 MiB asked for, this process is known to have held 900.0 MiB, once 950.0 MiB");
   CHECK(more[4] == "2 more: see -v");
@@ -95,15 +95,13 @@ TEST_CASE("who held the memory") {
 TEST_CASE("what PyTorch's allocator said is told with its lines, and named fragmented only where that is so") {
   MemoryUse memory;
   memory.asked = 6u << 20;
-  CHECK(tensor_lines(Page{}, memory, "/home/u", false).empty());
+  CHECK(tensor_lines(memory, "/home/u", false).empty());
   TensorMemory& tensors = memory.tensors.emplace();
   tensors.reserved = 20u << 20, tensors.allocated = 12u << 20, tensors.largest_free = 5u << 20;
   tensors.times = 2;
   tensors.holders = {{12u << 20, 3, {"/home/u/a.py", "f", "python", "", "", 7}, ""}};
   tensors.exceptions = {{"OutOfMemoryError", {"/home/u/a.py", "", "python", "", "", 9}, 4096}};
-  Page page;
-  page.columns = 200;
-  const Lines lines = tensor_lines(page, memory, "/home/u", false);
+  const Lines lines = tensor_lines(memory, "/home/u", false);
   REQUIRE(lines.size() == 4);
   CHECK(lines[0] ==
         "PyTorch had reserved 20.0 MiB and allocated 12.0 MiB of it; the largest free piece was 5.0 MiB, the 2. time "
@@ -114,7 +112,7 @@ TEST_CASE("what PyTorch's allocator said is told with its lines, and named fragm
   CHECK(lines[3] ==
         "4.0 KiB kept alive by the OutOfMemoryError raised at a.py:9: leave its except block before trying again");
   tensors.largest_free = 6u << 20;
-  CHECK(tensor_lines(page, memory, "/home/u", false).size() == 3);
+  CHECK(tensor_lines(memory, "/home/u", false).size() == 3);
   tensors.largest_free = 0, tensors.allocated = 15u << 20;
-  CHECK(tensor_lines(page, memory, "/home/u", false).size() == 3);
+  CHECK(tensor_lines(memory, "/home/u", false).size() == 3);
 }

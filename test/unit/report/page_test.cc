@@ -6,24 +6,40 @@ using namespace cudadiag::report;
 
 TEST_CASE("sections give up lines in the order of their sacrifice") {
   Page page;
-  page.sections = {{"Why", {"a", "b", "c"}, 1, 1, Ink::plain, false}, {"Fix", {"d", "e"}, 1, 2, Ink::plain, false}};
+  page.sections = {{"Why", {"a", "b", "c"}, 1, 1, Ink::plain}, {"Fix", {"d", "e"}, 1, 2, Ink::plain}};
   page.fit(3);
   CHECK(page.print() == "Why     a\n        b ...\nFix     d ...\n");
   page.fit(0);
   CHECK(page.print() == "Why     a ...\nFix     d ...\n");
 }
 
-TEST_CASE("lines end at the right edge, commands to paste do not") {
+TEST_CASE("sentences are broken at spaces, source is cut at the right edge, commands to paste stay") {
   Page page;
   page.columns = 16;
-  page.sections = {{"Why", {"1234567890"}, 1, 0, Ink::plain, false}, {"Next", {"1234567890"}, 1, 0, Ink::plain, true}};
-  CHECK(page.print() == "Why     12345...\nNext    1234567890\n");
+  page.sections = {{"Why", {"12 34 5678 12345678901 2", "  ab 12345678"}, 1, 0, Ink::plain},
+                   {"", {"123456789 123456789"}, 1, 0, Ink::plain, Wide::is_cut},
+                   {"Next", {"123456 890"}, 1, 0, Ink::plain, Wide::stays}};
+  CHECK(page.print() ==
+        "Why     12 34\n        5678\n        12345678901\n        2\n          ab\n          12345678\n"
+        "123456789 123...\nNext    123456 890\n");
+}
+
+TEST_CASE("a sentence is dropped whole, and cut only where nothing else is left") {
+  Page page;
+  page.columns = 16;
+  page.sections = {{"Fix", {"12345678 12345678 12345678", "12345678 12345678"}, 1, 1, Ink::plain},
+                   {"Blamed", {"12345678 12345678"}, 1, 0, Ink::plain}};
+  page.fit(6);
+  CHECK(page.print() ==
+        "Fix     12345678\n        12345678\n        12345678\n        ...\nBlamed  12345678\n        12345678\n");
+  page.fit(4);
+  CHECK(page.print() == "Fix     12345678\n        ...\nBlamed  12345678\n        12345678\n");
 }
 
 TEST_CASE("colour changes nothing but the ink") {
   Page page;
   page.colour = true;
-  page.sections = {{"", {"head"}, 1, 0, Ink::headline, false}, {"Why", {"a", "b"}, 1, 0, Ink::plain, false}};
+  page.sections = {{"", {"head"}, 1, 0, Ink::headline}, {"Why", {"a", "b"}, 1, 0, Ink::plain}};
   CHECK(page.print() == "\x1b[1;31mhead\x1b[0m\n\x1b[1mWhy     \x1b[0ma\n        b\n");
 }
 

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "unit/analyse/picture_builder.h"
+
 using namespace cudadiag;
 using namespace cudadiag::report;
 
@@ -89,4 +91,29 @@ TEST_CASE("a run without work, and one whose names are hostile") {
   CHECK(text.find("  no work is unfinished\n") != std::string::npos);
   CHECK(text.find('\x1b') == std::string::npos);
   CHECK(text.find("\xc2\x9b") == std::string::npos);
+}
+
+TEST_CASE("only what follows the operations shown is counted as waiting behind them") {
+  using wire::operation::Kind;
+  using wire::operation::kMarked;
+  analyse::PictureBuilder picture;
+  picture.process.record.errors.clear();
+  const auto other = picture.stream(1), stream = picture.stream(0);
+  picture.issue(other, Kind::event_record, kMarked, 0xe1);
+  picture.issue(stream, Kind::event_wait, 0, 0xe1);  // is over
+  picture.issue(stream, Kind::kernel, kMarked);
+  picture.issue(stream);
+  session::Session session;
+  session.processes.push_back(picture.process);
+  symbolize::Symbolizer symbolizer(session);
+  const auto look = [&] { return build_status(session, true, symbolizer).processes[0].streams.at(0); };
+  REQUIRE(look().operations.size() == 1);
+  CHECK(look().operations[0].ordinal == 2);
+  CHECK(look().more == 1);
+
+  // What is lost among those that can be the one is counted there.
+  auto& operations = session.processes[0].record.operations;
+  operations.erase(operations.begin() + 1);
+  CHECK(look().missing == 1);
+  CHECK(look().more == 1);
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "unit/report/sample_reports.h"
 
@@ -127,6 +128,23 @@ TEST_CASE("a failure takes at most 22 lines of the terminal's width, and ends wi
       }
       if (!report.session.empty()) CHECK(text.ends_with(" -v\n"));
     }
+  }
+}
+
+TEST_CASE("a narrow terminal loses nothing of a sentence") {
+  Report report = python_report();
+  report.findings[0].fix = {
+      "check the pointers, indices and sizes that this operation works with, and that its memory "
+      "still lives",
+      "and then look at the second step"};
+  for (const int columns : {60, 80, 120}) {
+    std::istringstream written(write_text(report, {Verbosity::normal, false, columns, false}));
+    std::string text, word;
+    while (written >> word) text += word + ' ';
+    CAPTURE(text);
+    for (const std::string& step : report.findings[0].fix) CHECK(text.find(step) != text.npos);
+    CHECK(text.find("Blamed train.py:88 loss.item() (cudaMemcpyAsync): innocent") != text.npos);
+    CHECK(text.find("...") == text.npos);
   }
 }
 

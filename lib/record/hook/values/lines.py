@@ -10,6 +10,7 @@ class Suspect:
         self.function, self.file = fields[3], fields[4]
         self.watched = fields[2] == "watch"
         self.paths = None  # not looked for yet
+        self.visits = 0  # of a watched line, however many names it is watched by
 
     def is_in(self, code):
         if self.watched:
@@ -52,7 +53,6 @@ class State:
         self.tool = None
         self.lines = frozenset()
         self.watched_files = ()  # how they end
-        self.visits = 0  # to watched lines
 
 
 state = State()
@@ -127,7 +127,9 @@ def arrive_watched(suspect, frame):
     if suspect.paths is None:
         suspect.file = frame.f_code.co_filename  # only its end was known
         suspect.find_paths()
-    state.visits += 1
+    for each in suspects_of(frame.f_code):
+        if each.watched and each.line == suspect.line:
+            each.visits += 1
     variables, _ = variables_at(suspect.paths, frame)
     small = [(name, value) for name, value in variables if is_index_like(value)]
     if torch_module() is not None:
@@ -135,9 +137,11 @@ def arrive_watched(suspect, frame):
             about = variable_arguments(small, not is_capturing() and not failed())
     else:
         about = variable_arguments(small, False)
-    if about:
+    # The first one also without values: else nobody could tell the line from one that is never reached.
+    if about or suspect.visits == 1:
         deliver_watched(to_json({"kind": "watched", "line": suspect.line, "file": frame.f_code.co_filename,
-                                 "visit": state.visits, "milliseconds": int(state.spent * 1000), "arguments": about}))
+                                 "visit": suspect.visits, "milliseconds": int(state.spent * 1000), "arguments": about,
+                                 "visits": [each.visits for each in state.suspects if each.watched]}))
 
 
 def is_index_like(value):

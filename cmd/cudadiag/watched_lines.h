@@ -1,0 +1,21 @@
+// Lines of Python that the user watches in the first run, FILE:LINE each: what the hook is asked for, and whether they
+// are what was meant.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "session/session.h"
+
+namespace cudadiag::command {
+
+// wire/values.h; empty: there are none.
+std::string watched_lines(const std::vector<std::string>& lines);
+
+// Of lines that cannot be reached by what lies here, a sentence each. The program may still bring them about.
+std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines, const std::vector<std::string>& command);
+
+// Of lines that no process of the run came to, a sentence each.
+std::vector<std::string> unreached_lines(const std::vector<std::string>& lines, const session::Session& session);
+
+}  // namespace cudadiag::command

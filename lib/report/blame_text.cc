@@ -1,0 +1,54 @@
+#include "report/blame_text.h"
+
+#include <fmt/format.h>
+
+#include "report/place.h"
+#include "report/printable.h"
+
+namespace cudadiag::report {
+namespace {
+
+constexpr std::size_t kBlamedSource = 40;
+
+bool same_line(const Location& a, const Location& b) { return a.line > 0 && a.line == b.line && a.file == b.file; }
+
+// A broken capture is noticed by the calls after the one that broke it.
+bool noticed_elsewhere(const Finding& finding) {
+  return finding.kind == analyse::Kind::capture_violation && finding.reported_at &&
+         !same_line(*finding.reported_at, finding.location);
+}
+
+std::string innocent(const Location& at, const std::string& api, const std::string& directory) {
+  if (at.file.empty() && at.module.empty() && at.function.empty()) {
+    return fmt::format("{}, at a place that is not known, as it has no stack: innocent", api);
+  }
+  if (at.line == 0) return fmt::format("library code, no line of yours ({}): innocent", api);
+  const bool quoted = !at.source.empty() && width(at.source) <= kBlamedSource && !at.file.empty();
+  const std::string where =
+      quoted ? fmt::format("{}:{} {}", relative_path(at.file, directory), at.line, printable(at.source))
+             : place(at, directory);
+  return fmt::format("{} ({}): innocent", where, api);
+}
+
+}  // namespace
+
+std::string blamed_text(const Finding& finding, const std::string& directory) {
+  const std::string api = finding.reported_api.empty() ? "a call" : printable(finding.reported_api);
+  if (finding.standstill) {
+    if (!finding.reported_at) return "nothing: no thread waits inside a call into CUDA";
+    return fmt::format("{} ({}): it only waits", place(*finding.reported_at, directory), api);
+  }
+  if (!analyse::is_asynchronous(finding.kind) && !noticed_elsewhere(finding)) return "";
+  if (finding.code == 0) return "nothing: no call has failed";
+  if (finding.found_by_wait) {
+    return "nothing: it was found by waiting for this operation, before any call could return it";
+  }
+  if (finding.found_at_exit) {
+    return "nothing: no call that was watched returned it; found when the program ended";
+  }
+  if (!finding.reported_at) return "not known: the record of the reporting call was lost";
+  if (same_line(*finding.reported_at, finding.location)) return fmt::format("the same line ({})", api);
+  return innocent(*finding.reported_at, api, directory);
+}
+
+}  // namespace cudadiag::report

@@ -1,0 +1,18 @@
+// The stack of an operation: on one line, or frame by frame.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "symbolize/symbolizer.h"
+
+namespace cudadiag::report {
+
+// "train.py:112 main > :88 step > :41 forward (+6 library frames)", outermost first; empty: nothing of the user's.
+std::string stack_text(const symbolize::SourceStack& stack, const std::string& directory);
+
+// All frames, innermost first; the user's are marked.
+std::vector<std::string> python_stack_lines(const symbolize::SourceStack& stack, const std::string& directory);
+std::vector<std::string> native_stack_lines(const symbolize::SourceStack& stack, const std::string& directory);
+
+}  // namespace cudadiag::report

@@ -1,0 +1,156 @@
+"""What people type: wrong words, folders that cannot be used, and what the commands say of this machine."""
+
+import os
+import shutil
+
+from harness import FAULT, expect, expect_in, expect_success, expect_true_line, program
+
+
+def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
+    machine.plan(FAULT)
+    machine.environment.update(XDG_STATE_HOME="/proc/none", TMPDIR="/proc/none")
+    result = machine.run(*program("ten_launches.py"))
+    expect(result.returncode, 3, "status")
+    expect_in("no session will be kept", result.stderr, "message")
+    expect_in("[bracketed]", result.stderr, "report")
+
+
+def unwritable_folder_that_was_named_is_refused_before_anything_runs(machine):
+    (machine.folder / "file").touch()
+    remedy = "; name a folder that you can write with -o FOLDER"
+    for folder, message in (
+            ("/proc/none", "cannot create the session folder /proc/none: No such file or directory"),
+            ("file", f"{machine.folder}/file is not a folder"),
+            ("file/below", f"cannot create the session folder {machine.folder}/file/below: Not a directory")):
+        for command in ("run", "races"):
+            expect(_refused(machine, command, "-o", folder, "--", "echo", "ran"), message + remedy, folder)
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"), options=["-o", "new/below"])
+    expect_true_line(machine.report("-o", "new/below"), "ten_launches.py")
+
+
+def folder_that_vanishes_costs_the_session_only(machine):
+    machine.plan(FAULT)
+    command = ["sh", "-c", 'rm -r kept; exec "$@"', "sh", *program("ten_launches.py")]
+    result = machine.run(*command, options=["-o", "kept"])
+    expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
+    expect_in("[bracketed]", result.stderr, "report")
+    expect_in("cudadiag: the session is not whole: ", result.stderr, "message")
+    assert "cudadiag report" not in result.stderr, "a session that is not there is recommended: " + result.stderr
+
+
+def _refused(machine, *words):
+    """What is said on one line about a command line that is wrong."""
+    result = machine.cudadiag(*words)
+    expect((result.returncode, result.stdout, result.stderr.count("\n")), (125, "", 1), f"refusal of {words}")
+    expect(result.stderr[:10], "cudadiag: ", "beginning of the message")
+    return result.stderr[10:-1]
+
+
+def wrong_command_lines_are_explained(machine):
+    (machine.folder / "file").touch()
+    for words, message in (
+            (["foo"], "no such command foo; see cudadiag --help"),
+            (["RUN", "--", "true"], "no such command RUN; see cudadiag --help"),
+            (["env_", "x"], "no such command env_; see cudadiag --help"),
+            (["sh", "-c", "true"], "no such command sh; to run a program: cudadiag run -- sh …"),
+            (["./file"], "no such command ./file; see cudadiag --help"),
+            (["report", "file"], "file is no folder, as a session is; cudadiag list shows them"),
+            (["--quiet"], "no such option before a command: --quiet; see cudadiag --help"),
+            ([], "which command? See cudadiag --help"),
+            (["help", "foo"], "no such command foo; see cudadiag --help"),
+            (["run", "--bogus", "--", "true"], "no such option: --bogus; see cudadiag run --help"),
+            (["run"], "COMMAND is required; see cudadiag run --help"),
+            (["run", "--json"], "--json wants FILE; see cudadiag run --help"),
+            (["list", "x"], "one argument too many: x; see cudadiag list --help"),
+            (["report", "-q", "--json"], "--quiet excludes --json; see cudadiag report --help")):
+        expect(_refused(machine, *words), message, f"message for {words}")
+
+
+def wrong_values_are_refused_before_anything_runs(machine):
+    for value, message in (
+            ("--rerun=foo", "--rerun: foo is none of auto, always, never"),
+            ("--rerun=1", "--rerun: 1 is none of auto, always, never"),
+            ("--markers=2", "--markers: 2 is none of sparse, dense, off"),
+            ("--wait-limit=nan", "--wait-limit: nan is no number from 0.01 to 86400"),
+            ("--time-limit=nan", "--time-limit: nan is no number from 0.1 to 10000000"),
+            ("--repeat=0x1", "--repeat: 0x1 is no number from 1 to 1000"),
+            ("--error-exitcode=256", "--error-exitcode: 256 is no number from 0 to 255")):
+        expect(_refused(machine, "run", value, "--", "echo", "ran"), message, value)
+    for option, kind in (("--json", "FILE"), ("--arm", "SESSION"), ("--output", "FOLDER")):
+        expect(_refused(machine, "run", option, "", "--", "echo", "ran"), f'{option}: "" is no {kind}', option)
+    expect(_refused(machine, "run", "--json", "--", "echo", "ran"), '--json: "--" is no FILE', "no value")
+    for option, value, message in (
+            ("--window", "1", "1 is none of calls, sites, all"), ("--kernel", "", '"" is no REGEX'),
+            ("--site", ":5", ":5 is not FILE:LINE, for example train.py:41"),
+            ("--site", "a.py:0", "a.py:0 is not FILE:LINE, for example train.py:41"),
+            ("--launch", "-1", "-1 is no number from 1 on"), ("--launch", "0", "0 is no number from 1 on")):
+        expect(_refused(machine, "bisect", option, value), f"{option}: {message}", value)
+    for command in ("list", "report", "dump", "bisect"):
+        expect(_refused(machine, command, "-o", "gone"), "--output: the folder gone does not exist", command)
+
+
+def every_command_has_help(machine):
+    overview = expect_success(machine.cudadiag("--help")).stdout
+    commands = [line.split()[0] for line in overview.partition("Subcommands:\n")[2].splitlines() if line[:2] == "  "]
+    assert "run" in commands and len(commands) > 5, overview
+    for command in commands:
+        text = expect_success(machine.cudadiag(command, "--help")).stdout
+        expect(expect_success(machine.cudadiag("help", command)).stdout, text, "help " + command)
+        expect_in(f"Usage: cudadiag {command} [options]", text, "usage")
+        expect_in(": man cudadiag", text.splitlines()[-1], "last line")
+        for raw in ("ENUM", "UINT", "TEXT", "{", " in ["):
+            assert raw not in text, f"{raw} in {text}"
+    expect_in("Usage: cudadiag run [options] -- COMMAND…\n", expect_success(machine.cudadiag("help", "run")).stdout, "run")
+
+
+def report_says_that_a_newer_run_goes_on(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    (older,) = machine.sessions()
+    expect(machine.cudadiag("report").stderr, "", "stderr without a newer run")
+    # Names tell seconds apart.
+    finished = machine.state / "cudadiag" / older
+    older = finished.with_name("20200101-000000-1")
+    finished.rename(older)
+    run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
+    expect(run.stdout.readline(), "ready\n", "first line")
+    shown = expect_success(machine.cudadiag("report"))
+    expect_in("a newer run goes on, in which nothing has failed yet (cudadiag status ", shown.stderr, "stderr")
+    expect_in(f"; this is {older}\n", shown.stderr, "stderr")
+    expect_in("illegal memory access (700)", shown.stdout, "report")
+    shutil.rmtree(older)
+    expect_in("a newer run goes on", machine.cudadiag("report").stderr, "stderr without a finished one")
+    run.communicate("\n")
+
+
+def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
+    copy = machine.folder / "libcupti.so.12"
+    copy.touch()
+    machine.environment["CUDADIAG_CUPTI"] = str(copy)
+    tool = machine.folder / "tools/cuda-gdb"
+    tool.parent.mkdir()
+    tool.touch(0o755)
+    machine.environment["PATH"] = f"{tool.parent}:{machine.environment['PATH']}"
+    lines = expect_success(machine.cudadiag("doctor")).stdout.splitlines()
+    taken = [line for line in lines if line.startswith("OK      CUPTI ")]
+    expect(len(taken), 1, f"lines of CUPTI in {lines}")
+    expect_in(f" {machine.build}/sim/libcupti.so.13 (version 130001) is taken: LD_LIBRARY_PATH leads to it", taken[0],
+              "which, and why")
+    expect_in(f" {copy} is not taken", "\n".join(lines), "the other one")
+    expect_in(f"OK      cuda-gdb         {tool}", lines, "a tool that there is")
+    machine.environment["PATH"] = str(tool.parent)
+    lines = machine.cudadiag("doctor").stdout.splitlines()
+    if not os.path.exists("/usr/local/cuda/bin/compute-sanitizer"):
+        expect_in("        compute-sanitizer not found: --sanitize needs it; install the CUDA Toolkit", lines, "a missing tool")
+    machine.plan("cupti=too-new")
+    shown = machine.cudadiag("doctor")
+    expect(shown.returncode, 1, "status where CUPTI refuses")
+    expect_in("PROBLEM CUPTI            CUPTI refused to start", shown.stdout, "problem")
+
+
+def doctor_proves_the_planted_fault(machine):
+    machine.plan("fault kernel=planted nth=3 code=700")
+    out = machine.cudadiag("doctor", "--gpu").stdout
+    for what in ("recorder", "driver", "CUPTI", "memory", "captures", "markers", "first failure"):
+        assert any(line.split()[:2] == ["OK", what.split()[0]] for line in out.splitlines()), what + " in " + out
