@@ -24,13 +24,16 @@ class Walk {
   bool run() {
     entries_[0] = {};
     open_.insert(0);
-    // Until the pool of shared and local memory holds still, too.
-    for (OriginSets::Id pool = 0;; pool = instructions_.pool()) {
+    // Until shared and local memory hold nothing new, too.
+    for (bool again = true; again;) {
+      const std::uint32_t before = instructions_.memory_version();
       while (!open_.empty()) {
         if (!block(open_.extract(open_.begin()).value())) return false;
       }
-      if (instructions_.pool() == pool) break;
-      for (const auto& [block, held] : entries_) open_.insert(block);
+      again = instructions_.memory_version() != before;
+      for (const auto& [block, held] : entries_) {
+        if (again) open_.insert(block);
+      }
     }
     // What an address is made of is known now: before, it would have been too little.
     instructions_.begin_noting();

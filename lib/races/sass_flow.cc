@@ -1,13 +1,14 @@
 #include "races/sass_flow.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace cudadiag::races {
 namespace {
 
 constexpr std::size_t kMostText = 64u << 20;
-constexpr std::size_t kMostEdges = 1'000'000;
+constexpr std::size_t kMostWork = 20'000'000;  // instructions looked at, and edges between them
 
 bool ends_path(const Instruction& i) {
   return i.predicate.empty() && is_any(i.base(), {"EXIT", "RET", "BRX", "JMX", "KILL", "BRXU", "JMXU"});
@@ -19,12 +20,24 @@ bool always_jumps(const Instruction& i) {
          !i.has("CONV");
 }
 
-}  // namespace
+// Registers that an instruction writes, or more.
+std::uint32_t width_of_result(const Instruction& i) {
+  std::string_view base = i.base();
+  if (is_any(base,
+             {"RET", "BRX", "JMX", "BRXU", "JMXU", "CALL", "BSSY", "BSYNC", "BREAK", "BMOV", "FCHK", "WARPSYNC"}) ||
+      base.ends_with("SETP")) {
+    return 0;
+  }
+  if (base.starts_with('U')) base.remove_prefix(1);
+  const bool one = is_any(base, {"MOV",  "SEL",  "IADD3", "IMAD", "LEA",  "LOP3", "SHF",   "PRMT", "FADD", "FMUL",
+                                 "FFMA", "FSEL", "FMNMX", "MUFU", "I2FP", "IABS", "IMNMX", "POPC", "FLO",  "BREV",
+                                 "SGXT", "BMSK", "VIADD", "S2R",  "R2UR", "LDC",  "LDL",   "LDS",  "LDG"});
+  if (one && !i.has("128") && !i.has("256"))
+    return i.has("WIDE") || i.opcode.find("64") != std::string_view::npos ? 2 : 1;
+  return base.ends_with("MMA") ? kUniform : 8;
+}
 
-struct Program::Joints {
-  std::vector<std::uint32_t> after_calls, after_ends;
-  std::map<std::string_view, std::vector<std::uint32_t>> meeting_points;  // by barrier register
-};
+}  // namespace
 
 Program::Program(std::string_view text) {
   if (text.size() > kMostText) return;
@@ -36,7 +49,7 @@ Program::Program(std::string_view text) {
     }
     text = end == std::string_view::npos ? "" : text.substr(end + 1);
   }
-  connect();
+  if (!connect()) code_.clear();
 }
 
 bool Program::falls_through(std::uint32_t at) const {
@@ -53,29 +66,32 @@ const std::uint32_t* Program::target_of(const Instruction& instruction) const {
   return nullptr;
 }
 
-void Program::connect() {
+bool Program::connect() {
   flow_.resize(code_.size());
-  Joints all = joints();
-  std::size_t edges = 0;
+  const Joints all = joints();
+  for (std::uint32_t at = 0; at < code_.size() && is_small(); ++at) connect_one(at, all);
+  connect_returns(all);
   for (std::uint32_t at = 0; at < code_.size(); ++at) {
-    connect_one(at, all);
-    edges += flow_[at].next.size();
-    if (edges > kMostEdges) return code_.clear();
+    const auto& next = flow_[at].next;
+    for (const std::uint32_t to : next) flow_[to].begins_block |= to != at + 1 || next.size() > 1;
   }
-  connect_returns(all.after_calls);
-  for (const auto& [at, places] : returns_) edges += places.size();
-  if (edges > kMostEdges) code_.clear();
+  for (const std::uint32_t after : all.after_calls) flow_[after].begins_block = true;
+  return is_small();
 }
 
-std::vector<std::uint32_t> Program::reach(std::uint32_t begin, bool into_calls) const {
+bool Program::is_small() const { return work_ <= kMostWork; }
+
+std::vector<std::uint32_t> Program::reach(std::uint32_t begin, Into into) {
   std::vector<bool> seen(code_.size());
   std::vector<std::uint32_t> reached{begin};
   seen[begin] = true;
-  for (std::size_t done = 0; done < reached.size(); ++done) {
+  for (std::size_t done = 0; done < reached.size() && is_small(); ++done) {
     const std::uint32_t at = reached[done];
-    for (const std::uint32_t to : flow_[at].next) {
+    const auto& next = flow_[at].next;
+    work_ += 1 + next.size();
+    for (const std::uint32_t to : next) {
       const bool is_call = code_[at].base() == "CALL" && to != at + 1;
-      if (seen[to] || (is_call && !into_calls)) continue;
+      if (seen[to] || (is_call && into == Into::none)) continue;
       seen[to] = true;
       reached.push_back(to);
     }
@@ -83,47 +99,47 @@ std::vector<std::uint32_t> Program::reach(std::uint32_t begin, bool into_calls) 
   return reached;
 }
 
-// Rather too many: the two first operands may both be results, and how wide they are depends on much.
-std::vector<std::uint32_t> Program::altered_from(std::uint32_t begin) const {
+std::vector<std::uint32_t> Program::altered_from(std::uint32_t begin) {
   std::set<std::uint32_t> altered;
-  for (const std::uint32_t at : reach(begin, true)) {
-    const bool is_matrix = code_[at].base().ends_with("MMA");
-    std::uint32_t results = 0;
-    for (const std::string_view operand : code_[at].operands) {
-      const std::uint32_t first = register_of(operand);
-      if (first == kNone) continue;
-      const std::uint32_t end = first >= kUniform ? kRegisters : kUniform;
-      for (std::uint32_t each = first; each < (is_matrix ? end : std::min(first + 4, end)); ++each)
-        altered.insert(each);
-      if (++results == 2) break;
+  for (const std::uint32_t at : reach(begin, Into::calls)) {
+    const Instruction& code = code_[at];
+    if (code.base() == "STL") {
+      for (std::uint32_t each = kStack; each < kRegisters; ++each) altered.insert(each);
     }
+    const auto result = std::find_if_not(code.operands.begin(), code.operands.end(), is_predicate);
+    const std::uint32_t first = result == code.operands.end() ? kNone : register_of(*result);
+    if (first == kNone) continue;
+    const std::uint32_t end = first >= kUniform ? kStack : kUniform;
+    for (std::uint32_t each = first; each < std::min(first + width_of_result(code), end); ++each) altered.insert(each);
   }
   return {altered.begin(), altered.end()};
 }
 
-void Program::connect_returns(const std::vector<std::uint32_t>& after_calls) {
+void Program::connect_returns(const Joints& joints) {
   static const std::vector<std::uint32_t> kAll = [] {
     std::vector<std::uint32_t> all(kRegisters);
-    for (std::uint32_t each = 0; each < kRegisters; ++each) all[each] = each;
+    std::iota(all.begin(), all.end(), 0u);
     return all;
   }();
   std::map<std::uint32_t, std::vector<std::uint32_t>> callers;  // by functions
-  for (const std::uint32_t after : after_calls) {
+  for (const std::uint32_t after : joints.after_calls) {
     if (const auto* target = target_of(code_[after - 1])) callers[*target].push_back(after);
   }
+  const auto lead = [&](std::uint32_t at, const std::vector<std::uint32_t>& places,
+                        const std::vector<std::uint32_t>& altered) {
+    work_ += places.size();
+    for (const std::uint32_t after : places) returns_[at].push_back({after, &altered});
+  };
   for (const auto& [begin, places] : callers) {
     const auto& altered = altered_[begin] = altered_from(begin);
-    for (const std::uint32_t at : reach(begin, false)) {
-      if (code_[at].base() != "RET") continue;
-      for (const std::uint32_t after : places) returns_[at].push_back({after, &altered});
+    for (const std::uint32_t at : reach(begin, Into::none)) {
+      if (code_[at].base() == "RET" && is_small()) lead(at, places, altered);
     }
   }
-  for (std::uint32_t at = 0; at < code_.size(); ++at) {
-    if (code_[at].base() != "RET" || returns_.contains(at)) continue;
+  for (std::uint32_t at = 0; at < code_.size() && is_small(); ++at) {
     // Of which function is not seen.
-    for (const std::uint32_t after : after_calls) returns_[at].push_back({after, &kAll});
+    if (code_[at].base() == "RET" && !returns_.contains(at)) lead(at, joints.after_calls, kAll);
   }
-  for (const std::uint32_t after : after_calls) flow_[after].begins_block = true;
 }
 
 const std::vector<Program::Return>& Program::returns(std::uint32_t at) const {
@@ -134,33 +150,35 @@ const std::vector<Program::Return>& Program::returns(std::uint32_t at) const {
 
 Program::Joints Program::joints() const {
   Joints joints;
-  for (std::uint32_t at = 0; at < code_.size(); ++at) {
-    const Instruction& code = code_[at];
-    const bool last = at + 1 == code_.size();
-    if (code.base() == "CALL" && !last) joints.after_calls.push_back(at + 1);
-    if ((ends_path(code) || always_jumps(code)) && !last) joints.after_ends.push_back(at + 1);
-    if (code.base() == "BSSY" && !code.operands.empty()) {
-      if (const auto* target = target_of(code)) joints.meeting_points[code.operands[0]].push_back(*target);
-    }
+  for (std::uint32_t at = 0; at + 1 < code_.size(); ++at) {
+    if (code_[at].base() == "CALL") joints.after_calls.push_back(at + 1);
+    if (ends_path(code_[at]) || always_jumps(code_[at])) joints.after_ends.push_back(at + 1);
+    if (code_[at].base() != "BSSY" || code_[at].operands.empty()) continue;
+    if (const auto* target = target_of(code_[at])) joints.meeting_points[code_[at].operands[0]].insert(*target);
   }
   return joints;
 }
 
-void Program::connect_one(std::uint32_t at, Joints& joints) {
+void Program::connect_one(std::uint32_t at, const Joints& joints) {
   const Instruction& code = code_[at];
-  const std::string_view base = code.base();
   std::vector<std::uint32_t>& next = flow_[at].next;
-  const auto add = [&](const std::vector<std::uint32_t>& more) { next.insert(next.end(), more.begin(), more.end()); };
   if (!ends_path(code) && !always_jumps(code) && at + 1 < code_.size()) next.push_back(at + 1);
-  if (is_any(base, {"BRA", "JMP", "CALL", "WARPSYNC"})) {
+  if (is_any(code.base(), {"BRA", "JMP", "CALL", "WARPSYNC"})) {
     if (const auto* target = target_of(code)) next.push_back(*target);
   }
   // Where a table says: it may be the beginning of any piece that nothing falls into.
-  if (is_any(base, {"BRX", "BRXU", "JMX", "JMXU"})) add(joints.after_ends);
-  if (is_any(base, {"BSYNC", "BREAK"}) && !code.operands.empty()) add(joints.meeting_points[code.operands.back()]);
-  for (const std::uint32_t to : next) {
-    if (to != at + 1 || next.size() > 1) flow_[to].begins_block = true;
+  if (is_any(code.base(), {"BRX", "BRXU", "JMX", "JMXU"})) {
+    next.insert(next.end(), joints.after_ends.begin(), joints.after_ends.end());
   }
+  // Threads that have waited for each other go on where the instruction said that named the barrier: right here, unless
+  // no such instruction says so.
+  if (code.base() == "BSYNC" && !code.operands.empty()) {
+    const auto points = joints.meeting_points.find(code.operands.back());
+    if (points != joints.meeting_points.end() && !points->second.contains(at + 1)) {
+      next.insert(next.end(), points->second.begin(), points->second.end());
+    }
+  }
+  work_ += next.size();
 }
 
 }  // namespace cudadiag::races

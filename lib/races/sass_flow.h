@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -39,21 +40,29 @@ class Program {
     bool begins_block = false;
   };
 
-  void connect();
-  void connect_returns(const std::vector<std::uint32_t>& after_calls);
-  // Where one can get from there, calls gone into or stepped over.
-  std::vector<std::uint32_t> reach(std::uint32_t begin, bool into_calls) const;
-  std::vector<std::uint32_t> altered_from(std::uint32_t begin) const;
   // Places that several instructions of a kind may lead to.
-  struct Joints;
+  struct Joints {
+    std::vector<std::uint32_t> after_calls, after_ends;
+    std::map<std::string_view, std::set<std::uint32_t>> meeting_points;  // by barrier register
+  };
+
+  // False: it is too much.
+  bool connect();
   Joints joints() const;
-  void connect_one(std::uint32_t at, Joints& joints);
+  void connect_one(std::uint32_t at, const Joints& joints);
+  void connect_returns(const Joints& joints);
+  bool is_small() const;
+  // Where one can get from there, calls gone into or stepped over.
+  enum class Into { calls, none };
+  std::vector<std::uint32_t> reach(std::uint32_t begin, Into into);
+  std::vector<std::uint32_t> altered_from(std::uint32_t begin);
 
   std::vector<Instruction> code_;
   std::vector<Flow> flow_;
   std::unordered_map<std::uint32_t, std::uint32_t> index_;       // by address
   std::map<std::uint32_t, std::vector<std::uint32_t>> altered_;  // by functions, by where they begin
   std::unordered_map<std::uint32_t, std::vector<Return>> returns_;
+  std::size_t work_ = 0;  // that it took to connect all this
 };
 
 }  // namespace cudadiag::races

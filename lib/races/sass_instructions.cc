@@ -10,6 +10,8 @@ namespace {
 
 using namespace origin;
 
+constexpr std::uint32_t kStackPointer = 1;  // R1
+
 // Whether what an instruction makes may be an address because this operand is one: what is multiplied, shifted or
 // counted with is a number.
 bool may_pass_address(const Instruction& i, std::size_t first, std::size_t at) {
@@ -65,11 +67,12 @@ Instructions::Rule Instructions::rule_of(std::string_view base) {
       {"LDC", &I::load_constant},
       {"ULDC", &I::load_constant},
       {"LDCU", &I::load_constant},
-      {"LDL", &I::load_private},
-      {"LDS", &I::load_private},
-      {"LDSM", &I::load_private},
-      {"STL", &I::store_private},
-      {"STS", &I::store_private},
+      {"LDL", &I::load_local},
+      {"LDS", &I::load_shared},
+      {"LDSM", &I::load_shared},
+      {"STL", &I::store_local},
+      {"STS", &I::store_shared},
+      {"STAS", &I::store_shared},
       {"LDG", &I::load},
       {"LD", &I::load},
       {"LDGSTS", &I::copy_to_shared},
@@ -115,7 +118,15 @@ Instructions::Decoded Instructions::decode(const Instruction& i) {
 Instructions::Instructions(const Program& program, ParameterBank bank, Calls calls, OriginSets& sets)
     : program_(program), bank_(bank), calls_(calls), sets_(sets) {
   decoded_.reserve(program.size());
-  for (std::uint32_t at = 0; at < program.size(); ++at) decoded_.push_back(decode(program[at]));
+  bool used = false, moved_late = false;
+  for (std::uint32_t at = 0; at < program.size(); ++at) {
+    const Instruction& i = program[at];
+    decoded_.push_back(decode(i));
+    used |= is_any(i.base(), {"LDL", "STL"});
+    const bool wide = decoded_.back().words > 1 || i.has("WIDE");
+    moved_late |= used && (decoded_.back().to == kStackPointer || (decoded_.back().to + 1 == kStackPointer && wide));
+  }
+  stack_holds_still_ = !moved_late;
 }
 
 void Instructions::step(std::uint32_t at, Registers& state) {

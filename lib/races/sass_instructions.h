@@ -21,8 +21,8 @@ class Instructions {
   // Accesses are kept from here on.
   void begin_noting() { noting_ = true; }
 
-  // What was put into shared and local memory: whatever is loaded from there may be any of it.
-  OriginSets::Id pool() const { return pool_; }
+  // Changes whenever something new was put into shared or local memory: whatever is loaded from there may be that.
+  std::uint32_t memory_version() const { return memory_version_; }
   const std::set<CodeAccess>& accesses() const { return accesses_; }
 
  private:
@@ -55,8 +55,10 @@ class Instructions {
   void add(const Step& s);
   void compute(const Step& s);
   void load_constant(const Step& s);
-  void load_private(const Step& s);
-  void store_private(const Step& s);
+  void load_shared(const Step& s);
+  void store_shared(const Step& s);
+  void load_local(const Step& s);
+  void store_local(const Step& s);
   void load(const Step& s);
   void copy_to_shared(const Step& s);
   void store(const Step& s);
@@ -73,6 +75,8 @@ class Instructions {
   Id constant(std::string_view operand, std::uint32_t half);
   Id value(const Step& s, std::string_view operand, std::uint32_t half);
   void set_words(const Step& s, Id value);
+  void put(Id& pool, Id value);
+  std::uint32_t stack_word(const Step& s, std::uint32_t word) const;
   void set_loaded(const Step& s, const Halves& place);
   Halves place(const Step& s, std::string_view text);
   void note(const Halves& place, Mode mode);
@@ -82,8 +86,11 @@ class Instructions {
   const ParameterBank bank_;
   const Calls calls_;
   OriginSets& sets_;
-  std::vector<Decoded> decoded_;  // by instruction
-  Id pool_ = 0;
+  std::vector<Decoded> decoded_;    // by instruction
+  bool stack_holds_still_ = false;  // its pointer is set in the beginning alone
+  Id pool_ = 0;                     // all that was put into shared and local memory
+  Id anywhere_on_stack_ = 0;        // of that, what may be in any word of the stack
+  std::uint32_t memory_version_ = 0;
   bool noting_ = false;
   std::set<CodeAccess> accesses_;
 };

@@ -26,9 +26,10 @@ std::optional<Instruction> parse_instruction(std::string_view line);
 // "0x1f0"; nothing for anything else.
 std::optional<std::uint32_t> parse_hex(std::string_view text);
 
-// Registers are numbered: R0..R255, then UR0..UR255. kNone for RZ, URZ and what is no register.
+// Registers are numbered: R0..R255, then UR0..UR255, then the first words of the stack, which are used like registers.
+// kNone for RZ, URZ and what is no register.
 inline constexpr std::uint32_t kNone = ~0u;
-inline constexpr std::uint32_t kUniform = 256, kRegisters = 512;
+inline constexpr std::uint32_t kUniform = 256, kStack = 512, kStackWords = 256, kRegisters = kStack + kStackWords;
 // The register that an operand names: "-R11.reuse" is 11.
 std::uint32_t register_of(std::string_view operand);
 bool is_predicate(std::string_view operand);

@@ -38,15 +38,53 @@ void Instructions::set_words(const Step& s, Id value) {
   for (std::uint32_t w = 0; w < s.words; ++w) s.state.set(s.to + w, value, s.predicate);
 }
 
-void Instructions::load_private(const Step& s) {
+void Instructions::put(Id& pool, Id value) {
+  const Id joined = sets_.join(pool, value);
+  memory_version_ += joined != pool ? 1 : 0;
+  pool = joined;
+}
+
+void Instructions::load_shared(const Step& s) {
   forget_conditions(s);
   set_words(s, pool_);
 }
 
-void Instructions::store_private(const Step& s) {
+void Instructions::store_shared(const Step& s) {
   const std::uint32_t from = s.i.operands.empty() ? kNone : register_of(s.i.operands.back());
   if (from == kNone) return;
-  for (std::uint32_t w = 0; w < s.words; ++w) pool_ = sets_.join(pool_, s.state.get(from + w, s.predicate));
+  for (std::uint32_t w = 0; w < s.words; ++w) put(pool_, s.state.get(from + w, s.predicate));
+}
+
+// "[R1+0x10]": the number of the word as a register. kNone: it is not known which word, or one too far away.
+std::uint32_t Instructions::stack_word(const Step& s, std::uint32_t word) const {
+  const std::string_view place = address_of(s.i);
+  if (!stack_holds_still_ || !(place == "R1" || place.starts_with("R1+0x"))) return kNone;
+  const std::uint32_t offset = place == "R1" ? 0 : parse_hex(place.substr(3)).value_or(kNone);
+  return offset % 4 == 0 && offset / 4 + word < kStackWords ? kStack + offset / 4 + word : kNone;
+}
+
+void Instructions::load_local(const Step& s) {
+  if (stack_word(s, s.words - 1) == kNone) return load_shared(s);
+  forget_conditions(s);
+  if (s.to == kNone) return;
+  for (std::uint32_t w = 0; w < s.words; ++w) {
+    const Id held = s.state.get(stack_word(s, w), s.predicate);
+    s.state.set(s.to + w, sets_.join(anywhere_on_stack_, held), s.predicate);
+  }
+}
+
+void Instructions::store_local(const Step& s) {
+  store_shared(s);
+  const std::uint32_t from = s.i.operands.empty() ? kNone : register_of(s.i.operands.back());
+  const bool exact = stack_word(s, s.words - 1) != kNone && !s.i.has("U8") && !s.i.has("U16");
+  for (std::uint32_t w = 0; w < s.words; ++w) {
+    const Id held = from == kNone ? 0 : s.state.get(from + w, s.predicate);
+    if (exact) {
+      s.state.set(stack_word(s, w), held, s.predicate);
+    } else {
+      put(anywhere_on_stack_, held);
+    }
+  }
 }
 
 // ---- global memory
@@ -110,7 +148,7 @@ void Instructions::copy_to_shared(const Step& s) { note(place(s, address_of(s.i)
 
 void Instructions::store(const Step& s) {
   note(place(s, address_of(s.i)), Mode::write);
-  if (s.i.base() == "ST") store_private(s);
+  if (s.i.base() == "ST") store_local(s);
 }
 
 void Instructions::atomic(const Step& s) {

@@ -160,6 +160,49 @@ TEST_CASE("a function leaves alone what it does not alter, whoever calls it") {
   CHECK(kernel.mode(16) == write);
 }
 
+TEST_CASE("where threads meet again is where their barrier was said to end, though its register is used again") {
+  const KernelAccesses kernel = read_sass(
+      "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0010*/ BSSY B0, 0x40 ;\n"
+      "/*0020*/ LDG.E R8, desc[UR4][R2.64] ;\n"
+      "/*0030*/ BSYNC B0 ;\n"
+      "/*0040*/ LDC.64 R2, c[0x0][0x218] ;\n"
+      "/*0050*/ BSSY B0, 0x80 ;\n"
+      "/*0060*/ @P0 BREAK B0 ;\n"
+      "/*0070*/ BSYNC B0 ;\n"
+      "/*0080*/ STG.E desc[UR4][R2.64], R9 ;\n"
+      "/*0090*/ EXIT ;\n",
+      {0x210, 16});
+  CHECK(kernel.mode(0) == read);
+  CHECK(kernel.mode(8) == write);
+}
+
+TEST_CASE("words of the stack are told apart, until code writes somewhere in it") {
+  const std::string spilled =
+      "/*0000*/ LDC R1, c[0x0][0x28] ;\n"
+      "/*0010*/ IADD3 R1, R1, -0x20, RZ ;\n"
+      "/*0020*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0030*/ LDC.64 R4, c[0x0][0x218] ;\n"
+      "/*0040*/ STL.64 [R1+0x8], R2 ;\n"
+      "/*0050*/ STL.64 [R1+0x10], R4 ;\n";
+  const std::string used =
+      "/*0080*/ LDL.64 R6, [R1+0x8] ;\n"
+      "/*0090*/ LDL.64 R8, [R1+0x10] ;\n"
+      "/*00a0*/ LDG.E R10, desc[UR4][R6.64] ;\n"
+      "/*00b0*/ STG.E desc[UR4][R8.64], R10 ;\n"
+      "/*00c0*/ EXIT ;\n";
+  const auto modes_of = [&](const std::string& between) {
+    const KernelAccesses kernel = read_sass(spilled + between + used, {0x210, 16});
+    return Modes{kernel.mode(0), kernel.mode(8)};
+  };
+  CHECK(modes_of("") == Modes{read, write});
+  CHECK(modes_of("/*0060*/ STL.64 [R11], R2 ;\n") == Modes{unknown, unknown});
+  CHECK(modes_of("/*0060*/ ST.E.64 [R12.64], R2 ;\n") == Modes{unknown, unknown});
+  CHECK(modes_of("/*0060*/ STL.64 [R1+0x10], R2 ;\n") == Modes{write, none});
+  // A stack that moves in the middle.
+  CHECK(modes_of("/*0060*/ IADD3 R1, R1, 0x8, RZ ;\n") == Modes{unknown, unknown});
+}
+
 TEST_CASE("a word that this launch made no use of may be what is written") {
   const KernelAccesses kernel = read_sass(
       "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
