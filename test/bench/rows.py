@@ -6,10 +6,13 @@ import statistics
 
 
 def row(case, what, values, unit, plain=None):
-    """`plain`: the median that the ratio is to; None: there is none."""
-    median = statistics.median(values)
-    return {"case": case, "what": what, "median": median, "min": min(values), "max": max(values), "unit": unit,
-            "ratio_to_plain": round(median / plain, 4) if plain else None}
+    """`plain`: what the ratio is to, of the same rounds if they are as many; None: nothing."""
+    if plain and len(plain) == len(values):
+        ratio = statistics.median(value / other for value, other in zip(values, plain))
+    else:
+        ratio = statistics.median(values) / statistics.median(plain) if plain else None
+    return {"case": case, "what": what, "median": statistics.median(values), "min": min(values), "max": max(values),
+            "unit": unit, "ratio_to_plain": ratio and round(ratio, 4)}
 
 
 def merge(file, rows, machine=None):

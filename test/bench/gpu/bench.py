@@ -4,8 +4,8 @@ every tool that watches launches) and with the alternatives; what it costs to fi
 what the recording takes of memory and of disk.
 
 Each run is a fresh process that times itself, or is timed as a whole where it fails; the ways of running it alternate,
-so that drift meets all alike. Of PyTorch's cases that process is forked off one that has loaded PyTorch, one for each
-way. The ways that are no part of the comparison in hand run once.
+so that drift meets all alike. Of PyTorch's cases each way is one process, and these take turns of some steps. A ratio is
+the median of the rounds' ratios. The ways that are no part of the comparison in hand run once.
 """
 
 import argparse
@@ -27,6 +27,7 @@ sys.path.insert(0, str(HERE.parent))
 import rows as bench_rows  # noqa: E402
 
 LIMIT_S = 60
+TURNS = 8  # of a process that goes on, for each round of the others
 MAIN = ["plain", "cudadiag run", "empty CUPTI callbacks", "CUDA_LAUNCH_BLOCKING=1"]
 ONCE = ["cudadiag run --markers off", "cudadiag run --markers dense", "core dumps enabled", "torch.profiler",
         "Nsight Systems", "compute-sanitizer", "cudadiag races", "CUDA Stream Sanitizer"]
@@ -153,7 +154,7 @@ class Bench:
         servers = {}
         if words[0].endswith(".py"):
             servers = {way: Server(*found) for way in MAIN if (found := self.way(way, words))}
-        for _ in range(rounds):
+        for _ in range(rounds * TURNS if servers else rounds):
             for way in MAIN:
                 add(way, servers[way].measure() if way in servers else self.measure(way, words))
         for server in servers.values():
@@ -211,7 +212,7 @@ class Bench:
         dump = subprocess.run([self.cudadiag, "dump", str(session)], capture_output=True, text=True).stdout
         issued = sum(int(n) for n in re.findall(r"^thread .*\bpublished=(\d+)", dump, re.M))
         found = [bench_rows.row(MEMORY, "plain", [plain], "MiB"),
-                 bench_rows.row(MEMORY, "cudadiag run", [watched], "MiB", plain),
+                 bench_rows.row(MEMORY, "cudadiag run", [watched], "MiB", [plain]),
                  bench_rows.row(MEMORY, "recording", [blocks / 2**20], "MiB")]
         if issued:
             found.append(bench_rows.row(MEMORY, "recording, per launch", [blocks / issued], "bytes"))
@@ -228,9 +229,7 @@ def peak_mib(command, env):
 
 
 def rows_of(case, unit, values):
-    plain = values.get("plain")
-    plain = bench_rows.row(case, "plain", plain, unit)["median"] if plain else None
-    return [bench_rows.row(case, way, seen, unit, plain) for way, seen in values.items()]
+    return [bench_rows.row(case, way, seen, unit, values.get("plain")) for way, seen in values.items()]
 
 
 def machine():

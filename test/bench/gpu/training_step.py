@@ -1,6 +1,6 @@
 """A step timed inside: training_step.py launch_bound|compute_bound|inference [profiler | serve] prints the median ms of
-its own steps, of training or of inference; under torch.profiler with the word profiler. With serve, does so once for
-each line on its standard input, every time in a new process forked before CUDA was touched: PyTorch is loaded once."""
+its own steps, of training or of inference; under torch.profiler with the word profiler. With serve, it prepares once
+and prints a median of further steps for each line on its standard input."""
 
 import contextlib
 import os
@@ -11,9 +11,9 @@ import time
 import torch
 
 SHAPES = {  # layers, width, batch, tokens, warm-up steps, steps
-    "launch_bound": (4, 64, 4, 16, 20, 100),
-    "compute_bound": (12, 2048, 8, 1024, 3, 15),
-    "inference": (12, 512, 1, 16, 20, 200),
+    "launch_bound": (4, 64, 4, 16, 20, 50),
+    "compute_bound": (12, 2048, 8, 1024, 3, 5),
+    "inference": (12, 512, 1, 16, 20, 100),
 }
 
 
@@ -28,37 +28,38 @@ def infer(model, _, x):
         model(x)
 
 
-def measure():
-    layers, width, batch, tokens, warm_up, steps = SHAPES[sys.argv[1]]
+def prepare(name):
+    """A step to be timed, how many to warm up with and how many to take the median of."""
+    layers, width, batch, tokens, warm_up, steps = SHAPES[name]
     if "CUDADIAG_BENCH_STEPS" in os.environ:  # for tools that take minutes
         warm_up, steps = 1, int(os.environ["CUDADIAG_BENCH_STEPS"])
-    step = infer if sys.argv[1] == "inference" else train
-    profiler = torch.profiler.profile() if "profiler" in sys.argv[2:] else contextlib.nullcontext()
+    step = infer if name == "inference" else train
     torch.manual_seed(1)
     layer = torch.nn.TransformerEncoderLayer(width, 8, 4 * width, dropout=0.0, batch_first=True)
     model = torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False).cuda().bfloat16()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
     x = torch.randn(batch, tokens, width, device="cuda", dtype=torch.bfloat16)
-    times = []
     model.train(step is train)
-    with profiler:
-        for _ in range(warm_up + steps):
-            torch.cuda.synchronize()
-            start = time.perf_counter()
-            step(model, optimizer, x)
-            torch.cuda.synchronize()
-            times.append((time.perf_counter() - start) * 1e3)
-    print(f"median {statistics.median(times[warm_up:]):.4f}", flush=True)
+    return lambda: step(model, optimizer, x), warm_up, steps
 
 
-def serve():
-    for _ in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            measure()
-            os._exit(0)
-        if os.waitpid(child, 0)[1] != 0:
-            print("failed", flush=True)
+def times(step, steps):
+    found = []
+    for _ in range(steps):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        step()
+        torch.cuda.synchronize()
+        found.append((time.perf_counter() - start) * 1e3)
+    return found
 
 
-serve() if "serve" in sys.argv[2:] else measure()
+def main(name, how=""):
+    step, warm_up, steps = prepare(name)
+    with torch.profiler.profile() if how == "profiler" else contextlib.nullcontext():
+        times(step, warm_up)
+        for _ in sys.stdin if how == "serve" else [""]:
+            print(f"median {statistics.median(times(step, steps)):.4f}", flush=True)
+
+
+main(*sys.argv[1:])
