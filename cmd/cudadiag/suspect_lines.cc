@@ -24,7 +24,11 @@ struct Frame {
   bool leads_into_generated = false;
 };
 
-bool is_pytorch(const symbolize::PythonFrame& frame) { return frame.file.find("/torch/") != std::string::npos; }
+// A folder above all packages may have that name too.
+bool is_pytorch(const symbolize::PythonFrame& frame) {
+  const std::size_t at = frame.file.rfind("/torch/");
+  return at != std::string::npos && frame.file.find("-packages/", at) == std::string::npos;
+}
 
 // The user's innermost one, else the innermost; and, as a library may run for long below it, the one that calls into
 // PyTorch.
