@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -77,19 +78,26 @@ bool check_driver(Checklist& checks) {
   return true;
 }
 
+// Of a variable that is a list of paths.
+std::vector<std::string> elements(const char* variable) {
+  const char* value = std::getenv(variable);
+  std::istringstream list(value == nullptr ? "" : value);
+  std::vector<std::string> found;
+  for (std::string element; std::getline(list, element, ':');) {
+    if (!element.empty()) found.push_back(element);
+  }
+  return found;
+}
+
 bool lies_in(const std::filesystem::path& file, const std::string& folder) {
   return !folder.empty() && file.string().starts_with(folder.back() == '/' ? folder : folder + "/");
 }
 
 // Why the recorder came to this one: the loader is asked first.
 std::string why_taken(const std::filesystem::path& file, const std::vector<std::string>& python) {
-  const auto in_list = [&](const char* variable, auto holds) {
-    const char* value = std::getenv(variable);
-    std::istringstream elements(value == nullptr ? "" : value);
-    for (std::string element; std::getline(elements, element, ':');) {
-      if (holds(element)) return true;
-    }
-    return false;
+  const auto in_list = [](const char* variable, const auto& holds) {
+    const auto listed = elements(variable);
+    return std::any_of(listed.begin(), listed.end(), holds);
   };
   if (in_list("LD_LIBRARY_PATH", [&](const std::string& folder) { return file.parent_path() == folder; })) {
     return "LD_LIBRARY_PATH leads to it";
@@ -114,6 +122,11 @@ void check_cupti(Checklist& checks, bool driver_works) {
   const auto python3 = launch::find_command("python3");
   const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
   const auto found = launch::find_cupti(python);
+  for (const std::string& named : elements("CUDADIAG_CUPTI")) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(named, error)) continue;
+    checks.bad("CUPTI", "CUDADIAG_CUPTI names " + named + ", which is no file", "correct it, or unset it");
+  }
   if (!driver_works) {
     if (found.empty()) return checks.bad("CUPTI", "no libcupti found", kRemedy);
     for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tried, without a driver)");

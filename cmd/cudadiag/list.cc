@@ -52,7 +52,13 @@ int list(const std::optional<std::string>& output) {
                   command_line(path, manifest, goes_on).c_str());
     }
   }
-  if (!any) say("there is no session yet; sessions come from failures: cudadiag run -- COMMAND");
+  const std::vector<session::Root> roots = session::roots(folder);
+  std::error_code error;
+  if (!any && !roots.empty() && roots.front().by_variable && !std::filesystem::exists(roots.front().folder, error)) {
+    say("CUDADIAG_DIR names " + roots.front().folder.string() + ", which does not exist");
+  } else if (!any) {
+    say("there is no session yet; sessions come from failures: cudadiag run -- COMMAND");
+  }
   return 0;
 }
 

@@ -157,6 +157,7 @@ class Search {
       if (operation->ordinal <= history.completed) continue;
       if (!was_queued(*operation)) {
         present += operation->ordinal <= last ? 1 : 0;
+        stream.refused.push_back(operation->ordinal);
         continue;
       }
       stream.operations.push_back(operation);

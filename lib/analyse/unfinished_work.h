@@ -30,8 +30,9 @@ struct UnfinishedStream {
   std::vector<const session::Operation*> operations;  // recorded ones behind `completed`, oldest first
   // Of those up to `bound` (of all where it is 0): the ones that the stream may stand at.
   std::vector<const session::Operation*> candidates;
-  std::uint32_t missing = 0;      // records among them that are lost
-  std::vector<StreamWait> waits;  // candidates that wait for somebody else
+  std::uint32_t missing = 0;           // records among them that are lost
+  std::vector<std::uint32_t> refused;  // ordinals behind `completed` of calls that queued nothing
+  std::vector<StreamWait> waits;       // candidates that wait for somebody else
 
   bool proven() const { return bound != 0; }
   // It stands at a wait for another stream, whatever else it has.

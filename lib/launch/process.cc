@@ -14,6 +14,7 @@ namespace bp = boost::process;
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,6 +135,10 @@ std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spar
 SpawnFailure spawn_failure(const std::string& name, int error) {
   if (error == ENOENT) {
     return {127, {name + ": no such command", "check its name, its interpreter (#! line) and PATH"}};
+  }
+  struct stat status {};
+  if (error == EACCES && ::stat(name.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return {126, {name + " is a folder", "name a program, or its interpreter and a script"}};
   }
   if (error == EACCES || error == ENOEXEC || error == EISDIR || error == ELIBBAD || error == EPERM) {
     return {126,

@@ -118,7 +118,12 @@ class StatusBuilder {
     // What a stream cannot stand at is of no interest while something else is there.
     const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
     for (std::size_t i = 0; i < std::min(shown.size(), kShown); ++i) open.operations.push_back(of(*shown[i], stream));
-    open.more = open.issued - last_told(stream, shown);
+    const std::uint32_t told = last_told(stream, shown);
+    const auto refused = std::count_if(stream.refused.begin(), stream.refused.end(),
+                                       [&](std::uint32_t ordinal) { return ordinal > told; });
+    // A damaged record may count more than were issued.
+    const std::uint32_t behind = open.issued > told ? open.issued - told : 0;
+    open.more = behind - std::min(behind, static_cast<std::uint32_t>(refused));
     for (const StreamWait& wait : stream.waits) {
       if (open.waits.size() == kShown) break;
       const char* kinds[] = {"stream", "value", "semaphore"};

@@ -50,8 +50,8 @@ class StatusText {
     text += fmt::format(": {} operation{} issued", thousands(process.operations), process.operations == 1 ? "" : "s");
     if (process.idle) text += fmt::format(", the newest {} ago", duration(*process.idle));
     if (process.errors > 0) text += fmt::format("; {} failed call{}", process.errors, process.errors == 1 ? "" : "s");
-    if (process.state == "frozen") text += "; a sticky error: see cudadiag report";
     line(0, text);
+    if (process.state == "frozen") line(2, "a sticky error: see cudadiag report");
     if (process.streams.empty()) line(2, "no work is unfinished");
     for (const OpenStream& stream : process.streams) add(stream);
     for (const OpenCall& call : process.calls) add(call);

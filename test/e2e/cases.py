@@ -162,6 +162,8 @@ def commands_that_cannot_run(machine):
     expect((missing.returncode, missing.stderr.count("\n")), (127, 1), "missing command")
     (machine.folder / "plain").write_text("")
     expect(machine.run("./plain").returncode, 126, "plain file")
+    folder = machine.run(machine.folder)
+    expect((folder.returncode, "is a folder; name a program" in folder.stderr), (126, True), "folder: " + folder.stderr)
     expect(machine.sessions(), [], "sessions")
 
 

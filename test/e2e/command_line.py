@@ -138,6 +138,9 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     expect_in(f" {machine.build}/sim/libcupti.so.13 (version 130001) is taken: LD_LIBRARY_PATH leads to it", taken[0],
               "which, and why")
     expect_in(f" {copy} is not taken", "\n".join(lines), "the other one")
+    machine.environment["CUDADIAG_CUPTI"] = f"{copy}:/no/libcupti.so.13"
+    expect_in("CUDADIAG_CUPTI names /no/libcupti.so.13, which is no file", machine.cudadiag("doctor").stdout, "a slip")
+    machine.environment["CUDADIAG_CUPTI"] = str(copy)
     expect_in(f"OK      cuda-gdb         {tool}", lines, "a tool that there is")
     machine.environment["PATH"] = str(tool.parent)
     lines = machine.cudadiag("doctor").stdout.splitlines()

@@ -251,3 +251,4 @@ def calls_that_were_refused_are_not_unfinished(machine):
     expect_in(": stands at operation 3, of 10 issued", text, "the stream that failed")
     expect_in("\n    and 7 more behind\n", text, "what waits behind it")
     assert "default stream" not in text, "the copy that was refused is shown: " + text
+    expect_in("\n  a sticky error: see cudadiag report\n", text, "what it is about")

@@ -200,5 +200,8 @@ TEST_CASE("calls that were refused are neither unfinished nor lost") {
   REQUIRE(work.streams.size() == 1);
   CHECK(work.streams[0].index == other);
   CHECK(work.streams[0].missing == 0);
+  CHECK(work.streams[0].refused == Ordinals{1});
   CHECK(ordinals(work.streams[0].candidates) == Ordinals{2});
+  run.issue(other, op::Kind::copy).result = 700;
+  CHECK(run.look().streams.at(0).refused == Ordinals{1, 3});
 }

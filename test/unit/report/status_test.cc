@@ -116,4 +116,8 @@ TEST_CASE("only what follows the operations shown is counted as waiting behind t
   operations.erase(operations.begin() + 1);
   CHECK(look().missing == 1);
   CHECK(look().more == 1);
+
+  // Nor does a call wait that queued nothing.
+  operations.back().result = 700;
+  CHECK(look().more == 0);
 }
