@@ -54,6 +54,8 @@ Instructions::Rule Instructions::rule_of(std::string_view base) {
       {"PLOP3", &I::decide},
       {"UPLOP3", &I::decide},
       {"R2P", &I::decide},
+      {"UR2UP", &I::decide},
+      {"BRA", &I::nothing},
       {"MOV", &I::move},
       {"UMOV", &I::move},
       {"SEL", &I::move},
@@ -146,7 +148,7 @@ void Instructions::call(const Step& s) {
 // What an instruction decides is a new condition under an old name. Carries come behind the result.
 void Instructions::forget_conditions(const Step& s) {
   const auto& operands = s.i.operands;
-  for (std::size_t at = 0; at < s.first; ++at) s.state.forget_condition(operands[at]);
+  for (std::size_t at = 0; at < s.first && at < 2; ++at) s.state.forget_condition(operands[at]);
   if (s.rule == &Instructions::decide) return;
   for (std::size_t at = s.first + 1; at + 1 < operands.size() && at <= s.first + 2 && is_predicate(operands[at]);
        ++at) {
@@ -154,7 +156,10 @@ void Instructions::forget_conditions(const Step& s) {
   }
 }
 
-void Instructions::decide(const Step& s) { forget_conditions(s); }
+void Instructions::decide(const Step& s) {
+  if (s.first == 0) return s.state.forget_conditions();  // all at once: "R2P PR, R3, 0x7f"
+  forget_conditions(s);
+}
 
 // One of its operands, as it is.
 void Instructions::move(const Step& s) {

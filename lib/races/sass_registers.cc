@@ -1,6 +1,7 @@
 #include "races/sass_registers.h"
 
 #include <bit>
+#include <utility>
 
 namespace cudadiag::races {
 
@@ -23,7 +24,7 @@ OriginSets::Id Registers::get(std::uint32_t at, std::uint32_t predicate) const {
 }
 
 template <typename Visit>
-void Registers::each_view(const Visit& visit) {
+void Registers::each_view(const Visit& visit) const {
   for (std::uint32_t rest = in_use_; rest != 0; rest &= rest - 1) visit(std::uint32_t(std::countr_zero(rest)));
 }
 
@@ -61,20 +62,54 @@ void Registers::forget_condition(std::string_view name) {
   forget(predicate | 1);
 }
 
-void Registers::enter(const Held& held) {
-  held_ = held;
+void Registers::forget_conditions() {
   each_view([&](std::uint32_t each) { views_[each].clear(); });
   in_use_ = 0;
 }
 
-bool Registers::join_into(Held& held) const {
-  bool changed = false;
-  for (std::size_t i = 0; i < held.size(); ++i) {
-    if (held[i] == held_[i]) continue;
-    const OriginSets::Id joined = sets_.join(held[i], held_[i]);
-    changed |= joined != held[i];
-    held[i] = joined;
+void Registers::enter(const State& state) {
+  forget_conditions();
+  held_ = state.held;
+  for (const auto& [key, value] : state.views) view(key >> 16)[key & 0xffff] = value;
+}
+
+Registers::State Registers::leave(std::uint32_t holds) const {
+  State state{held_, {}};
+  if (holds != kNone && (in_use_ >> holds & 1) != 0) {
+    for (const auto& [at, value] : views_[holds]) state.held[at] = value;
   }
+  each_view([&](std::uint32_t predicate) {
+    if (holds != kNone && (predicate | 1) == (holds | 1)) return;
+    for (const auto& [at, value] : views_[predicate]) {
+      if (value != state.held[at]) state.views[predicate << 16 | at] = value;
+    }
+  });
+  return state;
+}
+
+bool Registers::join(State& state, const State& more) const {
+  // What a condition tells of a register on one path alone is joined with what the other path tells without it.
+  std::map<std::uint32_t, Id> views;
+  bool changed = false;
+  const auto look = [](const State& in, std::uint32_t key) {
+    const auto view = in.views.find(key);
+    return view != in.views.end() ? view->second : in.held[key & 0xffff];
+  };
+  for (const State* some : {&std::as_const(state), &more}) {
+    for (const auto& [key, value] : some->views) {
+      const Id before = look(state, key), joined = sets_.join(before, look(more, key));
+      changed |= joined != before;
+      views[key] = joined;
+    }
+  }
+  for (std::size_t at = 0; at < state.held.size(); ++at) {
+    if (state.held[at] == more.held[at]) continue;
+    const Id joined = sets_.join(state.held[at], more.held[at]);
+    changed |= joined != state.held[at];
+    state.held[at] = joined;
+  }
+  std::erase_if(views, [&](const auto& view) { return view.second == state.held[view.first & 0xffff]; });
+  state.views = std::move(views);
   return changed;
 }
 
