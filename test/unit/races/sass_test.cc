@@ -119,7 +119,7 @@ TEST_CASE("a condition holds on, past where other paths meet, until it may be an
   };
   CHECK(modes_of("/*0020*/ @P3 BRA 0x40 ;\n/*0030*/ NOP ;\n/*0040*/ NOP ;\n") == Modes{none, write});
   for (const char* decided : {"ISETP.NE.AND P0, PT, R5, RZ, PT", "IADD3 RZ, P0, R5, R6, RZ", "R2P PR, R5, 0x7f",
-                              "PLOP3.LUT P1, P0, P3, P4, PT, 0x80, 0x0", "CALL.REL.NOINC 0xa0"}) {
+                              "PLOP3.LUT P1, P0, P3, P4, PT, 0x80, 0x0", "B2R.RESULT RZ, P0", "CALL.REL.NOINC 0xa0"}) {
     const std::string anew = "/*0020*/ @P3 BRA 0x40 ;\n/*0030*/ " + std::string(decided) + " ;\n/*0040*/ NOP ;\n";
     CHECK(modes_of(anew) == Modes{unknown, unknown});
   }
