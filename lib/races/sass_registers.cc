@@ -36,11 +36,13 @@ Registers::View& Registers::view(std::uint32_t predicate) {
 void Registers::forget(std::uint32_t predicate) {
   if ((in_use_ >> predicate & 1) != 0) views_[predicate].clear();
   in_use_ &= ~(1u << predicate);
+  known_ &= ~(1u << predicate);
 }
 
 void Registers::set(std::uint32_t at, OriginSets::Id value, std::uint32_t predicate) {
   if (at >= kRegisters) return;
-  if (predicate == kNone) {
+  if (predicate != kNone && holds(predicate ^ 1)) return;
+  if (predicate == kNone || holds(predicate)) {
     each_view([&](std::uint32_t each) { views_[each].erase(at); });
     held_[at] = value;
     return;
@@ -64,18 +66,20 @@ void Registers::forget_condition(std::string_view name) {
 
 void Registers::forget_conditions() {
   each_view([&](std::uint32_t each) { views_[each].clear(); });
-  in_use_ = 0;
+  in_use_ = known_ = 0;
 }
 
 void Registers::enter(const State& state) {
   forget_conditions();
   held_ = state.held;
+  known_ = state.known;
   for (const auto& [key, value] : state.views) view(key >> 16)[key & 0xffff] = value;
 }
 
 Registers::State Registers::leave(std::uint32_t holds) const {
-  State state{held_, {}};
-  if (holds != kNone && (in_use_ >> holds & 1) != 0) {
+  State state{held_, {}, known_};
+  if (holds != kNone) {
+    state.known |= 1u << holds;
     for (const auto& [at, value] : views_[holds]) state.held[at] = value;
   }
   each_view([&](std::uint32_t predicate) {
@@ -87,29 +91,41 @@ Registers::State Registers::leave(std::uint32_t holds) const {
   return state;
 }
 
+// Under a condition that cannot hold on one of the paths, a register holds what it does on the other.
 bool Registers::join(State& state, const State& more) const {
-  // What a condition tells of a register on one path alone is joined with what the other path tells without it.
-  std::map<std::uint32_t, Id> views;
-  bool changed = false;
+  constexpr std::uint32_t kEven = 0x55555555;
+  const auto opposite = [](std::uint32_t bits) { return (bits & kEven) << 1 | (bits >> 1 & kEven); };
+  const std::uint32_t not_here = opposite(state.known), not_there = opposite(more.known);
+  Held held = state.held;
+  std::vector<std::uint32_t> apart;
+  for (std::uint32_t at = 0; at < held.size(); ++at) {
+    if (held[at] == more.held[at]) continue;
+    apart.push_back(at);
+    held[at] = sets_.join(held[at], more.held[at]);
+  }
   const auto look = [](const State& in, std::uint32_t key) {
     const auto view = in.views.find(key);
     return view != in.views.end() ? view->second : in.held[key & 0xffff];
   };
-  for (const State* some : {&std::as_const(state), &more}) {
-    for (const auto& [key, value] : some->views) {
-      const Id before = look(state, key), joined = sets_.join(before, look(more, key));
-      changed |= joined != before;
-      views[key] = joined;
-    }
+  std::map<std::uint32_t, Id> views;
+  const auto meet = [&](std::uint32_t key) {
+    const bool here = (not_here >> (key >> 16) & 1) == 0, there = (not_there >> (key >> 16) & 1) == 0;
+    if (!here && !there) return;
+    const Id value = !there  ? look(state, key)
+                     : !here ? look(more, key)
+                             : sets_.join(look(state, key), look(more, key));
+    if (value != held[key & 0xffff]) views[key] = value;
+  };
+  for (const auto& [key, value] : state.views) meet(key);
+  for (const auto& [key, value] : more.views) meet(key);
+  for (std::uint32_t rest = not_here ^ not_there; rest != 0; rest &= rest - 1) {
+    const std::uint32_t predicate = std::uint32_t(std::countr_zero(rest)) << 16;
+    for (const std::uint32_t at : apart) meet(predicate | at);
   }
-  for (std::size_t at = 0; at < state.held.size(); ++at) {
-    if (state.held[at] == more.held[at]) continue;
-    const Id joined = sets_.join(state.held[at], more.held[at]);
-    changed |= joined != state.held[at];
-    state.held[at] = joined;
-  }
-  std::erase_if(views, [&](const auto& view) { return view.second == state.held[view.first & 0xffff]; });
-  state.views = std::move(views);
+  if (views.size() > kMostViews) views.clear();
+  const std::uint32_t known = state.known & more.known;
+  const bool changed = held != state.held || views != state.views || known != state.known;
+  state = {held, std::move(views), known};
   return changed;
 }
 

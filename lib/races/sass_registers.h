@@ -25,6 +25,7 @@ class Registers {
   struct State {
     Held held{};
     std::map<std::uint32_t, Id> views;  // what else a register holds under a condition: by condition << 16 | register
+    std::uint32_t known = 0;            // a bit for each condition that holds
   };
 
   explicit Registers(OriginSets& sets) : sets_(sets) {}
@@ -45,9 +46,11 @@ class Registers {
  private:
   using View = std::unordered_map<std::uint32_t, Id>;
   static constexpr std::uint32_t kPredicates = 32;
+  static constexpr std::size_t kMostViews = 4096;
 
   View& view(std::uint32_t predicate);
   void forget(std::uint32_t predicate);
+  bool holds(std::uint32_t predicate) const { return (known_ >> predicate & 1) != 0; }
   template <typename Visit>
   void each_view(const Visit& visit) const;
 
@@ -55,6 +58,7 @@ class Registers {
   Held held_{};
   std::array<View, kPredicates> views_;
   std::uint32_t in_use_ = 0;  // a bit for each view that holds anything
+  std::uint32_t known_ = 0;   // a bit for each condition that holds
 };
 
 }  // namespace cudadiag::races

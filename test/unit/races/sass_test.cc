@@ -139,6 +139,24 @@ TEST_CASE("behind a branch its condition is known") {
   CHECK(kernel.mode(8) == write);
 }
 
+TEST_CASE("a path on which a condition does not hold says nothing of registers under it") {
+  const auto mode_of = [](const char* between) {
+    const KernelAccesses kernel = read_sass(
+        "/*0000*/ LDC.64 R10, c[0x0][0x210] ;\n"
+        "/*0010*/ @P0 BRA 0x30 ;\n"
+        "/*0020*/ LDC.64 R10, c[0x0][0x218] ;\n"
+        "/*0030*/ " +
+            std::string(between) +
+            " ;\n"
+            "/*0040*/ @!P0 STG.E desc[UR4][R10.64], R9 ;\n"
+            "/*0050*/ EXIT ;\n",
+        {0x210, 16});
+    return Modes{kernel.mode(0), kernel.mode(8)};
+  };
+  CHECK(mode_of("ISETP.NE.AND P1, PT, R5, RZ, PT") == Modes{none, write});
+  CHECK(mode_of("ISETP.NE.AND P0, PT, R5, RZ, PT") == Modes{unknown, unknown});
+}
+
 TEST_CASE("a function elsewhere may do anything with what it is given, unless it is one of CUDA's own") {
   const char* text =
       "/*0000*/ LDC.64 R4, c[0x0][0x210] ;\n"
