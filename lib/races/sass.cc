@@ -59,11 +59,10 @@ class Walk {
 
   bool block(std::uint32_t begin) {
     const std::uint32_t last = pass(begin);
-    for (const std::uint32_t to : program_.next(last)) {
-      const auto [known, fresh] = entries_.try_emplace(to, state_.held());
-      if (fresh || state_.join_into(known->second)) open_.insert(to);
-      if (fresh) bring_back(to);
-    }
+    const Instruction& end = program_[last];
+    // Functions may decide all conditions anew.
+    if (end.base() == "CALL") state_.forget_conditions();
+    for (const std::uint32_t to : program_.next(last)) arrive(to, state_.leave(known_at(end, to == last + 1)));
     for (const Program::Return& back : program_.returns(last)) {
       Returned& returned = returned_[back.to];
       returned.altered = back.altered;
@@ -75,15 +74,35 @@ class Walk {
     return steps_ <= kMostSteps && !sets_.full();
   }
 
+  // The condition that holds behind a branch or exit, or where it leads.
+  static std::uint32_t known_at(const Instruction& end, bool behind) {
+    const std::uint32_t predicate = predicate_of(end.predicate);
+    const bool plain = end.opcode == "EXIT" || (end.opcode == "BRA" && end.operands.size() == 1);
+    if (!plain || predicate == kNone) return kNone;
+    return behind ? predicate ^ 1 : predicate;
+  }
+
+  void arrive(std::uint32_t block, Registers::State state) {
+    const auto known = entries_.find(block);
+    if (known != entries_.end()) {
+      if (state_.join(known->second, state)) open_.insert(block);
+      return;
+    }
+    entries_.emplace(block, std::move(state));
+    open_.insert(block);
+    bring_back(block);
+  }
+
   // What functions left in registers, to where they return: once the call has been seen, for the other registers.
   void bring_back(std::uint32_t block) {
     const auto entry = entries_.find(block);
     const auto returned = returned_.find(block);
     if (entry == entries_.end() || returned == returned_.end()) return;
     for (const std::uint32_t each : *returned->second.altered) {
-      const OriginSets::Id joined = sets_.join(entry->second[each], returned->second.held[each]);
-      if (joined != entry->second[each]) open_.insert(block);
-      entry->second[each] = joined;
+      OriginSets::Id& held = entry->second.held[each];
+      const OriginSets::Id joined = sets_.join(held, returned->second.held[each]);
+      if (joined != held) open_.insert(block);
+      held = joined;
     }
   }
 
@@ -91,9 +110,9 @@ class Walk {
   Instructions& instructions_;
   OriginSets& sets_;
   Registers state_;
-  std::map<std::uint32_t, Registers::Held> entries_;  // of blocks
-  std::map<std::uint32_t, Returned> returned_;        // likewise
-  std::set<std::uint32_t> open_;                      // from the top down: what comes before is then mostly known
+  std::map<std::uint32_t, Registers::State> entries_;  // of blocks
+  std::map<std::uint32_t, Returned> returned_;         // likewise
+  std::set<std::uint32_t> open_;                       // from the top down: what comes before is then mostly known
   std::size_t steps_ = 0;
 };
 

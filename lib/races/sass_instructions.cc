@@ -54,11 +54,14 @@ Instructions::Rule Instructions::rule_of(std::string_view base) {
       {"PLOP3", &I::decide},
       {"UPLOP3", &I::decide},
       {"R2P", &I::decide},
+      {"UR2UP", &I::decide},
+      {"BRA", &I::nothing},
       {"MOV", &I::move},
       {"UMOV", &I::move},
       {"SEL", &I::move},
       {"USEL", &I::move},
       {"R2UR", &I::move},
+      {"SHFL", &I::shuffle},
       {"IADD3", &I::add},
       {"UIADD3", &I::add},
       {"IADD", &I::add},
@@ -146,15 +149,17 @@ void Instructions::call(const Step& s) {
 // What an instruction decides is a new condition under an old name. Carries come behind the result.
 void Instructions::forget_conditions(const Step& s) {
   const auto& operands = s.i.operands;
-  for (std::size_t at = 0; at < s.first; ++at) s.state.forget_condition(operands[at]);
+  for (std::size_t at = 0; at < s.first && at < 2; ++at) s.state.forget_condition(operands[at]);
   if (s.rule == &Instructions::decide) return;
-  for (std::size_t at = s.first + 1; at + 1 < operands.size() && at <= s.first + 2 && is_predicate(operands[at]);
-       ++at) {
+  for (std::size_t at = s.first + 1; at < operands.size() && at <= s.first + 2 && is_predicate(operands[at]); ++at) {
     if (!operands[at].starts_with('!')) s.state.forget_condition(operands[at]);
   }
 }
 
-void Instructions::decide(const Step& s) { forget_conditions(s); }
+void Instructions::decide(const Step& s) {
+  if (s.first == 0) return s.state.forget_conditions();  // all at once: "R2P PR, R3, 0x7f"
+  forget_conditions(s);
+}
 
 // One of its operands, as it is.
 void Instructions::move(const Step& s) {
@@ -169,6 +174,14 @@ void Instructions::move(const Step& s) {
     any = true;
   }
   s.state.set(s.to, moved, s.predicate);
+}
+
+// What another thread has in the register is in its set too.
+void Instructions::shuffle(const Step& s) {
+  forget_conditions(s);
+  if (s.to != kNone && s.first + 1 < s.i.operands.size()) {
+    s.state.set(s.to, value(s, s.i.operands[s.first + 1], 0), s.predicate);
+  }
 }
 
 // Their sum: places in it that are moved by known numbers are known again.

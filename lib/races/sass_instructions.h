@@ -52,6 +52,7 @@ class Instructions {
   void call(const Step& s);
   void decide(const Step& s);
   void move(const Step& s);
+  void shuffle(const Step& s);
   void add(const Step& s);
   void compute(const Step& s);
   void load_constant(const Step& s);

@@ -3,7 +3,7 @@
 
 Usage: operators.py BUILD [--json FILE] [-o FOLDER] [NAME...]. Needs a GPU and PyTorch; without, it says so and counts
 nothing (77). A race must be found of every operator and none in the twin; "possible" is a race of which the code of the
-kernel did not say that it writes. With -o the sessions stay, and in them the code of the kernels.
+kernel did not say that it writes. With -o the sessions stay.
 """
 
 import argparse

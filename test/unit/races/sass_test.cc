@@ -105,6 +105,58 @@ TEST_CASE("a condition that is decided anew is another one") {
   CHECK(kernel.mode(8) == unknown);
 }
 
+TEST_CASE("a condition holds on, past where other paths meet, until it may be another one") {
+  const std::string chosen =
+      "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0010*/ @!P0 LDC.64 R2, c[0x0][0x218] ;\n";
+  const std::string stored =
+      "/*0080*/ @!P0 STG.E desc[UR4][R2.64], R9 ;\n"
+      "/*0090*/ EXIT ;\n"
+      "/*00a0*/ RET.REL.NODEC R20 0x0 ;\n";
+  const auto modes_of = [&](const std::string& between) {
+    const KernelAccesses kernel = read_sass(chosen + between + stored, {0x210, 16});
+    return Modes{kernel.mode(0), kernel.mode(8)};
+  };
+  CHECK(modes_of("/*0020*/ @P3 BRA 0x40 ;\n/*0030*/ NOP ;\n/*0040*/ NOP ;\n") == Modes{none, write});
+  for (const char* decided : {"ISETP.NE.AND P0, PT, R5, RZ, PT", "IADD3 RZ, P0, R5, R6, RZ", "R2P PR, R5, 0x7f",
+                              "PLOP3.LUT P1, P0, P3, P4, PT, 0x80, 0x0", "B2R.RESULT RZ, P0", "CALL.REL.NOINC 0xa0"}) {
+    const std::string anew = "/*0020*/ @P3 BRA 0x40 ;\n/*0030*/ " + std::string(decided) + " ;\n/*0040*/ NOP ;\n";
+    CHECK(modes_of(anew) == Modes{unknown, unknown});
+  }
+}
+
+TEST_CASE("behind a branch its condition is known") {
+  const KernelAccesses kernel = read_sass(
+      "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0010*/ @!P0 LDC.64 R2, c[0x0][0x218] ;\n"
+      "/*0020*/ @P0 BRA 0x50 ;\n"
+      "/*0030*/ STG.E desc[UR4][R2.64], R9 ;\n"
+      "/*0040*/ EXIT ;\n"
+      "/*0050*/ LDG.E R4, desc[UR4][R2.64] ;\n"
+      "/*0060*/ EXIT ;\n",
+      {0x210, 16});
+  CHECK(kernel.mode(0) == read);
+  CHECK(kernel.mode(8) == write);
+}
+
+TEST_CASE("a path on which a condition does not hold says nothing of registers under it") {
+  const auto mode_of = [](const char* between) {
+    const KernelAccesses kernel = read_sass(
+        "/*0000*/ LDC.64 R10, c[0x0][0x210] ;\n"
+        "/*0010*/ @P0 BRA 0x30 ;\n"
+        "/*0020*/ LDC.64 R10, c[0x0][0x218] ;\n"
+        "/*0030*/ " +
+            std::string(between) +
+            " ;\n"
+            "/*0040*/ @!P0 STG.E desc[UR4][R10.64], R9 ;\n"
+            "/*0050*/ EXIT ;\n",
+        {0x210, 16});
+    return Modes{kernel.mode(0), kernel.mode(8)};
+  };
+  CHECK(mode_of("ISETP.NE.AND P1, PT, R5, RZ, PT") == Modes{none, write});
+  CHECK(mode_of("ISETP.NE.AND P0, PT, R5, RZ, PT") == Modes{unknown, unknown});
+}
+
 TEST_CASE("a function elsewhere may do anything with what it is given, unless it is one of CUDA's own") {
   const char* text =
       "/*0000*/ LDC.64 R4, c[0x0][0x210] ;\n"
