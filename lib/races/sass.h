@@ -4,10 +4,10 @@
 // Sets of origins are joined where paths meet, so an address is never given too few. Addresses that are loaded from
 // memory have none: what a kernel reaches through them is not seen.
 //
-// The tensor memory accelerator (sm_90 and later) is given no address of memory but that of a descriptor, 128 bytes
-// whose first 8 are the address. A descriptor among the parameters is found where code adds its distance from their
-// beginning to the address that the driver leaves in constant bank 0; what the accelerator does, it does to the word at
-// that distance.
+// The tensor memory accelerator (sm_90 and later) is given no address of memory but that of a descriptor, whose first 8
+// bytes are the address. A descriptor among the parameters is found where code adds its distance from their beginning,
+// or from that of constant bank 0, to the address of these that the driver leaves in that bank; what the accelerator
+// does, it does to the word at that distance.
 #pragma once
 
 #include <cstdint>

@@ -39,10 +39,16 @@ std::uint32_t number_origin(std::uint32_t value) {
   return near && value % 16 == 0 ? kNumber | (value & kValue) : 0;
 }
 
-// Where the driver puts the address at which the parameters can be read like memory. It depends on the architecture,
-// and so does where they begin.
-std::uint32_t own_address(std::uint32_t bank_offset) {
-  return bank_offset == 0x210 ? 0x198 : bank_offset == 0x380 ? 0x348 : 0;
+// Where the driver puts the addresses at which the parameters, and all of constant bank 0, can be read like memory. It
+// depends on the architecture, and so does where the parameters begin. The first is what compilers use, the second what
+// cuBLAS does (seen in its kernels for sm_90 and the descriptors that they are given).
+struct OwnAddresses {
+  std::uint32_t parameters = 0, bank = 0;
+};
+
+OwnAddresses own_addresses(std::uint32_t bank_offset) {
+  if (bank_offset == 0x210) return {0x198, 0xc0};
+  return bank_offset == 0x380 ? OwnAddresses{0x348, 0} : OwnAddresses{};
 }
 
 }  // namespace
@@ -195,7 +201,8 @@ void Instructions::add(const Step& s) {
   for (std::size_t at = s.first + 1; at < s.i.operands.size(); ++at) {
     const std::string_view operand = s.i.operands[at];
     if (is_predicate(operand) || !may_pass_address(s.i, s.first, at)) continue;
-    lower.push_back(operand.starts_with('-') ? sets_.blurred(value(s, operand, 0)) : value(s, operand, 0));
+    const bool taken_away = operand.starts_with('-') && !operand.starts_with("-0x");
+    lower.push_back(taken_away ? sets_.blurred(value(s, operand, 0)) : value(s, operand, 0));
     if (pair) high = sets_.join(high, value(s, operand, 1));
   }
   // Places first: the sum of numbers is none that is kept.
@@ -245,9 +252,13 @@ OriginSets::Id Instructions::constant(std::string_view operand, std::uint32_t ha
     if (*offset < bank_.offset) return sets_.one(kTop);
     return *offset >= bank_.offset + bank_.size ? 0 : sets_.one((*offset - bank_.offset + 4 * half) | kIndexed);
   }
-  const std::uint32_t word = *offset + 4 * half, own = own_address(bank_.offset);
-  if (own != 0 && word == own) return sets_.one(kPlace);
-  if (own != 0 && word == own + 4) return sets_.one(kUpper);
+  const std::uint32_t word = *offset + 4 * half;
+  const OwnAddresses own = own_addresses(bank_.offset);
+  for (const std::uint32_t its : {own.parameters, own.bank}) {
+    if (its == 0) continue;
+    if (word == its) return sets_.one(kPlace | (its == own.bank ? (0 - bank_.offset) & kValue : 0));
+    if (word == its + 4) return sets_.one(kUpper);
+  }
   return word < bank_.offset || word >= bank_.offset + bank_.size ? 0 : sets_.one((word - bank_.offset) & ~3u);
 }
 
@@ -257,8 +268,9 @@ OriginSets::Id Instructions::value(const Step& s, std::string_view operand, std:
   const std::uint32_t at = register_of(operand);
   if (at != kNone) return s.state.get(at + half, s.predicate);
   const bool zero = half != 0 || operand == "RZ" || operand == "URZ";
-  const auto number = zero ? 0 : parse_hex(operand);
-  const std::uint32_t origin = number ? number_origin(*number) : 0;
+  const bool negative = operand.starts_with("-0x");
+  const auto number = zero ? 0 : parse_hex(operand.substr(negative ? 1 : 0));
+  const std::uint32_t origin = number ? number_origin(negative ? 0 - *number : *number) : 0;
   return origin == 0 ? 0 : sets_.one(origin);
 }
 

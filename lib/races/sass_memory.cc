@@ -130,7 +130,7 @@ void Instructions::set_loaded(const Step& s, const Halves& place) {
     Id loaded = s.i.base() == "LD" ? pool_ : 0;
     for (const std::uint32_t each : sets_.of(place.low)) {
       if (!is_place(each) || !std::binary_search(high.begin(), high.end(), kUpper)) continue;
-      const bool nowhere = is_indexed(each) && value_of(each) == 0;
+      const bool nowhere = is_indexed(each) && (value_of(each) == 0 || value_of(each) >= bank_.size);
       const std::uint32_t word = ((each & ~kPlace) + 4 * w) & ~3u;
       loaded = sets_.join(loaded, sets_.one(nowhere ? kTop : word));
     }
@@ -184,7 +184,7 @@ void Instructions::note_tensor(const Step& s, Mode mode) {
   const auto& high = sets_.of(at.high);
   for (const std::uint32_t each : sets_.of(at.low)) {
     if (!is_place(each) || !std::binary_search(high.begin(), high.end(), kUpper)) continue;
-    const bool nowhere = is_indexed(each) && value_of(each) == 0;
+    const bool nowhere = is_indexed(each) && (value_of(each) == 0 || value_of(each) >= bank_.size);
     access.anywhere |= nowhere;
     if (!nowhere) access.origins.push_back({value_of(each), is_indexed(each)});
   }

@@ -54,6 +54,25 @@ TEST_CASE("as the next architecture has it") {
   CHECK(kernel.mode(0x80) == write);
 }
 
+TEST_CASE("by the address of the whole constant bank, and from one descriptor to the next and back") {
+  const KernelAccesses kernel = read_lines(
+      "/*0010*/ ULDC.64 UR34, c[0x0][0xc0] ;\n"
+      "/*0020*/ UIADD3.64 UR34, UR34, 0x240, URZ ;\n"
+      "/*0030*/ UTMALDG.3D [UR8], [UR34] ;\n"
+      "/*0040*/ UIADD3.64 UR34, UR34, 0x40, URZ ;\n"
+      "/*0050*/ UTMALDG.3D.MULTICAST [UR16], [UR34], UR38 ;\n"
+      "/*0060*/ UIADD3.64 UR34, UR34, -0x40, URZ ;\n"
+      "/*0070*/ @P1 BRA 0x30 ;\n"
+      "/*0080*/ ULDC.64 UR22, c[0x0][0xc0] ;\n"
+      "/*0090*/ UIADD3.64 UR22, UR22, 0x2c0, URZ ;\n"
+      "/*00a0*/ UTMASTG.3D [UR32], [UR22] ;\n"
+      "/*00b0*/ EXIT ;\n");
+  CHECK(kernel.mode(kFirst) == read);
+  CHECK(kernel.mode(kFirst + 0x40) == read);
+  CHECK(kernel.mode(kSecond) == write);
+  CHECK(kernel.mode(kPointer) == none);
+}
+
 TEST_CASE("tensors that are added to; what is fetched into the cache alone") {
   const KernelAccesses kernel = read_lines(kAddresses +
                                            "/*0060*/ UTMAREDG.2D.ADD [UR12], [UR4] ;\n"
