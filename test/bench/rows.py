@@ -33,7 +33,7 @@ def amount(each):
         in_ns = {"ns": 1, "ms": 1e6, "s": 1e9}.get(each["unit"])
         if in_ns and each["median"] * in_ns >= factor:
             return f"{each['median'] * in_ns / factor:.3g} {unit}"
-    return f"{each['median']:.3g} {each['unit']}"
+    return f"{each['median']:.4g} {each['unit']}"
 
 
 def man_table(result):
