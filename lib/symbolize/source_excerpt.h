@@ -15,8 +15,8 @@ struct SourceLine {
 // `line` of `file` and up to `neighbours` lines on each side; empty if the file cannot be read or has no such line.
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours);
 
-// A line of code without the comment at its end, which begins with `mark` ("#", "//"). One inside of a string of its own
-// line is none.
+// A line of code without the comment at its end, which begins with `mark` ("#", "//"). One inside of a string of its
+// own line is none.
 std::string without_comment(std::string_view line, std::string_view mark);
 
 }  // namespace cudadiag::symbolize
