@@ -95,7 +95,10 @@ std::string racing_lines(const session::Session& session, double seconds) {
     for (const std::uint32_t id : {race.first.site, race.second.site}) {
       const auto* site = session::by_id(process->record.sites, id);
       if (site == nullptr) continue;
-      const symbolize::SourceStack stack = symbolizer.stack(*process, *site);
+      // The native one is not looked at, and there may be hundreds.
+      session::Site python_only = *site;
+      python_only.native = 0;
+      const symbolize::SourceStack stack = symbolizer.stack(*process, python_only);
       std::string line = frame_line(innermost_frame(process->record, *site, stack), "accesses", "arrays");
       if (!line.empty() && lines.size() < wire::values::kMostLines) lines.insert(std::move(line));
     }
