@@ -15,8 +15,11 @@ namespace {
 
 constexpr double kWatchSeconds = 60;  // that reading watched lines may take in one process
 
-// Code that a compiler of PyTorch's made, and that which leads into it.
-bool is_generated(const std::string& file) {
+// Code that a compiler of PyTorch's made, and that which leads into it. What keeps the compiler away, around custom
+// operators too, lies beside it.
+bool is_generated(const symbolize::PythonFrame& frame) {
+  const std::string& file = frame.file;
+  if (frame.function.starts_with("DisableContext.")) return false;
   return file.starts_with("<eval_with_key>") || file.find("torchinductor") != std::string::npos ||
          file.find("/torch/_dynamo/") != std::string::npos || file.find("/torch/_inductor/") != std::string::npos;
 }
@@ -37,7 +40,7 @@ Frame innermost_frame(const session::ProcessRecord& record, const session::Site&
   const auto at = user == stack.python.end() ? stack.python.begin() : user;
   const auto number = static_cast<std::size_t>(at - stack.python.begin());
   return {session::by_id(record.codes, raw->frames[number].code), &*at,
-          std::any_of(stack.python.begin(), at + 1, [](const auto& frame) { return is_generated(frame.file); })};
+          std::any_of(stack.python.begin(), at + 1, [](const auto& frame) { return is_generated(frame); })};
 }
 
 // Empty: the line cannot be named.
