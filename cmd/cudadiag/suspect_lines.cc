@@ -12,8 +12,11 @@
 namespace cudadiag::command {
 namespace {
 
-// Code that a compiler of PyTorch's made, and that which leads into it.
-bool is_generated(const std::string& file) {
+// Code that a compiler of PyTorch's made, and that which leads into it. What keeps the compiler away, around custom
+// operators too, lies beside it.
+bool is_generated(const symbolize::PythonFrame& frame) {
+  const std::string& file = frame.file;
+  if (frame.function.starts_with("DisableContext.")) return false;
   return file.starts_with("<eval_with_key>") || file.find("torchinductor") != std::string::npos ||
          file.find("/torch/_dynamo/") != std::string::npos || file.find("/torch/_inductor/") != std::string::npos;
 }
@@ -39,7 +42,7 @@ std::vector<Frame> frames_of_interest(const session::ProcessRecord& record, cons
   const auto begin = stack.python.begin(), end = stack.python.end();
   const auto frame_at = [&](auto at) -> Frame {
     return {session::by_id(record.codes, raw->frames[static_cast<std::size_t>(at - begin)].code), &*at,
-            std::any_of(begin, at + 1, [](const auto& frame) { return is_generated(frame.file); })};
+            std::any_of(begin, at + 1, is_generated)};
   };
   auto user = std::find_if(begin, end, [](const auto& frame) { return frame.user; });
   if (user == end) user = begin;
@@ -105,7 +108,10 @@ std::string racing_lines(const session::Session& session, double seconds) {
     for (const std::uint32_t id : {race.first.site, race.second.site}) {
       const auto* site = session::by_id(process->record.sites, id);
       if (site == nullptr) continue;
-      const symbolize::SourceStack stack = symbolizer.stack(*process, *site);
+      // The native one is not looked at, and there may be hundreds.
+      session::Site python_only = *site;
+      python_only.native = 0;
+      const symbolize::SourceStack stack = symbolizer.stack(*process, python_only);
       const auto frames = frames_of_interest(process->record, *site, stack);
       std::string line = frames.empty() ? "" : frame_line(frames.front(), "accesses", "arrays");
       if (!line.empty() && lines.size() < wire::values::kMostLines) lines.insert(std::move(line));

@@ -55,6 +55,15 @@ Section next_commands(const Report& report, bool suggest_rerun) {
     section.lines.push_back(printable(
         fmt::format("cudadiag bisect {}  # about {} a rerun", session, duration(report.passes.front().seconds))));
   }
+  if (report.findings.front().race && suggest_rerun && report.passes.size() == 1) {
+    const auto& accesses = report.findings.front().race->accesses;
+    const bool python = std::any_of(accesses.begin(), accesses.end(),
+                                    [](const RaceAccess& access) { return access.location.language == "python"; });
+    if (python) {
+      section.lines.push_back(printable(fmt::format("cudadiag bisect {}  # names the tensors, in about {}", session,
+                                                    duration(report.passes.front().seconds))));
+    }
+  }
   if (report.findings.front().standstill) {
     const auto& launch = report.findings.front().launch;
     const bool runs = launch && (launch->operation == "kernel" || launch->operation == "graph");

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostLines = 16384;
+constexpr std::size_t kMostLines = 8192;
 constexpr std::size_t kMostValues = 64, kMostDimensions = 64, kMostText = 1024;
 constexpr std::size_t kMostStacks = 8, kMostFrames = 64;
 

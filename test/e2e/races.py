@@ -133,8 +133,24 @@ def a_rerun_that_shows_no_race_changes_nothing(machine):
     expect_in("a rerun did not show it again", result.stderr, "text")
 
 
+def pairs_that_a_rerun_cannot_judge_leave_no_session(machine):
+    machine.environment["CUDA_HOME"] = machine.environment["CUDA_PATH"] = str(machine.folder)
+    machine.environment["PATH"] = "/usr/bin:/bin"
+    result = machine.cudadiag("races", "--", *program("racing.py", "kernels"), timeout=60)
+    expect((result.returncode, result.stdout), (0, "done\n"), "what the program says")
+    first, second = result.stderr.splitlines()[-2:]
+    expect_in("100 unordered pairs of kernels on the same memory are not told", first, "first run")
+    expect_in("leaves it at that: 100 unordered pairs", second, "rerun")
+    expect(machine.sessions(), [], "sessions")
+    kept = machine.cudadiag("races", "-o", "kept", "--", *program("racing.py", "kernels"), timeout=60)
+    expect(kept.returncode, 0, "status")
+    report = machine.report("-o", machine.folder / "kept")
+    expect([each["name"] for each in report["passes"]], ["record", "races"], "passes of a session that was asked for")
+
+
 def races_are_rerun_later_when_they_were_not(machine):
-    _, report, _ = _racing(machine, options=["--rerun=never"])
+    result, report, _ = _racing(machine, options=["--rerun=never"])
+    expect_in("# names the tensors, in about ", result.stderr, "what to do")
     expect(len(report["passes"]), 1, "passes")
     text = expect_success(machine.cudadiag("bisect", "--no-values", timeout=60)).stdout
     expect_in("x <f4[262144]", text, "bisect names it, without a value")

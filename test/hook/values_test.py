@@ -224,6 +224,20 @@ class Values(unittest.TestCase):
                          '{"a\\u0022\\u000a":["\\u00e9\\ud83d\\ude00",1.5,null,true,null]}')
 
 
+class Racing(unittest.TestCase):
+    def test_a_racing_line_tells_its_arrays_without_values(self):
+        for mode in ("accesses", "arrays"):
+            hook = Hook(plain, mode=mode, near=False).begin()
+            for _ in range(100):
+                plain(Array(8, 512), 3)
+            hook.end()
+            self.assertEqual(hook.notes, [])
+            self.assertEqual(hook.messages, 64 * [
+                {"kind": "line", "file": plain.__code__.co_filename, "line": plain.__code__.co_firstlineno + 2,
+                 "arguments": [{"name": "x", "origin": "variable", "dtype": "<i8", "device": "cuda",
+                                "shape": [8, 512], "pointer": 4096, "bytes": 32768}]}])
+
+
 class Watch(unittest.TestCase):
     def test_a_watched_line_tells_its_numbers_at_once(self):
         hook = Hook(chooses, mode="watch", near=False).begin()

@@ -1,4 +1,5 @@
-"""Two operations on one array of a library's, on two streams. `once`: they are ordered in the rerun."""
+"""Two operations on one array of a library's, on two streams. `once`: they are ordered in the rerun; `kernels`: both are
+kernels."""
 
 import ctypes
 import functools
@@ -32,7 +33,10 @@ def main():
     launch = functools.partial(cuda.driver.cuLaunchKernel, function, one, one, one, one, one, one, zero)
     rerun = os.environ["CUDADIAG_PASS"] == "races"
     for _ in range(100):
-        fill(x.pointer, ctypes.c_ubyte(1), ctypes.c_size_t(SIZE), first)  # FIRST LINE
+        if "kernels" in sys.argv:
+            launch(first, parameters, None if x else x)
+        else:
+            fill(x.pointer, ctypes.c_ubyte(1), ctypes.c_size_t(SIZE), first)  # FIRST LINE
         if rerun and "once" in sys.argv:
             cuda.driver.cuStreamSynchronize(first)
         launch(second, parameters, None if x else x)  # THEN LINE

@@ -104,6 +104,7 @@ TEST_CASE("kernels on two streams, with the memory that they meet in") {
   CHECK(race.first.mode == "write");
   CHECK(race.second.mode == "read");
   CHECK(race.second.stream == 0x101);
+  CHECK((race.first.ticks == 3 && race.second.ticks == 5));
   CHECK(race.address == kBuffer);
   CHECK(race.bytes == 1 << 20);
 }

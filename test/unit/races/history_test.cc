@@ -247,3 +247,54 @@ TEST_CASE("random stories: a race is found where walking back through all access
     CHECK((s.races() > 0) == expected);
   }
 }
+
+TEST_CASE("pairs that cannot be judged are kept, each pair of parameters once") {
+  Story s;
+  const StreamNumber a = s.stream(), b = s.stream();
+  const auto kernel = [&](StreamNumber stream, std::uint32_t site, std::uint32_t parameter) {
+    Access access;
+    access.at = s.order.issue(stream), access.stream = stream;
+    access.site = access.function = site, access.parameter = parameter;
+    access.begin = kA + parameter;
+    s.history.add(access);
+  };
+  for (int step = 0; step < 3; ++step) {
+    for (const std::uint32_t parameter : {0u, 8u}) {
+      kernel(a, 1, parameter);
+      kernel(b, 2, parameter);
+      s.order.stream_seen(a), s.order.stream_seen(b);
+    }
+  }
+  CHECK(s.races() == 0);
+  CHECK(s.history.unjudged() == 6);
+  REQUIRE(s.history.unjudged_pairs().size() == 2);
+  CHECK(s.history.unjudged_pairs()[0].times == 3);
+  CHECK(s.history.unjudged_pairs()[1].first.parameter == 8);
+  for (std::uint32_t site = 10; site < 200; ++site) {
+    kernel(a, site, 0);
+    kernel(b, site + 1000, 0);
+    s.order.stream_seen(a), s.order.stream_seen(b);
+  }
+  CHECK(s.history.unjudged() == 196);
+  CHECK(s.history.unjudged_pairs().size() == History::kMostUnjudged);
+}
+
+TEST_CASE("a race says whether it stands for pairs with other parameters") {
+  for (const bool other : {false, true}) {
+    Story s;
+    const StreamNumber a = s.stream(), b = s.stream();
+    for (const std::uint32_t parameter : {0u, other ? 8u : 0u}) {
+      for (const StreamNumber stream : {a, b}) {
+        Access access;
+        access.at = s.order.issue(stream), access.stream = stream;
+        access.site = access.function = stream + 1, access.parameter = parameter;
+        access.begin = kA + parameter, access.mode = Mode::write;
+        s.history.add(access);
+      }
+      s.order.stream_seen(a), s.order.stream_seen(b);
+    }
+    REQUIRE(s.races() == 1);
+    CHECK(s.history.races()[0].times == 2);
+    CHECK(s.history.races()[0].several == other);
+  }
+}

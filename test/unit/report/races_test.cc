@@ -250,6 +250,9 @@ TEST_CASE("a call that was not told of is named where all that used the address 
   CHECK(runs.report().findings[0].race->accesses[0].op == "aten::add_.Tensor");
   runs.deliveries().push_back(told("untold", 900, 0, "", {}));
   CHECK(runs.report().findings[0].race->accesses[0].op == "");
+  found.second.ticks = 10000;  // nor in the last call that was told of
+  CHECK(runs.report().findings[0].race->accesses[1].op == "");
+  found.second.ticks = 210;
   runs.deliveries().back() = told("operator", 300, 3, "aten::mul_", {tensor("x", "self", true)});
   CHECK(runs.report().findings[0].race->accesses[0].op == "");
   CHECK(runs.report().findings[0].race->accesses[1].op == "aten::sum.Tensor");

@@ -201,6 +201,35 @@ TEST_CASE("words of races that are not ours are left out") {
   CHECK(races->found[0].second.what == "");
 }
 
+TEST_CASE("races are read as they were written") {
+  session::Races races;
+  session::Race race;
+  race.pid = 7;
+  race.first = {.what = "kernel",
+                .mode = "write",
+                .begin = 1,
+                .end = 2,
+                .exact = false,
+                .stream = 3,
+                .site = 4,
+                .function = 5,
+                .parameter = 6,
+                .node = 7,
+                .thread = 8,
+                .ticks = 9};
+  race.second.what = "copy";
+  race.several = true;
+  races.found = {race, race};
+  races.unjudged = {race};
+  const auto again = session::parse_races(session::write_races(races));
+  REQUIRE(again);
+  CHECK((again->found.size() == 2 && again->unjudged.size() == 1));
+  const session::RaceAccess& access = again->unjudged[0].first;
+  CHECK((access.node == 7 && access.thread == 8 && access.ticks == 9));
+  CHECK(again->unjudged[0].several);
+  CHECK(session::write_races(*again) == session::write_races(races));
+}
+
 TEST_CASE("pipes, links and endless files in a session are not read") {
   const ScratchFolder scratch;
   const fs::path folder = scratch.path() / "session";

@@ -1,7 +1,7 @@
 # Which memory the operators of a line use, where operations of that line race: names, shapes and addresses, no values.
 
 FULLY_TOLD = 64  # calls of an operator at a line; from then on those with tensors that were not told of there
-MOST_TOLD = 8 << 20  # bytes of messages
+MOST_TOLD, MOST_MESSAGES = 8 << 20, 8000  # bytes; the reader takes no more than these
 MOST_TENSORS = 48
 WHOLE = ("aten::copy_", "aten::fill_", "aten::zero_")  # use every element, and PyTorch does not say so
 
@@ -11,7 +11,7 @@ class Accesses:
 
     def __init__(self):
         self.calls, self.known, self.schemas = {}, set(), {}
-        self.told = 0
+        self.told = self.messages = 0
         self.stopped = False
 
 
@@ -31,7 +31,9 @@ def is_news(suspect, what, tensors):
 def tell_access(message):
     text = to_json(message)
     accesses.told += len(text)
-    return accesses.told <= MOST_TOLD and deliver(text) or stop_telling()
+    accesses.messages += 1
+    within = accesses.told <= MOST_TOLD and accesses.messages <= MOST_MESSAGES
+    return within and deliver(text) or stop_telling()
 
 
 def stop_telling():
