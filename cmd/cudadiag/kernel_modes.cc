@@ -115,7 +115,8 @@ KernelModes::~KernelModes() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uint32_t parameter) {
+std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uint32_t parameter,
+                                             const races::LiveWords& live) {
   if (kernel.empty()) return races::Mode::unknown;
   const std::lock_guard lock(mutex_);
   const auto [at, fresh] = known_.try_emplace(kernel);
@@ -125,7 +126,7 @@ std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uin
     wake_.notify_all();
   }
   if (!at->second) return std::nullopt;
-  return at->second->mode(parameter);
+  return at->second->mode(parameter, live);
 }
 
 void KernelModes::wait(std::chrono::seconds patience) {

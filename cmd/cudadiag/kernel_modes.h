@@ -27,7 +27,7 @@ class KernelModes {
   KernelModes& operator=(const KernelModes&) = delete;
 
   // Nothing: it is being looked for.
-  std::optional<races::Mode> mode(const std::string& kernel, std::uint32_t parameter);
+  std::optional<races::Mode> mode(const std::string& kernel, std::uint32_t parameter, const races::LiveWords& live);
   // Until all that was asked for is known, for so long.
   void wait(std::chrono::seconds patience);
   // Kernels whose code was looked for; whether it was found and understood.

@@ -54,10 +54,11 @@ struct RaceWatch::Watched {
   bool ready() {
     if (feed) return true;
     if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
-    const auto mode = [this](std::uint32_t function, std::uint32_t parameter) -> std::optional<races::Mode> {
+    const auto mode = [this](std::uint32_t function, std::uint32_t parameter,
+                             const races::LiveWords& live) -> std::optional<races::Mode> {
       const std::string* name = session::by_id(names.with_function(function).functions, function);
       if (name == nullptr) return races::Mode::unknown;
-      return modes.mode(*name, parameter);
+      return modes.mode(*name, parameter, live);
     };
     feed = std::make_unique<races::Feed>(area.bytes(), mode);
     return true;

@@ -6,6 +6,7 @@
 #include "session/area_regions.h"
 #include "wire/allocation.h"
 #include "wire/area.h"
+#include "wire/hash.h"
 #include "wire/operation.h"
 #include "wire/race_record.h"
 #include "wire/stream.h"
@@ -20,6 +21,8 @@ using operation::Kind;
 
 constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
+constexpr std::size_t kMostTold = 32;  // the recorder tells of no more words of one launch
+constexpr std::size_t kMostLiveWords = 1u << 14;
 
 const char* name_of(Mode mode) {
   constexpr const char* names[] = {"unknown", "none", "read", "write", "atomic"};
@@ -35,8 +38,10 @@ std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wi
 
 }  // namespace
 
-Feed::Feed(std::span<const std::byte> bytes, ModeOf kernel_mode)
-    : area_(bytes), history_(order_, std::move(kernel_mode)) {
+Feed::Feed(std::span<const std::byte> bytes, KernelMode kernel_mode)
+    : area_(bytes), history_(order_, [this, mode = std::move(kernel_mode)](const Access& access) {
+        return mode(access.function, access.parameter, live_words_[access.words]);
+      }) {
   const session::AreaRegions regions(area_);
   streams_ = regions.region(area::Region::streams);
   contexts_ = regions.region(area::Region::contexts);
@@ -230,6 +235,24 @@ void Feed::note_homes() {
   }
 }
 
+std::uint32_t Feed::live_words(const Pending& pending) {
+  // Of one or too many nothing is to be concluded.
+  if (pending.words.size() < 2 || pending.words.size() >= kMostTold) return 0;
+  launch_.clear();
+  std::uint64_t hash = wire::kHashSeed;
+  for (auto word = pending.words.begin(); word != pending.words.end(); ++word) {
+    const auto same = std::find_if(pending.words.begin(), word, [&](const Word& w) { return w.value == word->value; });
+    launch_.push_back({word->offset, same->offset});
+    hash = wire::mix(hash, std::uint64_t{word->offset} << 32 | same->offset);
+  }
+  const auto [known, fresh] = live_words_numbers_.try_emplace(hash, 0);
+  if (fresh && live_words_.size() < kMostLiveWords) {
+    known->second = static_cast<std::uint32_t>(live_words_.size());
+    live_words_.push_back(launch_);
+  }
+  return live_words_[known->second] == launch_ ? known->second : 0;
+}
+
 void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& pending) {
   Access access;
   access.at = order_.issue(stream);
@@ -237,6 +260,7 @@ void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& p
   access.site = wire::load(record, operation::kSite);
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
+  access.words = live_words(pending);
   for (const Word& word : pending.words) {
     if (memory_at(word.value) == nullptr) continue;
     access.begin = word.value;

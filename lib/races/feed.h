@@ -13,6 +13,7 @@
 
 #include "races/graph_accesses.h"
 #include "races/history.h"
+#include "races/kernel_accesses.h"
 #include "races/order.h"
 #include "session/races.h"
 #include "session/ring_follower.h"
@@ -21,8 +22,13 @@ namespace cudadiag::races {
 
 class Feed : public session::RingReader {
  public:
+  // What a kernel does with the memory of one of its parameters, in a launch of which this is known; nothing: ask
+  // again.
+  using KernelMode =
+      std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter, const LiveWords& live)>;
+
   // `area` stays mapped as long as this lives.
-  Feed(std::span<const std::byte> area, ModeOf kernel_mode);
+  Feed(std::span<const std::byte> area, KernelMode kernel_mode);
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
@@ -74,6 +80,7 @@ class Feed : public session::RingReader {
   void inside_graph(const Graph& graph, Moment at, StreamNumber stream);
   void memory_made(const std::byte* record, bool has_stream, StreamNumber stream);
   void memory_freed(const std::byte* record, bool has_stream, StreamNumber stream);
+  std::uint32_t live_words(const Pending& pending);
   void add(Access access);
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
   std::uint32_t context_uid(std::uint32_t index) const;
@@ -87,6 +94,9 @@ class Feed : public session::RingReader {
 
   Order order_;
   History history_;
+  std::vector<LiveWords> live_words_{1};                                 // by the number of an access
+  std::unordered_map<std::uint64_t, std::uint32_t> live_words_numbers_;  // by hash
+  LiveWords launch_;                                                     // in hand
   std::vector<Known> known_;
   std::vector<Pending> pending_;                     // by thread
   std::map<std::uint64_t, Memory> memory_;           // by address; not overlapping

@@ -55,13 +55,14 @@ void Feed::graph_part(const std::byte* record, const Pending& pending) {
   Access access;
   access.site = wire::load(record, operation::kSite);
   access.node = node + 1;
+  access.words = live_words(pending);
   for (const Word& word : pending.words) {
     access.begin = word.value;
     access.function = word.function;
     access.parameter = word.offset;
     graph.accesses.push_back(access);
   }
-  access.function = access.parameter = 0;
+  access.function = access.parameter = access.words = 0;
   const std::uint64_t destination = wire::load(record, race::kWord1), source = wire::load(record, race::kWord2);
   const std::uint64_t bytes = wire::load(record, race::kWord3);
   const Rows& rows = pending.rows;

@@ -138,7 +138,7 @@ void History::check(Place& place, const Access& access) {
 
 std::optional<Mode> History::resolved(const Access& access) const {
   const bool open = access.mode == Mode::unknown && access.what == What::kernel && mode_of_;
-  return open ? mode_of_(access.function, access.parameter) : access.mode;
+  return open ? mode_of_(access) : access.mode;
 }
 
 void History::compare(const Access& earlier, const Access& later) {
@@ -146,17 +146,19 @@ void History::compare(const Access& earlier, const Access& later) {
   race.uncertain = order_.uncertain(earlier, later.stream);
   race.ever_waited = order_.ever_waited(later.stream, earlier.stream);
   if (conclude(race, false)) return;
-  const auto side = [](const Access& a) { return std::array{a.site, a.function, a.parameter, a.node}; };
+  const auto side = [](const Access& a) { return std::array{a.site, a.function, a.parameter, a.node, a.words}; };
   const auto x = side(earlier), y = side(later);
-  const std::array<std::uint32_t, 10> key{
+  const std::array<std::uint32_t, 12> key{
       x[0],
       x[1],
       x[2],
       x[3],
+      x[4],
       y[0],
       y[1],
       y[2],
       y[3],
+      y[4],
       static_cast<std::uint32_t>(earlier.what) << 8 | static_cast<std::uint32_t>(later.what),
       race.uncertain ? 1u : 0u};
   const auto known = open_.find(key);

@@ -21,7 +21,7 @@ namespace cudadiag::races {
 
 // What a kernel does with the memory that one of its parameters points to; nothing: that is being looked for, ask
 // again. Asked for pairs alone that nothing orders.
-using ModeOf = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter)>;
+using ModeOf = std::function<std::optional<Mode>(const Access&)>;
 
 struct Race {
   Access first, second;      // in the order of issue, their modes as far as they are known
@@ -104,7 +104,7 @@ class History {
 
   std::vector<Race> races_, unjudged_pairs_;
   std::map<std::array<std::uint32_t, 6>, std::size_t> index_;  // by the two sides
-  std::map<std::array<std::uint32_t, 10>, Race> open_;
+  std::map<std::array<std::uint32_t, 12>, Race> open_;
   std::uint64_t unlisted_ = 0, forgotten_ = 0, unjudged_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "races/kernel_accesses.h"
 
 #include <algorithm>
+#include <map>
 
 namespace cudadiag::races {
 namespace {
@@ -14,7 +15,7 @@ struct Unit {
 
 }  // namespace
 
-Mode KernelAccesses::mode(std::uint32_t parameter) const {
+Mode KernelAccesses::mode(std::uint32_t parameter, const LiveWords& live) const {
   if (!known) return Mode::unknown;
   std::set<std::uint32_t> arrays, singles;
   for (const CodeAccess& access : accesses) {
@@ -25,11 +26,21 @@ Mode KernelAccesses::mode(std::uint32_t parameter) const {
     if (singles.contains(offset) || behind == arrays.begin()) return {offset, false};
     return {*std::prev(behind), true};
   };
-  const Unit wanted = unit_of(parameter);
+  // By unit: all that words of it may stand for.
+  std::map<Unit, Unit> standing_for;
+  for (const LiveWord& word : live) standing_for.try_emplace(unit_of(word.offset), unit_of(word.same));
+  const auto stands_for = [&](const Unit& unit) {
+    const auto at = standing_for.find(unit);
+    return at == standing_for.end() || unit.array || at->second.array ? unit : at->second;
+  };
+  const Unit wanted = stands_for(unit_of(parameter));
   bool reads = false, writes = false, adds = false, may_alter = false;
   for (const CodeAccess& access : accesses) {
     std::set<Unit> made_of;
-    for (const Origin& origin : access.origins) made_of.insert({origin.offset, origin.indexed});
+    for (const Origin& origin : access.origins) {
+      const Unit unit{origin.offset, origin.indexed};
+      if (live.empty() || standing_for.contains(unit)) made_of.insert(stands_for(unit));
+    }
     if (!access.anywhere && !made_of.contains(wanted)) continue;
     if (access.anywhere || made_of.size() > 1) {
       may_alter |= access.mode != Mode::read;

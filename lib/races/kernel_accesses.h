@@ -25,13 +25,22 @@ struct CodeAccess {
   auto operator<=>(const CodeAccess&) const = default;
 };
 
+// A word of one launch that may hold an address of memory: all others hold none.
+struct LiveWord {
+  std::uint32_t offset = 0;
+  std::uint32_t same = 0;  // the first one that holds the same address
+  auto operator<=>(const LiveWord&) const = default;
+};
+using LiveWords = std::vector<LiveWord>;  // by offset; none: nothing is known of the launch
+
 struct KernelAccesses {
   bool known = false;  // false: its code could not be followed
   std::set<CodeAccess> accesses;
 
   // Of the memory that the word at `parameter` points to. Unknown where code may alter it by an address that may as
-  // well be made of another word.
-  Mode mode(std::uint32_t parameter) const;
+  // well be made of another word; of words that hold the same address one counts, of
+  // those that hold none of memory none does.
+  Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;
 };
 
 }  // namespace cudadiag::races

@@ -82,7 +82,7 @@ class Program {
   std::size_t streams_, buffers_;
   std::uint64_t ticks_ = 0;
   alignas(8) std::byte bytes_[wire::area::kOperationSize];
-  races::Feed feed_{area_.bytes(), [](std::uint32_t function, std::uint32_t) {
+  races::Feed feed_{area_.bytes(), [](std::uint32_t function, std::uint32_t, const auto&) {
                       return std::optional(function % 2 == 0 ? races::Mode::write : races::Mode::read);
                     }};
 };

@@ -29,7 +29,7 @@ test::AreaBuilder program() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   test::AreaBuilder area = program();
   session::RingFollower follower(area.bytes());
-  races::Feed feed(area.bytes(), [](std::uint32_t function, std::uint32_t) {
+  races::Feed feed(area.bytes(), [](std::uint32_t function, std::uint32_t, const auto&) {
     return std::optional(static_cast<races::Mode>(function % 5));
   });
   std::uint64_t serial = 0;

@@ -10,6 +10,7 @@
 
 using namespace cudadiag;
 using races::Feed;
+using races::LiveWords;
 using races::Mode;
 namespace operation = wire::operation;
 namespace race = wire::race;
@@ -89,7 +90,9 @@ struct Process {
   test::AreaBuilder area;
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  Feed feed{area.bytes(), [](std::uint32_t function, std::uint32_t) {
+  LiveWords live;  // of the launch that was asked about last
+  Feed feed{area.bytes(), [this](std::uint32_t function, std::uint32_t, const LiveWords& words) {
+              live = words;
               return std::optional(function == 1 ? Mode::write : Mode::read);
             }};
 };
@@ -129,6 +132,22 @@ TEST_CASE("what is captured does not run, and what was refused did not") {
   p.hand();
   p.kernel(1, 2);
   CHECK(p.races() == 0);
+}
+
+TEST_CASE("of a launch it is known which words held addresses, and which the same") {
+  Process p;
+  p.kernel(0, 2);
+  p.parameter(kBuffer + 64, 1, 8);
+  p.parameter(kBuffer, 1, 16);
+  p.parameter(kBuffer + 64, 1, 24);
+  p.kernel(1, 1);
+  CHECK(p.races() == 1);
+  CHECK(p.live == LiveWords{{8, 8}, {16, 16}, {24, 8}, {0, 16}});
+  // The recorder may have left some out.
+  p.kernel(0, 3);
+  for (std::uint16_t each = 0; each < 40; ++each) p.parameter(kBuffer, 1, static_cast<std::uint16_t>(8 + 8 * each));
+  p.kernel(1, 1);
+  CHECK(p.live.empty());
 }
 
 TEST_CASE("across a gap nothing is concluded, nor inside it; behind it everything is") {

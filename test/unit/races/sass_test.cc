@@ -49,6 +49,17 @@ TEST_CASE("one of two pointers, whichever the program takes, is written: neither
   CHECK(modes("select2.sm90", {0, 8, 16}) == Modes{unknown, unknown, read});
 }
 
+TEST_CASE("what is written by choice is known where all choices but one hold the same address or none") {
+  const KernelAccesses kernel = read_sass(text_of("select2.sm90"), {0x210, 0x800});
+  CHECK(kernel.mode(0, {{0, 0}, {8, 8}, {16, 16}}) == unknown);
+  CHECK(kernel.mode(0, {{0, 0}, {16, 16}}) == write);
+  CHECK(kernel.mode(8, {{8, 8}, {16, 16}}) == write);
+  CHECK(kernel.mode(8, {{0, 0}, {8, 0}, {16, 16}}) == write);
+  CHECK(kernel.mode(16, {{0, 0}, {8, 0}, {16, 16}}) == read);
+  // The input lies where the output does.
+  CHECK(kernel.mode(16, {{0, 0}, {8, 0}, {16, 0}}) == write);
+}
+
 TEST_CASE("arrays of pointers are told apart by where they begin") {
   CHECK(modes("multi.sm90", {0, 8, 280, 288, 296}) == Modes{read, read, read, write, write});
 }

@@ -68,9 +68,9 @@ class Story {
   Order order;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Mode> modes;  // of (function, parameter)
   std::size_t asked = 0;
-  History history{order, [this](std::uint32_t function, std::uint32_t parameter) {
+  History history{order, [this](const Access& access) {
                     ++asked;
-                    const auto known = modes.find({function, parameter});
+                    const auto known = modes.find({access.function, access.parameter});
                     return known == modes.end() ? Mode::unknown : known->second;
                   }};
 
