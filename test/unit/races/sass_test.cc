@@ -205,6 +205,20 @@ TEST_CASE("what was put into one of two registers on one path alone is not what 
   CHECK(kernel.mode(8) == unknown);
 }
 
+TEST_CASE("a path that is looked at before the other says no more than both") {
+  const KernelAccesses kernel = read_sass(
+      "/*0000*/ BRA 0x30 ;\n"
+      "/*0010*/ STG.E desc[UR4][R2.64], R9 ;\n"
+      "/*0020*/ EXIT ;\n"
+      "/*0030*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0040*/ @P0 BRA 0x10 ;\n"
+      "/*0050*/ LDC.64 R2, c[0x0][0x218] ;\n"
+      "/*0060*/ BRA 0x10 ;\n",
+      {0x210, 16});
+  CHECK(kernel.mode(0) == unknown);
+  CHECK(kernel.mode(8) == unknown);
+}
+
 TEST_CASE("a function leaves alone what it does not alter, whoever calls it") {
   const KernelAccesses kernel = read_sass(
       "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
