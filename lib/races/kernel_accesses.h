@@ -38,8 +38,8 @@ struct KernelAccesses {
   std::set<CodeAccess> accesses;
 
   // Of the memory that the word at `parameter` points to. Unknown where code may alter it by an address that may as
-  // well be made of another word; of words that hold the same address one counts, of
-  // those that hold none of memory none does.
+  // well be made of another word; of words that hold the same address one counts, of those that hold none of memory
+  // none does.
   Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;
 };
 
