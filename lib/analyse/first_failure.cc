@@ -173,7 +173,9 @@ std::optional<Failure> first_failure(const session::Process& process) {
   }
 
   const IssueOrder order(record);
-  for (std::size_t i = 0; i < std::min(found.suspects.size(), kMaxCandidates); ++i) {
+  const std::size_t listed = std::min(found.suspects.size(), kMaxCandidates);
+  failure.unlisted = found.suspects.size() - listed;
+  for (std::size_t i = 0; i < listed; ++i) {
     const Suspect& suspect = found.suspects[i];
     failure.candidates.push_back({suspect.operation, reason(suspect), order.ordinal(*suspect.operation)});
   }

@@ -117,14 +117,16 @@ std::uint32_t number_of(const Candidate& candidate) {
   return operation.replay != 0 ? operation.replay : operation.site_ordinal;
 }
 
-// "call 20 of this line (in the first run call 50)"; `first` are calls of one line, `failure` that of a rerun.
-std::string which_call(const std::vector<Candidate>& first, Key site, const Failure& failure) {
+// "call 20 of this line (in the first run call 50)"; `first` are calls of one line, all that can be the one if
+// `complete`; `failure` is that of a rerun.
+std::string which_call(const std::vector<Candidate>& first, bool complete, Key site, const Failure& failure) {
   const Candidate& again = failure.candidates.front();
   const bool is_replay = again.operation->replay != 0;
   const std::uint32_t number = is_replay ? again.operation->replay : ordinal_again(failure, site);
   if (number == 0) return "this line's operation";
   const char* word = is_replay ? "replay" : "call";
   const std::string call = fmt::format("{} {} of {}", word, number, is_replay ? "the graph" : "this line");
+  if (!complete) return call;
   const auto [least, most] = std::minmax_element(
       first.begin(), first.end(), [](const auto& a, const auto& b) { return number_of(a) < number_of(b); });
   const std::uint32_t from = number_of(*least), to = number_of(*most);
@@ -140,12 +142,12 @@ bool confirm(Failure& failure, const Failure& again) {
   if (kept.empty()) return false;
   if (again.grade == Grade::bracketed && failure.grade <= Grade::bracketed) return true;
   const std::string error = again.code == failure.code ? "" : fmt::format(" with code {}", again.code);
-  const std::string those =
-      failure.candidates.size() == 1 ? "" : fmt::format("one of {} candidates: ", failure.candidates.size());
+  const std::size_t candidates = failure.candidates.size() + failure.unlisted;
+  const std::string those = candidates == 1 ? "" : fmt::format("one of {} candidates: ", candidates);
   if (again.grade == Grade::proven) {
     const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
     failure.because = fmt::format("{}{} failed{} in a rerun while nothing else was running, and was waited for", those,
-                                  which_call(kept, site, again), error);
+                                  which_call(kept, failure.unlisted == 0, site, again), error);
   } else {
     failure.because = fmt::format("{}in a rerun it was the only operation that may have been running", those);
   }

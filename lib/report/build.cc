@@ -223,16 +223,30 @@ class FindingBuilder {
       }
       fold({std::move(location), std::move(launch), candidate.because, candidate.nodes});
     }
+    finding_.unlisted = failure_.unlisted;
+    const bool of_nodes = failure_.candidates.front().node != nullptr;
     if (failure_.candidates.size() == 1) {
       finding_.candidates.clear();
-    } else if (finding_.candidates.size() == 1 && failure_.candidates.front().node == nullptr) {
+    } else if (finding_.candidates.size() == 1 && !of_nodes && finding_.unlisted == 0) {
       finding_.because +=
           fmt::format("; the line is known, which of its {} launches failed is not", failure_.candidates.size());
     }
+    if (failure_.candidates.size() > 1 && !of_nodes) leave_open_which();
     for (Candidate& candidate : finding_.candidates) {
       if (candidate.launches > 1 && !candidate.launch.graph_node)
         candidate.because += fmt::format(" ({} launches of this line)", candidate.launches);
     }
+  }
+
+  // What differs between the calls that can be the one is not known of it.
+  void leave_open_which() {
+    if (!finding_.launch || finding_.candidates.empty() || finding_.candidates.front().launches == 1) return;
+    Launch& launch = *finding_.launch;
+    launch.process_ordinal = launch.stream_ordinal = launch.site_ordinal = std::nullopt;
+    const auto on_same_stream = [&](const analyse::Candidate& candidate) {
+      return candidate.operation->stream == failure_.candidates.front().operation->stream;
+    };
+    if (!std::all_of(failure_.candidates.begin(), failure_.candidates.end(), on_same_stream)) launch.stream = 0;
   }
 
   // Which node it was is not known: the line that launched the graph is.

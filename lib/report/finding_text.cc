@@ -82,6 +82,13 @@ class FindingText {
     page_.sections.push_back({"", {line}, 1, 0, Ink::headline, Wide::stays});
   }
 
+  // That can be the one.
+  std::size_t operations() const {
+    std::size_t count = finding_.unlisted;
+    for (const Candidate& candidate : finding_.candidates) count += candidate.launches;
+    return count;
+  }
+
   // "call 1,847 of this line", where the one call is known.
   std::string which_call() const {
     if (finding_.launch && finding_.launch->graph_node) {
@@ -91,7 +98,12 @@ class FindingText {
     }
     if (!finding_.candidates.empty() && finding_.candidates.front().launches > 1 &&
         !finding_.candidates.front().launch.graph_node) {
-      return fmt::format("one of {} calls of this line", thousands(finding_.candidates.front().launches));
+      // Of those that are not listed the lines are not known.
+      if (finding_.unlisted == 0) {
+        return fmt::format("one of {} calls of this line", thousands(finding_.candidates.front().launches));
+      }
+      if (finding_.grade == analyse::Grade::proven) return "";
+      return fmt::format("one of {} operations", thousands(operations()));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal) return "";
     if (finding_.backward && finding_.backward->leads) return "";

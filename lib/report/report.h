@@ -253,7 +253,10 @@ struct Finding {
   std::optional<Memory> memory;
   std::vector<std::string> witnesses;       // what foreign programs say of all that, a sentence each
   std::vector<std::string> witness_wanted;  // commands that ask those which were not asked
-  std::vector<Candidate> candidates;  // all of them, likeliest first, `location`/`launch` itself included; empty if one
+  // Likeliest first, `location` and `launch` itself included; empty if it is one. `unlisted`: others, beyond the most
+  // that are listed. Of several calls of one line `launch` has no ordinals.
+  std::vector<Candidate> candidates;
+  std::size_t unlisted = 0;
   std::vector<Argument> arguments;
   std::optional<Inputs> inputs;
   std::vector<Watched> watched;            // the latest last

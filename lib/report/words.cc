@@ -101,7 +101,7 @@ std::string_view meaning(Grade grade) {
     case Grade::bracketed:
       return "completion markers leave exactly one operation";
     case Grade::inferred:
-      return "several operations can be the one; all are listed, likeliest first";
+      return "several operations can be the one, the likeliest first";
     case Grade::suspected:
       return "a rule fits, nothing measured ties it";
   }

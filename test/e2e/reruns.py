@@ -84,6 +84,18 @@ def failure_that_does_not_come_back_leaves_the_first_answer(machine):
     expect_in("a rerun that waited there did not fail: likely a race", because, "because")
 
 
+def one_of_very_many_calls_is_not_given_the_place_of_another(machine):
+    machine.plan("fault stream=700 nth=2")
+    first = _rerun(machine, machine.build / "targets/many_streams")
+    expect_in("one of 2,992 operations", first.stderr, "what the excerpt says")
+    report = machine.report()
+    launch = report["findings"][0]["launch"]
+    expect((launch["stream"], launch["process_ordinal"], launch["site_ordinal"]), ("0x0", None, None), "the launch")
+    grade, because = _evidence(report)
+    expect(grade, "proven", "grade")
+    expect_in("one of 2992 candidates: call 1700 of this line failed in a rerun while", because, "because")
+
+
 def failure_that_comes_now_and_then_is_caught_by_repeating(machine):
     machine.plan(f"{AGAIN} run=1; {AGAIN} run=4")
     result = _rerun(machine, *program("probe.py"), options=["--repeat", "4"])
