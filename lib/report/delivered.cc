@@ -32,9 +32,12 @@ const Delivery* delivery_for(const Finding& finding, const analyse::Failure& fai
   const Delivery* last = nullptr;
   for (const Delivery& delivery : failure.again_process->deliveries) {
     if (delivery.tid != tid || delivery.ticks > operation.ticks) continue;
-    if (delivery.kind == (of_operator ? "operator" : "line")) last = &delivery;
+    // Lines of libraries are told of as well, further in.
+    const bool wanted =
+        of_operator ? delivery.kind == "operator" : delivery.kind == "line" && is_of_line(delivery, finding);
+    if (wanted) last = &delivery;
   }
-  return last != nullptr && (of_operator || is_of_line(*last, finding)) ? last : nullptr;
+  return last;
 }
 
 Argument argument_of(const session::DeliveredValue& value) {

@@ -34,6 +34,15 @@ def variables_of_the_failing_call_are_told(machine):
     _expect_taken(report, 2)
 
 
+def they_are_those_of_the_program_where_a_library_launches(machine):
+    machine.plan(FAULT)
+    _, report = _rerun(machine, *program("values.py", "library"))
+    finding = report["findings"][0]
+    expect_in("kernels.apply(", finding["location"]["source"], "true line")
+    (rows,) = [each for each in _arguments(report) if each["name"] == "rows"]
+    expect(rows["shape"], [2, 512], "rows")
+
+
 def they_are_those_of_its_thread(machine):
     machine.plan(FAULT)
     _, report = _rerun(machine, *program("values.py", "thread"))

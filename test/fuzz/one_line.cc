@@ -2,7 +2,7 @@
 // a rerun waits for, what the driver says of a failing call, or FILE:LINE.
 #include <algorithm>
 
-#include "cmd/cudadiag/suspect_lines.h"
+#include "cmd/cudadiag/watched_lines.h"
 #include "record/driver_log.h"
 #include "record/this_thread.h"
 #include "record/window.h"

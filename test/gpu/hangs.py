@@ -61,7 +61,7 @@ class Hangs:
         if (finding["cause"] or {}).get("id") != cause:
             wrong.append(f"cause {finding['cause']}")
         device = finding["device"]
-        if dump and (device is None or (pathlib.Path(device["file"]).name, device["line"]) != dump):
+        if dump and (device is None or (pathlib.Path(device["file"]).name, device["line"]) not in dump):
             wrong.append(f"on the GPU: {device}")
         return "; ".join(wrong)
 
@@ -78,7 +78,8 @@ class Hangs:
                 name, [native, name, "15"], source, " " + name, cause, None)
         spin = marked_line("cuda/spin.cuh", "while (now - start < nanoseconds);")
         yield "dump", lambda: self.standing(
-            "dump", [native, "kernel", "15"], source, " kernel", STANDING["kernel"], ("spin.cuh", spin))
+            "dump", [native, "kernel", "15"], source, " kernel", STANDING["kernel"],
+            [("spin.cuh", line) for line in (spin - 1, spin)])  # of the loop
         for name in CORRECT:
             yield name, lambda name=name: self.correct(name, [native, name, "6"])
         if run.importlib.util.find_spec("torch"):

@@ -28,6 +28,17 @@ def work():
     return cuda.driver.cuStreamSynchronize(stream)
 
 
+def work_of_library():
+    sys.path.append(str(pathlib.Path(__file__).parent / "site-packages"))
+    import kernels
+    launch, parameters = cuda.kernel("smooth")
+    stream = cuda.stream()
+    for step in range(10):
+        rows = Array(step, 512)
+        kernels.apply(launch, stream, parameters if rows else rows)
+    return cuda.driver.cuStreamSynchronize(stream)
+
+
 def save_call():
     """Stands in for the hook, which saves PyTorch's calls alone; the "interpreter" is one that says it failed."""
     folder = pathlib.Path(os.environ["CUDADIAG_SESSION"], f"{os.getpid()}.inputs")
@@ -49,7 +60,7 @@ if "thread" in sys.argv:
     thread.start()
     thread.join()
 else:
-    codes.append(work())
+    codes.append(work_of_library() if "library" in sys.argv else work())
 if "again" in sys.argv:
     print(sorted(name for name in sys.modules if "cudadiag" in name), flush=True)
 sys.exit(3 if codes[0] else 0)
