@@ -35,7 +35,7 @@ def work_of_library():
     stream = cuda.stream()
     for step in range(10):
         rows = Array(step, 512)
-        kernels.apply(launch, stream, parameters if rows else rows)
+        kernels.apply(launch, stream, parameters, rows)
     return cuda.driver.cuStreamSynchronize(stream)
 
 
