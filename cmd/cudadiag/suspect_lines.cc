@@ -27,14 +27,18 @@ struct Frame {
   bool leads_into_generated = false;
 };
 
-// A folder above all packages may have that name too.
-bool is_pytorch(const symbolize::PythonFrame& frame) {
-  const std::size_t at = frame.file.rfind("/torch/");
-  return at != std::string::npos && frame.file.find("-packages/", at) == std::string::npos;
+// Whose variables tell nothing of what they were given. A folder above all packages may have such a name too.
+bool is_framework(const symbolize::PythonFrame& frame) {
+  constexpr const char* kPackages[] = {"/torch/", "/triton/", "/cupy/", "/numba_cuda/", "/numba/"};
+  const auto lies_in = [&](const char* package) {
+    const std::size_t at = frame.file.rfind(package);
+    return at != std::string::npos && frame.file.find("-packages/", at) == std::string::npos;
+  };
+  return is_generated(frame) || std::any_of(std::begin(kPackages), std::end(kPackages), lies_in);
 }
 
 // The user's innermost one, else the innermost; and, as a library may run for long below it, the one that calls into
-// PyTorch.
+// the framework.
 std::vector<Frame> frames_of_interest(const session::ProcessRecord& record, const session::Site& site,
                                       const symbolize::SourceStack& stack) {
   const auto* raw = session::by_id(record.python_stacks, site.python);
@@ -46,7 +50,7 @@ std::vector<Frame> frames_of_interest(const session::ProcessRecord& record, cons
   };
   auto user = std::find_if(begin, end, [](const auto& frame) { return frame.user; });
   if (user == end) user = begin;
-  const auto caller = std::find_if_not(begin, user, is_pytorch);
+  const auto caller = std::find_if_not(begin, user, is_framework);
   if (caller == user) return {frame_at(user)};
   return {frame_at(user), frame_at(caller)};
 }

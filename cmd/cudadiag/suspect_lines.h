@@ -1,5 +1,5 @@
 // The lines of Python from which a rerun takes values: the innermost ones of the user's code that issued the
-// candidates, and those of libraries below them that call into PyTorch.
+// candidates, and those of libraries below them that call into a framework.
 #pragma once
 
 #include <cstdint>
