@@ -14,6 +14,8 @@
 #include "device_pass.h"
 #include "findings.h"
 #include "narrow.h"
+#include "report/printable.h"
+#include "report/words.h"
 #include "session/session_reader.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
@@ -96,6 +98,22 @@ Result<std::optional<RerunWindow>> window_by_hand(const session::Session& sessio
   return std::move(found);
 }
 
+// With what environment and input a program was started, only a launcher knows.
+std::string no_reruns_of(const session::Session& session) {
+  const std::string why = "no cudadiag run finished this session, so how its program was started is not known: ";
+  for (const session::Process& process : session.processes) {
+    if (process.argv.empty()) continue;
+    std::string command = "cudadiag run --";
+    for (const std::string& word : process.argv) command += ' ' + report::printable(report::shell_word(word));
+    const auto directory = process.record.properties.find("cwd");
+    if (directory != process.record.properties.end()) {
+      command = "cd " + report::printable(report::shell_word(directory->second)) + " && " + command;
+    }
+    return why + "record it again, with the reruns, by " + command;
+  }
+  return why + "record it again with cudadiag run";
+}
+
 void print_report(const session::Session& session, report::Verbosity verbosity) {
   const std::string text = report::write_text(examine(session), text_options(verbosity, STDOUT_FILENO));
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -115,7 +133,7 @@ int bisect(const BisectOptions& options) {
   session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
                                      options.code_rules.end());
   if (session.manifest.command.empty()) {
-    say("this session does not say which command it recorded: record it again with cudadiag run");
+    say(no_reruns_of(session));
     return kOwnFailure;
   }
   auto window = window_by_hand(session, options);

@@ -114,13 +114,6 @@ std::vector<TarEntry> contents(const session::Session& session, const report::Re
 
 int write_bundle(const session::Session& session, const report::Report& report, std::string file, bool with_inputs) {
   if (file.empty()) file = "cudadiag-" + session.folder.filename().string() + ".tar.gz";
-  std::vector<TarEntry> entries = contents(session, report, with_inputs);
-  say("this goes into " + file + "; home folders, user and host names and what looks like a secret are taken out:");
-  for (TarEntry& entry : entries) {
-    say(fmt::format("  {} ({})", entry.name, report::size_text(entry.content.size())));
-    entry.name = ("cudadiag-bundle/" + entry.name).substr(0, 100);
-  }
-  const std::string packed = tarball(entries);
   const session::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out.valid()) {
     say("cannot create " + file + ": " +
@@ -128,6 +121,13 @@ int write_bundle(const session::Session& session, const report::Report& report, 
                          : "check the folder and its permissions"));
     return kOwnFailure;
   }
+  std::vector<TarEntry> entries = contents(session, report, with_inputs);
+  say("this goes into " + file + "; home folders, user and host names and what looks like a secret are taken out:");
+  for (TarEntry& entry : entries) {
+    say(fmt::format("  {} ({})", entry.name, report::size_text(entry.content.size())));
+    entry.name = ("cudadiag-bundle/" + entry.name).substr(0, 100);
+  }
+  const std::string packed = tarball(entries);
   const bool written =
       !packed.empty() && ::write(out.get(), packed.data(), packed.size()) == static_cast<ssize_t>(packed.size());
   if (!written) {

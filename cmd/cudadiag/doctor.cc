@@ -175,7 +175,18 @@ void check_memory(Checklist& checks) {
 void check_sessions(Checklist& checks) {
   const auto roots = session::roots(std::nullopt);
   if (roots.empty()) return checks.bad("sessions", "there is no folder for sessions", "set CUDADIAG_DIR");
-  checks.known("sessions", roots.front().folder.string());
+  std::string first;
+  for (const session::Root& root : roots) {
+    const std::string obstacle = session::obstacle_in(root);
+    if (obstacle.empty() && first.empty()) return checks.known("sessions", root.folder.string());
+    if (obstacle.empty()) {
+      return checks.bad("sessions", first + ", so they go to " + root.folder.string(),
+                        "make it writable, or name a folder with CUDADIAG_DIR or -o FOLDER");
+    }
+    if (first.empty()) first = obstacle;
+  }
+  checks.bad("sessions", first + ", so none can be written",
+             "make it writable, or name a folder with CUDADIAG_DIR or -o FOLDER");
 }
 
 void check_environment(Checklist& checks) {

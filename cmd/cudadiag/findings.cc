@@ -28,6 +28,16 @@ namespace {
 
 bool same_line(const report::Location& a, const report::Location& b) { return a.file == b.file && a.line == b.line; }
 
+// What the rerun found is one of those that the first answer had left, or a node of the graph that it had named.
+bool was_possible(const report::Finding& before, const report::Finding& after) {
+  const auto is_it = [&](const auto& other) { return same_line(other.location, after.location); };
+  if (std::any_of(before.candidates.begin(), before.candidates.end(), is_it)) return true;
+  const bool no_node = before.launch && before.launch->operation == "graph" && !before.launch->graph_node;
+  return no_node && std::any_of(after.related.begin(), after.related.end(), [&](const report::Related& related) {
+           return related.role == "replay" && same_line(related.location, before.location);
+         });
+}
+
 // "train.py:41"
 std::string place_of(const report::Finding& finding) {
   const report::Location& at = finding.location;
@@ -139,7 +149,9 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
   if (before.findings.empty() || after.findings.empty() || before.findings.front().race) return;
   const bool moved = !same_line(before.findings.front().location, after.findings.front().location);
   if (moved || after.findings.size() - races_of(after) > before.findings.size() - races_of(before)) {
-    say(moved ? "a rerun corrects the first answer:" : "a rerun failed elsewhere:");
+    say(!moved                                                          ? "a rerun failed elsewhere:"
+        : was_possible(before.findings.front(), after.findings.front()) ? "a rerun narrows the first answer:"
+                                                                        : "a rerun corrects the first answer:");
     write_error_text(report::write_text(after, text_options(verbosity, STDERR_FILENO)));
     return;
   }

@@ -25,16 +25,17 @@ std::string joined(const std::vector<std::string>& words) {
   return report::printable(line);
 }
 
-// Without a manifest, what the recorded processes themselves say they are.
-std::string command_line(const std::filesystem::path& path, const session::Manifest& manifest, bool goes_on) {
+// Without a manifest, what the launcher wrote when it began, or the recorded processes themselves say.
+std::string command_line(const std::filesystem::path& path, const session::Manifest& manifest) {
   if (!manifest.command.empty()) return joined(manifest.command);
+  const session::Manifest running = session::open_running_manifest(path);
+  if (!running.command.empty()) return joined(running.command);
   const auto opened = session::open_session(path);
   if (const auto* failure = std::get_if<session::Failure>(&opened)) return "(" + report::printable(failure->what) + ")";
   for (const session::Process& process : std::get<session::Session>(opened).processes) {
     if (!process.argv.empty()) return joined(process.argv);
   }
-  if (goes_on) return "(its command is known once it fails or ends)";
-  return "(command not known: its cudadiag run was killed, or nothing was run yet with what cudadiag env printed)";
+  return "(command not known: nothing was run yet with what cudadiag env printed)";
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ int list(const std::optional<std::string>& output) {
       const auto manifest = session::open_manifest(path);
       const bool goes_on = path.string().ends_with(session::kIncomplete) && session::is_being_written(path);
       std::printf("%s  %-12s  %s\n", path.string().c_str(), ending(manifest, goes_on).c_str(),
-                  command_line(path, manifest, goes_on).c_str());
+                  command_line(path, manifest).c_str());
     }
   }
   const std::vector<session::Root> roots = session::roots(folder);

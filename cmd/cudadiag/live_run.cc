@@ -4,8 +4,10 @@
 
 #include "areas.h"
 #include "session/live_place.h"
+#include "session/process_life.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "terminal.h"
 
 namespace cudadiag::command {
 namespace {
@@ -21,7 +23,32 @@ fs::path finished_name(const fs::path& folder) {
   return is_incomplete(folder) ? name.substr(0, name.size() - suffix.size()) : name;
 }
 
+// Where no launcher has said how it ended, its processes are asked. Nothing: not known.
+std::optional<bool> any_lives(const session::Session& session) {
+  bool known = !session.processes.empty();
+  for (const session::Process& process : session.processes) {
+    const auto alive = session::lives(session.folder, process.record);
+    if (alive.value_or(false)) return true;
+    known = known && alive.has_value();
+  }
+  return known ? std::optional(false) : std::nullopt;
+}
+
 }  // namespace
+
+void tell_newer_run(const std::vector<session::Root>& roots, const session::Result<fs::path>& shown) {
+  const auto* folder = std::get_if<fs::path>(&shown);
+  const auto live = session::newest_live(roots), lost = session::newest_lost(roots);
+  const bool was_lost = lost && (!live || live->filename() < lost->filename());
+  const auto& newer = was_lost ? lost : live;
+  if (!newer || (folder != nullptr && folder->filename() >= newer->filename())) return;
+  const std::string text =
+      was_lost ? "a newer run was not finished: its cudadiag run was killed, and what it had recorded is lost "
+                 "(cudadiag list shows it: " +
+                     newer->string() + ")"
+               : "a newer run goes on, in which nothing has failed yet (cudadiag status " + newer->string() + ")";
+  say(folder == nullptr ? text : text + "; this is " + folder->string());
+}
 
 session::Result<LiveRun> LiveRun::open(const std::optional<std::string>& output, const std::string& wanted) {
   std::optional<fs::path> root;
@@ -36,10 +63,12 @@ session::Result<LiveRun> LiveRun::open(const std::optional<std::string>& output,
     const auto found = session::find_session(roots, wanted);
     if (const auto* failure = std::get_if<session::Failure>(&found)) {
       if (!wanted.empty() && wanted != session::kLatest) return *failure;
+      tell_newer_run(roots, found);
       return session::Failure{"no run is going on here, and there is no session",
                               "start one with cudadiag run -- COMMAND; with -o FOLDER there, give the same here"};
     }
     folder = std::get<fs::path>(found);
+    if (wanted.empty() || wanted == session::kLatest) tell_newer_run(roots, found);
   }
   LiveRun run(*folder);
   if (!is_incomplete(*folder)) return run;
@@ -70,12 +99,21 @@ session::Result<session::Session> LiveRun::read() {
     }
   }
   goes_on_ = is_incomplete(folder_) && session::is_being_written(folder_);
-  if (!arena_) return session::open_session(folder_);
+  if (!arena_) return read_session();
   session::Session session;
   session.folder = folder_;
   session.manifest = session::open_running_manifest(folder_);
   session.processes = read_processes(&*arena_, nullptr, session);
   return session;
+}
+
+session::Result<session::Session> LiveRun::read_session() {
+  auto opened = session::open_session(folder_);
+  const auto* session = std::get_if<session::Session>(&opened);
+  if (session == nullptr || goes_on_.value_or(true) || !session->manifest.passes.empty()) return opened;
+  goes_on_ = any_lives(*session);
+  if (goes_on_.value_or(false)) return session::open_session(folder_, wire::ClockReading::now());
+  return opened;
 }
 
 }  // namespace cudadiag::command

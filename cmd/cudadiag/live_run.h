@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "launch/arena.h"
 #include "session/session.h"
+#include "session/session_folders.h"
 
 namespace cudadiag::command {
 
@@ -17,15 +19,20 @@ class LiveRun {
 
   // As it is now.
   session::Result<session::Session> read();
-  // Its launcher is still there; asked anew at each read().
-  bool goes_on() const { return goes_on_; }
+  // Its launcher is still there, or where it has none a process; asked anew at each read(). Nothing: not known.
+  std::optional<bool> goes_on() const { return goes_on_; }
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
+  session::Result<session::Session> read_session();
   explicit LiveRun(std::filesystem::path folder) : folder_(std::move(folder)) {}
   std::filesystem::path folder_;
   std::optional<launch::Arena> arena_;
-  bool goes_on_ = false;
+  std::optional<bool> goes_on_ = false;
 };
+
+// The newest session may be one of which there is nothing to see: of a run that has not failed yet and goes on, or
+// whose launcher was killed. Says so, and that `shown` is an older one.
+void tell_newer_run(const std::vector<session::Root>& roots, const session::Result<std::filesystem::path>& shown);
 
 }  // namespace cudadiag::command

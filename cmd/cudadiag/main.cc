@@ -58,11 +58,14 @@ void add_reruns(CLI::App* command, RerunOptions& rerun) {
       "--no-device-pass", [&] { rerun.device = false; }, "make no rerun for a GPU core dump");
   auto* no_values = command->add_flag_callback(
       "--no-values", [&] { rerun.values = false; }, "take no values from the program's variables");
-  command->add_flag("--save-inputs", rerun.save_inputs, "save the failing PyTorch call, with a script that replays it")
-      ->excludes(no_values);
+  auto* save_inputs =
+      command
+          ->add_flag("--save-inputs", rerun.save_inputs, "save the failing PyTorch call, with a script that replays it")
+          ->excludes(no_values);
   add_number(command, "--save-limit", rerun.save_limit, 1u, 1u << 20, "number from 1 to 1048576", "MIB",
              "how much the tensors of the failing call may have to be saved")
-      ->default_str(std::to_string(rerun.save_limit));
+      ->default_str(std::to_string(rerun.save_limit))
+      ->needs(save_inputs);
   command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump, however large");
   command->add_flag("--cross-check", rerun.cross_check, "compare the GPU core dump with what cuda-gdb says of it");
   command->add_flag("--sanitize", rerun.sanitize, "make a rerun under compute-sanitizer for the failing kernel");

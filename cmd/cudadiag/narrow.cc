@@ -288,8 +288,9 @@ class Narrowing {
     const session::Pass& pass = session_.manifest.passes.back();
     const std::string what =
         pass.cut_short.empty() ? std::string(report::word(analysis_.reruns.back().outcome)) : pass.cut_short;
-    say(fmt::format("rerun {}: {}, after {}; {} operations were waited for", session_.reruns.size(), what,
-                    report::duration(pass.seconds), report::thousands(analysis_.reruns.back().waits)));
+    const std::uint64_t waits = analysis_.reruns.back().waits;
+    say(fmt::format("rerun {}: {}, after {}; {} operation{} waited for", session_.reruns.size(), what,
+                    report::duration(pass.seconds), report::thousands(waits), waits == 1 ? " was" : "s were"));
   }
 
   session::Session& session_;

@@ -164,6 +164,22 @@ const char* explain_fault_exit(int status) {
   }
 }
 
+const char* remedy_of_fault_exit(int status) {
+  switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
+    case 2:
+      return "see that nvidia-smi shows GPU 0 and that it has free memory and takes more than one process";
+    case 3:
+      return "the kernel needs compute capability 5.0: update the driver, or see that nvidia-smi shows such a GPU";
+    case 4:
+      return "send the output of cudadiag doctor with a bug report";
+    case 5:
+      return "a GPU faults at a store through a null pointer; one that is simulated, or a driver that stands in for "
+             "NVIDIA's, may not: prove it on a machine with the GPU";
+    default:
+      return "run cudadiag run -- cudadiag doctor-child fault, and send what it says with a bug report";
+  }
+}
+
 void judge_recording(const session::Session& session, std::vector<Proof>& proofs) {
   bool marked = false;
   for (const session::Process& process : session.processes) {
@@ -187,7 +203,7 @@ void prove_recording(const fs::path& scratch, std::vector<Proof>& proofs) {
   const ChildResult child =
       run_self({"run", "-q", "-o", scratch.string(), "--", "/proc/self/exe", "doctor-child", "fault"}, {});
   if (!WIFEXITED(child.status) || WEXITSTATUS(child.status) != 0) {
-    proofs.push_back({"recording", explain_fault_exit(child.status), "run cudadiag doctor and follow its fixes first"});
+    proofs.push_back({"recording", explain_fault_exit(child.status), remedy_of_fault_exit(child.status)});
     return;
   }
   proofs.push_back({"captures", "a capture survives beside the recording", ""});

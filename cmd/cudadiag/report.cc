@@ -7,26 +7,12 @@
 #include "code_rules.h"
 #include "commands.h"
 #include "findings.h"
+#include "live_run.h"
 #include "report/json.h"
-#include "session/live_place.h"
 #include "session/session_reader.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
-
-namespace {
-
-// The newest session may be that of a run which has not failed yet: then an older one is reported, or none.
-void tell_newer_run(const std::vector<session::Root>& roots, const session::Result<std::filesystem::path>& found) {
-  const auto live = session::newest_live(roots);
-  const auto* folder = std::get_if<std::filesystem::path>(&found);
-  if (!live || (folder != nullptr && folder->filename() >= live->filename())) return;
-  const std::string newer =
-      "a newer run goes on, in which nothing has failed yet (cudadiag status " + live->string() + ")";
-  say(folder == nullptr ? newer : newer + "; this is " + folder->string());
-}
-
-}  // namespace
 
 int report(const ReportOptions& options) {
   std::optional<std::filesystem::path> output;

@@ -116,7 +116,7 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
   if (!obstacle.empty()) {
     if (!recording.findings()) return;
     return say("not rerun by itself, as " + obstacle + "; to confirm: cudadiag bisect " + session.folder.string() +
-               " (about " + report::duration(expected_seconds(session)) + ")");
+               (expected_seconds(session) < 1 ? "" : " (about " + report::duration(expected_seconds(session)) + ")"));
   }
   const double seconds = expected_seconds(session);
   if (seconds > kUnannounced && options.verbosity != report::Verbosity::quiet) {

@@ -96,7 +96,7 @@ int top(const TopOptions& options) {
         break;
       }
       const auto& session = std::get<session::Session>(read);
-      if (!run.goes_on()) {
+      if (!run.goes_on().value_or(true)) {
         last_words = "the run is over; cudadiag status " + run.folder().string() + " says what was unfinished";
         break;
       }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "report/place.h"
 #include "report/printable.h"
 
@@ -18,11 +20,19 @@ bool noticed_elsewhere(const Finding& finding) {
          !same_line(*finding.reported_at, finding.location);
 }
 
-std::string innocent(const Location& at, const std::string& api, const std::string& directory) {
+// A place without a line is the user's if what lies with it is.
+bool is_users(const Location& at, const Finding& finding) {
+  const auto& native = finding.stack.native;
+  return !at.module.empty() && std::any_of(native.begin(), native.end(), [&](const symbolize::NativeFrame& frame) {
+    return frame.user && frame.module == at.module;
+  });
+}
+
+std::string innocent(const Location& at, bool users, const std::string& api, const std::string& directory) {
   if (at.file.empty() && at.module.empty() && at.function.empty()) {
     return fmt::format("{}, at a place that is not known, as it has no stack: innocent", api);
   }
-  if (at.line == 0) return fmt::format("library code, no line of yours ({}): innocent", api);
+  if (at.line == 0 && !users) return fmt::format("library code, no line of yours ({}): innocent", api);
   const bool quoted = !at.source.empty() && width(at.source) <= kBlamedSource && !at.file.empty();
   const std::string where =
       quoted ? fmt::format("{}:{} {}", relative_path(at.file, directory), at.line, printable(at.source))
@@ -48,7 +58,7 @@ std::string blamed_text(const Finding& finding, const std::string& directory) {
   }
   if (!finding.reported_at) return "not known: the record of the reporting call was lost";
   if (same_line(*finding.reported_at, finding.location)) return fmt::format("the same line ({})", api);
-  return innocent(*finding.reported_at, api, directory);
+  return innocent(*finding.reported_at, is_users(*finding.reported_at, finding), api, directory);
 }
 
 }  // namespace cudadiag::report

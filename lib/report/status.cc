@@ -216,7 +216,7 @@ std::string wait_text(const Process& process, const StreamWait& wait, symbolize:
                      place_of(process, *wait.write, symbolizer, directory));
 }
 
-Status build_status(const session::Session& session, bool goes_on, symbolize::Symbolizer& symbolizer) {
+Status build_status(const session::Session& session, std::optional<bool> goes_on, symbolize::Symbolizer& symbolizer) {
   Status status;
   status.goes_on = goes_on;
   status.session = session.folder.string();

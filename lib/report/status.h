@@ -68,15 +68,15 @@ struct ProcessStatus {
 };
 
 struct Status {
-  bool goes_on = false;
-  std::optional<double> seconds;  // since the first process began
+  std::optional<bool> goes_on = false;  // nothing: not known
+  std::optional<double> seconds;        // since the first process began
   std::string session, working_directory;
   std::vector<std::string> command;
   std::vector<ProcessStatus> processes;
   std::vector<std::string> notes;
 };
 
-Status build_status(const session::Session& session, bool goes_on, symbolize::Symbolizer& symbolizer);
+Status build_status(const session::Session& session, std::optional<bool> goes_on, symbolize::Symbolizer& symbolizer);
 
 // "until the word at 0x7f40 equals 1; nobody has queued a write to it"
 std::string wait_text(const session::Process& process, const analyse::StreamWait& wait,

@@ -80,7 +80,7 @@ Json process(const ProcessStatus& status) {
 }  // namespace
 
 std::string write_status_json(const Status& status) {
-  const Json document = {{"schema", "cudadiag.status/1"}, {"running", status.goes_on},
+  const Json document = {{"schema", "cudadiag.status/1"}, {"running", value_or_null(status.goes_on)},
                          {"session", status.session},     {"seconds", value_or_null(status.seconds)},
                          {"command", status.command},     {"processes", array_of(status.processes, process)},
                          {"notes", status.notes}};

@@ -40,7 +40,10 @@ class StatusText {
     std::string command;
     for (const std::string& word : status_.command) command += ' ' + printable(word);
     const std::string time = status_.seconds ? " for " + duration(*status_.seconds) : "";
-    line(0, fmt::format("cudadiag: {}{}:{}", status_.goes_on ? "running" : "has ended, ran", time, command));
+    const char* state = !status_.goes_on   ? "not known whether it still runs; ran"
+                        : *status_.goes_on ? "running"
+                                           : "has ended, ran";
+    line(0, fmt::format("cudadiag: {}{}:{}", state, time, command));
     if (status_.processes.empty()) line(0, "no process has initialised CUDA yet");
   }
 

@@ -45,6 +45,8 @@ Section others(const Report& report) {
   return section;
 }
 
+std::string roughly(double seconds) { return seconds < 1 ? "under a second" : "about " + duration(seconds); }
+
 Section next_commands(const Report& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty()) return section;
@@ -52,16 +54,16 @@ Section next_commands(const Report& report, bool suggest_rerun) {
   // Reruns can tell more where there was none yet. What the shell takes for a comment may be pasted along.
   if (suggest_rerun && report.passes.size() == 1 && analyse::is_asynchronous(report.findings.front().kind) &&
       report.findings.front().code != 0) {
-    section.lines.push_back(printable(
-        fmt::format("cudadiag bisect {}  # about {} a rerun", session, duration(report.passes.front().seconds))));
+    section.lines.push_back(
+        printable(fmt::format("cudadiag bisect {}  # {} a rerun", session, roughly(report.passes.front().seconds))));
   }
   if (report.findings.front().race && suggest_rerun && report.passes.size() == 1) {
     const auto& accesses = report.findings.front().race->accesses;
     const bool python = std::any_of(accesses.begin(), accesses.end(),
                                     [](const RaceAccess& access) { return access.location.language == "python"; });
     if (python) {
-      section.lines.push_back(printable(fmt::format("cudadiag bisect {}  # names the tensors, in about {}", session,
-                                                    duration(report.passes.front().seconds))));
+      section.lines.push_back(printable(fmt::format("cudadiag bisect {}  # names the tensors, in {}", session,
+                                                    roughly(report.passes.front().seconds))));
     }
   }
   if (report.findings.front().standstill) {

@@ -21,6 +21,21 @@ bool take_number(std::string_view& text, Number& number, char end) {
   return true;
 }
 
+// The newest whose recording a launcher holds that lives, or held that does not.
+std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) {
+  std::optional<fs::path> newest;
+  std::error_code ignored;
+  for (const Root& root : roots) {
+    for (const fs::path& session : sessions_in(root.folder)) {
+      if (!session.filename().string().ends_with(kIncomplete) || is_being_written(session) != lives) continue;
+      if (!lives && (!fs::exists(session / kArenaFile, ignored) || fs::exists(session / kManifest, ignored))) continue;
+      if (!newest || session.filename() > newest->filename()) newest = session;
+      break;  // newest first
+    }
+  }
+  return newest;
+}
+
 }  // namespace
 
 std::string write_live_place(const LivePlace& place) {
@@ -42,17 +57,8 @@ std::optional<LivePlace> live_place(const fs::path& session) {
   return text ? parse_live_place(*text) : std::nullopt;
 }
 
-std::optional<fs::path> newest_live(const std::vector<Root>& roots) {
-  std::optional<fs::path> newest;
-  for (const Root& root : roots) {
-    for (const fs::path& session : sessions_in(root.folder)) {
-      const bool goes_on = session.filename().string().ends_with(kIncomplete) && is_being_written(session);
-      if (!goes_on) continue;
-      if (!newest || session.filename() > newest->filename()) newest = session;
-      break;  // newest first
-    }
-  }
-  return newest;
-}
+std::optional<fs::path> newest_live(const std::vector<Root>& roots) { return newest_held(roots, true); }
+
+std::optional<fs::path> newest_lost(const std::vector<Root>& roots) { return newest_held(roots, false); }
 
 }  // namespace cudadiag::session

@@ -36,4 +36,7 @@ std::optional<LivePlace> live_place(const std::filesystem::path& session);
 // The newest session that is being recorded.
 std::optional<std::filesystem::path> newest_live(const std::vector<Root>& roots);
 
+// The newest session whose launcher was killed before it could write anything of the recording that it held.
+std::optional<std::filesystem::path> newest_lost(const std::vector<Root>& roots);
+
 }  // namespace cudadiag::session

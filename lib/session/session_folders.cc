@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include "session/file_descriptor.h"
@@ -98,6 +100,23 @@ std::vector<fs::path> sessions_in(const fs::path& root) {
   }
   std::sort(found.begin(), found.end(), std::greater<>());
   return found;
+}
+
+std::string obstacle_in(const Root& root) {
+  // The folder itself, or the nearest above it that there is.
+  fs::path place = root.folder;
+  struct stat status {};
+  while (::lstat(place.c_str(), &status) != 0 && place.has_relative_path()) {
+    if (errno != ENOENT) return place.string() + " cannot be used: " + std::strerror(errno);
+    place = place.parent_path();
+  }
+  std::error_code error;
+  if (!fs::is_directory(place, error)) return place.string() + " is not a folder";
+  const bool shared = place == root.folder && !root.warning.empty();
+  if (shared && (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())) {
+    return place.string() + " belongs to somebody else";
+  }
+  return ::access(place.c_str(), W_OK | X_OK) == 0 ? "" : place.string() + " cannot be written";
 }
 
 bool is_being_written(const fs::path& folder) {

@@ -115,7 +115,7 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
   return Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"};
 }
 
-Result<Session> open_session(const fs::path& folder) {
+Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockReading> now) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
     return Failure{folder.string() + " is not a folder that can be read", "cudadiag list shows the sessions there are"};
@@ -133,14 +133,15 @@ Result<Session> open_session(const fs::path& folder) {
   } else if (files.empty() && !fs::is_directory(folder / kRecordFolder, error)) {
     return Failure{folder.string() + " is not a cudadiag session", "cudadiag list shows the sessions there are"};
   } else {
-    session.manifest.notes.push_back("no launcher finished this session: exit statuses are not known");
+    session.manifest.notes.push_back(
+        "it was recorded without cudadiag run, or that was killed, so how its programs ended is not known");
     session.whole = !files.empty();
   }
   if (folder.filename().string().ends_with(kIncomplete)) {
     session.manifest.notes.push_back("the session is incomplete: its run goes on, or was killed");
     session.whole = false;
   }
-  read_areas(files, session, session.processes);
+  read_areas(files, session, session.processes, now);
   attach_logs(folder / kRecordFolder, session.processes);
   session.races = read_races(folder / kRaces);
   attach_deliveries(folder / kRecordFolder, session.processes);
@@ -168,7 +169,8 @@ Manifest open_running_manifest(const fs::path& folder) {
   return found == nullptr ? Manifest{} : std::move(*found);
 }
 
-void read_areas(const std::vector<fs::path>& files, Session& session, std::vector<Process>& processes) {
+void read_areas(const std::vector<fs::path>& files, Session& session, std::vector<Process>& processes,
+                std::optional<wire::ClockReading> now) {
   for (const fs::path& file : files) {
     auto image = AreaImage::load(file);
     if (const auto* failure = std::get_if<Failure>(&image)) {
@@ -176,7 +178,7 @@ void read_areas(const std::vector<fs::path>& files, Session& session, std::vecto
       session.whole = false;
       continue;
     }
-    AreaContents contents = read_area(std::get<AreaImage>(image).bytes());
+    AreaContents contents = read_area(std::get<AreaImage>(image).bytes(), now);
     if (!contents.error.empty()) {
       session.manifest.notes.push_back(file.string() + " was left out: " + contents.error);
       session.whole = false;

@@ -8,6 +8,7 @@
 
 #include "session/session.h"
 #include "session/session_folders.h"
+#include "wire/clock.h"
 
 namespace cudadiag::session {
 
@@ -19,8 +20,9 @@ std::optional<Failure> not_ours(const std::filesystem::path& folder);
 Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
 // Opens a finished session, an incomplete one, or a folder of bare areas that a recorder wrote without a launcher;
-// what is missing or damaged is said in the manifest's notes.
-Result<Session> open_session(const std::filesystem::path& folder);
+// what is missing or damaged is said in the manifest's notes. `now`: of processes that live, for whose recording the
+// clock runs on.
+Result<Session> open_session(const std::filesystem::path& folder, std::optional<wire::ClockReading> now = {});
 
 // The manifest alone; empty if there is none that can be read.
 Manifest open_manifest(const std::filesystem::path& folder);
@@ -28,7 +30,8 @@ Manifest open_manifest(const std::filesystem::path& folder);
 Manifest open_running_manifest(const std::filesystem::path& folder);
 
 // Adds the processes of these areas to `processes`, and to `session` a note for each that cannot be used.
-void read_areas(const std::vector<std::filesystem::path>& files, Session& session, std::vector<Process>& processes);
+void read_areas(const std::vector<std::filesystem::path>& files, Session& session, std::vector<Process>& processes,
+                std::optional<wire::ClockReading> now = {});
 
 // A process as its own record describes it.
 Process describe_process(ProcessRecord record, const Manifest& manifest);

@@ -163,7 +163,14 @@ void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
   const auto frame = std::find_if(stack.native.begin(), stack.native.end(), [](const auto& f) { return f.user; });
   if (frame == stack.native.end() || frame->line > 0) return;
   for (auto& [key, elf] : modules) {
-    if (key.first != frame->module || elf.condition() != ElfModule::Condition::readable || elf.has_lines()) continue;
+    if (key.first != frame->module) continue;
+    if (elf.condition() == ElfModule::Condition::missing) {
+      std::error_code error;
+      const bool is_there = std::filesystem::exists(frame->module, error);
+      note(frame->module + (is_there ? " cannot be read" : " is no longer there") +
+           ": its functions and lines are not known");
+    }
+    if (elf.condition() != ElfModule::Condition::readable || elf.has_lines()) continue;
     note(frame->module + " has no line information: build it with -g to see its lines");
   }
 }

@@ -65,6 +65,19 @@ def bundle_is_the_report_without_names_and_secrets(machine):
     again = machine.cudadiag("report", "--bundle", "two.tar.gz")
     expect(again.returncode, 125, "status")
     expect_in("it is there already", again.stderr, "message")
+    assert "goes into" not in again.stderr, again.stderr
+
+
+def executable_that_is_gone_is_no_library(machine):
+    gone = machine.folder / "gone"
+    shutil.copy(machine.build / "targets/third_of_ten", gone)
+    machine.plan(targets.plan("third_of_ten"))
+    machine.run(gone)
+    gone.unlink()
+    shown = expect_success(machine.cudadiag("report", "-v")).stdout
+    expect_in(f"{gone} is no longer there: its functions and lines are not known", " ".join(shown.split()), "note")
+    assert "library code" not in shown, shown
+    expect_in("Blamed  gone (line not known) (cuMemcpyDtoH", shown, "who is blamed")
 
 
 def third_of_ten_launches_is_named(machine):
@@ -350,12 +363,14 @@ def full_disk_is_no_success(machine):
 
 
 def list_tells_a_run_that_goes_on_from_one_that_was_killed(machine):
+    expect_success(machine.cudadiag("env"))
+    expect_in("not finished  (command not known: nothing was run yet", machine.cudadiag("list").stdout, "list")
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
-    expect_in("goes on       (its command is known once it fails or ends)", machine.cudadiag("list").stdout, "list")
+    expect_in("goes on       sh -c echo ready; read line\n", machine.cudadiag("list").stdout, "list")
     run.kill()
     run.communicate()
-    expect_in("not finished  (command not known: ", machine.cudadiag("list").stdout, "list")
+    expect_in("not finished  sh -c echo ready; read line\n", machine.cudadiag("list").stdout, "list")
 
 
 def list_shows_what_was_recorded_without_the_launcher(machine):
@@ -364,6 +379,12 @@ def list_shows_what_was_recorded_without_the_launcher(machine):
     (line,) = expect_success(machine.cudadiag("list")).stdout.splitlines()
     expect_in("not finished  ", line, "end")
     expect_in("ten_launches.py", line, "command")
+    expect_in("cannot tell whether CUDA failed in this session: it was recorded without cudadiag run, or that was "
+              "killed, so how its programs ended is not known\n", machine.cudadiag("report").stdout, "report")
+    refused = machine.cudadiag("bisect")
+    expect((refused.stdout, refused.returncode), ("", 125), "bisect")
+    expect_in("how its program was started is not known", refused.stderr, "why not")
+    expect_in(f"cd {machine.folder} && cudadiag run -- {sys.executable} ", refused.stderr, "the command")
 
 
 def _recorded(machine, command, name, window=""):

@@ -63,7 +63,9 @@ def wrong_command_lines_are_explained(machine):
             (["run"], "COMMAND is required; see cudadiag run --help"),
             (["run", "--json"], "--json wants FILE; see cudadiag run --help"),
             (["list", "x"], "one argument too many: x; see cudadiag list --help"),
-            (["report", "-q", "--json"], "--quiet excludes --json; see cudadiag report --help")):
+            (["report", "-q", "--json"], "--quiet excludes --json; see cudadiag report --help"),
+            (["run", "--save-limit", "5", "--", "echo", "ran"],
+             "--save-limit requires --save-inputs; see cudadiag run --help")):
         expect(_refused(machine, *words), message, f"message for {words}")
 
 
@@ -122,6 +124,43 @@ def report_says_that_a_newer_run_goes_on(machine):
     shutil.rmtree(older)
     expect_in("a newer run goes on", machine.cudadiag("report").stderr, "stderr without a finished one")
     run.communicate("\n")
+
+
+def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    (older,) = machine.sessions()
+    finished = machine.state / "cudadiag" / older
+    older = finished.with_name("20200101-000000-1")
+    finished.rename(older)
+    expect_success(machine.cudadiag("env"))  # with which nothing was run: that is no news
+    run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
+    expect(run.stdout.readline(), "ready\n", "first line")
+    run.kill()
+    run.communicate()
+    for command in ("report", "status"):
+        said = expect_success(machine.cudadiag(command)).stderr
+        expect_in("a newer run was not finished: its cudadiag run was killed", said, command)
+        expect_in(f"; this is {older}\n", said, command)
+    newest = machine.state / "cudadiag" / machine.sessions()[-1]
+    expect_in("its cudadiag run was killed", machine.cudadiag("report", "latest").stderr, newest)
+    expect(machine.cudadiag("report", older).stderr, "", "stderr where it was named")
+
+
+def doctor_names_the_folder_that_sessions_go_to(machine):
+    (machine.folder / "file").touch()
+    machine.environment["XDG_STATE_HOME"] = str(machine.folder / "file")
+    shown = machine.cudadiag("doctor")
+    expect(shown.returncode, 1, "status")
+    expect_in(f"PROBLEM sessions         {machine.folder}/file/cudadiag cannot be used: Not a directory, so they go to "
+              f"{machine.folder}/cudadiag-{os.geteuid()}\n", shown.stdout, "the folders")
+    expect_in("fix: make it writable, or name a folder with CUDADIAG_DIR", shown.stdout, "fix")
+
+
+def doctor_says_why_a_planted_fault_raised_no_error(machine):
+    shown = machine.cudadiag("doctor", "--gpu").stdout
+    expect_in("the planted fault raised no error\n        ", shown, "what is wrong")
+    expect_in("fix: a GPU faults at a store through a null pointer; one that is simulated", shown, "fix")
 
 
 def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):

@@ -132,6 +132,18 @@ def status_of_what_has_ended(machine):
     expect_in("has ended", expect_success(machine.cudadiag("status", *kept)).stdout, "text")
 
 
+def status_of_a_program_without_the_launcher(machine):
+    exports = expect_success(machine.cudadiag("env")).stdout
+    run = machine.start("sh", "-c", exports + 'exec "$@"', "sh", *map(str, _stuck(machine, "kernel")))
+    process = _until(machine, run, _kept_waiting)["processes"][0]
+    expect(process["pid"], run.pid, "process")
+    expect_in("cudadiag: running for ", expect_success(machine.cudadiag("status")).stdout, "text")
+    expect_in("running for ", expect_success(machine.cudadiag("top", "--count", "1")).stdout, "top")
+    run.kill()
+    run.communicate()
+    expect(_status(machine)["running"], False, "goes on")
+
+
 def status_without_a_run_is_refused(machine):
     result = machine.cudadiag("status")
     expect((result.stdout, result.returncode), ("", 125), "result")

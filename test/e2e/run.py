@@ -51,6 +51,8 @@ def check_rerun(machine, name, recorded):
     report = machine.report()
     passes = [each["name"] for each in report["passes"]]
     expect(passes, ["record", "confirm", "device"] if wanted else ["record"], "passes, where it says " + rerun.stderr)
+    if name == "graph_replay":
+        expect_in("cudadiag: a rerun narrows the first answer:\n", rerun.stderr, "what the rerun does")
     if wanted:
         finding = report["findings"][0]
         expect(finding["evidence"]["grade"], wanted, "grade after the rerun: " + finding["evidence"]["because"])

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "session/live_place.h"
 #include "session/manifest.h"
 #include "session/plain_file.h"
+#include "session/process_life.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "session/sparse_copy.h"
@@ -109,9 +111,38 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
   const auto& session = std::get<session::Session>(opened);
   CHECK(session.processes.size() == 1);
   REQUIRE(session.manifest.notes.size() == 3);
-  CHECK(session.manifest.notes[0] == "no launcher finished this session: exit statuses are not known");
+  CHECK(session.manifest.notes[0] ==
+        "it was recorded without cudadiag run, or that was killed, so how its programs ended is not known");
   CHECK(session.manifest.notes[1] == "the session is incomplete: its run goes on, or was killed");
   CHECK(session.manifest.notes[2].ends_with("5.area was left out: it is too short to be a recording"));
+}
+
+TEST_CASE("a process without a launcher lives while it maps its area") {
+  const ScratchFolder scratch;
+  const auto writer = new_session(scratch.path());
+  session::ProcessRecord record;
+  record.state = wire::area::State::recording;
+  record.pid = static_cast<std::uint32_t>(::getpid());
+  CHECK(session::lives(writer.folder(), record) == false);  // another one of that number
+  const fs::path area = writer.pass_folder() / (std::to_string(record.pid) + ".area");
+  const session::FileDescriptor file(::open(area.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  void* mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.get(), 0);
+  REQUIRE(mapped != MAP_FAILED);
+  CHECK(session::lives(writer.folder(), record) == true);
+  CHECK(session::lives(scratch.path() / "20261121-101500-1", record) == false);
+  SUBCASE("it has said that it ended") {
+    record.state = wire::area::State::finished;
+    CHECK(session::lives(writer.folder(), record) == false);
+  }
+  SUBCASE("of another machine nothing is known") {
+    record.properties["host"] = "no.such.host";
+    CHECK(session::lives(writer.folder(), record) == std::nullopt);
+  }
+  SUBCASE("no process has that number") {
+    record.pid = 0x7fffffff;
+    CHECK(session::lives(writer.folder(), record) == false);
+  }
+  ::munmap(mapped, 4096);
 }
 
 TEST_CASE("reruns are added to a finished session, a folder each") {
