@@ -1,5 +1,5 @@
-// Lines of Python that the user watches in the first run, FILE:LINE each: what the hook is asked for, and whether they
-// are what was meant.
+// Lines of Python that the user watches in the first run, FILE:LINE each, without tabs and newlines: what the hook is
+// asked for, and whether they are what was meant.
 #pragma once
 
 #include <string>

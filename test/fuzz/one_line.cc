@@ -49,9 +49,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     window.armed_from(1, 2);
   } else if (data[0] % 4 == 2) {
     listen_to_driver(text);
-  } else {
+  } else if (text.find_first_of("\t\n") == std::string::npos) {  // else the option is refused
     const std::string lines = command::watched_lines({text, "train.py:41"});
-    if (std::count(lines.begin(), lines.end(), '\n') > 2) __builtin_trap();
+    if (std::count(lines.begin(), lines.end(), '\n') != 2) __builtin_trap();
   }
   return 0;
 }
