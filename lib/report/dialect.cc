@@ -12,11 +12,14 @@ std::string file_name(const symbolize::NativeFrame& frame) {
   return std::filesystem::path(frame.module).filename().string();
 }
 
-// Also where it is linked statically: then its functions are the program's.
+// Also where it is linked statically: then its functions are the program's. A name that begins with a type such as
+// cudaError_t is another function's.
 bool is_runtime(const symbolize::NativeFrame& frame) {
   const std::string& function = frame.function;
+  const bool plain =
+      std::all_of(function.begin(), function.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   return file_name(frame).starts_with("libcudart") ||
-         (function.size() > 4 && function.starts_with("cuda") && std::isupper(function[4]) != 0);
+         (plain && function.size() > 4 && function.starts_with("cuda") && std::isupper(function[4]) != 0);
 }
 
 // Of the user's code that calls the driver, and of nobody in between.

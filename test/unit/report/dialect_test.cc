@@ -41,6 +41,8 @@ TEST_CASE("who calls the driver himself speaks its language") {
   CHECK(dialect_of({}, stack({kDriver, kUser}), false).driver);
   CHECK(dialect_of(failed("cuMemcpyDtoH_v2", ""), {}, false).driver);
   CHECK(!dialect_of({}, {}, false).driver);
+  CHECK(
+      dialect_of({}, stack({kDriver, frame("/home/u/a", "cudaError_enum call<int>(int)", true), kUser}), false).driver);
   CHECK(!dialect_of({}, stack({kDriver, frame("/usr/lib/libfft.so", "", false), kUser}), false).driver);
 }
 
