@@ -183,19 +183,19 @@ class Narrowing {
     RerunSpec spec = common();
     spec.kind = RerunSpec::Kind::memory;
     spec.values = fmt::format("{:.1f}\t0\n0\t0\tmemory\t\t", seconds_for_values());
-    if (options_.tell_passes) say(fmt::format("rerun {}: asks PyTorch's allocator", session_.reruns.size() + 1));
-    if (!add(spec) || !options_.tell_passes) return;
-    const session::Pass& pass = session_.manifest.passes.back();
-    say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(),
-                    pass.cut_short.empty() ? "it ended" : pass.cut_short, report::duration(pass.seconds)));
+    look(spec, "asks PyTorch's allocator");
   }
 
   void races() {
     RerunSpec spec = common();
     spec.kind = RerunSpec::Kind::races;
     spec.values = racing_lines(session_, seconds_for_values());
-    if (options_.tell_passes)
-      say(fmt::format("rerun {}: looks who uses the racing memory", session_.reruns.size() + 1));
+    look(spec, "looks who uses the racing memory");
+  }
+
+  // A pass that waits for nothing, of which no more is told than that it ended.
+  void look(const RerunSpec& spec, const char* what) {
+    if (options_.tell_passes) say(fmt::format("rerun {}: {}", session_.reruns.size() + 1, what));
     if (!add(spec) || !options_.tell_passes) return;
     const session::Pass& pass = session_.manifest.passes.back();
     say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(),
