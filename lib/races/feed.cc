@@ -21,7 +21,6 @@ using operation::Kind;
 
 constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
-constexpr std::size_t kMostTold = 32;  // the recorder tells of no more words of one launch
 constexpr std::size_t kMostLiveWords = 1u << 14;
 
 const char* name_of(Mode mode) {
@@ -237,7 +236,7 @@ void Feed::note_homes() {
 
 std::uint32_t Feed::live_words(const Pending& pending) {
   // Of one or too many nothing is to be concluded.
-  if (pending.words.size() < 2 || pending.words.size() >= kMostTold) return 0;
+  if (pending.words.size() < 2 || pending.words.size() >= race::kMostWords) return 0;
   launch_.clear();
   std::uint64_t hash = wire::kHashSeed;
   for (auto word = pending.words.begin(); word != pending.words.end(); ++word) {

@@ -65,7 +65,7 @@ ParameterWords::Layout ParameterWords::layout_of(CUfunction function) {
 void ParameterWords::scan(const void* bytes, std::size_t size, std::size_t offset, Found& found) const {
   const std::uint64_t lowest = lowest_.load(std::memory_order_relaxed),
                       highest = highest_.load(std::memory_order_relaxed);
-  for (std::size_t at = (8 - offset % 8) % 8; at + 8 <= size && found.count < kMostWords; at += 8) {
+  for (std::size_t at = (8 - offset % 8) % 8; at + 8 <= size && found.count < wire::race::kMostWords; at += 8) {
     std::uint64_t value;
     std::memcpy(&value, static_cast<const std::byte*>(bytes) + at, sizeof value);
     if (value < lowest || value >= highest) continue;

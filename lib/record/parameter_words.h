@@ -12,13 +12,12 @@
 #include "record/driver_api.h"
 #include "record/id_table.h"
 #include "record/lock.h"
+#include "wire/race_record.h"
 
 namespace cudadiag::record {
 
 class ParameterWords {
  public:
-  static constexpr std::size_t kMostWords = 32;  // that are told of one launch
-
   void attach(const DriverApi& driver) { driver_ = &driver; }
   void memory_made(std::uint64_t address, std::uint64_t bytes);
   // Handles of kernels may mean others from now on.
@@ -29,7 +28,7 @@ class ParameterWords {
     std::uint16_t offset;
   };
   struct Found {
-    std::array<Word, kMostWords> words;
+    std::array<Word, wire::race::kMostWords> words;
     std::size_t count = 0;
   };
   void find(CUfunction function, void* const* parameters, void* const* extra, Found& found);
