@@ -76,6 +76,7 @@ struct Failure {
 struct Rerun {
   enum class Outcome {
     proven,        // the operation that failed was waited for
+    unproven,      // the same operation failed, under MPS, where that proves nothing
     failed,        // it failed again, elsewhere than where it was waited for
     other,         // it failed at an operation that the first run had not suspected
     did_not_fail,  // it ended without a failure of this kind

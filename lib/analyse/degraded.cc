@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyse/first_failure.h"
 #include "analyse/stream_history.h"
 
 namespace cudadiag::analyse {
@@ -39,8 +40,7 @@ void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
   if (unmarked > 0) {
     notes.push_back({"markers-off", fmt::format("{} of the process's contexts had no completion markers", unmarked)});
   }
-  const auto mps = record.properties.find("mps");
-  if (mps != record.properties.end() && mps->second == "1") {
+  if (under_mps(record)) {
     notes.push_back({"mps", "the GPU is shared under MPS, where another process's fault can end this one"});
   }
   if (record.state == wire::area::State::disabled) {

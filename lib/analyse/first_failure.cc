@@ -80,11 +80,7 @@ const Suspect* waited_for(const Search& found) {
   return alone == found.suspects.end() ? nullptr : &*alone;
 }
 
-// Another client's fault can reach this process.
-bool under_mps(const ProcessRecord& record) {
-  const auto mps = record.properties.find("mps");
-  return mps != record.properties.end() && mps->second == "1";
-}
+constexpr const char* kMayBeAnothers = "under MPS the fault may be another process's";
 
 // Why a single candidate is not the only possible one; empty if it is.
 std::string doubt(const ProcessRecord& record, const Search& found) {
@@ -95,7 +91,7 @@ std::string doubt(const ProcessRecord& record, const Search& found) {
   if (context >= record.contexts.size() || record.contexts[context].markers != wire::context::Markers::on) {
     return "the context had no completion markers";
   }
-  if (under_mps(record)) return "under MPS the fault may be another process's";
+  if (under_mps(record)) return kMayBeAnothers;
   return {};
 }
 
@@ -153,6 +149,11 @@ void grade(Failure& failure, const ProcessRecord& record, const Search& found) {
 
 }  // namespace
 
+bool under_mps(const ProcessRecord& record) {
+  const auto mps = record.properties.find("mps");
+  return mps != record.properties.end() && mps->second == "1";
+}
+
 std::optional<Failure> first_failure(const session::Process& process) {
   const ProcessRecord& record = process.record;
   if (record.state != wire::area::State::frozen) return std::nullopt;
@@ -164,9 +165,10 @@ std::optional<Failure> first_failure(const session::Process& process) {
   const Picture picture(record);
   const std::uint32_t context = failing_context(record, failure.reported);
   Search found = search(picture, context, failure.code);
-  if (const Suspect* alone = waited_for(found); alone != nullptr && !under_mps(record)) {
-    failure.grade = Grade::proven;
+  if (const Suspect* alone = waited_for(found); alone != nullptr) {
+    failure.grade = under_mps(record) ? Grade::inferred : Grade::proven;
     failure.because = "it was waited for while nothing else was running, and the error appeared";
+    if (under_mps(record)) failure.because += ", but " + std::string(kMayBeAnothers);
     found.suspects = {*alone};
   } else {
     grade(failure, record, found);

@@ -12,4 +12,8 @@ inline constexpr std::size_t kMaxCandidates = 64;
 // Nothing if the process saw no sticky error. `process` must outlive the result.
 std::optional<Failure> first_failure(const session::Process& process);
 
+// The GPU is shared with other processes, and a fault of one of them ends this one too (Multi-Process Service: 700 was
+// seen on an H200 with driver 580 in a process whose neighbour wrote to null).
+bool under_mps(const session::ProcessRecord& record);
+
 }  // namespace cudadiag::analyse

@@ -137,7 +137,10 @@ std::string which_call(const std::vector<Candidate>& first, bool complete, Key s
 
 // True if `failure` is what the rerun saw too, and is now better known.
 bool confirm(Failure& failure, const Failure& again) {
-  if (again.candidates.empty() || again.grade == Grade::inferred || again.grade == Grade::suspected) return false;
+  // What was waited for under MPS is no proof, but what went into it is wanted all the same.
+  const bool unproven = again.candidates.size() == 1 && under_mps(again.process->record);
+  if (again.candidates.empty() || again.grade == Grade::suspected) return false;
+  if (again.grade == Grade::inferred && !unproven) return false;
   std::vector<Candidate> kept = same_code(failure, again);
   if (kept.empty()) return false;
   if (again.grade == Grade::bracketed && failure.grade <= Grade::bracketed) return true;
@@ -148,6 +151,9 @@ bool confirm(Failure& failure, const Failure& again) {
     const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
     failure.because = fmt::format("{}{} failed{} in a rerun while nothing else was running, and was waited for", those,
                                   which_call(kept, failure.unlisted == 0, site, again), error);
+  } else if (unproven) {
+    failure.because = fmt::format("{}the same operation failed in a rerun, but under MPS the fault may be another "
+                                  "process's each time", those);
   } else {
     failure.because = fmt::format("{}in a rerun it was the only operation that may have been running", those);
   }
@@ -174,7 +180,11 @@ Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, st
   bool known = false;
   for (Failure& failure : failures) known |= is_asynchronous(failure.kind) && confirm(failure, *rerun.failure);
   const bool proven = rerun.failure->grade == Grade::proven;
-  rerun.outcome = known && proven ? Rerun::Outcome::proven : proven ? Rerun::Outcome::other : Rerun::Outcome::failed;
+  if (known && !proven && under_mps(rerun.failure->process->record)) {
+    rerun.outcome = Rerun::Outcome::unproven;
+  } else {
+    rerun.outcome = known && proven ? Rerun::Outcome::proven : proven ? Rerun::Outcome::other : Rerun::Outcome::failed;
+  }
   return rerun;
 }
 
@@ -187,7 +197,7 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
   const auto passed = count(Rerun::Outcome::did_not_fail);
   const auto judged = static_cast<std::ptrdiff_t>(analysis.reruns.size()) - count(Rerun::Outcome::cut_short) -
                       count(Rerun::Outcome::not_watched);
-  const auto again = count(Rerun::Outcome::proven) + count(Rerun::Outcome::failed);
+  const auto again = count(Rerun::Outcome::proven) + count(Rerun::Outcome::unproven) + count(Rerun::Outcome::failed);
   if (passed == 0) return;
   if (again > 0) {
     failure.because += fmt::format("; it failed in {} of {} runs", again + 1, judged + 1);
@@ -203,7 +213,8 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
   if (gave_up) {
     failure.because += fmt::format("; {} did not fail, but there waiting was given up", runs);
   } else if (waits > 0) {
-    failure.because += fmt::format("; {} that waited there did not fail: likely a race", runs);
+    failure.because += fmt::format("; {} that waited there did not fail: likely a race{}", runs,
+                                   under_mps(failure.process->record) ? ", or another process's fault" : "");
   } else {
     failure.because += fmt::format("; {} did not fail, nor come to this line as the first run did", runs);
   }

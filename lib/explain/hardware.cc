@@ -1,8 +1,16 @@
-// What lies below the program: memory, links, the display's watchdog.
+// What lies below the program: memory, links, the display's watchdog, others on the GPU.
 
 #include "explain/families.h"
 
 namespace cudadiag::explain {
+namespace {
+
+bool may_be_another_client(const Symptoms& symptoms, Facts& facts) {
+  if (!symptoms.foreign_exception.empty()) facts.add("exception", symptoms.foreign_exception);
+  return symptoms.asynchronous && symptoms.may_be_another_client;
+}
+
+}  // namespace
 
 const std::vector<Rule>& hardware_rules() {
   static const std::vector<Rule> rules = {
@@ -32,6 +40,19 @@ const std::vector<Rule>& hardware_rules() {
        .fix = {"split the work into shorter kernels, look for a loop that does not end, or use a GPU without a display "
                "(cudaDevAttrKernelExecTimeout tells which)"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"},
+      // Not 710: an assertion ends the program that made it alone (driver 580).
+      {.id = "mps-client",
+       .sure = Sure::often,
+       .codes = {700, 714, 715, 716, 717, 718, 719},
+       .when = may_be_another_client,
+       .texts = {"the GPU is shared under MPS, where a program's fatal error ends all programs on it: in a rerun too, "
+                 "where {exception} was in code that this program had not loaded; often caused by another one's work",
+                 "the GPU is shared under MPS, where a program's fatal error ends all programs on it: often caused by "
+                 "another one's work, and nothing shows that this one's failed"},
+       .fix = {"see which program on this GPU failed at the same time: MPS's server.log lists all that were ended "
+               "(in $CUDA_MPS_LOG_DIRECTORY, else /var/log/nvidia-mps)",
+               "run this program without MPS, to see whether it fails by itself"},
+       .link = "https://docs.nvidia.com/deploy/mps/index.html"},
   };
   return rules;
 }

@@ -15,7 +15,9 @@ bool takes_a_stream_or_event(const Symptoms& symptoms, Facts& facts) {
          (symptoms.launch || has_any(symptoms.call, {"Stream", "Event", "Async", "Graph", "Launch"}));
 }
 
-bool vanished(const Symptoms& symptoms, Facts&) { return symptoms.asynchronous && symptoms.vanished_when_serialised; }
+bool vanished(const Symptoms& symptoms, Facts&) {
+  return symptoms.asynchronous && symptoms.vanished_when_serialised && !symptoms.may_be_another_client;
+}
 
 }  // namespace
 

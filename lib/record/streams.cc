@@ -91,6 +91,10 @@ void Streams::describe_device(std::uint32_t context_place) {
       driver_->device_get_pci_bus_id(name, sizeof name, device) == CUDA_SUCCESS) {
     interner_->property(key, name);
   }
+  int shared = 0;
+  if (driver_->device_get_attribute(&shared, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device) == CUDA_SUCCESS && shared != 0) {
+    interner_->property("mps", "1");
+  }
 }
 
 void Streams::context_destroyed(std::uint32_t uid) {

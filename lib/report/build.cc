@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "analyse/cuda_errors.h"
+#include "analyse/first_failure.h"
 #include "analyse/forward_launches.h"
 #include "report/causes.h"
 #include "report/delivered.h"
@@ -341,6 +342,17 @@ std::vector<const analyse::Failure*> in_order(const std::vector<analyse::Failure
   return ordered;
 }
 
+// Under MPS only the code that failed tells whose failure it was.
+void settle_shared_gpu(Report& report, const std::vector<const analyse::Failure*>& failures) {
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    Finding& finding = report.findings[i];
+    const analyse::Failure& failure = *failures[i];
+    if (!finding.device || !analyse::under_mps(failure.process->record) || failure.candidates.size() != 1) continue;
+    finding.grade = analyse::Grade::proven;
+    finding.because = "in a rerun the exception was in this operation's kernel, so that no other process under MPS made it";
+  }
+}
+
 }  // namespace
 
 Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer) {
@@ -355,6 +367,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   }
   const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
   add_device(report, testimony, session.manifest.passes.size() > 1);
+  settle_shared_gpu(report, failures);
   add_witnesses(report, testimony);
   add_environment(report, session);
   add_processes(report, session);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "analyse/first_failure.h"
 #include "explain/explain.h"
 #include "explain/rule.h"
 #include "report/dialect.h"
@@ -55,7 +56,7 @@ class Gathering {
     // A rerun that waited and did not fail speaks of a race only where none failed.
     const auto came = [](const analyse::Rerun& rerun, bool failed) {
       using Outcome = analyse::Rerun::Outcome;
-      return failed ? rerun.outcome == Outcome::proven || rerun.outcome == Outcome::failed
+      return failed ? rerun.outcome <= Outcome::failed
                     : rerun.outcome == Outcome::did_not_fail && rerun.waits > 0;
     };
     const auto any = [&](bool failed) {
@@ -90,6 +91,8 @@ class Gathering {
     const Finding& first = report_.findings.front();
     if (first.pid != finding.pid && analyse::is_asynchronous(first.kind)) symptoms.failed_elsewhere = first.pid;
     symptoms.vanished_when_serialised = symptoms.asynchronous && &first == &finding && vanished_;
+    symptoms.may_be_another_client = analyse::under_mps(failure.process->record) && !finding.device;
+    symptoms.foreign_exception = finding.foreign_exception;
     return symptoms;
   }
 

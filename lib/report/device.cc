@@ -176,6 +176,9 @@ class Matching {
       }
     }
     first->device_unknown = text;
+    // The PC itself is what is wrong with an invalid one.
+    const bool foreign = failure.mangled.empty() && failure.function.empty() && failure.exception != "Warp Invalid PC";
+    if (foreign) first->foreign_exception = failure.exception;
     report_.notes.push_back({"device-disagrees", text + "; it is not taken for the finding's"});
   }
 

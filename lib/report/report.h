@@ -250,6 +250,7 @@ struct Finding {
   symbolize::SourceStack stack;
   std::optional<Device> device;
   std::string device_unknown;  // why there is none
+  std::string foreign_exception;  // of a rerun's core dump, in code that the program had not loaded
   std::optional<Memory> memory;
   std::vector<std::string> witnesses;       // what foreign programs say of all that, a sentence each
   std::vector<std::string> witness_wanted;  // commands that ask those which were not asked

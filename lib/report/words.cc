@@ -67,6 +67,8 @@ std::string_view word(analyse::Rerun::Outcome outcome) {
   switch (outcome) {
     case Outcome::proven:
       return "proven";
+    case Outcome::unproven:
+      return "failed there again, which proves nothing under MPS";
     case Outcome::failed:
       return "failed, but not where it was waited for";
     case Outcome::other:

@@ -84,6 +84,35 @@ def failure_that_does_not_come_back_leaves_the_first_answer(machine):
     expect_in("a rerun that waited there did not fail: likely a race", because, "because")
 
 
+def under_mps_nobody_is_blamed_for_a_fault_that_did_not_come_back(machine):
+    machine.plan(f"mps; {ONCE}")
+    result = _rerun(machine, *program("probe.py"))
+    report = machine.report()
+    expect_true_line(report, "probe.py")
+    grade, because = _evidence(report)
+    expect(grade, "inferred", "grade")
+    expect_in("under MPS the fault may be another process's", because, "because")
+    expect_in("likely a race, or another process's fault", because, "because")
+    expect(report["findings"][0]["cause"]["id"], "mps-client", "cause")
+    expect_in("shared under MPS", result.stderr, "what is printed")
+    expect(_codes(report), ["mps"], "notes")
+
+
+def under_mps_waiting_proves_nothing(machine):
+    machine.plan(f"mps; {AGAIN}")
+    _rerun(machine, *program("probe.py"))
+    report = machine.report()
+    expect_true_line(report, "probe.py")
+    expect(_evidence(report)[0], "inferred", "grade")
+    expect(report["findings"][0]["cause"]["id"], "mps-client", "cause")
+
+
+def under_mps_a_correct_program_is_left_in_peace(machine):
+    machine.plan("mps")
+    result = _rerun(machine, *program("probe.py"))
+    expect((result.returncode, "cudadiag" in result.stderr), (0, False), "status, and whether anything is said")
+
+
 def one_of_very_many_calls_is_not_given_the_place_of_another(machine):
     machine.plan("fault stream=700 nth=2")
     first = _rerun(machine, machine.build / "targets/many_streams")

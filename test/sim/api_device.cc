@@ -149,6 +149,9 @@ SIM_API(cuDeviceGetAttribute, driver, (int* pi, CUdevice_attribute attrib, CUdev
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
       *pi = 1;
       break;
+    case CU_DEVICE_ATTRIBUTE_MPS_ENABLED:
+      *pi = Gpu::instance().plan.shared();
+      break;
     default:
       *pi = 0;
   }

@@ -59,6 +59,10 @@ std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_
     cupti_ = first == "cupti=held" ? CuptiPolicy::held : CuptiPolicy::too_new;
     return {};
   }
+  if (first == "mps") {
+    shared_ = true;
+    return {};
+  }
   if (first.starts_with("devices=")) {
     const auto count = number(std::string_view(first).substr(8));
     if (!count || *count > 16) return "devices= wants 0 to 16";

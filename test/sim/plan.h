@@ -56,6 +56,7 @@ class Plan {
   bool orders_streams() const { return orders_streams_; }
   bool fails_calls() const { return fails_calls_; }
   int devices() const { return devices_; }
+  bool shared() const { return shared_; }  // the devices are, under MPS
   // Bytes of device memory; 0: as many as there are by default.
   std::uint64_t memory() const { return memory_; }
   CuptiPolicy cupti() const { return cupti_; }
@@ -68,6 +69,7 @@ class Plan {
   bool orders_streams_ = false;
   bool fails_calls_ = false;
   int devices_ = 1;
+  bool shared_ = false;
   std::uint64_t memory_ = 0;
   CuptiPolicy cupti_ = CuptiPolicy::normal;
 };

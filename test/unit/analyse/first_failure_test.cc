@@ -253,5 +253,5 @@ TEST_CASE("under MPS waiting alone is no proof") {
   const auto failure = first_failure(picture.process);
   REQUIRE(failure);
   CHECK(failure->grade == Grade::inferred);
-  CHECK(failure->candidates.size() == 2);
+  CHECK(failure->candidates.size() == 1);
 }

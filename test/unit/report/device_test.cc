@@ -171,6 +171,37 @@ TEST_CASE("a warp that has exited: the line, and what is not known") {
               "Warp Illegal Address in a rerun; same kernel; its grid was not kept"});
 }
 
+TEST_CASE("under MPS the code that failed tells whose failure it was") {
+  Recorded recorded;
+  recorded.session.processes[0].record.properties["mps"] = "1";
+  recorded.name_kernel("_Z9far_storePi");
+  const auto cause = [&] {
+    const report::Finding finding = recorded.report(700).findings.at(0);
+    return finding.cause ? finding.cause->id : "none";
+  };
+  CHECK(cause() == "mps-client");
+  recorded.add_device("far.nvcudmp.gz");
+  const report::Finding finding = recorded.report(700).findings.at(0);
+  CHECK(finding.grade == analyse::Grade::proven);
+  CHECK(finding.because.find("so that no other process under MPS made it") != std::string::npos);
+  CHECK(cause() == "none");
+  CHECK(recorded.report(700, true).findings.at(0).grade != analyse::Grade::proven);
+}
+
+// The dump of test/gpu/cuda/neighbour.cu, `works`, that the fault of another process ended.
+TEST_CASE("under MPS an exception in code that the program has not is another's") {
+  Recorded recorded;
+  recorded.session.processes[0].record.properties["mps"] = "1";
+  recorded.name_kernel("_Z4spinPiy");
+  recorded.add_device("mps_neighbour.nvcudmp.gz");
+  const report::Finding finding = recorded.report(700).findings.at(0);
+  CHECK_FALSE(finding.device);
+  CHECK(finding.foreign_exception == "Warp Illegal Address");
+  REQUIRE(finding.cause);
+  CHECK(finding.cause->id == "mps-client");
+  CHECK(finding.cause->text.find("code that this program had not loaded") != std::string::npos);
+}
+
 TEST_CASE("the dump of another kernel is not the finding's") {
   Recorded recorded;
   recorded.add_device("load.nvcudmp.gz");
