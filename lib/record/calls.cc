@@ -318,6 +318,9 @@ constexpr void mark_blocking(Builder& b) {
         CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2}) {
     b.table[id].blocks = true;
   }
+  // Not cuDevicePrimaryCtxRelease: most of these end nothing.
+  b.table[CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2].ends_context = true;
+  b.table[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2].ends_context = true;
 }
 
 #undef RULE

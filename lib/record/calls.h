@@ -47,6 +47,7 @@ struct CallRule {
   bool proves_finished = false;  // an operation after whose success the data has arrived
   void (*decode)(const void* parameters, Call& call) = nullptr;
   bool memory = false;  // memory_calls.h
+  bool ends_context = false;
   bool blocks = false;  // it may wait for the GPU: its stacks are there to be read while it does
 };
 

@@ -163,6 +163,7 @@ void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule
       break;
   }
   if (rule.blocks) show_call(thread, id, rule, data, frame);
+  if (rule.ends_context) look_before_end(id, data);
 }
 
 void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,

@@ -71,6 +71,9 @@ class Recorder {
   void count_dropped() { area_.count(wire::area::kDroppedOperations); }
 
  private:
+  void look_before_end(std::uint32_t id, const CUpti_CallbackData& data);
+  template <typename Ends>
+  void look_for_faults(Ends ends);
   void describe_process();
   void keep_settings();
   void look_for_late_settings();

@@ -54,7 +54,7 @@ std::string blamed_text(const Finding& finding, const std::string& directory) {
     return "nothing: it was found by waiting for this operation, before any call could return it";
   }
   if (finding.found_at_exit) {
-    return "nothing: no call that was watched returned it; found when the program ended";
+    return "nothing: no call that was watched returned it; found before the program or its context ended";
   }
   if (!finding.reported_at) return "not known: the record of the reporting call was lost";
   if (same_line(*finding.reported_at, finding.location)) return fmt::format("the same line ({})", api);

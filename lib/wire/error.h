@@ -42,7 +42,7 @@ enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
 enum Flag : std::uint8_t {
   kLookedAt = 1,     // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
   kSticky = 2,       // the context is lost
-  kAtExit = 4,       // found by the recorder's own look at process exit; no call of the program reported it
+  kAtExit = 4,       // found by the recorder's own look before process or context end; no call of the program reported it
   kInCapture = 8,    // a capture was going on in the process
   kLaunch = 16,      // the failed call is a launch: dimensions below
   kOwnWait = 64,     // found by the recorder while it waited for an operation, in a rerun

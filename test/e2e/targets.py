@@ -45,6 +45,7 @@ FAILING = {
     "freed_launched_by_kernel": Failing(),
     "device_reset": Failing(),
     "reset_after_failure": Failing(),
+    "reset_unasked": Failing(),
     "many_resets": Failing(),
     "forked_child": Failing(),
     "dlopened_kernel": Failing(source="plugin.cc"),

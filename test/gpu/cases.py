@@ -141,6 +141,7 @@ CASES = [
     native("error_swallowed", "unwatched swallowed", mark="swallowed", **FAR_STORE),
     native("error_unasked", "unwatched unasked", mark="unasked",
            **fails(700, (ASYNC, UNCHECKED), kernel="far_store")),
+    native("reset_unasked", "unwatched reset", **fails(700, (ASYNC, UNCHECKED), kernel="far_store")),
     native("driver_api", **fails(700, kernel="stray_store")),
     native("graph_kernel", "graph_replay kernel", mark="kernel", **fails(700, (ASYNC, GRAPH, STALE))),
     native("graph_copy", "graph_replay copy", mark="copy", hardware_decides=True,

@@ -1,4 +1,4 @@
-// The error is there, but the program lives on and exits with 0: ./unwatched caught|swallowed|unasked
+// The error is there, but the program lives on and exits with 0: ./unwatched caught|swallowed|unasked|reset
 #include <cstdio>
 #include <string>
 
@@ -12,6 +12,10 @@ int main(int, char** argv) {
   fill<<<1, 32>>>(p);
   far_store<<<1, 32>>>(p);  // TRUE LINE
   if (how == "unasked") return 0;
+  if (how == "reset") {
+    cudaDeviceReset();
+    return 0;
+  }
   if (how == "swallowed") {
     cudaMemcpy(&host, p, sizeof host, cudaMemcpyDeviceToHost);  // BLAMED swallowed
     printf("result %d\n", host);

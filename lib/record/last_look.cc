@@ -1,0 +1,63 @@
+// The looks at process exit and before a context ends: a fault that no call of the program has asked about is in
+// nobody's return code.
+
+#include <time.h>
+
+#include "record/clock.h"
+#include "record/recorder.h"
+
+namespace cudadiag::record {
+
+namespace area = wire::area;
+
+// Of contexts that end, as `ends(handle, device)` says. What they have not finished is waited for, but not for long.
+template <typename Ends>
+void Recorder::look_for_faults(Ends ends) {
+  constexpr std::uint64_t kPatience = 500'000'000;  // ns
+  const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + kPatience;
+  const bool can_look = driver_.ctx_push_current != nullptr && driver_.ctx_pop_current != nullptr &&
+                        driver_.stream_query != nullptr && !streams_.capture_going_on();
+  if (!can_look) return;
+  streams_.each_unfinished([&](CUcontext context, CUstream stream, std::uint32_t flags, std::uint32_t index) {
+    const std::uint32_t at =
+        wire::load(area_.region(area::Region::streams) + index * area::kStreamSize, wire::stream::kContext);
+    const std::uint32_t device =
+        wire::load(area_.region(area::Region::contexts) + at * area::kContextSize, wire::context::kDevice);
+    // Another thread's default stream cannot be named from here.
+    if ((flags & wire::stream::kPerThread) != 0 || failures_.frozen() || !ends(context, device)) return;
+    if (driver_.ctx_push_current(context) != CUDA_SUCCESS) return;
+    CUresult result;
+    while ((result = driver_.stream_query(stream)) == CUDA_ERROR_NOT_READY &&
+           nanoseconds(CLOCK_MONOTONIC) < deadline) {
+      const timespec pause = {0, 200'000};
+      nanosleep(&pause, nullptr);
+    }
+    CUcontext popped = nullptr;
+    driver_.ctx_pop_current(&popped);
+    if (!is_sticky(static_cast<std::uint32_t>(result))) return;
+    failures_.add(nullptr, {wire::error::Domain::driver, 0, "cuStreamQuery", static_cast<std::uint32_t>(result), 0,
+                            index, at, nullptr, false, true, false});
+  });
+}
+
+void Recorder::look_at_exit() {
+  if (failures_.frozen()) return;
+  look_for_faults([](CUcontext, std::uint32_t) { return true; });
+  if (failures_.frozen()) return;
+  area_.calibrate();
+  area_.set_state(area::State::finished);
+}
+
+void Recorder::look_before_end(std::uint32_t id, const CUpti_CallbackData& data) {
+  if (failures_.frozen()) return;
+  if (id == CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2) {
+    const CUcontext ending = static_cast<const cuCtxDestroy_v2_params*>(data.functionParams)->ctx;
+    look_for_faults([&](CUcontext context, std::uint32_t) { return context == ending; });
+  } else {
+    const auto ending =
+        static_cast<std::uint32_t>(static_cast<const cuDevicePrimaryCtxReset_v2_params*>(data.functionParams)->dev);
+    look_for_faults([&](CUcontext, std::uint32_t device) { return device == ending; });
+  }
+}
+
+}  // namespace cudadiag::record
