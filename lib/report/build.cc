@@ -368,8 +368,8 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
   add_device(report, testimony, session.manifest.passes.size() > 1);
   settle_shared_gpu(report, failures);
-  add_witnesses(report, testimony);
   add_environment(report, session);
+  add_witnesses(report, testimony);
   add_processes(report, session);
   add_passes(report, session, analysis, testimony);
   add_notes(report, session, analysis, symbolizer.notes());

@@ -171,8 +171,8 @@ void add_wanted(Report& report, const symbolize::DeviceTestimony& testimony) {
   if (first == report.findings.end()) return;
   const std::string& kernel = first->launch->mangled;
   if (!testimony.sanitizer && !kernel.empty() && memcheck_may_tell(first->code) && !report.command.empty()) {
-    std::string text = "PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer --tool memcheck --kernel-name " +
-                       shell_word("kne=" + kernel);
+    std::string text = report.torch.empty() ? "" : "PYTORCH_NO_CUDA_MEMORY_CACHING=1 ";
+    text += "compute-sanitizer --tool memcheck --kernel-name " + shell_word("kne=" + kernel);
     for (const std::string& word : report.command) text += ' ' + shell_word(word);
     first->witness_wanted.push_back(text);
   }

@@ -22,7 +22,7 @@ std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
 // "12,345"
 std::string thousands(std::uint64_t number);
-// "4.2 s", "62 s", "3 min"
+// "40 ms", "4.2 s", "62 s", "3 min"
 std::string duration(double seconds);
 
 // As a shell takes it for one word.
