@@ -57,6 +57,8 @@ struct Failure {
   const session::Process* process = nullptr;
   const session::Error* reported = nullptr;  // the call that returned it; null when its record was lost
   const session::Error* noticed = nullptr;   // a call that met what `reported` had done; null: `reported` itself
+  // A call of the same thread that had failed before, with nothing issued in between; null: none.
+  const session::Error* swallowed = nullptr;
   // Asynchronous failures: most likely first; one if bracketed or proven, or several calls of one line where only a
   // rerun named it. Synchronous ones: empty, the failed call is `reported`. Kind::graph_node: the first one's node
   // leads. Where candidates have nodes and the kind is async_error, the launch of the graph is what is known, and they

@@ -207,6 +207,20 @@ std::vector<Story> stories_of(const Errors& errors) {
   return stories;
 }
 
+// The earliest after which the thread issued nothing else: what failed later may have been given what it did not make.
+// A look-up that found nothing is a probe, mostly: not before a call whose handle is not valid.
+const Error* swallowed_before(const Error& failed, const std::vector<Error>& errors) {
+  constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400;
+  // Of a refused launch there is a record as well, but not where the runtime refused it.
+  const bool counted = failed.domain == wire::error::Domain::driver && failed.flags & wire::error::kLaunch;
+  const auto found = std::find_if(errors.begin(), errors.end(), [&](const Error& error) {
+    const bool may_matter = !is_benign(error) || (error.code == kNotFound && failed.code == kInvalidHandle);
+    return error.tid == failed.tid && error.serial < failed.serial && may_matter &&
+           !(error.flags & wire::error::kSticky) && error.operation + (counted ? 1 : 0) >= failed.operation;
+  });
+  return found == errors.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 CallFindings failed_calls(const session::Process& process, const Ending& end) {
@@ -234,6 +248,9 @@ CallFindings failed_calls(const session::Process& process, const Ending& end) {
     }
   }
   for (auto& failure : unchecked.failures(process)) findings.failures.push_back(std::move(failure));
+  for (Failure& failure : findings.failures) {
+    if (failure.kind != Kind::capture_violation) failure.swallowed = swallowed_before(*failure.reported, process.record.errors);
+  }
   std::stable_sort(findings.failures.begin(), findings.failures.end(),
                    [](const Failure& a, const Failure& b) { return a.reported->ticks < b.reported->ticks; });
   findings.notes = handled.notes();

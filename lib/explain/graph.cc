@@ -5,7 +5,12 @@
 namespace cudadiag::explain {
 namespace {
 
-void add_call(const Symptoms& symptoms, Facts& facts) { facts.add("call", symptoms.call); }
+void add_call(const Symptoms& symptoms, Facts& facts) {
+  const bool query = symptoms.call.find("Query") != std::string::npos;
+  facts.add("call", symptoms.call);
+  facts.add("asks", query ? "asks about" : "waits for");
+  facts.add("ask", query ? "ask" : "wait");
+}
 
 bool refused(const Symptoms& symptoms, Facts& facts) {
   add_call(symptoms, facts);
@@ -50,7 +55,7 @@ const std::vector<Rule>& graph_rules() {
        .codes = {900},
        .calls = {"Synchronize", "Memcpy", "Query"},
        .when = reads_a_result,
-       .texts = {"{read} waits for the GPU ({call}), and nothing runs on it while a graph is captured"},
+       .texts = {"{read} {asks} the GPU ({call}), and nothing runs on it while a graph is captured"},
        .fix = {"read results after the replay: keep this line out of the capture, and decide on the device{torch: "
                "(torch.where)} "
                "instead of in Python"},
@@ -59,9 +64,9 @@ const std::vector<Rule>& graph_rules() {
        .codes = {900},
        .calls = {"Synchronize", "Query"},
        .when = refused,
-       .texts = {"{call} waits for the GPU, and nothing runs on it while a graph is captured"},
+       .texts = {"{call} {asks} the GPU, and nothing runs on it while a graph is captured"},
        .fix =
-           {"wait before the capture begins or after the graph was launched; order work inside by events on streams"},
+           {"{ask} before the capture begins or after the graph was launched; order work inside by events on streams"},
        .link = kCapture},
       {.id = "capture-unsupported",
        .codes = {900},

@@ -14,6 +14,7 @@ constexpr Dim3 kMostBlock = {1024, 1024, 64}, kMostGrid = {2147483647, 65535, 65
 constexpr std::uint32_t kSharedByDefault = 48u << 10;
 constexpr std::uint32_t kSharedAtMost = 227u << 10;  // compute capability 9.0 and 10.0; others have less
 constexpr std::uint64_t kRegisters = 65536;          // of a multiprocessor, and so of a block
+constexpr std::uint64_t kMostRegisters = 255;        // of a thread
 
 std::string dimensions(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
 
@@ -64,7 +65,8 @@ bool too_many_registers(const Symptoms& symptoms, Facts& facts) {
   const std::uint64_t threads = volume(symptoms.block);
   if (!is_launch(symptoms) || threads == 0) return false;
   facts.add("registers", std::to_string(kRegisters / threads));
-  return symptoms.shared_bytes <= kSharedByDefault;
+  // A thread cannot have more than that, however few threads there are.
+  return symptoms.shared_bytes <= kSharedByDefault && kRegisters / threads < kMostRegisters;
 }
 
 bool cooperative(const Symptoms& symptoms, Facts& facts) {

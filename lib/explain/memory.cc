@@ -46,6 +46,20 @@ bool only_freed(const Symptoms& symptoms, Facts& facts) {
 
 bool freed_before_replay(const Symptoms& symptoms, Facts& facts) { return symptoms.in_graph && freed(symptoms, facts); }
 
+bool copy_past_the_end(const Symptoms& symptoms, Facts& facts) {
+  const Argument* range = add_first(symptoms, facts, [](const Argument& argument) {
+    return argument.bytes && argument.memory && argument.memory->state == "live" && argument.memory->bytes > 0 &&
+           argument.memory->offset + *argument.bytes > argument.memory->bytes;
+  });
+  if (range == nullptr) return false;
+  const std::uint64_t past = range->memory->offset + *range->bytes - range->memory->bytes;
+  if (!range->memory->allocated_at.empty()) facts.add("allocated", range->memory->allocated_at);
+  facts.add("touched", size_text(*range->bytes));
+  facts.add("bytes", size_text(range->memory->bytes));
+  facts.add("past", size_text(past));
+  return true;
+}
+
 bool past_the_end(const Symptoms& symptoms, Facts& facts) {
   const Argument* pointer = add_first(symptoms, facts, [](const Argument& argument) {
     return argument.memory && argument.memory->state == "live" && argument.memory->offset > argument.memory->bytes &&
@@ -168,6 +182,13 @@ const std::vector<Rule>& memory_rules() {
        .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
                "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
+      {.id = "copy-past-allocation",
+       .codes = {700},
+       .when = copy_past_the_end,
+       .texts = {"the {argument} of {touched} reaches {past} past the end of the {bytes} allocated at {allocated}",
+                 "the {argument} of {touched} reaches {past} past the end of an allocation of {bytes}"},
+       .fix = {"check the number of bytes of this call, and the offset of its pointer, against what was allocated"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "pointer-past-allocation",
        .sure = Sure::often,
        .codes = {700},

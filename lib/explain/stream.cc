@@ -1,4 +1,4 @@
-// Handles of the wrong device, missing waits, access between devices.
+// Calls that go wrong because another one did, handles of the wrong device, missing waits, access between devices.
 
 #include "explain/families.h"
 
@@ -13,6 +13,11 @@ bool names_call(const Symptoms& symptoms, Facts& facts) {
 bool takes_a_stream_or_event(const Symptoms& symptoms, Facts& facts) {
   return names_call(symptoms, facts) &&
          (symptoms.launch || has_any(symptoms.call, {"Stream", "Event", "Async", "Graph", "Launch"}));
+}
+
+bool follows_a_failure(const Symptoms& symptoms, Facts& facts) {
+  facts.add("swallowed", symptoms.swallowed);
+  return !symptoms.asynchronous && !symptoms.swallowed.empty();
 }
 
 bool vanished(const Symptoms& symptoms, Facts&) {
@@ -35,6 +40,14 @@ const std::vector<Rule>& stream_rules() {
                "host buffers of asynchronous copies must live, unchanged, until the copy is done"},
        .link = "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams|"
                "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#streams}"},
+      {.id = "after-failed-call",
+       .sure = Sure::often,
+       .codes = {1, 201, 400, 500},
+       .when = follows_a_failure,
+       .texts = {"{swallowed} had failed on this thread before, and the program went on: often caused by giving this "
+                 "call what that one did not make"},
+       .fix = {"check what {swallowed} returns, and stop where it fails"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__ERROR.html"},
       {.id = "foreign-handle",
        .sure = Sure::often,
        .codes = {400},

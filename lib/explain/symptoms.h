@@ -19,7 +19,7 @@ using Number = std::variant<std::int64_t, double>;
 struct Memory {
   std::uint64_t bytes = 0, offset = 0;  // offset: of the pointer; not less than bytes: past the end
   std::string state;                    // "live" | "freed"
-  std::string freed_at;                 // "train.py:39, forward"
+  std::string allocated_at, freed_at;   // "train.py:39, forward"
 };
 
 // One value that went into the failing operation.
@@ -36,6 +36,7 @@ struct Argument {
   std::vector<std::int64_t> first_outside;
   std::optional<Number> first_value;
   std::optional<std::uint64_t> pointer;
+  std::optional<std::uint64_t> bytes;  // that a copy or memset touches from there on
   std::optional<Memory> memory;
 };
 
@@ -56,6 +57,7 @@ struct Symptoms {
   std::uint32_t code = 0;
   bool asynchronous = false;          // the GPU's own work failed; else a call was refused
   std::string call;                   // the refused call, as the program made it: "cudaMalloc"
+  std::string swallowed;              // a call of its thread that had failed before, with nothing issued in between
   std::string library;                // CUDA library that made the call: "libcublas.so.13"
   std::uint64_t bytes = 0;            // that the call asked for
   std::optional<std::uint64_t> free;  // bytes that the device had left then

@@ -12,6 +12,7 @@
 #include "report/forward_line.h"
 #include "report/next_steps.h"
 #include "report/operation_memory.h"
+#include "report/place.h"
 #include "report/races.h"
 #include "report/report.h"
 #include "report/resolved_site.h"
@@ -145,6 +146,7 @@ class FindingBuilder {
     const session::Error* noticed = failure_.noticed != nullptr ? failure_.noticed : failure_.reported;
     if (noticed != nullptr) report_of(*noticed);
     if (noticed != nullptr) relate_capture(noticed->capture);
+    if (failure_.swallowed != nullptr) relate_swallowed(*failure_.swallowed);
     if (failure_.hang) add_standstill(*failure_.hang);
     add_delivered(finding_, failure_);
     add_inputs(finding_, failure_, session_);
@@ -218,6 +220,8 @@ class FindingBuilder {
       Location location = located(site.line.location);
       if (!finding_.launch) {
         finding_.launch = launch;
+        finding_.launch->shares_line =
+            shares_line(symbolizer_, process_, candidate.operation->site, site.line.location);
         lead_with(std::move(site));
         if (node == nullptr && analyse::runs_node(*candidate.operation)) relate_backward(forward);
         if (node != nullptr || failure_.stale != nullptr) relate_replay(*candidate.operation);
@@ -315,6 +319,16 @@ class FindingBuilder {
     finding_.waits_for = kinds[static_cast<int>(hang.wait->what)];
     finding_.write_queued = hang.wait->write != nullptr;
     finding_.wait = wait_text(process_, *hang.wait, symbolizer_, manifest_.working_directory);
+  }
+
+  void relate_swallowed(const session::Error& earlier) {
+    const symbolize::Location line = resolve(symbolizer_, process_, earlier.site).line.location;
+    const Location at = located(line);
+    finding_.because += fmt::format("; before it {} had returned {} ({}){}, and the thread issued nothing in between",
+                                    earlier.outer.empty() ? earlier.call : earlier.outer, earlier.code,
+                                    analyse::cuda_error(earlier.code).title,
+                                    is_known(line) ? " in " + place(at, manifest_.working_directory) : "");
+    finding_.related.push_back({"swallowed", at});
   }
 
   void relate_capture(const session::Capture& capture) {

@@ -36,9 +36,11 @@ explain::Argument argument_of(const Argument& argument, const std::string& direc
   result.first_outside = argument.first_outside;
   result.first_value = argument.first_value;
   result.pointer = argument.pointer;
+  result.bytes = argument.bytes;
   if (!argument.allocation) return result;
   const Allocation& allocation = *argument.allocation;
   result.memory = {allocation.bytes, allocation.offset, allocation.state,
+                   allocation.allocated ? place(*allocation.allocated, directory) : "",
                    allocation.freed ? place(*allocation.freed, directory) : ""};
   return result;
 }
@@ -48,6 +50,8 @@ bool kernel_is_known(const Finding& finding) {
   return std::all_of(finding.candidates.begin(), finding.candidates.end(),
                      [&](const Candidate& candidate) { return candidate.launch.kernel == finding.launch->kernel; });
 }
+
+const std::string& called(const session::Error& error) { return error.outer.empty() ? error.call : error.outer; }
 
 class Gathering {
  public:
@@ -87,6 +91,7 @@ class Gathering {
       symptoms.arguments.push_back(argument_of(argument, report_.working_directory));
     }
     if (!symptoms.asynchronous && failure.reported != nullptr) add_call(finding, failure, symptoms);
+    if (failure.swallowed != nullptr) symptoms.swallowed = called(*failure.swallowed);
     add_process(*failure.process, symptoms);
     const Finding& first = report_.findings.front();
     if (first.pid != finding.pid && analyse::is_asynchronous(first.kind)) symptoms.failed_elsewhere = first.pid;
@@ -130,7 +135,7 @@ class Gathering {
 
   static void add_call(const Finding& finding, const analyse::Failure& failure, explain::Symptoms& symptoms) {
     const session::Error& call = *failure.reported;
-    symptoms.call = call.outer.empty() ? call.call : call.outer;
+    symptoms.call = called(call);
     symptoms.library = cuda_library(finding.stack);
     symptoms.bytes = call.bytes;
     if (call.device_total > 0) symptoms.free = call.device_free;
@@ -199,10 +204,14 @@ void add_causes(Report& report, const session::Session& session, const analyse::
     const explain::Symptoms symptoms = gathering.symptoms(finding, *failures[i]);
     for (std::string& step : finding.fix) step = explain::in_dialect(step, symptoms.dialect);
     auto cause = explain::explain(symptoms);
+    if (cause && !cause->fix.empty()) finding.fix = std::move(cause->fix);
+    if (finding.location.line == 0 && !finding.location.module.empty()) {
+      finding.fix.push_back(fmt::format("build {} with -g, so that its lines can be told",
+                                        std::filesystem::path(finding.location.module).filename().string()));
+    }
     if (!cause) continue;
     finding.cause = {std::move(cause->id),   std::move(cause->text), std::move(cause->facts),
                      std::move(cause->link), cause->certain,         std::move(cause->proof)};
-    if (!cause->fix.empty()) finding.fix = std::move(cause->fix);
     if (finding.kind == analyse::Kind::unchecked_error) {
       finding.fix.push_back(explain::in_dialect(kCheckWhatItReturns, symptoms.dialect));
     }

@@ -105,7 +105,7 @@ class FindingText {
       if (finding_.grade == analyse::Grade::proven) return "";
       return fmt::format("one of {} operations", thousands(operations()));
     }
-    if (!finding_.launch || !finding_.launch->site_ordinal) return "";
+    if (!finding_.launch || !finding_.launch->site_ordinal || finding_.launch->shares_line) return "";
     if (finding_.backward && finding_.backward->leads) return "";
     return fmt::format("call {} of this line", thousands(*finding_.launch->site_ordinal));
   }

@@ -53,26 +53,19 @@ void add_line(std::vector<std::string>& lines, const std::string& text) { lines.
 
 }  // namespace
 
-std::string size_text(std::uint64_t bytes) {
-  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
-  auto size = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; size >= 1024 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
-  return fmt::format("{:.1f} {}", size, kUnits[unit]);
-}
-
 std::vector<std::string> wrong_pointer_lines(const Finding& finding, const std::string& directory, bool verbose) {
   std::vector<std::string> lines;
   if (finding.cause && !finding.cause->proof.empty() && !verbose) return lines;
   std::size_t wrong = 0;
+  bool exact = false;
   for (const Argument& argument : finding.arguments) {
     if (!matters(argument)) continue;
+    exact |= argument.bytes.has_value();
     if (++wrong <= kPointersNamed || verbose) add_line(lines, what_is_wrong(argument, directory));
   }
   if (wrong > kPointersNamed && !verbose) lines.push_back(fmt::format("{} more: see -v", wrong - kPointersNamed));
-  // Which address failed is not known: what was given wrong is a strong hint, no proof.
-  if (wrong > 0) lines.push_back("whether that address is the one that failed is not known");
+  // What a kernel was given wrong is a strong hint, no proof. A copy touches just what it says.
+  if (wrong > 0 && !exact) lines.push_back("whether that address is the one that failed is not known");
   return lines;
 }
 

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "explain/argument_facts.h"
 #include "report/report.h"
 
 namespace cudadiag::report {
 
-// "4.0 KiB"; "512 bytes"
-std::string size_text(std::uint64_t bytes);
+using explain::size_text;
 
 // Pointers among what the operation was given that lie in freed memory or past an end, unless the cause tells of them;
 // with `verbose` all of them in any case.

@@ -43,6 +43,7 @@ struct Launch {
   std::uint64_t stream = 0;
   std::optional<std::uint32_t> device;
   std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;
+  bool shares_line = false;  // other call sites lie on its line: site_ordinal counts not all calls of the line
   std::uint32_t thread = 0;
   std::optional<GraphNode> graph_node;          // operation and kernel are this node's; the rest is the graph's launch
   std::optional<std::uint32_t> replay;          // launches of a graph and its nodes: which one of the executable graph

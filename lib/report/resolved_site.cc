@@ -22,6 +22,23 @@ ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& 
   return resolved;
 }
 
+bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
+                 const symbolize::Location& line) {
+  constexpr int kMostLookedAt = 64;
+  const auto& sites = process.record.sites;
+  const session::Site* own = session::by_id(sites, site_id);
+  if (own == nullptr || !line.known()) return false;
+  int looked_at = 0;
+  for (const session::Site& site : sites) {
+    if (&site == own || site.kind != own->kind || site.function != own->function) continue;
+    if (++looked_at > kMostLookedAt) return true;
+    const auto other = static_cast<std::uint32_t>(&site - sites.data()) + 1;
+    const symbolize::Location at = resolve(symbolizer, process, other).line.location;
+    if (at.line == line.line && at.file == line.file) return true;
+  }
+  return false;
+}
+
 Location located(const symbolize::Location& from) {
   Location location{from.file, from.function, from.language, "", from.module, from.line};
   if (!from.known()) return location;

@@ -19,6 +19,11 @@ struct ResolvedSite {
 ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                      std::uint32_t function = 0);
 
+// Another call site of the same kernel lies on the same line, in a loop that the compiler unrolled, say, or further in:
+// the calls of one of them are not those of the line.
+bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
+                 const symbolize::Location& line);
+
 // With the source at that line.
 Location located(const symbolize::Location& from);
 

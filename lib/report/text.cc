@@ -125,7 +125,13 @@ void add_whole_picture(Page& page, const Report& report) {
 }
 
 std::string clean_sentence(const Report& report) {
-  if (report.verdict != analyse::Verdict::inconclusive) return "cudadiag: no CUDA failure in this session";
+  if (report.verdict != analyse::Verdict::inconclusive) {
+    const auto handled = std::count_if(report.notes.begin(), report.notes.end(),
+                                       [](const analyse::Note& note) { return note.code == "error-handled"; });
+    return handled == 0 ? "cudadiag: no CUDA failure in this session"
+                        : "cudadiag: no CUDA failure in this session, but calls that failed, after which the program "
+                          "went on: -v tells which";
+  }
   const std::string why = report.notes.empty() ? "" : ": " + printable(report.notes.front().text);
   return "cudadiag: cannot tell whether CUDA failed in this session" + why;
 }

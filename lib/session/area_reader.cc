@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "session/area_regions.h"
+#include "session/call_name.h"
 #include "session/intern_reader.h"
 #include "session/operation_decoder.h"
 
@@ -181,6 +182,7 @@ void AreaReader::read_blocked(const std::byte* entry, Thread& thread) {
   blocked.context = wire::load(entry, t::kCallContext);
   blocked.event = wire::load(entry, t::kCallEvent);
   const bool named = strings_.copy(wire::load(entry, t::kCallName), blocked.call);
+  blocked.call = written_name(std::move(blocked.call));
   const std::uint32_t outer = wire::load(entry, t::kCallOuter);
   if (!fits || !named || (outer != 0 && !strings_.copy(outer, blocked.outer))) ++record_.damaged;
 }
@@ -368,6 +370,7 @@ void AreaReader::read_error(const std::byte* slot) {
     if (!strings_.copy(id, out) && id != 0) ++record_.damaged;
   };
   name(wire::load(record, e::kCallName), error.call);
+  error.call = written_name(std::move(error.call));
   name(wire::load(record, e::kOuterName), error.outer);
   name(wire::load(record, e::kExplanation), error.explanation);
   error.outer_code = wire::load(record, e::kOuterCode);

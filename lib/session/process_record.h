@@ -221,7 +221,7 @@ struct Error {
   wire::error::Domain domain = wire::error::Domain::none;
   std::uint8_t flags = 0;  // wire::error::Flag
   std::uint16_t call_id = 0;
-  std::string call, outer;  // "cuMemAlloc_v2", "cudaMalloc"; outer is empty if called directly
+  std::string call, outer;  // "cuMemAlloc", "cudaMalloc"; outer is empty if called directly
   std::uint32_t outer_code = 0;
   std::uint32_t site = 0;
   std::uint32_t stream = wire::operation::kNoStream;

@@ -38,7 +38,9 @@ def copy_past_the_end_is_told_by_the_first_run(machine):
     result, finding = _memory_program(machine, "copy_past_the_end")
     expect([(each["name"], each["bytes"]) for each in finding["arguments"]], [("destination", 4608), ("source", 4608)],
            "arguments")
-    expect_in("destination reaches 512 bytes past the end of 4.0 KiB", " ".join(result.stderr.split()), "report")
+    expect_in("the destination of 4.5 KiB reaches 512 bytes past the end of the 4.0 KiB allocated at ",
+              " ".join(result.stderr.split()), "report")
+    expect(finding["cause"]["id"], "copy-past-allocation", "cause")
 
 
 def pointers_in_structures_are_found(machine):

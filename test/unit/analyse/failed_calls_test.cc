@@ -151,3 +151,20 @@ TEST_CASE("a sticky error explains the end: earlier calls are not what the progr
   calls.process.record.state = wire::area::State::frozen;
   CHECK(calls.after(1).failures.empty());
 }
+
+TEST_CASE("what failed before, with nothing issued in between") {
+  Calls calls;
+  calls.fail("cuModuleGetFunction", 500).operation = 7;
+  calls.fail("cuLaunchKernel", 400, wire::error::kLaunch).operation = 8;  // the launch's own record
+  const auto swallowed = [&] {
+    const auto findings = calls.after(0);
+    REQUIRE(findings.failures.size() == 1);
+    return findings.failures[0].swallowed;
+  };
+  CHECK(swallowed() == &calls.process.record.errors[0]);
+  calls.process.record.errors[1].operation = 9;
+  CHECK(swallowed() == nullptr);
+  calls.process.record.errors[1].operation = 8;
+  calls.process.record.errors[0].tid = 2;
+  CHECK(swallowed() == nullptr);
+}

@@ -41,6 +41,7 @@ TEST_CASE("registers") {
   CHECK(cause->text.find("64 registers") != std::string::npos);
   CHECK(id_of(refused_launch(701, {1, 1, 1}, {1024, 1, 1}, 60000)) == "shared-memory-too-large");
   CHECK(id_of(refused_call(701, "cudaMalloc")) == "none");
+  CHECK(id_of(refused_launch(701, {1, 1, 1}, {32, 1, 1})) == "none");  // a thread has 255 at most in any case
 }
 
 TEST_CASE("cooperative launches and clusters") {

@@ -170,3 +170,20 @@ TEST_CASE("freeing what is not allocated") {
   CHECK(id_of(refused_call(1, "cuMemFree_v2")) == "invalid-free");
   CHECK(id_of(refused_call(1, "cudaMemcpy")) == "none");
 }
+
+TEST_CASE("a copy that is longer than what it goes to") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.arguments = {pointer_argument("destination", 0x1000, "live", 4096, 1024),
+                        pointer_argument("source", 0x5000, "live", 8192)};
+  symptoms.arguments[0].bytes = symptoms.arguments[1].bytes = 3072;
+  CHECK(id_of(symptoms) == "none");
+  symptoms.arguments[0].bytes = symptoms.arguments[1].bytes = 4096;
+  const auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "copy-past-allocation");
+  CHECK(cause->certain);
+  CHECK(cause->text == "the destination of 4.0 KiB reaches 1.0 KiB past the end of an allocation of 4.0 KiB");
+  symptoms.arguments[0].memory->allocated_at = "a.cc:9, main";
+  CHECK(explain(symptoms)->text ==
+        "the destination of 4.0 KiB reaches 1.0 KiB past the end of the 4.0 KiB allocated at a.cc:9, main");
+}

@@ -17,6 +17,16 @@ TEST_CASE("a failure that waiting takes away") {
   CHECK(id_of(symptoms) == "use-after-free");
 }
 
+TEST_CASE("a call that another one's failure leads to") {
+  Symptoms symptoms = refused_launch(400, {1, 1, 1}, {32, 1, 1});
+  symptoms.swallowed = "cuModuleGetFunction";
+  CHECK(id_of(symptoms) == "after-failed-call");
+  CHECK(explain(symptoms)->fix == std::vector<std::string>{"check what cuModuleGetFunction returns, and stop where it "
+                                                           "fails"});
+  symptoms.code = 701;
+  CHECK(id_of(symptoms) != "after-failed-call");
+}
+
 TEST_CASE("handles of elsewhere") {
   CHECK(id_of(refused_call(400, "cudaEventRecord")) == "foreign-handle");
   CHECK(id_of(refused_launch(400, {1, 1, 1}, {32, 1, 1})) == "foreign-handle");

@@ -203,7 +203,7 @@ TEST_CASE("errors come by serial and the freeze finds its own") {
   CHECK(record.errors[0].serial == 7);
   CHECK(record.errors[0].code == 702);
   CHECK(record.frozen_error == 2);
-  CHECK(record.errors[record.frozen_error - 1].call == "cuMemcpyDtoH_v2");
+  CHECK(record.errors[record.frozen_error - 1].call == "cuMemcpyDtoH");
 }
 
 TEST_CASE("an error names the capture that it is about, and its site only if there is one") {

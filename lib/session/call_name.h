@@ -1,0 +1,20 @@
+// The name of a call as a program's source has it: cuda.h gives cuMemcpyDtoH and others the names of their newest
+// versions, and of their variants for per-thread default streams.
+#pragma once
+
+#include <string>
+
+namespace cudadiag::session {
+
+// "cuMemcpyDtoH" of "cuMemcpyDtoH_v2_ptds".
+inline std::string written_name(std::string name) {
+  for (const char* suffix : {"_ptsz", "_ptds"}) {
+    if (name.ends_with(suffix)) name.resize(name.rfind('_'));
+  }
+  const std::size_t digits = name.find_last_not_of("0123456789");
+  const bool versioned = digits != std::string::npos && digits + 1 < name.size() && digits > 0 &&
+                         name[digits] == 'v' && name[digits - 1] == '_';
+  return versioned ? name.substr(0, digits - 1) : name;
+}
+
+}  // namespace cudadiag::session
