@@ -249,7 +249,8 @@ CallFindings failed_calls(const session::Process& process, const Ending& end) {
   }
   for (auto& failure : unchecked.failures(process)) findings.failures.push_back(std::move(failure));
   for (Failure& failure : findings.failures) {
-    if (failure.kind != Kind::capture_violation) failure.swallowed = swallowed_before(*failure.reported, process.record.errors);
+    if (failure.kind != Kind::capture_violation)
+      failure.swallowed = swallowed_before(*failure.reported, process.record.errors);
   }
   std::stable_sort(findings.failures.begin(), findings.failures.end(),
                    [](const Failure& a, const Failure& b) { return a.reported->ticks < b.reported->ticks; });

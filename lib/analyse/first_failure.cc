@@ -143,7 +143,8 @@ void grade(Failure& failure, const ProcessRecord& record, const Search& found) {
     failure.because = because_one(found.suspects.front(), doubtful);
   }
   if (failure.reported != nullptr && failure.reported->flags & wire::error::kAtExit) {
-    failure.because += "; no call that was watched returned the error, it was found before the process or its context ended";
+    failure.because +=
+        "; no call that was watched returned the error, it was found before the process or its context ended";
   }
 }
 

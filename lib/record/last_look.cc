@@ -27,8 +27,7 @@ void Recorder::look_for_faults(Ends ends) {
     if ((flags & wire::stream::kPerThread) != 0 || failures_.frozen() || !ends(context, device)) return;
     if (driver_.ctx_push_current(context) != CUDA_SUCCESS) return;
     CUresult result;
-    while ((result = driver_.stream_query(stream)) == CUDA_ERROR_NOT_READY &&
-           nanoseconds(CLOCK_MONOTONIC) < deadline) {
+    while ((result = driver_.stream_query(stream)) == CUDA_ERROR_NOT_READY && nanoseconds(CLOCK_MONOTONIC) < deadline) {
       const timespec pause = {0, 200'000};
       nanosleep(&pause, nullptr);
     }

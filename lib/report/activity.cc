@@ -117,7 +117,7 @@ std::string write_activity(const Activity& activity, std::size_t rows, std::size
                                                activity.errors == 1 ? "" : "s")};
   const std::size_t share = std::max<std::size_t>(rows > 5 ? (rows - 5) / 3 : 1, 1);
   const auto add = [&](const char* label, const std::vector<Busy>& busy) {
-    text.emplace_back(label);
+    if (!busy.empty()) text.emplace_back(label);
     for (std::size_t i = 0; i < std::min(share, busy.size()); ++i) {
       text.push_back(fmt::format("{:>10}/s  {}", rate(busy[i].per_second), printable(busy[i].name)));
     }
@@ -131,6 +131,9 @@ std::string write_activity(const Activity& activity, std::size_t rows, std::size
     const std::string age = queue.proven ? fmt::format(", the oldest for {}", duration(queue.seconds)) : "";
     text.push_back(fmt::format("{:>10}    {}{}{}", thousands(queue.unfinished), whose, printable(queue.name),
                                queue.proven ? age : " (at most: no marker stands behind them)"));
+  }
+  if (activity.per_second == 0 && !activity.streams.empty()) {
+    text.emplace_back("nothing was issued since the last look: cudadiag status tells who waits for what");
   }
   std::string page;
   for (std::size_t i = 0; i < std::min(rows, text.size()); ++i) page += clip(text[i], columns) + '\n';

@@ -363,7 +363,8 @@ void settle_shared_gpu(Report& report, const std::vector<const analyse::Failure*
     const analyse::Failure& failure = *failures[i];
     if (!finding.device || !analyse::under_mps(failure.process->record) || failure.candidates.size() != 1) continue;
     finding.grade = analyse::Grade::proven;
-    finding.because = "in a rerun the exception was in this operation's kernel, so that no other process under MPS made it";
+    finding.because =
+        "in a rerun the exception was in this operation's kernel, so that no other process under MPS made it";
   }
 }
 

@@ -241,16 +241,16 @@ struct Finding {
   std::optional<Location> reported_at;         // where the program noticed; nothing if it never asked
   std::string reported_api;                    // "cudaMemcpy"
   std::string reported_library;                // "libcublas.so.13": it made that call, and returns a status of its own
-  bool found_at_exit = false;                  // by our look before process or context end, not by a call of the program
-  bool found_by_wait = false;                  // by our wait for the operation, before any call of the program
-  std::optional<double> standstill;            // of a hang: seconds without any progress
-  std::string waits_for, wait;                 // of a hang: explain/symptoms.h
-  bool write_queued = false;                   // likewise
+  bool found_at_exit = false;        // by our look before process or context end, not by a call of the program
+  bool found_by_wait = false;        // by our wait for the operation, before any call of the program
+  std::optional<double> standstill;  // of a hang: seconds without any progress
+  std::string waits_for, wait;       // of a hang: explain/symptoms.h
+  bool write_queued = false;         // likewise
   std::vector<Related> related;
   std::optional<Launch> launch;
   symbolize::SourceStack stack;
   std::optional<Device> device;
-  std::string device_unknown;  // why there is none
+  std::string device_unknown;     // why there is none
   std::string foreign_exception;  // of a rerun's core dump, in code that the program had not loaded
   std::optional<Memory> memory;
   std::vector<std::string> witnesses;       // what foreign programs say of all that, a sentence each

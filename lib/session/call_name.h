@@ -12,8 +12,8 @@ inline std::string written_name(std::string name) {
     if (name.ends_with(suffix)) name.resize(name.rfind('_'));
   }
   const std::size_t digits = name.find_last_not_of("0123456789");
-  const bool versioned = digits != std::string::npos && digits + 1 < name.size() && digits > 0 &&
-                         name[digits] == 'v' && name[digits - 1] == '_';
+  const bool versioned = digits != std::string::npos && digits + 1 < name.size() && digits > 0 && name[digits] == 'v' &&
+                         name[digits - 1] == '_';
   return versioned ? name.substr(0, digits - 1) : name;
 }
 

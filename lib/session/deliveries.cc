@@ -5,6 +5,7 @@
 #include <deque>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "session/plain_file.h"
@@ -66,12 +67,26 @@ std::vector<T> integers_of(const Json& object, const char* key) {
   return found;
 }
 
+// "float32" of "<f4", as __cuda_array_interface__ has it.
+std::string type_name(std::string text) {
+  constexpr std::pair<char, const char*> kKinds[] = {
+      {'i', "int"}, {'u', "uint"}, {'f', "float"}, {'c', "complex"}, {'b', "bool"}};
+  const bool numbered = text.size() > 2 && text.size() < 5 &&
+                        std::string_view("<>|=").find(text[0]) != std::string_view::npos &&
+                        text.find_first_not_of("0123456789", 2) == std::string::npos;
+  for (const auto& [letter, kind] : kKinds) {
+    if (!numbered || text[1] != letter) continue;
+    return letter == 'b' ? kind : kind + std::to_string(8 * std::stoi(text.substr(2)));
+  }
+  return text;
+}
+
 DeliveredValue value_of(const Json& object) {
   DeliveredValue value;
   value.name = text_of(object, "name");
   value.origin = text_of(object, "origin") == "variable" ? "variable" : "operator";
   value.parameter = text_of(object, "parameter");
-  value.dtype = text_of(object, "dtype");
+  value.dtype = type_name(text_of(object, "dtype"));
   value.device = text_of(object, "device");
   value.value = text_of(object, "value");
   value.shape = integers_of(object, "shape");

@@ -40,12 +40,12 @@ constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <=
 enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
 
 enum Flag : std::uint8_t {
-  kLookedAt = 1,     // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
-  kSticky = 2,       // the context is lost
-  kAtExit = 4,       // found by the recorder's own look before process or context end; no call of the program reported it
-  kInCapture = 8,    // a capture was going on in the process
-  kLaunch = 16,      // the failed call is a launch: dimensions below
-  kOwnWait = 64,     // found by the recorder while it waited for an operation, in a rerun
+  kLookedAt = 1,   // this thread called cudaGetLastError or cudaPeekAtLastError afterwards
+  kSticky = 2,     // the context is lost
+  kAtExit = 4,     // found by the recorder's own look before process or context end; no call of the program reported it
+  kInCapture = 8,  // a capture was going on in the process
+  kLaunch = 16,    // the failed call is a launch: dimensions below
+  kOwnWait = 64,   // found by the recorder while it waited for an operation, in a rerun
   kThenWorked = 32,  // the same thread issued an operation successfully afterwards
 };
 

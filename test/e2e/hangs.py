@@ -216,6 +216,7 @@ def top_tells_what_a_run_does(machine):
     expect_in(f"stuck.cc:{line}, main", busy, "busiest line")
     expect_in("0.0 operations/s, 23 in all", second, "second look")
     expect_in("13    stream 0x", second, "unfinished work")
+    expect(("busiest" in second, "cudadiag status" in second), (False, True), "second look")
     run.communicate("\n")
     result = machine.cudadiag("top", "-n", "1")
     expect(result.returncode, 125, "status without a run")

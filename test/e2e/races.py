@@ -114,11 +114,11 @@ def a_rerun_names_what_races(machine):
     for access in finding["accesses"]:
         tensor = access["tensor"]
         expect((tensor["name"], tensor["role"], tensor["dtype"], tensor["shape"], tensor["written"]),
-               ("x", "variable", "<f4", [1 << 18], None), "tensor")
+               ("x", "variable", "float32", [1 << 18], None), "tensor")
         begin, end = (int(each, 16) for each in tensor["range"])
         expect((begin, end - begin), (int(access["range"][0], 16), 1 << 20), "where it lay in the first run")
     expect([access["operator"] for access in finding["accesses"]], [None, None], "operators")
-    expect_in("x <f4[262144]: used by the memset (written); used by the kernel", result.stderr, "text")
+    expect_in("x float32[262144]: used by the memset (written); used by the kernel", result.stderr, "text")
     expect_in("x is written on stream 0x", " ".join(machine.cudadiag("report").stdout.split()), "text of the report")
     kept = sorted(path.name for path in machine.state.glob("cudadiag/latest/races/*"))
     expect([name.partition(".")[2] for name in kept], ["area", "values", "txt", "json"], "files")
@@ -153,7 +153,7 @@ def races_are_rerun_later_when_they_were_not(machine):
     expect_in("# names the tensors, in ", result.stderr, "what to do")
     expect(len(report["passes"]), 1, "passes")
     text = expect_success(machine.cudadiag("bisect", "--no-values", timeout=60)).stdout
-    expect_in("x <f4[262144]", text, "bisect names it, without a value")
+    expect_in("x float32[262144]", text, "bisect names it, without a value")
     again = machine.cudadiag("bisect", timeout=60)
     expect_in("there is nothing to narrow", again.stderr, "a second one")
 

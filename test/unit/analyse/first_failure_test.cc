@@ -197,7 +197,8 @@ TEST_CASE("an error that only the look at exit found is told apart") {
   picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
   picture.process.record.errors[0].flags |= wire::error::kAtExit;
   CHECK(first_failure(picture.process)
-            ->because.ends_with("; no call that was watched returned the error, it was found before the process or its context ended"));
+            ->because.ends_with(
+                "; no call that was watched returned the error, it was found before the process or its context ended"));
 }
 
 TEST_CASE("a lost reporting call leaves all contexts in question") {

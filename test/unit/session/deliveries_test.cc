@@ -19,7 +19,7 @@ std::vector<Delivery> read(const std::string& text) {
 }
 
 const std::string kGood = R"(7 900 {"kind":"operator","operator":"aten::embedding","file":"train.py","line":41,)"
-                          R"("arguments":[{"name":"idx","origin":"variable","dtype":"int64","device":"cuda:0",)"
+                          R"("arguments":[{"name":"idx","origin":"variable","dtype":"<i8","device":"cuda:0",)"
                           R"("shape":[8,512],"min":-1,"max":30050,"outside":3,"first_outside":[0,77],)"
                           R"("first_value":30050,"bound":30000,"pointer":4096},{"name":"p","nan":2,"min":0.5}]})"
                           "\n";
@@ -38,6 +38,7 @@ TEST_CASE("a delivery is read whole") {
   REQUIRE(deliveries[0].values.size() == 2);
   const DeliveredValue& idx = deliveries[0].values[0];
   CHECK(idx.origin == "variable");
+  CHECK(idx.dtype == "int64");
   CHECK(idx.shape == std::vector<std::int64_t>{8, 512});
   CHECK(std::get<std::int64_t>(*idx.min) == -1);
   CHECK(std::get<std::int64_t>(*idx.first_value) == 30050);
