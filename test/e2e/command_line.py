@@ -126,6 +126,32 @@ def report_says_that_a_newer_run_goes_on(machine):
     run.communicate("\n")
 
 
+def session_of_a_run_that_goes_on_is_said_to_be_one(machine):
+    run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
+    expect(run.stdout.readline(), "ready\n", "first line")
+    (name,) = machine.sessions()
+    session = machine.state / "cudadiag" / name.removesuffix(".incomplete")
+    shown = expect_success(machine.cudadiag("report", session.name)).stdout
+    expect(shown, "cudadiag: cannot tell whether CUDA failed in this session: its run goes on: cudadiag status "
+           f"{session}\n", "report")
+    expect(_refused(machine, "bisect", session.name), f"its run goes on: cudadiag status {session}; once it has ended: "
+           f"cudadiag bisect {session}", "bisect")
+    run.communicate("\n")
+
+
+def bundle_is_not_given_the_name_of_a_session(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    (name,) = machine.sessions()
+    folder = machine.state / "cudadiag" / name
+    for session in (name, folder, f"{folder}/", "latest"):
+        expect(_refused(machine, "report", "--bundle", session), f"--bundle {session}: this names a session, not a file "
+               f"to write; to pack it: cudadiag report {session} --bundle", "a session where a file belongs")
+        expect_success(machine.cudadiag("report", session, "--bundle"))
+        (machine.folder / f"cudadiag-{name}.tar.gz").unlink()
+    expect_in("--bundle [FILE]", expect_success(machine.cudadiag("report", "--help")).stdout, "help")
+
+
 def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
