@@ -160,7 +160,7 @@ int bisect(const BisectOptions& options) {
     if (const auto* failure = std::get_if<Failure>(&writer)) return say(*failure), kOwnFailure;
     const launch::Input input;
     launch::SignalRelay relay;
-    ::signal(SIGXFSZ, SIG_IGN);
+    launch::ignore_signal_here(SIGXFSZ);
     narrowing.reach = options.reach;
     follow(options.rerun, narrowing);
     narrowing.tell_passes = options.verbosity != report::Verbosity::quiet;

@@ -136,6 +136,9 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
 
 int run(const RunOptions& given) {
   RunOptions options = given;
+  // Files that outgrow a limit, and a pipe that nobody reads, are errors and no signals to die of: the target's status
+  // is still to be handed on.
+  for (const int signal : {SIGXFSZ, SIGPIPE}) launch::ignore_signal_here(signal);
   if (const auto unknown = unknown_path(options.code_rules, nullptr)) return say(*unknown), kOwnFailure;
   if (!options.arm.empty()) {
     auto window = window_of_session(options.arm, options.output);
@@ -158,9 +161,6 @@ int run(const RunOptions& given) {
       return failure->exit_status;
     }
     auto& target = std::get<launch::Target>(spawned);
-    // Files that outgrow a limit are an error to be told, not a signal to die of. Set now, the target does not inherit
-    // it.
-    ::signal(SIGXFSZ, SIG_IGN);
     std::optional<RaceWatch> races;
     if (options.record.races && recording.arena() == nullptr) {
       say("races cannot be looked for: there is no memory for the recording that this program could read meanwhile");
