@@ -38,6 +38,8 @@ class Recording {
   void note_failures(std::vector<session::Failure> failures);
   // What was found of races, before finish().
   void add_races(session::Races races) { races_ = std::move(races); }
+  // The target was ended from here, at this.
+  void note_early_end(const std::string& at) { manifest_.passes.front().cut_short = at; }
   // The target could not be started.
   void abandon();
 

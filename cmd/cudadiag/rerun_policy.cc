@@ -35,6 +35,8 @@ bool ended_from_outside(const session::ProcessEnd& end) {
 std::string obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                               std::chrono::system_clock::time_point started_at, const std::string& report_file) {
   if (std::getenv("CUDADIAG_PASS") != nullptr) return "it ran under another cudadiag";
+  const std::string& cut_short = session.manifest.passes.front().cut_short;
+  if (!cut_short.empty()) return "it was ended at its " + cut_short;
   if (ended_from_outside(session.manifest.passes.front().end)) return "it was ended from outside";
   const double seconds = expected_seconds(session);
   if (seconds > kCheapSeconds) {

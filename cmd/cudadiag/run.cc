@@ -91,7 +91,9 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
     }
     relay.wait(patience);
     for (const int signal : relay.take_signals()) target.forward(signal);
-    if (stop_on_race != nullptr && stop_on_race->found_any()) {
+    if (stop_on_race != nullptr && stop_on_race->found_any() && !target.reap()) {
+      say("two operations race: the program is being ended, as --stop-on-race asks");
+      recording.note_early_end("first race");
       target.signal_all(SIGTERM);
       stop_on_race = nullptr;
     }

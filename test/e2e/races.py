@@ -215,3 +215,8 @@ def the_first_race_can_end_the_program(machine):
     output, errors = process.communicate(timeout=60)
     expect((process.returncode, output), (-15, ""), "status and stdout")
     expect_in("race between two streams", errors, "report")
+    ended = "cudadiag: two operations race: the program is being ended, as --stop-on-race asks\n"
+    expect_in(ended, errors.partition("race between two streams")[0], "what is said at the time")
+    assert "it was ended from outside" not in errors, errors
+    notes = [note["code"] for note in machine.report()["notes"]]
+    assert "unrelated-end" not in notes, notes
