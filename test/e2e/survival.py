@@ -222,6 +222,21 @@ def closed_pipe_of_ours_costs_the_command_nothing(machine):
     os.close(writer)
 
 
+def signal_that_ends_the_command_is_told_unless_it_was_sent_through_us(machine):
+    for name in ("SEGV", "KILL", "PIPE"):
+        result = machine.run("sh", "-c", f"kill -{name} $$")
+        number = getattr(signal, "SIG" + name).value
+        expect(result.returncode, -number, "status")
+        expect(result.stderr.splitlines()[-1], f"cudadiag: the command was ended by signal {number} (SIG{name})", name)
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        run = machine.start(*machine.command("run", "--rerun=never", "--", "sh", "-c", "echo ready; read line"))
+        expect(run.stdout.readline(), "ready\n", "first line")
+        run.send_signal(number)
+        errors = run.communicate()[1]
+        expect(run.returncode, -number, "status")
+        assert "was ended by signal" not in errors, errors
+
+
 def signals_are_to_the_command_and_its_reruns_what_they_were(machine):
     machine.plan(FAULT)
     script = ["sh", "-c", 'grep SigIgn /proc/self/status >&2; exec "$@"', "sh", *program("ten_launches.py")]
