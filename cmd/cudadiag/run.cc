@@ -59,8 +59,7 @@ void guarded(const Step& step) {
   }
 }
 
-void end_hanging(launch::Target& target, launch::SignalRelay& relay, double seconds) {
-  say("nothing has moved for " + report::duration(seconds) + ": the program is being ended");
+void end_hanging(launch::Target& target, launch::SignalRelay& relay) {
   if (!end_target(target, relay, kGrace)) say("it cannot be ended, as the GPU's driver holds it; it is left as it is");
 }
 
@@ -99,8 +98,9 @@ std::set<int> wait_for_end(launch::Target& target, launch::SignalRelay& relay, R
     if (hang) patience = std::min(patience, static_cast<int>(hang->interval().count()));
     if (hang && hang->look()) {
       if (full_log != nullptr) full_log->catch_up();
+      say("nothing has moved for " + report::duration(hang->still_seconds()) + ": the program is being ended");
       guarded([&] { recording.report_hang(hang->still_seconds()); });
-      end_hanging(target, relay, hang->still_seconds());
+      end_hanging(target, relay);
       return {SIGTERM, SIGKILL};
     }
     relay.wait(patience);
