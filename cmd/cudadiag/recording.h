@@ -62,7 +62,8 @@ class Recording {
   // Prints what has not been told of before.
   void tell(report::Report report);
   void tell_no_race() const;
-  void explain_silence(const session::ProcessEnd& end) const;
+  // True: it has said why nothing was recorded at all.
+  bool explain_silence(const session::ProcessEnd& end) const;
 
   const RunOptions& options_;
   std::chrono::steady_clock::time_point started_;

@@ -41,6 +41,16 @@ def what_is_ordered_is_none(machine):
         _expect_none(machine, "race_streams", which)
 
 
+def where_nothing_was_recorded_no_race_is_denied(machine):
+    for command, why in ((["true"], "the target never initialised CUDA, so there is nothing to report"),
+                         ([machine.build / "targets/healthy"], "nothing was recorded: ")):
+        result = machine.cudadiag("races", "--", *command)
+        expect(result.returncode, 0, "status")
+        expect_in("cudadiag: " + why, result.stderr, "what is said")
+        expect(len(result.stderr.splitlines()), 1, "lines of " + result.stderr)
+        machine.plan("cupti=held")
+
+
 def memory_that_meets_is_a_race(machine):
     for which in ("overlapping_slices", "pinned", "freed_in_use"):
         _expect_race(machine, "race_memory", which)
