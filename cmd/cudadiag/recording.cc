@@ -50,16 +50,6 @@ bool add_gpu_processes(const session::Session& session, std::vector<session::Gpu
   return !found.empty();
 }
 
-// What to do when the recorder could not begin; null for notes that do not stop it.
-const char* remedy_for(const std::string& code) {
-  if (code == "cupti-held") return "another profiler holds CUPTI: switch it off for this run";
-  if (code == "cupti-not-found")
-    return "install it (pip install nvidia-cuda-cupti) or set CUDADIAG_CUPTI to a libcupti.so";
-  if (code == "cupti-refused") return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
-  if (code == "driver-not-found") return "see that libcuda.so.1 can be found by its name";
-  return nullptr;
-}
-
 bool failed(const session::ProcessEnd& end) { return end.signal || end.code.value_or(0) != 0; }
 
 }  // namespace

@@ -187,6 +187,8 @@ def doctor_says_why_a_planted_fault_raised_no_error(machine):
     shown = machine.cudadiag("doctor", "--gpu").stdout
     expect_in("the planted fault raised no error\n        ", shown, "what is wrong")
     expect_in("fix: a GPU faults at a store through a null pointer; one that is simulated", shown, "fix")
+    expect_in("PROBLEM core dumps       none was to be expected: the planted fault raised no error\n", shown, "dump")
+    assert "debugger" not in shown, shown
 
 
 def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
@@ -215,6 +217,15 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     shown = machine.cudadiag("doctor")
     expect(shown.returncode, 1, "status where CUPTI refuses")
     expect_in("PROBLEM CUPTI            CUPTI refused to start", shown.stdout, "problem")
+    fixes = {}
+    for plan in ("cupti=too-new", "cupti=held"):
+        machine.plan(plan)
+        lines = machine.cudadiag("doctor").stdout.splitlines()
+        problem = next(i for i, line in enumerate(lines) if line.startswith("PROBLEM CUPTI "))
+        fixes[plan] = lines[problem + 1].partition("fix: ")[2]
+        expect_in("; " + fixes[plan] + "\n", machine.run(machine.build / "targets/healthy").stderr, "the fix in a run")
+    expect_in("another profiler holds CUPTI", fixes["cupti=held"], "fix")
+    expect_in("not newer than the driver", fixes["cupti=too-new"], "fix")
 
 
 def doctor_proves_the_planted_fault(machine):
