@@ -92,6 +92,19 @@ def wrong_values_are_refused_before_anything_runs(machine):
         expect(_refused(machine, command, "-o", "gone"), "--output: the folder gone does not exist", command)
 
 
+def options_that_rule_each_other_out_are_refused_before_anything_runs(machine):
+    for option in ("--sanitize", "--save-inputs", "--cross-check", "--keep-core"):
+        expect(_refused(machine, "run", option, "--rerun=never", "--", "echo", "ran"),
+               f"{option} asks for a rerun, and --rerun=never makes none; leave one of them out", option)
+    for option in ("--cross-check", "--keep-core"):
+        expect(_refused(machine, "run", "--no-device-pass", option, "--", "echo", "ran"),
+               f"{option} is about the GPU core dump of a rerun, and --no-device-pass makes none; leave one of them out",
+               option)
+        for mode in ("--rerun=never", "--no-device-pass"):
+            result = machine.cudadiag("run", mode, option, "--hang-after", "60", "--hang-dump", "--", "echo", "ran")
+            expect((result.returncode, result.stdout), (0, "ran\n"), f"{option} with {mode}, for the dump of a hang")
+
+
 def every_command_has_help(machine):
     overview = expect_success(machine.cudadiag("--help")).stdout
     commands = [line.split()[0] for line in overview.partition("Subcommands:\n")[2].splitlines() if line[:2] == "  "]
