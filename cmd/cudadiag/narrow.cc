@@ -244,7 +244,7 @@ class Narrowing {
         options_.time_limit ? static_cast<std::int64_t>(*options_.time_limit * 1000) : kDebuggerPatience.count());
     const ToolRun run = run_debugger(folder / pass->dump, std::min(patience, kDebuggerPatience), relay_);
     if (!run.obstacle.empty()) {
-      return say(run.obstacle + "; where it is: " + debugger_command(folder / pass->dump));
+      return say(run.obstacle + "; " + debugger_advice(folder / pass->dump));
     }
     const auto text = std::string_view(run.output).substr(0, symbolize::kDebuggerTextKept);
     if (const auto failure = writer_.store_text(folder / session::kDebuggerFile, text)) return say(*failure);
