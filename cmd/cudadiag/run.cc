@@ -140,7 +140,8 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
                                    : obstacle_to_rerun(session, input, recording.started_at(), options.json);
   if (!obstacle.empty()) {
     if (!recording.findings()) return;
-    return say("not rerun by itself, as " + obstacle + "; to confirm: cudadiag bisect " + session.folder.string() +
+    return say("not rerun by itself, as " + obstacle + "; to confirm: cudadiag bisect " +
+               report::shell_word(session.folder.string()) +
                (expected_seconds(session) < 1 ? "" : " (about " + report::duration(expected_seconds(session)) + ")"));
   }
   const double seconds = expected_seconds(session);
