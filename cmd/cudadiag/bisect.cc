@@ -126,6 +126,11 @@ int bisect(const BisectOptions& options) {
   if (options.output) output = *options.output;
   const auto folder = session::find_session(session::roots(output), options.session);
   if (const auto* failure = std::get_if<Failure>(&folder)) return say(*failure), kOwnFailure;
+  if (const auto& found = std::get<std::filesystem::path>(folder); session::run_goes_on(found)) {
+    const std::string name = report::shell_word(session::finished_name(found).string());
+    return say("its run goes on: cudadiag status " + name + "; once it has ended: cudadiag bisect " + name),
+           kOwnFailure;
+  }
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<Failure>(&opened)) return say(*failure), kOwnFailure;
   auto& session = std::get<session::Session>(opened);
@@ -155,7 +160,7 @@ int bisect(const BisectOptions& options) {
     if (const auto* failure = std::get_if<Failure>(&writer)) return say(*failure), kOwnFailure;
     const launch::Input input;
     launch::SignalRelay relay;
-    ::signal(SIGXFSZ, SIG_IGN);
+    launch::ignore_signal_here(SIGXFSZ);
     narrowing.reach = options.reach;
     follow(options.rerun, narrowing);
     narrowing.tell_passes = options.verbosity != report::Verbosity::quiet;

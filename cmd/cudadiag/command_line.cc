@@ -28,7 +28,8 @@ class HelpFormat : public CLI::Formatter {
 
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_positional()) return takes_the_rest(option) ? "…" : "";
-    return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+    if (option->get_type_size() == 0) return "";
+    return option->get_items_expected_min() == 0 ? " [" + option->get_type_name() + "]" : " " + option->get_type_name();
   }
 
   std::string make_option_desc(const CLI::Option* option) const override {

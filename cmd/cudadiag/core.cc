@@ -18,7 +18,7 @@ gpucore::DebuggerWitness ask_debugger(const std::string& file, const gpucore::Te
   launch::SignalRelay relay;
   const ToolRun run = run_debugger(file, kDebuggerPatience, relay);
   if (!run.obstacle.empty()) {
-    say(run.obstacle + "; where it is: " + debugger_command(file));
+    say(run.obstacle + "; " + debugger_advice(file));
     return {run.obstacle, {}};
   }
   return gpucore::debugger_witness(testimony.failure, run.output, session::how_it_failed(run.end, run.cut_short));

@@ -116,9 +116,7 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
 }
 
 void check_cupti(Checklist& checks, bool driver_works) {
-  constexpr const char* kRemedy =
-      "pip install nvidia-cuda-cupti, or set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver; a "
-      "program that brings its own (PyTorch does) needs none";
+  const char* const install = remedy_for("cupti-not-found");
   const auto python3 = launch::find_command("python3");
   const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
   const auto found = launch::find_cupti(python);
@@ -128,13 +126,14 @@ void check_cupti(Checklist& checks, bool driver_works) {
     checks.bad("CUPTI", "CUDADIAG_CUPTI names " + named + ", which is no file", "correct it, or unset it");
   }
   if (!driver_works) {
-    if (found.empty()) return checks.bad("CUPTI", "no libcupti found", kRemedy);
+    if (found.empty()) return checks.bad("CUPTI", "no libcupti found", install);
     for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tried, without a driver)");
     return;
   }
   const CuptiReport taken = ask_recorder();
   if (!taken.problem.empty()) {
-    checks.bad("CUPTI", taken.problem, kRemedy);
+    const char* remedy = remedy_for(taken.note);
+    checks.bad("CUPTI", taken.problem, remedy == nullptr ? install : remedy);
   } else {
     checks.good("CUPTI", taken.path + " (version " + taken.version + ") is taken: " + why_taken(taken.path, python) +
                              "; a program that has loaded one itself keeps that");

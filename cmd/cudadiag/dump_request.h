@@ -19,6 +19,8 @@ class DumpRequest {
 
   // Asks when it is time. To be called every so often; true once those that were asked are gone, or take too long.
   bool proceed();
+  // Some process has taken the request.
+  bool was_taken() const { return !asked_.empty(); }
 
  private:
   using Clock = std::chrono::steady_clock;

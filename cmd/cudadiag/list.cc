@@ -48,7 +48,7 @@ int list(const std::optional<std::string>& output) {
     for (const std::filesystem::path& path : session::sessions_in(root.folder)) {
       any = true;
       const auto manifest = session::open_manifest(path);
-      const bool goes_on = path.string().ends_with(session::kIncomplete) && session::is_being_written(path);
+      const bool goes_on = session::run_goes_on(path);
       std::printf("%s  %-12s  %s\n", path.string().c_str(), ending(manifest, goes_on).c_str(),
                   command_line(path, manifest).c_str());
     }

@@ -16,13 +16,6 @@ namespace fs = std::filesystem;
 
 bool is_incomplete(const fs::path& folder) { return folder.filename().string().ends_with(session::kIncomplete); }
 
-// What a finished session is called that was opened while it was being written.
-fs::path finished_name(const fs::path& folder) {
-  const std::string name = folder.string();
-  const std::string suffix = session::kIncomplete;
-  return is_incomplete(folder) ? name.substr(0, name.size() - suffix.size()) : name;
-}
-
 // Where no launcher has said how it ended, its processes are asked. Nothing: not known.
 std::optional<bool> any_lives(const session::Session& session) {
   bool known = !session.processes.empty();
@@ -91,14 +84,14 @@ session::Result<LiveRun> LiveRun::open(const std::optional<std::string>& output,
 session::Result<session::Session> LiveRun::read() {
   std::error_code error;
   if (is_incomplete(folder_) && !fs::exists(folder_, error)) {
-    folder_ = finished_name(folder_);
+    folder_ = session::finished_name(folder_);
     arena_.reset();
     if (!fs::exists(folder_, error)) {
       return session::Failure{"the run is over, and as nothing failed in it no session was kept",
                               "cudadiag run -o FOLDER keeps sessions of clean runs too"};
     }
   }
-  goes_on_ = is_incomplete(folder_) && session::is_being_written(folder_);
+  goes_on_ = session::run_goes_on(folder_);
   if (!arena_) return read_session();
   session::Session session;
   session.folder = folder_;

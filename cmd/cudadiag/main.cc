@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <string_view>
 
 #include "code_rules.h"
 #include "command_line.h"
@@ -154,6 +155,24 @@ CLI::App* add_bisect(CLI::App& app, BisectOptions& bisect) {
   return command;
 }
 
+// Options of `run` that ask for what another one rules out; empty: there are none.
+std::string contradiction(const CLI::App& run, const RunOptions& options) {
+  for (const char* option : {"--sanitize", "--save-inputs", "--cross-check", "--keep-core"}) {
+    if (run.count(option) == 0) continue;
+    const bool of_dump = std::string_view(option).ends_with("-check") || std::string_view(option).ends_with("-core");
+    // The dump of a hang comes of a rerun that was asked for.
+    if (of_dump && options.rerun.hang_dump) continue;
+    const std::string both = "; leave one of them out";
+    if (options.rerun.mode == RerunMode::never) {
+      return std::string(option) + " asks for a rerun, and --rerun=never makes none" + both;
+    }
+    if (of_dump && !options.rerun.device) {
+      return std::string(option) + " is about the GPU core dump of a rerun, and --no-device-pass makes none" + both;
+    }
+  }
+  return "";
+}
+
 // A first word that is no command; the library would only say that some command is needed.
 std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>& words) {
   if (words.empty()) return "which command? See cudadiag --help";
@@ -179,6 +198,11 @@ int dispatch(std::vector<std::string> words) {
   auto* run_command = add_run(app, run);
   run_command->footer("All of this is in cudadiag-run(1): man cudadiag-run");
   run_command->callback([&] {
+    if (const std::string wrong = contradiction(*run_command, run); !wrong.empty()) {
+      say(wrong);
+      status = kOwnFailure;
+      return;
+    }
     run.code_rules = code_rules(*run_command);
     // Between two markers nothing is seen to move.
     if (run.hang_after && run_command->count("--markers") == 0) run.record.markers = launch::Markers::dense;

@@ -211,13 +211,29 @@ class Narrowing {
       if (!options_.time_limit) spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
     }
     if (options_.tell_passes) say(fmt::format("rerun {}: for a GPU core dump", session_.reruns.size() + 1));
+    // Of a hang it had to be asked for: that it is waited for, and did not come, is told in any case.
+    if (hangs) {
+      say(fmt::format("rerunning it for a GPU core dump of the kernels that run: {} at most (--time-limit)",
+                      report::duration(spec.time_limit)));
+    }
     if (!add(spec)) return;
     const session::Pass& pass = session_.manifest.passes.back();
-    // It had to be asked for: that it did not come is told in any case.
-    if (!options_.tell_passes && !(hangs && pass.dump.empty())) return;
+    if (hangs && pass.dump.empty()) {
+      return say(fmt::format("no GPU core dump came, after {}: {}", report::duration(pass.seconds), why_no_dump(pass)));
+    }
+    if (!options_.tell_passes) return;
     const std::string what = pass.dump.empty() ? "no GPU core dump was written" : "a GPU core dump was written";
     say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(), pass.cut_short.empty() ? what : pass.cut_short,
                     report::duration(pass.seconds)));
+  }
+
+  // Of a hang.
+  std::string why_no_dump(const session::Pass& pass) const {
+    if (interrupted_) return "the rerun was interrupted";
+    if (dump_asked_) return "the driver was asked for one and wrote none";
+    return pass.cut_short.empty()
+               ? "the program ended before one could be asked for"
+               : "no process could be asked for one: only NVIDIA's driver takes such requests, for work on a GPU";
   }
 
   void cross_check() {
@@ -228,7 +244,7 @@ class Narrowing {
         options_.time_limit ? static_cast<std::int64_t>(*options_.time_limit * 1000) : kDebuggerPatience.count());
     const ToolRun run = run_debugger(folder / pass->dump, std::min(patience, kDebuggerPatience), relay_);
     if (!run.obstacle.empty()) {
-      return say(run.obstacle + "; where it is: " + debugger_command(folder / pass->dump));
+      return say(run.obstacle + "; " + debugger_advice(folder / pass->dump));
     }
     const auto text = std::string_view(run.output).substr(0, symbolize::kDebuggerTextKept);
     if (const auto failure = writer_.store_text(folder / session::kDebuggerFile, text)) return say(*failure);
@@ -276,6 +292,7 @@ class Narrowing {
     }
     auto& result = std::get<RerunResult>(done);
     interrupted_ = result.interrupted;
+    dump_asked_ = result.dump_asked;
     session_.manifest.passes.push_back(std::move(result.pass));
     session_.reruns.push_back(std::move(result.processes));
     session_.rerun_races.push_back(std::move(result.races));
@@ -299,6 +316,7 @@ class Narrowing {
   const NarrowOptions& options_;
   Analysis analysis_;
   bool interrupted_ = false;
+  bool dump_asked_ = false;
   bool possible_ = true;
 };
 

@@ -218,13 +218,17 @@ void prove_recording(const fs::path& scratch, std::vector<Proof>& proofs) {
 
 void prove_core_dump(const fs::path& scratch, std::vector<Proof>& proofs) {
   const fs::path file = scratch / "gpu.core";
-  run_self({"doctor-child", "fault"},
-           {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
-            {"CUDA_COREDUMP_FILE", file.string()},
-            {"CUDA_COREDUMP_GENERATION_FLAGS", "skip_global_memory,skip_shared_memory,skip_local_memory"}});
+  const ChildResult child =
+      run_self({"doctor-child", "fault"},
+               {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
+                {"CUDA_COREDUMP_FILE", file.string()},
+                {"CUDA_COREDUMP_GENERATION_FLAGS", "skip_global_memory,skip_shared_memory,skip_local_memory"}});
   std::error_code error;
   if (fs::file_size(file, error) > 0 && !error) {
     proofs.push_back({"core dumps", "the driver writes GPU core dumps", ""});
+  } else if (WIFEXITED(child.status) && WEXITSTATUS(child.status) != 0) {
+    proofs.push_back({"core dumps", std::string("none was to be expected: ") + explain_fault_exit(child.status),
+                      remedy_of_fault_exit(child.status)});
   } else {
     proofs.push_back({"core dumps", "no GPU core dump appeared",
                       "device lines will be missing; see that the temporary "
@@ -266,17 +270,29 @@ CuptiReport ask_recorder() {
     if (session != nullptr && !session->processes.empty()) {
       const session::ProcessRecord& record = session->processes.front().record;
       for (const session::Note& note : record.notes) {
-        if (note.code.starts_with("cupti-")) report.problem = note.text;
+        if (!note.code.starts_with("cupti-")) continue;
+        report.problem = note.text;
+        report.note = note.code;
       }
       const auto path = record.properties.find("cupti.path"), version = record.properties.find("cupti");
       if (path != record.properties.end()) {
-        report = {path->second, version == record.properties.end() ? "" : version->second, ""};
+        report = {path->second, version == record.properties.end() ? "" : version->second, "", ""};
       }
     }
   }
   std::error_code ignored;
   fs::remove_all(scratch, ignored);
   return report;
+}
+
+const char* remedy_for(const std::string& note) {
+  if (note == "cupti-held") return "another profiler holds CUPTI: switch it off for this run";
+  if (note == "cupti-not-found")
+    return "install it (pip install nvidia-cuda-cupti) or set CUDADIAG_CUPTI to a libcupti.so; a program that brings "
+           "its own (PyTorch does) needs none";
+  if (note == "cupti-refused") return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
+  if (note == "driver-not-found") return "see that libcuda.so.1 can be found by its name";
+  return nullptr;
 }
 
 std::vector<Proof> prove_with_planted_fault() {

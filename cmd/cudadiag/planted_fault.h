@@ -20,9 +20,12 @@ DriverReport ask_driver();
 struct CuptiReport {
   std::string path, version;
   std::string problem;  // empty if one was taken
+  std::string note;     // the recorder's code of that
 };
 
 CuptiReport ask_recorder();
+// What to do when the recorder could not begin, by the code of its note; null for notes that do not stop it.
+const char* remedy_for(const std::string& note);
 
 struct Proof {
   std::string what, found, fix;  // no fix: it works

@@ -50,16 +50,6 @@ bool add_gpu_processes(const session::Session& session, std::vector<session::Gpu
   return !found.empty();
 }
 
-// What to do when the recorder could not begin; null for notes that do not stop it.
-const char* remedy_for(const std::string& code) {
-  if (code == "cupti-held") return "another profiler holds CUPTI: switch it off for this run";
-  if (code == "cupti-not-found")
-    return "install it (pip install nvidia-cuda-cupti) or set CUDADIAG_CUPTI to a libcupti.so";
-  if (code == "cupti-refused") return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
-  if (code == "driver-not-found") return "see that libcuda.so.1 can be found by its name";
-  return nullptr;
-}
-
 bool failed(const session::ProcessEnd& end) { return end.signal || end.code.value_or(0) != 0; }
 
 }  // namespace
@@ -188,33 +178,35 @@ void Recording::report_hang(double seconds) {
   tell(report);
 }
 
-void Recording::explain_silence(const session::ProcessEnd& end) const {
-  if (variables_.empty()) return;
+bool Recording::explain_silence(const session::ProcessEnd& end) const {
+  if (variables_.empty()) return true;  // said at the beginning
   for (const session::Process& process : session_.processes) {
     if (process.record.operations_issued > 0) continue;
     for (const session::Note& note : process.record.notes) {
       const char* remedy = remedy_for(note.code);
-      if (remedy != nullptr) return say("nothing was recorded: " + note.text + "; " + remedy);
+      if (remedy != nullptr) return say("nothing was recorded: " + note.text + "; " + remedy), true;
     }
   }
-  if (session_.processes.empty() && !arena_) {
-    return say("nothing was recorded: there is no memory for it (" + manifest_.notes.front() + ")");
+  const bool none = session_.processes.empty();
+  if (none && !arena_) {
+    return say("nothing was recorded: there is no memory for it (" + manifest_.notes.front() + ")"), true;
   }
-  if (!failed(end) || options_.verbosity == report::Verbosity::quiet) return;
-  const DriverReport driver = session_.processes.empty() ? ask_driver() : DriverReport{};
-  if (session_.processes.empty() && !driver.library_found) {
+  const bool wanted = failed(end) || (none && options_.tell_no_race);
+  if (!wanted || options_.verbosity == report::Verbosity::quiet) return false;
+  if (!none) return say("no CUDA failure was recorded"), false;
+  const DriverReport driver = ask_driver();
+  if (!driver.library_found) {
     say("the target never initialised CUDA, and could not have: this machine has no NVIDIA driver (libcuda.so.1); "
         "install it, or start the "
         "container with --gpus all");
-  } else if (session_.processes.empty() && !driver.problem.empty()) {
+  } else if (!driver.problem.empty()) {
     say("the target never initialised CUDA, and could not have: " + driver.problem +
         "; see that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
-  } else if (session_.processes.empty()) {
+  } else {
     say("the target never initialised CUDA, so there is nothing to report; if it should have, check the driver with "
         "cudadiag doctor, and whether the program clears its environment");
-  } else {
-    say("no CUDA failure was recorded");
   }
+  return true;
 }
 
 void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends) {
@@ -253,11 +245,11 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   tell(told_.empty() ? whole : examine(session_, [&](const session::Process& process) {
     return !told_.contains(process.pid);
   }));
-  if (!findings_) explain_silence(end);
+  const bool nothing_recorded = !findings_ && explain_silence(end);
   if (kept) {
     for (const std::string& sentence : unreached_lines(options_.watch, session_)) say(sentence);
   }
-  if (options_.tell_no_race && races_) tell_no_race();
+  if (options_.tell_no_race && races_ && !nothing_recorded) tell_no_race();
   // Whoever ends a program often does so because it hangs.
   if (!findings_ && (end.signal || options_.hang_after)) tell_unfinished(session_, writer_.has_value());
 }

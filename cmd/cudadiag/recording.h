@@ -38,6 +38,8 @@ class Recording {
   void note_failures(std::vector<session::Failure> failures);
   // What was found of races, before finish().
   void add_races(session::Races races) { races_ = std::move(races); }
+  // The target was ended from here, at this.
+  void note_early_end(const std::string& at) { manifest_.passes.front().cut_short = at; }
   // The target could not be started.
   void abandon();
 
@@ -60,7 +62,8 @@ class Recording {
   // Prints what has not been told of before.
   void tell(report::Report report);
   void tell_no_race() const;
-  void explain_silence(const session::ProcessEnd& end) const;
+  // True: it has said why nothing was recorded at all.
+  bool explain_silence(const session::ProcessEnd& end) const;
 
   const RunOptions& options_;
   std::chrono::steady_clock::time_point started_;

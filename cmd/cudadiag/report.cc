@@ -9,12 +9,32 @@
 #include "findings.h"
 #include "live_run.h"
 #include "report/json.h"
+#include "report/words.h"
+#include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
 
+namespace {
+
+// What follows --bundle is a file, though the other commands take a session there.
+bool names_session(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_filename() ? file : file.parent_path();
+  const std::string name = folder.filename().string();
+  std::error_code error;
+  return session::is_session_name(name) || name == session::kLatest ||
+         std::filesystem::exists(folder / session::kManifest, error);
+}
+
+}  // namespace
+
 int report(const ReportOptions& options) {
+  if (options.bundle && names_session(*options.bundle)) {
+    say("--bundle " + *options.bundle + ": this names a session, not a file to write; to pack it: cudadiag report " +
+        report::shell_word(*options.bundle) + " --bundle");
+    return kOwnFailure;
+  }
   std::optional<std::filesystem::path> output;
   if (options.output) output = *options.output;
   const auto roots = session::roots(output);

@@ -88,6 +88,8 @@ class Supervision {
     return reason;
   }
 
+  bool dump_asked() const { return request_ && request_->was_taken(); }
+
  private:
   // What the target has started, and what that started meanwhile.
   void end_what_is_left() {
@@ -187,7 +189,9 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   pass.folder = std::get<std::string>(folder);
   pass.waits = spec.waits;
   pass.kernels = spec.kernels;
-  pass.cut_short = Supervision(target, relay, arena ? &*arena : nullptr, spec, writer.pass_folder()).wait();
+  Supervision supervision(target, relay, arena ? &*arena : nullptr, spec, writer.pass_folder());
+  pass.cut_short = supervision.wait();
+  result.dump_asked = supervision.dump_asked();
   pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   pass.end = target.end();
   result.interrupted = relay.interrupted();

@@ -34,6 +34,7 @@ struct RerunResult {
   std::vector<session::Process> processes;
   std::optional<session::Races> races;
   bool interrupted = false;
+  bool dump_asked = false;  // some process has taken the request for a dump
 };
 
 // Adds the pass's folder to the session; `session` is read, and gets notes on what could not be.

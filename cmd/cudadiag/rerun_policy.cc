@@ -4,11 +4,13 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "launch/changed_files.h"
 #include "narrow.h"
 #include "report/words.h"
 #include "session/session_folders.h"
+#include "wire/environment.h"
 
 namespace cudadiag::command {
 namespace {
@@ -25,6 +27,14 @@ bool spans_nodes() {
   return number_in("SLURM_JOB_NUM_NODES", 1) > 1 || (local > 0 && number_in("WORLD_SIZE", local) > local);
 }
 
+// A shell that has taken over what `cudadiag env` prints has no launcher that might rerun what runs in it.
+bool under_another_launcher() {
+  const char* pass = std::getenv(wire::environment::kPass);
+  if (pass == nullptr) return false;
+  return pass != std::string_view(session::kRecordFolder) || std::getenv(wire::environment::kArena) != nullptr ||
+         std::getenv(wire::environment::kSession) == nullptr;
+}
+
 bool ended_from_outside(const session::ProcessEnd& end) {
   const int signal = end.signal.value_or(end.code.value_or(0) > 128 ? *end.code - 128 : 0);
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGKILL;
@@ -34,7 +44,9 @@ bool ended_from_outside(const session::ProcessEnd& end) {
 
 std::string obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                               std::chrono::system_clock::time_point started_at, const std::string& report_file) {
-  if (std::getenv("CUDADIAG_PASS") != nullptr) return "it ran under another cudadiag";
+  if (under_another_launcher()) return "it ran under another cudadiag";
+  const std::string& cut_short = session.manifest.passes.front().cut_short;
+  if (!cut_short.empty()) return "it was ended at its " + cut_short;
   if (ended_from_outside(session.manifest.passes.front().end)) return "it was ended from outside";
   const double seconds = expected_seconds(session);
   if (seconds > kCheapSeconds) {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "code_rules.h"
@@ -57,19 +59,29 @@ void guarded(const Step& step) {
   }
 }
 
-void end_hanging(launch::Target& target, launch::SignalRelay& relay, double seconds) {
-  say("nothing has moved for " + report::duration(seconds) + ": the program is being ended");
+void end_hanging(launch::Target& target, launch::SignalRelay& relay) {
   if (!end_target(target, relay, kGrace)) say("it cannot be ended, as the GPU's driver holds it; it is left as it is");
 }
 
-void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording,
-                  const std::optional<double>& hang_after, FullLog* full_log, RaceWatch* stop_on_race) {
+// A shell that tells of such an end names the program that it started: this one.
+void tell_signal(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  say("the command was ended by signal " + std::to_string(signal) +
+      (name == nullptr ? "" : " (SIG" + std::string(name) + ")"));
+}
+
+bool asks_to_end(int signal) { return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP; }
+
+// The signals that the target was sent from here.
+std::set<int> wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording,
+                           const std::optional<double>& hang_after, FullLog* full_log, RaceWatch* stop_on_race) {
   std::optional<HangWatch> hang;
   if (hang_after && recording.arena() != nullptr) hang.emplace(*recording.arena(), *hang_after);
   if (hang_after && !hang) say("--hang-after does nothing here, as there is no memory to watch the program by");
   std::optional<launch::Watcher> watcher;
   if (recording.arena() != nullptr) watcher.emplace(*recording.arena(), relay);
   std::optional<Clock::time_point> report_at;
+  std::set<int> sent;
   while (!target.reap()) {
     int patience = 1000;
     if (watcher && watcher->take_freeze() && !report_at) report_at = Clock::now() + kCourtesy;
@@ -86,16 +98,29 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
     if (hang) patience = std::min(patience, static_cast<int>(hang->interval().count()));
     if (hang && hang->look()) {
       if (full_log != nullptr) full_log->catch_up();
+      say("nothing has moved for " + report::duration(hang->still_seconds()) + ": the program is being ended");
       guarded([&] { recording.report_hang(hang->still_seconds()); });
-      return end_hanging(target, relay, hang->still_seconds());
+      end_hanging(target, relay);
+      return {SIGTERM, SIGKILL};
     }
     relay.wait(patience);
-    for (const int signal : relay.take_signals()) target.forward(signal);
-    if (stop_on_race != nullptr && stop_on_race->found_any()) {
+    for (const int signal : relay.take_signals()) {
+      target.forward(signal);
+      sent.insert(signal);
+    }
+    if (stop_on_race != nullptr && stop_on_race->found_any() && !target.reap()) {
+      say("two operations race: the program is being ended, as --stop-on-race asks");
+      recording.note_early_end("first race");
       target.signal_all(SIGTERM);
+      sent.insert(SIGTERM);
       stop_on_race = nullptr;
     }
   }
+  // The terminal sends its own to the whole group.
+  if (const auto signal = target.end().signal; signal && relay.interrupted() && asks_to_end(*signal)) {
+    sent.insert(*signal);
+  }
+  return sent;
 }
 
 // Reruns where that may be done unasked, and says what came of it in a line or two; where the first answer was not the
@@ -115,7 +140,8 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
                                    : obstacle_to_rerun(session, input, recording.started_at(), options.json);
   if (!obstacle.empty()) {
     if (!recording.findings()) return;
-    return say("not rerun by itself, as " + obstacle + "; to confirm: cudadiag bisect " + session.folder.string() +
+    return say("not rerun by itself, as " + obstacle + "; to confirm: cudadiag bisect " +
+               report::shell_word(session.folder.string()) +
                (expected_seconds(session) < 1 ? "" : " (about " + report::duration(expected_seconds(session)) + ")"));
   }
   const double seconds = expected_seconds(session);
@@ -136,6 +162,9 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
 
 int run(const RunOptions& given) {
   RunOptions options = given;
+  // Files that outgrow a limit, and a pipe that nobody reads, are errors and no signals to die of: the target's status
+  // is still to be handed on.
+  for (const int signal : {SIGXFSZ, SIGPIPE}) launch::ignore_signal_here(signal);
   if (const auto unknown = unknown_path(options.code_rules, nullptr)) return say(*unknown), kOwnFailure;
   if (!options.arm.empty()) {
     auto window = window_of_session(options.arm, options.output);
@@ -146,6 +175,7 @@ int run(const RunOptions& given) {
   for (const std::string& sentence : doubtful_lines(options.watch, options.command)) say(sentence);
   session::ProcessEnd end;
   bool findings = false;
+  std::set<int> sent;
   {
     const launch::Input input;
     Recording recording(options);
@@ -158,9 +188,6 @@ int run(const RunOptions& given) {
       return failure->exit_status;
     }
     auto& target = std::get<launch::Target>(spawned);
-    // Files that outgrow a limit are an error to be told, not a signal to die of. Set now, the target does not inherit
-    // it.
-    ::signal(SIGXFSZ, SIG_IGN);
     std::optional<RaceWatch> races;
     if (options.record.races && recording.arena() == nullptr) {
       say("races cannot be looked for: there is no memory for the recording that this program could read meanwhile");
@@ -175,8 +202,8 @@ int run(const RunOptions& given) {
     } else if (options.full_log) {
       full_log.emplace(*recording.arena(), recording.writer()->pass_folder());
     }
-    wait_for_end(target, relay, recording, options.hang_after, full_log ? &*full_log : nullptr,
-                 options.stop_on_race && races ? &*races : nullptr);
+    sent = wait_for_end(target, relay, recording, options.hang_after, full_log ? &*full_log : nullptr,
+                        options.stop_on_race && races ? &*races : nullptr);
     end = target.end();
     if (full_log) guarded([&] { recording.note_failures(full_log->finish()); });
     if (races) guarded([&] { recording.add_races(races->finish()); });
@@ -194,6 +221,9 @@ int run(const RunOptions& given) {
     }
   }
   if (findings && options.error_exit_status) return *options.error_exit_status;
+  if (end.signal && !sent.contains(*end.signal) && options.verbosity != report::Verbosity::quiet) {
+    tell_signal(*end.signal);
+  }
   launch::exit_like(end);
 }
 

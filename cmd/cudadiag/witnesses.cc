@@ -35,8 +35,8 @@ ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::millisecond
   ToolRun run;
   const std::string tool = find_toolkit_program(kDebugger);
   const session::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.valid() && is_compressed(file.get())) run.obstacle = "cuda-gdb reads no compressed dump";
   if (tool.empty()) run.obstacle = "cuda-gdb is not installed here";
-  if (file.valid() && is_compressed(file.get())) run.obstacle = "cuda-gdb reads no compressed dump: unpack it first";
   if (!run.obstacle.empty()) return run;
   std::error_code ignored;
   std::string path = std::filesystem::absolute(dump, ignored).string();
@@ -47,10 +47,25 @@ ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::millisecond
   return run_tool(command, patience, relay);
 }
 
-std::string debugger_command(const std::filesystem::path& dump) {
+std::string debugger_advice(const std::filesystem::path& dump) {
   std::error_code ignored;
-  return "cuda-gdb --batch -ex " +
-         report::shell_word("target cudacore " + std::filesystem::absolute(dump, ignored).string()) + " -ex bt";
+  std::string path = std::filesystem::absolute(dump, ignored).string();
+  const session::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  std::string unpack;
+  if (file.valid() && is_compressed(file.get())) {
+    const bool named_so = path.ends_with(".gz");  // else gunzip takes it for none
+    const std::string plain = named_so ? path.substr(0, path.size() - 3) : path + ".unpacked";
+    unpack = (named_so ? "gunzip -k " + report::shell_word(path)
+                       : "gzip -dc <" + report::shell_word(path) + " >" + report::shell_word(plain)) +
+             " && ";
+    path = plain;
+  }
+  const bool installed = !find_toolkit_program(kDebugger).empty();
+  if (installed && !unpack.empty()) {
+    return "unpack it: " + unpack + "cudadiag core --cross-check " + report::shell_word(path);
+  }
+  return (installed ? "by hand: " : "where it is: ") + unpack + "cuda-gdb --batch -ex " +
+         report::shell_word("target cudacore " + path) + " -ex bt";
 }
 
 std::string find_sanitizer() { return find_toolkit_program("compute-sanitizer"); }

@@ -17,8 +17,8 @@ inline constexpr std::chrono::milliseconds kDebuggerPatience = std::chrono::seco
 // Reads the dump; `obstacle` is set where there is no debugger here, or it could not read this file.
 ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::milliseconds patience, launch::SignalRelay& relay);
 
-// For people to paste.
-std::string debugger_command(const std::filesystem::path& dump);
+// What can be done about such an obstacle, with a command to paste.
+std::string debugger_advice(const std::filesystem::path& dump);
 
 // Empty: it is not installed here.
 std::string find_sanitizer();

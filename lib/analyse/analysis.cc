@@ -53,7 +53,10 @@ std::optional<Note> killed_at_work(const Process& process) {
 
 std::optional<Note> unrelated_end(const Session& session) {
   Ending end;
-  if (!session.manifest.passes.empty()) end = ending(session.manifest.passes.front().end);
+  if (!session.manifest.passes.empty()) {
+    if (!session.manifest.passes.front().cut_short.empty()) return std::nullopt;
+    end = ending(session.manifest.passes.front().end);
+  }
   for (const Process& process : session.processes) {
     if (!end.bad && process.end) end = ending(*process.end);
   }

@@ -31,6 +31,9 @@ namespace bp = boost::process;
 namespace cudadiag::launch {
 namespace {
 
+// What this process was started with, by signal, of those that it ignores itself.
+std::map<int, struct sigaction> inherited;
+
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
@@ -61,6 +64,7 @@ struct ExactCommand : bp::extend::handler {
       ::setrlimit(RLIMIT_CORE, &no_core);
       ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     }
+    for (const auto& [signal, action] : inherited) ::sigaction(signal, &action, nullptr);
     if (options.input >= 0) ::dup2(options.input, STDIN_FILENO);
     if (options.output >= 0) {
       ::dup2(options.output, STDOUT_FILENO);
@@ -148,6 +152,12 @@ SpawnFailure spawn_failure(const std::string& name, int error) {
 }
 
 }  // namespace
+
+void ignore_signal_here(int signal) {
+  if (inherited.contains(signal)) return;
+  ::sigaction(signal, nullptr, &inherited[signal]);
+  ::signal(signal, SIG_IGN);
+}
 
 std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>& command,
                                                  const std::vector<std::string>& environment,

@@ -37,6 +37,9 @@ class SignalRelay {
   bool interrupted() const;
 };
 
+// This process ignores the signal from now on; targets start with what it was started with.
+void ignore_signal_here(int signal);
+
 // How a rerun differs from the first run; by default not at all.
 struct SpawnOptions {
   bool apart = false;     // in a process group of its own, without host core dumps, and not to outlive this process

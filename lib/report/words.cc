@@ -6,6 +6,8 @@
 #include <cctype>
 #include <cmath>
 
+#include "report/printable.h"
+
 namespace cudadiag::report {
 
 using analyse::Grade;
@@ -111,11 +113,32 @@ std::string_view meaning(Grade grade) {
   return "";
 }
 
+namespace {
+
+// $'…', which bash, zsh, ksh and POSIX since 2024 know, for bytes that a terminal would not show: all but plain ASCII
+// is spelled.
+std::string escaped_word(std::string_view word) {
+  std::string quoted = "$'";
+  for (const char c : word) {
+    if (c == '\'' || c == '\\') {
+      quoted += {'\\', c};
+    } else if (c >= ' ' && c < 0x7f) {
+      quoted += c;
+    } else {
+      quoted += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+    }
+  }
+  return quoted + "'";
+}
+
+}  // namespace
+
 std::string shell_word(std::string_view word) {
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || std::string_view("/._-+=:,@%").find(static_cast<char>(c)) != std::string_view::npos;
   });
   if (plain) return std::string(word);
+  if (printable(word) != word) return escaped_word(word);
   std::string quoted = "'";
   for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";

@@ -25,7 +25,7 @@ std::string thousands(std::uint64_t number);
 // "40 ms", "4.2 s", "62 s", "3 min"
 std::string duration(double seconds);
 
-// As a shell takes it for one word.
+// As a shell takes it for one word, and fit to be printed: what printable() would change is spelled.
 std::string shell_word(std::string_view word);
 
 // What a grade claims, for readers who meet the word for the first time.

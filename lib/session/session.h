@@ -72,7 +72,7 @@ struct Pass {
   ProcessEnd end;
   std::optional<double> failed_after;  // seconds from start to the first freeze
   std::string dump;                    // of a device pass: the GPU core dump in its folder; empty: none was written
-  std::string cut_short;               // of a rerun: why it was ended before its time; empty if it was not
+  std::string cut_short;               // why or at what we ended it before its time; empty if we did not
   std::optional<Witness> debugger{};   // of a device pass: cuda-gdb over its dump
   std::vector<std::string> kernels{};  // of a sanitize pass: the kernels that were checked, mangled
   std::optional<Witness> replay{};     // of a confirm pass: the script that makes the failing call again

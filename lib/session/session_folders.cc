@@ -124,6 +124,15 @@ bool is_being_written(const fs::path& folder) {
   return !descriptor.valid() || ::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
+fs::path finished_name(const fs::path& folder) {
+  const std::string name = folder.string(), suffix = kIncomplete;
+  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
+}
+
+bool run_goes_on(const fs::path& folder) {
+  return folder.filename().string().ends_with(kIncomplete) && is_being_written(folder);
+}
+
 void retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
   std::size_t sessions = 0;
   std::uintmax_t bytes = 0;

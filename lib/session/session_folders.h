@@ -43,6 +43,11 @@ std::string obstacle_in(const Root& root);
 // A writer holds a lock on its folder for as long as it lives.
 bool is_being_written(const std::filesystem::path& folder);
 
+// What a session is called, or will be called once it is finished.
+std::filesystem::path finished_name(const std::filesystem::path& folder);
+// Its run goes on under a launcher that writes it.
+bool run_goes_on(const std::filesystem::path& folder);
+
 struct Retention {
   std::size_t sessions = 20;
   std::uintmax_t bytes = 2'000'000'000;

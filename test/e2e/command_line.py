@@ -92,6 +92,19 @@ def wrong_values_are_refused_before_anything_runs(machine):
         expect(_refused(machine, command, "-o", "gone"), "--output: the folder gone does not exist", command)
 
 
+def options_that_rule_each_other_out_are_refused_before_anything_runs(machine):
+    for option in ("--sanitize", "--save-inputs", "--cross-check", "--keep-core"):
+        expect(_refused(machine, "run", option, "--rerun=never", "--", "echo", "ran"),
+               f"{option} asks for a rerun, and --rerun=never makes none; leave one of them out", option)
+    for option in ("--cross-check", "--keep-core"):
+        expect(_refused(machine, "run", "--no-device-pass", option, "--", "echo", "ran"),
+               f"{option} is about the GPU core dump of a rerun, and --no-device-pass makes none; leave one of them out",
+               option)
+        for mode in ("--rerun=never", "--no-device-pass"):
+            result = machine.cudadiag("run", mode, option, "--hang-after", "60", "--hang-dump", "--", "echo", "ran")
+            expect((result.returncode, result.stdout), (0, "ran\n"), f"{option} with {mode}, for the dump of a hang")
+
+
 def every_command_has_help(machine):
     overview = expect_success(machine.cudadiag("--help")).stdout
     commands = [line.split()[0] for line in overview.partition("Subcommands:\n")[2].splitlines() if line[:2] == "  "]
@@ -124,6 +137,32 @@ def report_says_that_a_newer_run_goes_on(machine):
     shutil.rmtree(older)
     expect_in("a newer run goes on", machine.cudadiag("report").stderr, "stderr without a finished one")
     run.communicate("\n")
+
+
+def session_of_a_run_that_goes_on_is_said_to_be_one(machine):
+    run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
+    expect(run.stdout.readline(), "ready\n", "first line")
+    (name,) = machine.sessions()
+    session = machine.state / "cudadiag" / name.removesuffix(".incomplete")
+    shown = expect_success(machine.cudadiag("report", session.name)).stdout
+    expect(shown, "cudadiag: cannot tell whether CUDA failed in this session: its run goes on: cudadiag status "
+           f"{session}\n", "report")
+    expect(_refused(machine, "bisect", session.name), f"its run goes on: cudadiag status {session}; once it has ended: "
+           f"cudadiag bisect {session}", "bisect")
+    run.communicate("\n")
+
+
+def bundle_is_not_given_the_name_of_a_session(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    (name,) = machine.sessions()
+    folder = machine.state / "cudadiag" / name
+    for session in (name, folder, f"{folder}/", "latest"):
+        expect(_refused(machine, "report", "--bundle", session), f"--bundle {session}: this names a session, not a file "
+               f"to write; to pack it: cudadiag report {session} --bundle", "a session where a file belongs")
+        expect_success(machine.cudadiag("report", session, "--bundle"))
+        (machine.folder / f"cudadiag-{name}.tar.gz").unlink()
+    expect_in("--bundle [FILE]", expect_success(machine.cudadiag("report", "--help")).stdout, "help")
 
 
 def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
@@ -161,6 +200,8 @@ def doctor_says_why_a_planted_fault_raised_no_error(machine):
     shown = machine.cudadiag("doctor", "--gpu").stdout
     expect_in("the planted fault raised no error\n        ", shown, "what is wrong")
     expect_in("fix: a GPU faults at a store through a null pointer; one that is simulated", shown, "fix")
+    expect_in("PROBLEM core dumps       none was to be expected: the planted fault raised no error\n", shown, "dump")
+    assert "debugger" not in shown, shown
 
 
 def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
@@ -189,6 +230,15 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     shown = machine.cudadiag("doctor")
     expect(shown.returncode, 1, "status where CUPTI refuses")
     expect_in("PROBLEM CUPTI            CUPTI refused to start", shown.stdout, "problem")
+    fixes = {}
+    for plan in ("cupti=too-new", "cupti=held"):
+        machine.plan(plan)
+        lines = machine.cudadiag("doctor").stdout.splitlines()
+        problem = next(i for i, line in enumerate(lines) if line.startswith("PROBLEM CUPTI "))
+        fixes[plan] = lines[problem + 1].partition("fix: ")[2]
+        expect_in("; " + fixes[plan] + "\n", machine.run(machine.build / "targets/healthy").stderr, "the fix in a run")
+    expect_in("another profiler holds CUPTI", fixes["cupti=held"], "fix")
+    expect_in("not newer than the driver", fixes["cupti=too-new"], "fix")
 
 
 def doctor_proves_the_planted_fault(machine):

@@ -78,7 +78,7 @@ def hang_is_ended_and_reported(machine):
         report = machine.folder / "report.json"
         result = machine.run(*_stuck(machine, shape), options=["--hang-after", "0.5", "--json", report])
         expect(result.returncode, -signal.SIGTERM, f"{shape}: status, with {result.stderr}")
-        expect_in("the program is being ended", result.stderr, "stderr")
+        expect_in(": the program is being ended", result.stderr.splitlines()[0], "first line, before the report")
         assert len(result.stderr.splitlines()) <= 24, result.stderr
         for found in (json.loads(report.read_text()), machine.report()):
             expect(found["verdict"], "cuda_failure", "verdict")
@@ -196,6 +196,18 @@ def hang_is_followed_by_a_rerun_for_a_dump(machine):
         expect((finding["kind"], found and (pathlib.Path(found[0]).name, *found[1:])), ("hang", device), dump)
         if device:
             expect_in("on the GPU: spin.cuh:8  block 0,0,0 thread 0,0,0; 32 threads", result.stderr, "message")
+
+
+def dump_that_does_not_come_is_announced_and_explained(machine):
+    result = machine.run(*_stuck(machine, "kernel"), options=["--hang-after", "0.3", "--hang-dump", "--time-limit", "2"])
+    announced = "cudadiag: rerunning it for a GPU core dump of the kernels that run: 2.0 s at most (--time-limit)\n"
+    _, told, after = result.stderr.partition(announced)
+    expect(bool(told), True, "announced in " + result.stderr)
+    expect_in("cudadiag: no GPU core dump came, after ", after, "after it")
+    expect_in("no process could be asked for one: only NVIDIA's driver takes such requests", after, "why")
+    command = ["sh", "-c", 'test "$CUDADIAG_PASS" = record && exec "$@"', "sh", *_stuck(machine, "kernel")]
+    result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump"])
+    expect_in("the program ended before one could be asked for\n", result.stderr, "why of a rerun that does not hang")
 
 
 def hang_dump_without_hang_after_is_refused(machine):

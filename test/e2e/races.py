@@ -41,6 +41,16 @@ def what_is_ordered_is_none(machine):
         _expect_none(machine, "race_streams", which)
 
 
+def where_nothing_was_recorded_no_race_is_denied(machine):
+    for command, why in ((["true"], "the target never initialised CUDA, so there is nothing to report"),
+                         ([machine.build / "targets/healthy"], "nothing was recorded: ")):
+        result = machine.cudadiag("races", "--", *command)
+        expect(result.returncode, 0, "status")
+        expect_in("cudadiag: " + why, result.stderr, "what is said")
+        expect(len(result.stderr.splitlines()), 1, "lines of " + result.stderr)
+        machine.plan("cupti=held")
+
+
 def memory_that_meets_is_a_race(machine):
     for which in ("overlapping_slices", "pinned", "freed_in_use"):
         _expect_race(machine, "race_memory", which)
@@ -215,3 +225,8 @@ def the_first_race_can_end_the_program(machine):
     output, errors = process.communicate(timeout=60)
     expect((process.returncode, output), (-15, ""), "status and stdout")
     expect_in("race between two streams", errors, "report")
+    ended = "cudadiag: two operations race: the program is being ended, as --stop-on-race asks\n"
+    expect_in(ended, errors.partition("race between two streams")[0], "what is said at the time")
+    assert "it was ended from outside" not in errors, errors
+    notes = [note["code"] for note in machine.report()["notes"]]
+    assert "unrelated-end" not in notes, notes

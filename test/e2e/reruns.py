@@ -435,3 +435,15 @@ def armed_run_proves_in_its_first_pass(machine):
     expect_true_line(report, "probe.py")
     expect(_outcomes(report), [("record", "proven")], "passes")
     expect(machine.run("true", options=["--arm", "nowhere"]).returncode, 125, "status with an unknown session")
+
+
+def shell_that_records_by_env_is_no_other_launcher(machine):
+    machine.plan(FAULT)
+    exports = expect_success(machine.cudadiag("env")).stdout
+    inner = machine.command("run", "-o", "kept", "--", *program("ten_launches.py"))
+    result = machine.plain("sh", "-c", exports + 'exec "$@"', "sh", *inner)
+    expect(result.returncode, 3, "status, with " + result.stderr)
+    passes = [each["name"] for each in machine.report("-o", "kept")["passes"]]
+    expect(passes, ["record", "confirm", "device"], "passes, with " + result.stderr)
+    said = machine.run(*machine.command("run", "-o", "nested", "--", *program("ten_launches.py"))).stderr
+    expect_in("not rerun by itself, as it ran under another cudadiag", said, "what a nested one says")

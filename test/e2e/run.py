@@ -3,6 +3,7 @@
 stands in for a GPU."""
 
 import pathlib
+import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -36,6 +37,8 @@ def check_target(machine, name):
     if name in targets.CLEAN:
         ours = [line for line in recorded.stderr.splitlines() if line.startswith("cudadiag: ")]
         failed = ["no CUDA failure was recorded"] if plain.returncode else []
+        if plain.returncode < 0:
+            failed.append(f"the command was ended by signal {-plain.returncode} ({signal.Signals(-plain.returncode).name})")
         expect([line.removeprefix("cudadiag: ").partition(";")[0] for line in ours], failed, "what we say")
         expect(machine.sessions(), [], "sessions")
     else:

@@ -9,7 +9,7 @@ import signal
 import struct
 import subprocess
 
-from harness import expect, expect_in, expect_success
+from harness import FAULT, expect, expect_in, expect_success, program
 from targets import marked_line, plan
 
 FAULTY = "third_of_ten"
@@ -208,3 +208,40 @@ def rival_that_comes_later_is_refused_as_by_anyone(machine):
     """One process has room for one holder of CUPTI; a profiler that starts under us gets its usual answer."""
     result = expect_success(machine.run(machine.build / "targets/profiles_itself"))
     expect(result.stdout, "subscribing: 39\ndone\n", "stdout")
+
+
+def closed_pipe_of_ours_costs_the_command_nothing(machine):
+    """As in `cudadiag run -- COMMAND 2>&1 | head -1`."""
+    machine.plan(FAULT)
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = ["sh", "-c", 'exec "$@" 2>/dev/null', "sh", *program("ten_launches.py")]
+    for rerun in ("never", "auto"):
+        result = machine.run(*command, options=["--rerun=" + rerun], stderr=writer)
+        expect((result.stdout, result.returncode), ("result 700\n", 3), "result with --rerun=" + rerun)
+    os.close(writer)
+
+
+def signal_that_ends_the_command_is_told_unless_it_was_sent_through_us(machine):
+    for name in ("SEGV", "KILL", "PIPE"):
+        result = machine.run("sh", "-c", f"kill -{name} $$")
+        number = getattr(signal, "SIG" + name).value
+        expect(result.returncode, -number, "status")
+        expect(result.stderr.splitlines()[-1], f"cudadiag: the command was ended by signal {number} (SIG{name})", name)
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        run = machine.start(*machine.command("run", "--rerun=never", "--", "sh", "-c", "echo ready; read line"))
+        expect(run.stdout.readline(), "ready\n", "first line")
+        run.send_signal(number)
+        errors = run.communicate()[1]
+        expect(run.returncode, -number, "status")
+        assert "was ended by signal" not in errors, errors
+
+
+def signals_are_to_the_command_and_its_reruns_what_they_were(machine):
+    machine.plan(FAULT)
+    script = ["sh", "-c", 'grep SigIgn /proc/self/status >&2; exec "$@"', "sh", *program("ten_launches.py")]
+    for restore in (True, False):  # False: with SIGPIPE and SIGXFSZ ignored, as Python has them
+        plain = machine.plain("grep", "SigIgn", "/proc/self/status", restore_signals=restore).stdout
+        result = machine.run(*script, options=["--rerun=auto", "--show-rerun"], restore_signals=restore)
+        seen = [line + "\n" for line in result.stderr.splitlines() if line.startswith("SigIgn")]
+        expect(seen, [plain] * 3, f"what is ignored in the run and two reruns, with {result.stderr}")

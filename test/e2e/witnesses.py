@@ -3,6 +3,7 @@
 They are foreign programs: here scripts stand in for them, which print what the real ones print, crash or hang. The
 simulated driver writes no core dumps: the programs lay real ones of an H200 where the driver would."""
 
+import gzip
 import json
 
 from harness import DATA, expect, expect_in, expect_success, expect_true_line, program
@@ -92,8 +93,25 @@ def debugger_gets_a_path_that_needs_no_quotes(machine):
     strange.write_bytes(DUMP.read_bytes())
     expect_success(machine.cudadiag("core", strange, "--cross-check"))
     expect((machine.folder / "copy").read_bytes() == DUMP.read_bytes(), True, "the same dump")
-    packed = machine.cudadiag("core", DATA / "gpucore/load.nvcudmp.gz", "--cross-check")
-    expect(_witness(packed.stdout)[0], ["cuda-gdb reads no compressed dump: unpack it first"], "a packed one")
+
+
+def compressed_dump_is_not_given_to_the_debugger_but_a_command_that_works(machine):
+    _install(machine, "cuda-gdb", _saying(AGREES))
+    # Ours stands for the one that a user would paste into a shell.
+    machine.environment["PATH"] = f"{machine.build}/bin:{machine.environment['PATH']}"
+    for name in ("it's a dump.gz", "dump"):
+        packed = machine.folder / name
+        packed.write_bytes(gzip.compress(DUMP.read_bytes()))
+        result = expect_success(machine.cudadiag("core", packed, "--cross-check"))
+        expect(_witness(result.stdout)[0], ["cuda-gdb reads no compressed dump"], "text")
+        command = result.stderr.partition("cudadiag: cuda-gdb reads no compressed dump; unpack it: ")[2]
+        pasted = expect_success(machine.plain("sh", "-c", command))
+        expect(_witness(pasted.stdout)[0], ["cuda-gdb agrees: " + ALL_FIELDS], "what the command says: " + command)
+    (machine.folder / "bin/cuda-gdb").unlink()
+    machine.environment.update(CUDA_HOME=str(machine.folder), PATH="/usr/bin:/bin")
+    result = expect_success(machine.cudadiag("core", packed, "--cross-check"))
+    expect_in(f"cuda-gdb is not installed here; where it is: gzip -dc <{packed} >{packed}.unpacked && cuda-gdb --batch "
+              f"-ex 'target cudacore {packed}.unpacked' -ex bt\n", result.stderr, "where it is not installed")
 
 
 # ---- a run with its witnesses

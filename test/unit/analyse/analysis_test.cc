@@ -78,6 +78,8 @@ TEST_CASE("an unrelated crash is named as such") {
   CHECK(analysis.verdict == Verdict::no_cuda_failure);
   REQUIRE(note(analysis, "unrelated-end"));
   CHECK(note(analysis, "unrelated-end")->text == "the target ended with status 3 and no CUDA call had failed");
+  session.manifest.passes.front().cut_short = "first race";
+  CHECK(!note(cudadiag::analyse::analyse(session), "unrelated-end"));
 }
 
 TEST_CASE("a process killed at work leaves the question open") {
