@@ -152,8 +152,10 @@ bool confirm(Failure& failure, const Failure& again) {
     failure.because = fmt::format("{}{} failed{} in a rerun while nothing else was running, and was waited for", those,
                                   which_call(kept, failure.unlisted == 0, site, again), error);
   } else if (unproven) {
-    failure.because = fmt::format("{}the same operation failed in a rerun, but under MPS the fault may be another "
-                                  "process's each time", those);
+    failure.because = fmt::format(
+        "{}the same operation failed in a rerun, but under MPS the fault may be another "
+        "process's each time",
+        those);
   } else {
     failure.because = fmt::format("{}in a rerun it was the only operation that may have been running", those);
   }

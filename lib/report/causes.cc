@@ -56,8 +56,7 @@ class Gathering {
     // A rerun that waited and did not fail speaks of a race only where none failed.
     const auto came = [](const analyse::Rerun& rerun, bool failed) {
       using Outcome = analyse::Rerun::Outcome;
-      return failed ? rerun.outcome <= Outcome::failed
-                    : rerun.outcome == Outcome::did_not_fail && rerun.waits > 0;
+      return failed ? rerun.outcome <= Outcome::failed : rerun.outcome == Outcome::did_not_fail && rerun.waits > 0;
     };
     const auto any = [&](bool failed) {
       return std::any_of(analysis.reruns.begin(), analysis.reruns.end(),

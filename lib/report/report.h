@@ -249,7 +249,7 @@ struct Finding {
   std::optional<Launch> launch;
   symbolize::SourceStack stack;
   std::optional<Device> device;
-  std::string device_unknown;  // why there is none
+  std::string device_unknown;     // why there is none
   std::string foreign_exception;  // of a rerun's core dump, in code that the program had not loaded
   std::optional<Memory> memory;
   std::vector<std::string> witnesses;       // what foreign programs say of all that, a sentence each
