@@ -14,6 +14,7 @@
 #include "planted_fault.h"
 #include "report/races.h"
 #include "report/words.h"
+#include "session/host_name.h"
 #include "session/logged_history.h"
 #include "terminal.h"
 #include "watched_lines.h"
@@ -21,11 +22,6 @@
 
 namespace cudadiag::command {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 std::string iso_time(std::time_t time) {
   std::tm utc{};
@@ -70,7 +66,7 @@ Recording::Recording(const RunOptions& options)
   std::error_code ignored;
   manifest_.command = options.command;
   manifest_.working_directory = std::filesystem::current_path(ignored).string();
-  manifest_.host = host_name();
+  manifest_.host = session::host_name();
   manifest_.code_rules = options.code_rules;
   manifest_.started = iso_time(now);
   session::Pass record;
