@@ -263,7 +263,9 @@ void settle_shared_gpu(Report& report, const std::vector<const analyse::Failure*
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     const analyse::Failure& failure = *failures[i];
-    if (!finding.device || !analyse::under_mps(failure.process->record) || failure.candidates.size() != 1) continue;
+    // The dump of a hang shows what runs, and no exception.
+    if (!finding.device || finding.standstill || failure.candidates.size() != 1) continue;
+    if (!analyse::under_mps(failure.process->record)) continue;
     finding.grade = analyse::Grade::proven;
     finding.because =
         "in a rerun the exception was in this operation's kernel, so that no other process under MPS made it";
