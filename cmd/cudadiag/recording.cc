@@ -107,10 +107,13 @@ Recording::Recording(const RunOptions& options)
     say(warning);
     manifest_.notes.push_back(std::move(warning));
   }
+  launch::RecordOptions record_options = options.record;
+  // Races are looked for while the target runs, and files of its own nobody reads meanwhile.
+  if (!arena_) record_options.races = false;
   variables_ = launch::recording_variables(path,
                                            {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
                                             "record", options.window, watched_lines(options.watch)},
-                                           launch::find_cupti(options.command), options.record);
+                                           launch::find_cupti(options.command), record_options);
 }
 
 double Recording::seconds_so_far() const {
@@ -229,9 +232,6 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   // What was kept of watched lines lies in the session's folder.
   const bool kept = writer_.has_value();
   const bool clean = whole.findings.empty() && whole.verdict == analyse::Verdict::no_cuda_failure;
-  // What it was needed for is told, and it can be large.
-  std::error_code ignored;
-  if (writer_ && options_.record.races) std::filesystem::remove_all(writer_->pass_folder() / "modules", ignored);
   open_pairs_ = clean && !findings_ && options_.rerun.mode != RerunMode::never && worth_naming(session_);
   if (writer_ && clean && !findings_ && !options_.output && !open_pairs_) {
     writer_->discard();
