@@ -5,7 +5,6 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +18,7 @@
 #include "report/redaction.h"
 #include "report/text.h"
 #include "session/file_descriptor.h"
+#include "session/host_name.h"
 #include "session/plain_file.h"
 #include "tarball.h"
 #include "terminal.h"
@@ -30,7 +30,7 @@ constexpr std::uintmax_t kLargestScript = 1u << 20, kLargestInputs = std::uintma
 constexpr int kColumns = 100;
 
 report::Redaction redaction_of(const session::Session& session) {
-  std::vector<std::string> homes, users, hosts = {session.manifest.host};
+  std::vector<std::string> homes, users, hosts = {session.manifest.host, session::host_name()};
   if (const char* home = std::getenv("HOME")) homes.emplace_back(home);
   for (const char* variable : {"USER", "LOGNAME"}) {
     if (const char* user = std::getenv(variable)) users.emplace_back(user);
@@ -39,8 +39,6 @@ report::Redaction redaction_of(const session::Session& session) {
     homes.emplace_back(entry->pw_dir);
     users.emplace_back(entry->pw_name);
   }
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) == 0) hosts.emplace_back(name.data());
   return {std::move(homes), std::move(users), std::move(hosts)};
 }
 

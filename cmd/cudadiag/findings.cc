@@ -115,7 +115,7 @@ void tell_races(const report::Report& before, const report::Report& after, repor
     if (told == kMost) return say("cudadiag report has the tensors of the others");
     std::string text;
     for (const std::string& line : report::race_tensors(*finding.race)) text += (text.empty() ? "" : "; ") + line;
-    if (text.empty()) text = finding.race->rerun.empty() ? "" : finding.race->rerun;
+    if (text.empty()) text = finding.race->rerun;
     if (text.empty()) continue;
     say(fmt::format("{}: {}  [{}]", place_of(finding), text, report::word(finding.grade)));
     ++told;
@@ -128,6 +128,21 @@ void tell_races(const report::Report& before, const report::Report& after, repor
                                                      : "leaves it at that: " + open->text));
   }
   if (told == 0) say(fmt::format("a rerun ({}) could not name the tensors that race", report::duration(pass->seconds)));
+}
+
+// What the reruns add to the first finding, whose line stands.
+void tell_gains(const report::Report& before, const report::Report& after) {
+  const report::Finding& answer = after.findings.front();
+  if (answer.memory_use && answer.memory_use->tensors) {
+    for (const std::string& line : report::tensor_lines(*answer.memory_use, after.working_directory, false)) say(line);
+  }
+  if (answer.device) say(device_sentence(after));
+  if (answer.memory) say("compute-sanitizer: " + answer.memory->text);
+  for (const std::string& sentence : answer.witnesses) say(sentence);
+  const std::string cause = cause_sentence(before, after);
+  if (const std::string text = cause.empty() ? argument_sentence(after) : cause; !text.empty()) say(text);
+  // A hang's rerun is for the dump: it has nothing to say of the first answer.
+  if (answer.grade != analyse::Grade::proven && answer.kind != analyse::Kind::hang) say(answer.because);
 }
 
 }  // namespace
@@ -156,23 +171,7 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
     return;
   }
   if (const std::string text = sentence(after); !text.empty()) say(text);
-  const auto& memory = after.findings.front().memory_use;
-  if (memory && memory->tensors && verbosity != report::Verbosity::quiet) {
-    for (const std::string& line : report::tensor_lines(*memory, after.working_directory, false)) say(line);
-  }
-  if (after.findings.front().device && verbosity != report::Verbosity::quiet) say(device_sentence(after));
-  if (verbosity != report::Verbosity::quiet) {
-    if (after.findings.front().memory) say("compute-sanitizer: " + after.findings.front().memory->text);
-    for (const std::string& sentence : after.findings.front().witnesses) say(sentence);
-  }
-  if (verbosity != report::Verbosity::quiet) {
-    const std::string cause = cause_sentence(before, after);
-    if (const std::string text = cause.empty() ? argument_sentence(after) : cause; !text.empty()) say(text);
-  }
-  // A hang's rerun is for the dump: it has nothing to say of the first answer.
-  const report::Finding& answer = after.findings.front();
-  const bool open = answer.grade != analyse::Grade::proven && answer.kind != analyse::Kind::hang;
-  if (open && verbosity != report::Verbosity::quiet) say(after.findings.front().because);
+  if (verbosity != report::Verbosity::quiet) tell_gains(before, after);
 }
 
 void tell_unfinished(const session::Session& session, bool kept) {

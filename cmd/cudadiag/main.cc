@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <string_view>
+#include <utility>
 
 #include "code_rules.h"
 #include "command_line.h"
@@ -28,6 +29,11 @@ void add_output(CLI::App* command, std::optional<std::string>& output) {
 void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output) {
   add_text(command, "SESSION", session, "SESSION", kSession);
   add_text(command, "-o,--output", output, "FOLDER", "folder that holds the sessions")->check(an_existing_folder());
+}
+
+void name_page(CLI::App* command) {
+  const std::string page = "cudadiag-" + command->get_name();
+  command->footer("All of this is in " + page + "(1): man " + page);
 }
 
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity) {
@@ -91,7 +97,28 @@ CLI::Option* add_stop_on_race(CLI::App* command, RunOptions& run) {
   return command->add_flag("--stop-on-race", run.stop_on_race, "end the program (SIGTERM) at the first race");
 }
 
-CLI::App* add_races(CLI::App& app, RunOptions& races) {
+// Options of `run` that ask for what another one rules out; empty: there are none.
+std::string contradiction(const CLI::App& run, const RunOptions& options) {
+  for (const char* option : {"--sanitize", "--save-inputs", "--cross-check", "--keep-core"}) {
+    if (run.count(option) == 0) continue;
+    const bool of_dump = std::string_view(option).ends_with("-check") || std::string_view(option).ends_with("-core");
+    // The dump of a hang comes of a rerun that was asked for.
+    if (of_dump && options.rerun.hang_dump) continue;
+    const std::string both = "; leave one of them out";
+    if (options.rerun.mode == RerunMode::never) {
+      return std::string(option) + " asks for a rerun, and --rerun=never makes none" + both;
+    }
+    if (of_dump && !options.rerun.device) {
+      return std::string(option) + " is about the GPU core dump of a rerun, and --no-device-pass makes none" + both;
+    }
+  }
+  return "";
+}
+
+// Each `options` and `status` outlives the parsing, in which the command is carried out.
+
+void add_races(CLI::App& app, RunOptions& races, int& status) {
+  races.record.races = races.tell_no_race = true;
   auto* command = app.add_subcommand("races", "run a command and report races between its streams");
   add_output(command, races.output);
   add_verbosity(command, races.verbosity);
@@ -104,10 +131,15 @@ CLI::App* add_races(CLI::App& app, RunOptions& races) {
   add_text(command, "--json", races.json, "FILE", "file to write the report to as JSON")->check(a_writable_file());
   add_code_rules(command);
   command->add_option("COMMAND", races.command, "the command and its arguments")->required();
-  return command->positionals_at_end();
+  command->positionals_at_end();
+  name_page(command);
+  command->callback([&races, &status, command] {
+    races.code_rules = code_rules(*command);
+    status = command::run(races);
+  });
 }
 
-CLI::App* add_run(CLI::App& app, RunOptions& run) {
+void add_run(CLI::App& app, RunOptions& run, int& status) {
   auto* command = app.add_subcommand("run", "run a command and report its first CUDA failure");
   add_output(command, run.output);
   add_verbosity(command, run.verbosity);
@@ -131,10 +163,23 @@ CLI::App* add_run(CLI::App& app, RunOptions& run) {
   add_code_rules(command);
   command->add_option("COMMAND", run.command, "the command and its arguments")->required();
   // From the first word of the command on, everything is the command's own.
-  return command->positionals_at_end();
+  command->positionals_at_end();
+  name_page(command);
+  command->callback([&run, &status, command] {
+    if (const std::string wrong = contradiction(*command, run); !wrong.empty()) {
+      say(wrong);
+      status = kOwnFailure;
+      return;
+    }
+    run.code_rules = code_rules(*command);
+    // Between two markers nothing is seen to move.
+    if (run.hang_after && command->count("--markers") == 0) run.record.markers = launch::Markers::dense;
+    status = command::run(run);
+  });
 }
 
-CLI::App* add_bisect(CLI::App& app, BisectOptions& bisect) {
+void add_bisect(CLI::App& app, BisectOptions& bisect, int& status) {
+  bisect.rerun.hang_dump = true;
   auto* command = app.add_subcommand("bisect", "rerun a recorded command until its failure is proven");
   add_input(command, bisect.session, bisect.output);
   add_verbosity(command, bisect.verbosity);
@@ -152,25 +197,62 @@ CLI::App* add_bisect(CLI::App& app, BisectOptions& bisect) {
     windows[i]->group("Options for what to wait for, at most one of them");
     for (std::size_t other = 0; other < i; ++other) windows[i]->excludes(windows[other]);
   }
-  return command;
+  name_page(command);
+  command->callback([&bisect, &status, command] {
+    bisect.code_rules = code_rules(*command);
+    status = command::bisect(bisect);
+  });
 }
 
-// Options of `run` that ask for what another one rules out; empty: there are none.
-std::string contradiction(const CLI::App& run, const RunOptions& options) {
-  for (const char* option : {"--sanitize", "--save-inputs", "--cross-check", "--keep-core"}) {
-    if (run.count(option) == 0) continue;
-    const bool of_dump = std::string_view(option).ends_with("-check") || std::string_view(option).ends_with("-core");
-    // The dump of a hang comes of a rerun that was asked for.
-    if (of_dump && options.rerun.hang_dump) continue;
-    const std::string both = "; leave one of them out";
-    if (options.rerun.mode == RerunMode::never) {
-      return std::string(option) + " asks for a rerun, and --rerun=never makes none" + both;
-    }
-    if (of_dump && !options.rerun.device) {
-      return std::string(option) + " is about the GPU core dump of a rerun, and --no-device-pass makes none" + both;
-    }
-  }
-  return "";
+void add_report(CLI::App& app, ReportOptions& report, int& status) {
+  auto* command = app.add_subcommand("report", "report on a session");
+  add_input(command, report.session, report.output);
+  auto* quiet = add_verbosity(command, report.verbosity);
+  auto* json = command->add_flag("--json", report.json, "as JSON")->excludes(quiet);
+  auto* bundle = command
+                     ->add_option_function<std::string>(
+                         "--bundle", [&](const std::string& file) { report.bundle = file; },
+                         "pack it for an issue tracker, without secrets and names")
+                     ->expected(0, 1)
+                     ->type_name("FILE")
+                     ->excludes(json)
+                     ->excludes(quiet);
+  command->add_flag("--bundle-inputs", report.bundle_inputs, "with the failing call's tensors")->needs(bundle);
+  add_code_rules(command);
+  name_page(command);
+  command->callback([&report, &status, command, bundle] {
+    report.code_rules = code_rules(*command);
+    if (bundle->count() > 0 && !report.bundle) report.bundle = "";
+    status = command::report(report);
+  });
+}
+
+void add_status(CLI::App& app, StatusOptions& options, int& status) {
+  auto* command = app.add_subcommand("status", "what a run has unfinished and waits for, now");
+  add_input(command, options.session, options.output);
+  command->add_flag_callback(
+      "-v,--verbose", [&] { options.verbosity = report::Verbosity::verbose; }, "everything that is known");
+  command->add_flag("--json", options.json, "as JSON");
+  name_page(command);
+  command->callback([&] { status = command::status(options); });
+}
+
+void add_top(CLI::App& app, TopOptions& options, int& status) {
+  auto* command = app.add_subcommand("top", "what a run is doing, again every second");
+  add_input(command, options.session, options.output);
+  add_number(command, "-n,--count", options.count, 1u, 1000000u, "number from 1 to 1000000", "COUNT",
+             "end after so many looks");
+  name_page(command);
+  command->callback([&] { status = command::top(options); });
+}
+
+void add_core(CLI::App& app, CoreOptions& core, int& status) {
+  auto* command = app.add_subcommand("core", "say what a GPU core dump knows of the failure");
+  add_text(command, "FILE", core.file, "FILE", "the dump, gzip-compressed or not")->required();
+  command->add_flag("--json", core.json, "as JSON");
+  command->add_flag("--cross-check", core.cross_check, "compare with what cuda-gdb says of the dump");
+  name_page(command);
+  command->callback([&] { status = command::core(core); });
 }
 
 // A first word that is no command; the library would only say that some command is needed.
@@ -185,6 +267,15 @@ std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>
          (program ? "; to run a program: cudadiag run -- " + word + " …" : "; see cudadiag --help");
 }
 
+// "help run" is "run --help".
+std::vector<std::string> with_help_behind(std::vector<std::string> words) {
+  if (words.empty() || words.front() != "help") return words;
+  words.erase(words.begin());
+  words.resize(std::min<std::size_t>(words.size(), 1));
+  words.emplace_back("--help");
+  return words;
+}
+
 int dispatch(std::vector<std::string> words) {
   CLI::App app("Names the CUDA operation that failed first, and the line of source that issued it.", "cudadiag");
   set_help_format(app);
@@ -194,77 +285,17 @@ int dispatch(std::vector<std::string> words) {
   app.footer("All of this is in cudadiag(1): man cudadiag");
   int status = 0;
 
-  RunOptions run;
-  auto* run_command = add_run(app, run);
-  run_command->footer("All of this is in cudadiag-run(1): man cudadiag-run");
-  run_command->callback([&] {
-    if (const std::string wrong = contradiction(*run_command, run); !wrong.empty()) {
-      say(wrong);
-      status = kOwnFailure;
-      return;
-    }
-    run.code_rules = code_rules(*run_command);
-    // Between two markers nothing is seen to move.
-    if (run.hang_after && run_command->count("--markers") == 0) run.record.markers = launch::Markers::dense;
-    status = command::run(run);
-  });
-
-  RunOptions races;
-  races.record.races = races.tell_no_race = true;
-  auto* races_command = add_races(app, races);
-  races_command->footer("All of this is in cudadiag-races(1): man cudadiag-races");
-  races_command->callback([&] {
-    races.code_rules = code_rules(*races_command);
-    status = command::run(races);
-  });
-
+  RunOptions run, races;
+  add_run(app, run, status);
+  add_races(app, races, status);
   BisectOptions bisect;
-  bisect.rerun.hang_dump = true;
-  auto* bisect_command = add_bisect(app, bisect);
-  bisect_command->footer("All of this is in cudadiag-bisect(1): man cudadiag-bisect");
-  bisect_command->callback([&] {
-    bisect.code_rules = code_rules(*bisect_command);
-    status = command::bisect(bisect);
-  });
-
+  add_bisect(app, bisect, status);
   ReportOptions report;
-  auto* report_command = app.add_subcommand("report", "report on a session");
-  add_input(report_command, report.session, report.output);
-  auto* quiet = add_verbosity(report_command, report.verbosity);
-  auto* json = report_command->add_flag("--json", report.json, "as JSON")->excludes(quiet);
-  auto* bundle = report_command
-                     ->add_option_function<std::string>(
-                         "--bundle", [&](const std::string& file) { report.bundle = file; },
-                         "pack it for an issue tracker, without secrets and names")
-                     ->expected(0, 1)
-                     ->type_name("FILE")
-                     ->excludes(json)
-                     ->excludes(quiet);
-  report_command->add_flag("--bundle-inputs", report.bundle_inputs, "with the failing call's tensors")->needs(bundle);
-  add_code_rules(report_command);
-  report_command->footer("All of this is in cudadiag-report(1): man cudadiag-report");
-  report_command->callback([&] {
-    report.code_rules = code_rules(*report_command);
-    if (bundle->count() > 0 && !report.bundle) report.bundle = "";
-    status = command::report(report);
-  });
-
+  add_report(app, report, status);
   StatusOptions status_options;
-  auto* status_command = app.add_subcommand("status", "what a run has unfinished and waits for, now");
-  add_input(status_command, status_options.session, status_options.output);
-  status_command->add_flag_callback(
-      "-v,--verbose", [&] { status_options.verbosity = report::Verbosity::verbose; }, "everything that is known");
-  status_command->add_flag("--json", status_options.json, "as JSON");
-  status_command->footer("All of this is in cudadiag-status(1): man cudadiag-status");
-  status_command->callback([&] { status = command::status(status_options); });
-
-  TopOptions top_options;
-  auto* top_command = app.add_subcommand("top", "what a run is doing, again every second");
-  add_input(top_command, top_options.session, top_options.output);
-  add_number(top_command, "-n,--count", top_options.count, 1u, 1000000u, "number from 1 to 1000000", "COUNT",
-             "end after so many looks");
-  top_command->footer("All of this is in cudadiag-top(1): man cudadiag-top");
-  top_command->callback([&] { status = command::top(top_options); });
+  add_status(app, status_options, status);
+  TopOptions top;
+  add_top(app, top, status);
 
   std::optional<std::string> list_output;
   auto* list_command = app.add_subcommand("list", "list the sessions, newest first");
@@ -279,12 +310,7 @@ int dispatch(std::vector<std::string> words) {
   dump_command->callback([&] { status = command::dump(dump_session, dump_output); });
 
   CoreOptions core;
-  auto* core_command = app.add_subcommand("core", "say what a GPU core dump knows of the failure");
-  add_text(core_command, "FILE", core.file, "FILE", "the dump, gzip-compressed or not")->required();
-  core_command->add_flag("--json", core.json, "as JSON");
-  core_command->add_flag("--cross-check", core.cross_check, "compare with what cuda-gdb says of the dump");
-  core_command->footer("All of this is in cudadiag-core(1): man cudadiag-core");
-  core_command->callback([&] { status = command::core(core); });
+  add_core(app, core, status);
 
   std::optional<std::string> env_output;
   launch::RecordOptions env_record;
@@ -303,11 +329,7 @@ int dispatch(std::vector<std::string> words) {
   child_command->add_option("mode", mode)->required();
   child_command->callback([&] { status = command::doctor_child(mode); });
 
-  if (!words.empty() && words.front() == "help") {
-    words.erase(words.begin());
-    words.resize(std::min<std::size_t>(words.size(), 1));
-    words.emplace_back("--help");
-  }
+  words = with_help_behind(std::move(words));
   if (const std::string wrong = wrong_first_word(app, words); !wrong.empty()) return say(wrong), kOwnFailure;
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

@@ -48,26 +48,30 @@ bool wants_proof(const Analysis& analysis) {
   });
 }
 
+bool was_made(const session::Manifest& manifest, std::string_view pass) {
+  return std::any_of(manifest.passes.begin(), manifest.passes.end(),
+                     [&](const session::Pass& each) { return each.name == pass; });
+}
+
 // A device exception for whose dump no rerun was made yet.
 bool wants_dump(const Analysis& analysis, const session::Manifest& manifest) {
-  const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(),
-                                [](const session::Pass& pass) { return pass.name == "device"; });
-  return !told && std::any_of(analysis.failures.begin(), analysis.failures.end(),
-                              [](const auto& failure) { return is_async(failure) && leaves_a_dump(failure.code); });
+  return !was_made(manifest, "device") &&
+         std::any_of(analysis.failures.begin(), analysis.failures.end(),
+                     [](const auto& failure) { return is_async(failure) && leaves_a_dump(failure.code); });
 }
 
 // A call that found no memory of the device, in a process with PyTorch's allocator.
 bool wants_memory(const Analysis& analysis, const session::Manifest& manifest) {
-  const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(),
-                                [](const session::Pass& pass) { return pass.name == "memory"; });
-  return !told && std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
-    if (failure.kind != analyse::Kind::out_of_memory || failure.reported == nullptr) return false;
-    const auto& modules = failure.process->record.modules;
-    return !analyse::wanted_host_memory(*failure.reported) && failure.process->record.properties.contains("python") &&
-           std::any_of(modules.begin(), modules.end(), [](const session::Module& module) {
-             return module.path.find("libc10_cuda") != std::string::npos;
-           });
-  });
+  return !was_made(manifest, "memory") &&
+         std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
+           if (failure.kind != analyse::Kind::out_of_memory || failure.reported == nullptr) return false;
+           const auto& modules = failure.process->record.modules;
+           return !analyse::wanted_host_memory(*failure.reported) &&
+                  failure.process->record.properties.contains("python") &&
+                  std::any_of(modules.begin(), modules.end(), [](const session::Module& module) {
+                    return module.path.find("libc10_cuda") != std::string::npos;
+                  });
+         });
 }
 
 bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest) {
@@ -82,9 +86,8 @@ bool memcheck_may_tell(const analyse::Failure& failure) {
 }
 
 bool wants_sanitizer(const Analysis& analysis, const session::Manifest& manifest) {
-  const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(),
-                                [](const session::Pass& pass) { return pass.name == "sanitize"; });
-  return !told && std::any_of(analysis.failures.begin(), analysis.failures.end(), memcheck_may_tell);
+  return !was_made(manifest, "sanitize") &&
+         std::any_of(analysis.failures.begin(), analysis.failures.end(), memcheck_may_tell);
 }
 
 // The newest pass with a dump that the debugger was not asked about.
@@ -122,21 +125,22 @@ class Narrowing {
 
   bool run() {
     confirm();
-    if (options_.values && possible_ && !interrupted_ && wants_memory(analysis_, session_.manifest)) memory();
-    if (options_.save_limit > 0 && possible_ && !interrupted_) {
+    if (options_.values && goes_on() && wants_memory(analysis_, session_.manifest)) memory();
+    if (options_.save_limit > 0 && goes_on()) {
       const auto patience = std::chrono::milliseconds(static_cast<std::int64_t>(common().time_limit * 1000));
       replay(session_, writer_, analysis_, patience, relay_);
     }
-    if (!options_.window && possible_ && !interrupted_ && worth_naming(session_)) races();
-    const bool go_on = possible_ && !interrupted_;
-    if (options_.device && go_on && wants_dump(analysis_, session_.manifest)) device();
-    if (options_.hang_dump && go_on && wants_hang_dump(analysis_, session_.manifest)) device(true);
+    if (!options_.window && goes_on() && worth_naming(session_)) races();
+    if (options_.device && goes_on() && wants_dump(analysis_, session_.manifest)) device();
+    if (options_.hang_dump && goes_on() && wants_hang_dump(analysis_, session_.manifest)) device(true);
     if (options_.cross_check && !interrupted_) cross_check();
-    if (options_.sanitize && possible_ && !interrupted_ && wants_sanitizer(analysis_, session_.manifest)) sanitize();
+    if (options_.sanitize && goes_on() && wants_sanitizer(analysis_, session_.manifest)) sanitize();
     return possible_;
   }
 
  private:
+  bool goes_on() const { return possible_ && !interrupted_; }
+
   void confirm() {
     if (options_.window) {
       repeat(*options_.window);
@@ -196,10 +200,7 @@ class Narrowing {
   // A pass that waits for nothing, of which no more is told than that it ended.
   void look(const RerunSpec& spec, const char* what) {
     if (options_.tell_passes) say(fmt::format("rerun {}: {}", session_.reruns.size() + 1, what));
-    if (!add(spec) || !options_.tell_passes) return;
-    const session::Pass& pass = session_.manifest.passes.back();
-    say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(),
-                    pass.cut_short.empty() ? "it ended" : pass.cut_short, report::duration(pass.seconds)));
+    if (add(spec) && options_.tell_passes) tell_end("it ended");
   }
 
   void device(bool hangs = false) {
@@ -221,10 +222,9 @@ class Narrowing {
     if (hangs && pass.dump.empty()) {
       return say(fmt::format("no GPU core dump came, after {}: {}", report::duration(pass.seconds), why_no_dump(pass)));
     }
-    if (!options_.tell_passes) return;
-    const std::string what = pass.dump.empty() ? "no GPU core dump was written" : "a GPU core dump was written";
-    say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(), pass.cut_short.empty() ? what : pass.cut_short,
-                    report::duration(pass.seconds)));
+    if (options_.tell_passes) {
+      tell_end(pass.dump.empty() ? "no GPU core dump was written" : "a GPU core dump was written");
+    }
   }
 
   // Of a hang.
@@ -262,12 +262,9 @@ class Narrowing {
       return say("compute-sanitizer is not installed here; cudadiag report -v has the command for a machine with it");
     }
     spec.time_limit = options_.time_limit.value_or(kStartSeconds + kSlowestSanitized * expected_seconds(session_));
-    if (options_.tell_passes) say(fmt::format("rerun {}: under compute-sanitizer", session_.reruns.size() + 1));
-    if (!add(spec) || !options_.tell_passes) return;
-    const session::Pass& pass = session_.manifest.passes.back();
-    say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(),
-                    pass.cut_short.empty() ? "it ended" : pass.cut_short, report::duration(pass.seconds)));
+    look(spec, "under compute-sanitizer");
   }
+
   double seconds_for_values() const {
     const double least = options_.save_limit > 0 ? kSavingSeconds : kValuesSeconds;
     return std::max(least, kValuesShare * expected_seconds(session_));
@@ -299,6 +296,13 @@ class Narrowing {
     if (const auto failure = writer_.store_manifest(session_.manifest)) say(*failure);
     analysis_ = analyse::analyse(session_);
     return true;
+  }
+
+  // `what` came of the newest pass, if it was not cut short.
+  void tell_end(const std::string& what) const {
+    const session::Pass& pass = session_.manifest.passes.back();
+    say(fmt::format("rerun {}: {}, after {}", session_.reruns.size(), pass.cut_short.empty() ? what : pass.cut_short,
+                    report::duration(pass.seconds)));
   }
 
   void tell_pass() const {
@@ -351,9 +355,7 @@ bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest&
 }
 
 bool worth_naming(const session::Session& session) {
-  const auto& passes = session.manifest.passes;
-  const bool told = std::any_of(passes.begin(), passes.end(), [](const auto& pass) { return pass.name == "races"; });
-  return !told && !racing_lines(session, 0).empty();
+  return !was_made(session.manifest, "races") && !racing_lines(session, 0).empty();
 }
 
 std::string with_patience(const std::string& window, double seconds) {

@@ -19,6 +19,11 @@ constexpr std::chrono::milliseconds kSettling{50};
 // For kernels whose code is still to be read when the target has ended.
 constexpr std::chrono::seconds kPatience{60};
 
+// As the recorder calls it (lib/record/module_images.cc).
+std::filesystem::path modules_in(const std::filesystem::path& pass_folder) {
+  return pass_folder.empty() ? "" : pass_folder / "modules";
+}
+
 // Names and graphs of a process, from its intern heap: read again when something newer is asked for.
 class Names {
  public:
@@ -71,9 +76,9 @@ struct RaceWatch::Watched {
   std::unique_ptr<races::Feed> feed;
 };
 
-RaceWatch::RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, std::filesystem::path modules,
+RaceWatch::RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, const std::filesystem::path& pass_folder,
                      std::string disassembler)
-    : arena_(arena), relay_(relay), modes_(std::move(modules), std::move(disassembler)) {
+    : arena_(arena), relay_(relay), modules_(modules_in(pass_folder)), modes_(modules_, std::move(disassembler)) {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -127,6 +132,9 @@ session::Races RaceWatch::finish() {
   settle(false);
   modes_.wait(kPatience);
   settle(true);
+  // It can be large, up to 1 GiB a process.
+  std::error_code ignored;
+  if (!modules_.empty()) std::filesystem::remove_all(modules_, ignored);
   session::Races all;
   all.kernels = {modes_.asked(), modes_.understood(), modes_.has_disassembler()};
   for (const auto& process : processes_) {

@@ -1,8 +1,9 @@
 // Looks for races between streams while the target runs: reads its rings on a thread of its own and keeps what is
-// found.
+// found. The device code that the recorder leaves for that goes when it is done.
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -16,15 +17,16 @@ namespace cudadiag::command {
 
 class RaceWatch {
  public:
-  // `relay` is woken at the first race. `modules`, `disassembler`: as KernelModes has them.
-  RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, std::filesystem::path modules,
+  // `relay` is woken at the first race. `pass_folder`: where the recorder leaves device code; empty: nowhere.
+  // `disassembler`: as KernelModes has it.
+  RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, const std::filesystem::path& pass_folder,
             std::string disassembler);
   ~RaceWatch();
   RaceWatch(const RaceWatch&) = delete;
   RaceWatch& operator=(const RaceWatch&) = delete;
 
   bool found_any() const { return found_.load(std::memory_order_acquire); }
-  // The target has ended: what it has left is read too. Called once.
+  // The target has ended: what it has left is read too, and its device code removed. Called once.
   session::Races finish();
 
  private:
@@ -36,6 +38,7 @@ class RaceWatch {
 
   const launch::Arena& arena_;
   launch::SignalRelay& relay_;
+  const std::filesystem::path modules_;
   KernelModes modes_;
   std::vector<std::unique_ptr<Watched>> processes_;
   std::atomic<bool> stopping_ = false, found_ = false;

@@ -14,6 +14,7 @@
 #include "planted_fault.h"
 #include "report/races.h"
 #include "report/words.h"
+#include "session/host_name.h"
 #include "session/logged_history.h"
 #include "terminal.h"
 #include "watched_lines.h"
@@ -21,11 +22,6 @@
 
 namespace cudadiag::command {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 std::string iso_time(std::time_t time) {
   std::tm utc{};
@@ -60,7 +56,7 @@ Recording::Recording(const RunOptions& options)
   std::error_code ignored;
   manifest_.command = options.command;
   manifest_.working_directory = std::filesystem::current_path(ignored).string();
-  manifest_.host = host_name();
+  manifest_.host = session::host_name();
   manifest_.code_rules = options.code_rules;
   manifest_.started = iso_time(now);
   session::Pass record;
@@ -101,10 +97,13 @@ Recording::Recording(const RunOptions& options)
     say(warning);
     manifest_.notes.push_back(std::move(warning));
   }
+  launch::RecordOptions record_options = options.record;
+  // Races are looked for while the target runs, and files of its own nobody reads meanwhile.
+  if (!arena_) record_options.races = false;
   variables_ = launch::recording_variables(path,
                                            {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
                                             "record", options.window, watched_lines(options.watch)},
-                                           launch::find_cupti(options.command), options.record);
+                                           launch::find_cupti(options.command), record_options);
 }
 
 double Recording::seconds_so_far() const {
@@ -225,9 +224,6 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   // What was kept of watched lines lies in the session's folder.
   const bool kept = writer_.has_value();
   const bool clean = whole.findings.empty() && whole.verdict == analyse::Verdict::no_cuda_failure;
-  // What it was needed for is told, and it can be large.
-  std::error_code ignored;
-  if (writer_ && options_.record.races) std::filesystem::remove_all(writer_->pass_folder() / "modules", ignored);
   open_pairs_ = clean && !findings_ && options_.rerun.mode != RerunMode::never && worth_naming(session_);
   if (writer_ && clean && !findings_ && !options_.output && !open_pairs_) {
     writer_->discard();

@@ -127,43 +127,68 @@ std::string cuda_of(const session::Session& session) {
   return "";
 }
 
+// What one pass is started with.
+struct Start {
+  std::vector<std::string> command;
+  std::vector<launch::Variable> variables;
+  std::optional<launch::Arena> arena;  // nothing: the recorder stays out
+};
+
+Start dumping_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
+  std::vector<launch::Variable> variables = dump_variables(folder, cuda_of(session));
+  if (spec.dump_after) {
+    variables.push_back({"CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "1"});
+    variables.push_back({"CUDA_COREDUMP_PIPE", DumpRequest::pipe_pattern(folder)});
+  }
+  variables.push_back({wire::environment::kPass, name_of(spec.kind)});
+  return {session.manifest.command, std::move(variables), std::nullopt};
+}
+
+Start sanitized_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
+  return {sanitizer_command(spec.sanitizer, folder / session::kSanitizerFile, spec.kernels, session.manifest.command),
+          // Of the caching allocator's blocks the sanitizer sees only the large ones that they are cut from.
+          {{wire::environment::kPass, name_of(spec.kind)}, {"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}},
+          std::nullopt};
+}
+
+session::Result<Start> recorded_start(const RerunSpec& spec, const session::Session& session,
+                                      const std::filesystem::path& folder) {
+  const auto recorder = launch::find_recorder();
+  if (const auto* failure = std::get_if<session::Failure>(&recorder)) return *failure;
+  auto arena = launch::Arena::create();
+  if (const auto* failure = std::get_if<session::Failure>(&arena)) return *failure;
+  launch::RecordOptions record;
+  record.races = spec.kind == RerunSpec::Kind::races;
+  Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
+  start.variables =
+      launch::recording_variables(std::get<std::filesystem::path>(recorder),
+                                  {start.arena->path(), folder, name_of(spec.kind), spec.window, spec.values},
+                                  launch::find_cupti(session.manifest.command), record);
+  return start;
+}
+
+session::Result<Start> start_of(const RerunSpec& spec, const session::Session& session,
+                                const std::filesystem::path& folder) {
+  if (spec.kind == RerunSpec::Kind::device) return dumping_start(spec, session, folder);
+  if (spec.kind == RerunSpec::Kind::sanitize) return sanitized_start(spec, session, folder);
+  return recorded_start(spec, session, folder);
+}
+
 }  // namespace
 
-std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session::Session& session,
-                                                  session::SessionWriter& writer, launch::SignalRelay& relay) {
-  const auto folder = writer.begin_pass(name_of(spec.kind));
-  if (const auto* failure = std::get_if<session::Failure>(&folder)) return *failure;
-  std::optional<launch::Arena> arena;
-  std::vector<launch::Variable> variables;
-  std::vector<std::string> command = session.manifest.command;
-  if (spec.kind == RerunSpec::Kind::device) {
-    variables = dump_variables(writer.pass_folder(), cuda_of(session));
-    if (spec.dump_after) {
-      variables.push_back({"CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "1"});
-      variables.push_back({"CUDA_COREDUMP_PIPE", DumpRequest::pipe_pattern(writer.pass_folder())});
-    }
-    variables.push_back({wire::environment::kPass, name_of(spec.kind)});
-  } else if (spec.kind == RerunSpec::Kind::sanitize) {
-    // Of the caching allocator's blocks the sanitizer sees only the large ones that they are cut from.
-    variables = {{wire::environment::kPass, name_of(spec.kind)}, {"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}};
-    command = sanitizer_command(spec.sanitizer, writer.pass_folder() / session::kSanitizerFile, spec.kernels, command);
-  } else {
-    const auto recorder = launch::find_recorder();
-    if (const auto* failure = std::get_if<session::Failure>(&recorder)) return *failure;
-    auto created = launch::Arena::create();
-    if (const auto* failure = std::get_if<session::Failure>(&created)) return *failure;
-    arena.emplace(std::move(std::get<launch::Arena>(created)));
-    launch::RecordOptions record;
-    record.races = spec.kind == RerunSpec::Kind::races;
-    variables =
-        launch::recording_variables(std::get<std::filesystem::path>(recorder),
-                                    {arena->path(), writer.pass_folder(), name_of(spec.kind), spec.window, spec.values},
-                                    launch::find_cupti(session.manifest.command), record);
-  }
-  variables.push_back({"WANDB_MODE", "disabled"});
+session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
+                                   launch::SignalRelay& relay) {
+  const auto name = writer.begin_pass(name_of(spec.kind));
+  if (const auto* failure = std::get_if<session::Failure>(&name)) return *failure;
+  const std::filesystem::path folder = writer.pass_folder();
+  auto prepared = start_of(spec, session, folder);
+  if (const auto* failure = std::get_if<session::Failure>(&prepared)) return *failure;
+  auto& start = std::get<Start>(prepared);
+  start.variables.push_back({"WANDB_MODE", "disabled"});
+  launch::Arena* arena = start.arena ? &*start.arena : nullptr;
 
   const session::FileDescriptor input = input_of(spec);
-  const std::string output_path = (writer.pass_folder() / session::kOutputFile).string();
+  const std::string output_path = (folder / session::kOutputFile).string();
   const session::FileDescriptor output = output_of(spec, output_path);
   if (!output.valid()) return session::Failure{"cannot write " + output_path, "free some space"};
   launch::SpawnOptions options;
@@ -174,22 +199,19 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
 
   const auto started = Clock::now();
   const auto started_at = std::chrono::system_clock::now().time_since_epoch();
-  auto spawned = launch::Target::spawn(command, launch::environment_with(variables), options);
+  auto spawned = launch::Target::spawn(start.command, launch::environment_with(start.variables), options);
   if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) return failure->failure;
   auto& target = std::get<launch::Target>(spawned);
-
   std::optional<RaceWatch> races;
-  if (spec.kind == RerunSpec::Kind::races) {
-    races.emplace(*arena, relay, writer.pass_folder() / "modules", find_disassembler(command));
-  }
+  if (spec.kind == RerunSpec::Kind::races) races.emplace(*arena, relay, folder, find_disassembler(start.command));
 
   RerunResult result;
   session::Pass& pass = result.pass;
   pass.name = name_of(spec.kind);
-  pass.folder = std::get<std::string>(folder);
+  pass.folder = std::get<std::string>(name);
   pass.waits = spec.waits;
   pass.kernels = spec.kernels;
-  Supervision supervision(target, relay, arena ? &*arena : nullptr, spec, writer.pass_folder());
+  Supervision supervision(target, relay, arena, spec, folder);
   pass.cut_short = supervision.wait();
   result.dump_asked = supervision.dump_asked();
   pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
@@ -197,18 +219,16 @@ std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session
   result.interrupted = relay.interrupted();
   if (races) {
     result.races = races->finish();
-    std::error_code ignored;
-    std::filesystem::remove_all(writer.pass_folder() / "modules", ignored);  // it can be large, and has served
     const auto text = session::write_races(*result.races);
-    if (const auto failure = writer.store_text(writer.pass_folder() / session::kRaces, text)) return *failure;
+    if (const auto failure = writer.store_text(folder / session::kRaces, text)) return *failure;
   }
-  if (arena) {
-    result.processes = read_processes(&*arena, &writer, session);
-    session::attach_deliveries(writer.pass_folder(), result.processes);
+  if (arena != nullptr) {
+    result.processes = read_processes(arena, &writer, session);
+    session::attach_deliveries(folder, result.processes);
     pass.failed_after = first_freeze(result.processes, std::chrono::duration<double>(started_at).count());
     if (const auto failure = store_areas(*arena, writer)) return *failure;
   } else if (spec.kind == RerunSpec::Kind::device) {
-    pass.dump = collect_dump(writer.pass_folder(), session.manifest.working_directory,
+    pass.dump = collect_dump(folder, session.manifest.working_directory,
                              std::chrono::duration_cast<std::chrono::nanoseconds>(started_at).count());
   }
   return result;

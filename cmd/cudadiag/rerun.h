@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "launch/environment.h"
@@ -38,7 +37,7 @@ struct RerunResult {
 };
 
 // Adds the pass's folder to the session; `session` is read, and gets notes on what could not be.
-std::variant<RerunResult, session::Failure> rerun(const RerunSpec& spec, session::Session& session,
-                                                  session::SessionWriter& writer, launch::SignalRelay& relay);
+session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
+                                   launch::SignalRelay& relay);
 
 }  // namespace cudadiag::command

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -57,6 +58,27 @@ void guarded(const Step& step) {
   } catch (const std::exception& error) {
     say(std::string("the report failed: ") + error.what() + "; the session may still be read with cudadiag report");
   }
+}
+
+// Null: nobody asked for it, or it cannot be done, which is said.
+std::unique_ptr<RaceWatch> watch_races(const RunOptions& options, Recording& recording, launch::SignalRelay& relay) {
+  if (!options.record.races) return nullptr;
+  if (recording.arena() == nullptr) {
+    say("races cannot be looked for: there is no memory for the recording that this program could read meanwhile");
+    return nullptr;
+  }
+  const std::filesystem::path folder = recording.writer() == nullptr ? "" : recording.writer()->pass_folder();
+  return std::make_unique<RaceWatch>(*recording.arena(), relay, folder, find_disassembler(options.command));
+}
+
+// Likewise.
+std::unique_ptr<FullLog> keep_full_log(const RunOptions& options, Recording& recording) {
+  if (!options.full_log) return nullptr;
+  if (recording.arena() == nullptr || recording.writer() == nullptr) {
+    say("--full-log does nothing here, as there is no memory or no folder for the recording");
+    return nullptr;
+  }
+  return std::make_unique<FullLog>(*recording.arena(), recording.writer()->pass_folder());
 }
 
 void end_hanging(launch::Target& target, launch::SignalRelay& relay) {
@@ -188,22 +210,10 @@ int run(const RunOptions& given) {
       return failure->exit_status;
     }
     auto& target = std::get<launch::Target>(spawned);
-    std::optional<RaceWatch> races;
-    if (options.record.races && recording.arena() == nullptr) {
-      say("races cannot be looked for: there is no memory for the recording that this program could read meanwhile");
-    } else if (options.record.races) {
-      const auto* writer = recording.writer();
-      races.emplace(*recording.arena(), relay, writer == nullptr ? "" : writer->pass_folder() / "modules",
-                    find_disassembler(options.command));
-    }
-    std::optional<FullLog> full_log;
-    if (options.full_log && (recording.arena() == nullptr || recording.writer() == nullptr)) {
-      say("--full-log does nothing here, as there is no memory or no folder for the recording");
-    } else if (options.full_log) {
-      full_log.emplace(*recording.arena(), recording.writer()->pass_folder());
-    }
-    sent = wait_for_end(target, relay, recording, options.hang_after, full_log ? &*full_log : nullptr,
-                        options.stop_on_race && races ? &*races : nullptr);
+    const std::unique_ptr<RaceWatch> races = watch_races(options, recording, relay);
+    const std::unique_ptr<FullLog> full_log = keep_full_log(options, recording);
+    sent = wait_for_end(target, relay, recording, options.hang_after, full_log.get(),
+                        options.stop_on_race ? races.get() : nullptr);
     end = target.end();
     if (full_log) guarded([&] { recording.note_failures(full_log->finish()); });
     if (races) guarded([&] { recording.add_races(races->finish()); });

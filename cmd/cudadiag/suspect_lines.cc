@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analyse/forward_launches.h"
+#include "session/processes.h"
 #include "symbolize/symbolizer.h"
 #include "wire/values.h"
 
@@ -106,9 +107,8 @@ std::string racing_lines(const session::Session& session, double seconds) {
   symbolize::Symbolizer symbolizer(session);
   std::set<std::string> lines;
   const auto add = [&](const session::Race& race) {
-    const auto process = std::find_if(session.processes.begin(), session.processes.end(),
-                                      [&](const session::Process& each) { return each.pid == race.pid; });
-    if (process == session.processes.end()) return;
+    const session::Process* process = session::process_of(session.processes, race.pid);
+    if (process == nullptr) return;
     for (const std::uint32_t id : {race.first.site, race.second.site}) {
       const auto* site = session::by_id(process->record.sites, id);
       if (site == nullptr) continue;

@@ -75,6 +75,9 @@ class Feed : public session::RingReader {
   void copy(const std::byte* record, StreamNumber stream, const Rows& rows);
   void graph(const std::byte* record, StreamNumber stream);
   void graph_part(const std::byte* record, const Pending& pending);
+  void graph_made(const std::byte* record, std::uint64_t exec);
+  void graph_edges(const std::byte* record, Graph& graph);
+  void graph_node(const std::byte* record, Graph& graph, const Pending& pending);
   void count_graph_parts(Graph& graph, std::size_t count);
   void forget_graphs();
   void inside_graph(const Graph& graph, Moment at, StreamNumber stream);
@@ -85,13 +88,12 @@ class Feed : public session::RingReader {
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
   std::uint32_t context_uid(std::uint32_t index) const;
   const Memory* memory_at(std::uint64_t address) const;
+  void note_homes();
   session::Race told(const Race& race, const Memory& home) const;
   void read_allocations();
 
   std::span<const std::byte> area_;
   std::span<const std::byte> streams_, contexts_;
-  void note_homes();
-
   Order order_;
   History history_;
   std::vector<LiveWords> live_words_{1};                                 // by the number of an access

@@ -25,29 +25,35 @@ constexpr std::uint32_t kCopyNode = 1;     // CU_GRAPH_NODE_TYPE_MEMCPY
 void Feed::graph_part(const std::byte* record, const Pending& pending) {
   const auto kind = static_cast<Kind>(wire::load(record, operation::kKind));
   const std::uint64_t exec = wire::load(record, race::kWord0);
-  if (kind == Kind::graph_made) {
-    if (graphs_.size() >= kMostGraphs) forget_graphs();
-    Graph& made = graphs_[exec];
-    graph_parts_ -= made.parts;
-    made = {};
-    made.successors.resize(std::min<std::uint64_t>(wire::load(record, race::kWord1), kMostNodes));
-    made.roots.assign(made.successors.size(), true);
-    count_graph_parts(made, made.successors.size());
-    return;
-  }
+  if (kind == Kind::graph_made) return graph_made(record, exec);
   const auto known = graphs_.find(exec);
   if (known == graphs_.end()) return;
-  Graph& graph = known->second;
-  if (kind == Kind::graph_edges) {
-    for (const std::uint64_t pair :
-         {wire::load(record, race::kWord1), wire::load(record, race::kWord2), wire::load(record, race::kWord3)}) {
-      const std::uint64_t from = (pair & 0xffffffff) - 1, to = (pair >> 32) - 1;
-      if (from >= graph.successors.size() || to >= graph.successors.size()) continue;
-      graph.successors[from].push_back(static_cast<std::uint32_t>(to));
-      graph.roots[to] = false;
-    }
-    return count_graph_parts(graph, 3);
+  kind == Kind::graph_edges ? graph_edges(record, known->second) : graph_node(record, known->second, pending);
+}
+
+void Feed::graph_made(const std::byte* record, std::uint64_t exec) {
+  if (graphs_.size() >= kMostGraphs) forget_graphs();
+  Graph& made = graphs_[exec];
+  graph_parts_ -= made.parts;
+  made = {};
+  made.successors.resize(std::min<std::uint64_t>(wire::load(record, race::kWord1), kMostNodes));
+  made.roots.assign(made.successors.size(), true);
+  count_graph_parts(made, made.successors.size());
+}
+
+void Feed::graph_edges(const std::byte* record, Graph& graph) {
+  for (const std::uint64_t pair :
+       {wire::load(record, race::kWord1), wire::load(record, race::kWord2), wire::load(record, race::kWord3)}) {
+    const std::uint64_t from = (pair & 0xffffffff) - 1, to = (pair >> 32) - 1;
+    if (from >= graph.successors.size() || to >= graph.successors.size()) continue;
+    graph.successors[from].push_back(static_cast<std::uint32_t>(to));
+    graph.roots[to] = false;
   }
+  count_graph_parts(graph, 3);
+}
+
+// What a kernel is given, or which bytes a copy or memset touches.
+void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pending) {
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;
   const std::uint32_t type = wire::load(record, race::kNodeType);

@@ -10,6 +10,7 @@
 #include "report/printable.h"
 #include "report/resolved_site.h"
 #include "report/words.h"
+#include "session/processes.h"
 
 namespace cudadiag::report {
 namespace {
@@ -52,9 +53,8 @@ void ActivityWatch::name(const session::Session& session, const std::vector<Site
   if (known) return;
   symbolize::Symbolizer symbolizer(session);
   for (const SiteKey& key : wanted) {
-    const auto process = std::find_if(session.processes.begin(), session.processes.end(),
-                                      [&](const session::Process& other) { return other.pid == key.first; });
-    if (process == session.processes.end() || names_.contains(key)) continue;
+    const session::Process* process = session::process_of(session.processes, key.first);
+    if (process == nullptr || names_.contains(key)) continue;
     const ResolvedSite site = resolve(symbolizer, *process, key.second);
     Named& named = names_[key];
     if (!site.mangled.empty()) named.kernel = short_kernel_name(symbolize::demangle(site.mangled), kNameColumns);

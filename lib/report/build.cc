@@ -10,6 +10,7 @@
 #include "report/delivered.h"
 #include "report/device.h"
 #include "report/forward_line.h"
+#include "report/launch.h"
 #include "report/next_steps.h"
 #include "report/operation_memory.h"
 #include "report/place.h"
@@ -23,99 +24,7 @@
 namespace cudadiag::report {
 namespace {
 
-using session::by_id;
 using session::Process;
-
-// `index` may be one of the "none" values: they lie beyond every table.
-template <typename T>
-const T* at(const std::vector<T>& table, std::uint32_t index) {
-  return index < table.size() ? &table[index] : nullptr;
-}
-
-void add_place(Launch& launch, const Process& process, std::uint32_t stream, std::uint32_t context) {
-  if (const session::Stream* entry = at(process.record.streams, stream)) {
-    launch.stream = entry->handle;
-    context = entry->context;
-  }
-  if (const session::Context* entry = at(process.record.contexts, context)) launch.device = entry->device;
-}
-
-void add_kernel(Launch& launch, const std::string& mangled) {
-  launch.mangled = mangled;
-  launch.kernel = mangled.empty() ? "" : symbolize::demangle(mangled);
-}
-
-// Graphs launch kernels too, and what a ring has lost may have been one.
-std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record, const session::Operation& operation) {
-  using wire::operation::Kind;
-  if (operation.kernels != 0) return operation.kernels;
-  if (operation.kind != Kind::kernel || record.operations.size() != record.operations_issued) return std::nullopt;
-  std::uint64_t ordinal = 0;
-  for (const session::Operation& other : record.operations) {
-    if (other.kind == Kind::graph) return std::nullopt;
-    if (other.kind == Kind::kernel) ++ordinal;
-    if (&other == &operation) return ordinal;
-  }
-  return std::nullopt;
-}
-
-Launch launch_of(const Process& process, const analyse::Candidate& candidate, const std::string& mangled) {
-  const session::Operation& operation = *candidate.operation;
-  Launch launch;
-  launch.operation = operation_word(operation.kind);
-  add_kernel(launch, mangled);
-  launch.grid = operation.grid;
-  launch.block = operation.block;
-  launch.shared_bytes = operation.shared_bytes;
-  launch.process_ordinal = candidate.process_ordinal;
-  if (operation.ordinal != 0) launch.stream_ordinal = operation.ordinal;
-  if (operation.site_ordinal != 0) launch.site_ordinal = operation.site_ordinal;
-  if (const session::Thread* thread = at(process.record.threads, operation.thread)) launch.thread = thread->tid;
-  if (operation.replay != 0) launch.replay = operation.replay;
-  launch.kernel_ordinal = kernel_ordinal(process.record, operation);
-  add_place(launch, process, operation.stream, 0xffffffff);
-  return launch;
-}
-
-// CUgraphNodeType
-std::string_view operation_word(const session::GraphNode& node) {
-  switch (node.type) {
-    case 0:
-      return "kernel";
-    case 1:
-      return "copy";
-    case 2:
-      return "memset";
-    default:
-      return "call";
-  }
-}
-
-Launch node_launch_of(const Process& process, const analyse::Candidate& candidate, const std::string& mangled) {
-  const session::GraphNode& node = *candidate.node;
-  Launch launch = launch_of(process, candidate, mangled);
-  launch.operation = operation_word(node);
-  launch.graph_node = GraphNode{candidate.node_index, candidate.nodes_of_graph, candidate.nodes};
-  launch.site_ordinal.reset();
-  if ((candidate.operation->graph_flags & wire::operation::kGraphAltered) == 0) {
-    launch.grid = node.grid;
-    launch.block = node.block;
-    launch.shared_bytes = node.shared_bytes;
-  }
-  return launch;
-}
-
-Launch launch_of(const Process& process, const session::Error& error, const std::string& mangled) {
-  Launch launch;
-  launch.operation = (error.flags & wire::error::kLaunch) != 0 ? "kernel" : "call";
-  add_kernel(launch, mangled);
-  launch.grid = error.grid;
-  launch.block = error.block;
-  launch.shared_bytes = error.shared_bytes;
-  launch.thread = error.tid;
-  add_place(launch, process, error.stream, error.context);
-  return launch;
-}
 
 // Native code that Python called: through what, as far as the modules between the two tell.
 std::string way_in(const ResolvedSite& site) {
@@ -129,14 +38,17 @@ std::string way_in(const ResolvedSite& site) {
   return bridge + (bridge.empty() || module.empty() ? "" : ", ") + module;
 }
 
+ResolveSite located_by(symbolize::Symbolizer& symbolizer) {
+  return [&symbolizer](const Process& process, std::uint32_t site) {
+    ResolvedSite resolved = resolve(symbolizer, process, site);
+    return std::pair(located(resolved.line.location), std::move(resolved.stack));
+  };
+}
+
 class FindingBuilder {
  public:
   FindingBuilder(const session::Session& session, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer)
-      : failure_(failure),
-        process_(*failure.process),
-        session_(session),
-        manifest_(session.manifest),
-        symbolizer_(symbolizer) {
+      : failure_(failure), process_(*failure.process), session_(session), symbolizer_(symbolizer) {
     finding_.host = session.manifest.host;
   }
 
@@ -144,18 +56,17 @@ class FindingBuilder {
     describe();
     failure_.candidates.empty() ? locate_call() : locate_candidates();
     const session::Error* noticed = failure_.noticed != nullptr ? failure_.noticed : failure_.reported;
-    if (noticed != nullptr) report_of(*noticed);
-    if (noticed != nullptr) relate_capture(noticed->capture);
+    if (noticed != nullptr) {
+      report_of(*noticed);
+      relate_capture(noticed->capture);
+    }
     if (failure_.swallowed != nullptr) relate_swallowed(*failure_.swallowed);
     if (failure_.hang) add_standstill(*failure_.hang);
     add_delivered(finding_, failure_);
     add_inputs(finding_, failure_, session_);
     add_watched(finding_, failure_);
     finding_.fix = next_steps(failure_);
-    add_memory(finding_, failure_, manifest_, [this](const Process& process, std::uint32_t site) {
-      ResolvedSite resolved = resolve(symbolizer_, process, site);
-      return std::pair(located(resolved.line.location), std::move(resolved.stack));
-    });
+    add_memory(finding_, failure_, session_.manifest, located_by(symbolizer_));
     add_tensor_memory(finding_, session_, symbolizer_);
     return std::move(finding_);
   }
@@ -207,36 +118,42 @@ class FindingBuilder {
 
   void locate_candidates() {
     lead_with_replay();
-    for (const analyse::Candidate& candidate : failure_.candidates) {
-      const session::GraphNode* node = candidate.node;
-      ResolvedSite site = node == nullptr ? resolve(symbolizer_, process_, candidate.operation->site)
-                                          : resolve(symbolizer_, process_, node->site, node->function);
-      Launch launch = node == nullptr ? launch_of(process_, candidate, site.mangled)
-                                      : node_launch_of(process_, candidate, site.mangled);
-      ForwardLine forward;
-      if (node == nullptr) forward = forward_line(process_, *candidate.operation, site.stack, symbolizer_);
-      if (&candidate == &failure_.candidates.front()) prove_forward_line(forward, failure_, symbolizer_);
-      if (forward.location.known() && !forward.own_code) site.line = {forward.location, {}, true, false};
-      Location location = located(site.line.location);
-      if (!finding_.launch) {
-        finding_.launch = launch;
-        finding_.launch->shares_line =
-            shares_line(symbolizer_, process_, candidate.operation->site, site.line.location);
-        lead_with(std::move(site));
-        if (node == nullptr && analyse::runs_node(*candidate.operation)) relate_backward(forward);
-        if (node != nullptr || failure_.stale != nullptr) relate_replay(*candidate.operation);
-      }
-      fold({std::move(location), std::move(launch), candidate.because, candidate.nodes});
-    }
+    for (const analyse::Candidate& candidate : failure_.candidates) locate(candidate);
     finding_.unlisted = failure_.unlisted;
-    const bool of_nodes = failure_.candidates.front().node != nullptr;
     if (failure_.candidates.size() == 1) {
       finding_.candidates.clear();
-    } else if (finding_.candidates.size() == 1 && !of_nodes && finding_.unlisted == 0) {
+    } else {
+      tell_of_several();
+    }
+  }
+
+  // The first one leads, unless the launch of its graph does.
+  void locate(const analyse::Candidate& candidate) {
+    const session::GraphNode* node = candidate.node;
+    ResolvedSite site = node == nullptr ? resolve(symbolizer_, process_, candidate.operation->site)
+                                        : resolve(symbolizer_, process_, node->site, node->function);
+    const Launch launch = node == nullptr ? launch_of(process_, candidate, site.mangled)
+                                          : node_launch_of(process_, candidate, site.mangled);
+    ForwardLine forward;
+    if (node == nullptr) forward = forward_line(process_, *candidate.operation, site.stack, symbolizer_);
+    if (&candidate == &failure_.candidates.front()) prove_forward_line(forward, failure_, symbolizer_);
+    if (forward.location.known() && !forward.own_code) site.line = {forward.location, {}, true, false};
+    fold({located(site.line.location), launch, candidate.because, candidate.nodes});
+    if (finding_.launch) return;
+    finding_.launch = launch;
+    finding_.launch->shares_line = shares_line(symbolizer_, process_, candidate.operation->site, site.line.location);
+    lead_with(std::move(site));
+    if (node == nullptr && analyse::runs_node(*candidate.operation)) relate_backward(forward);
+    if (node != nullptr || failure_.stale != nullptr) relate_replay(*candidate.operation);
+  }
+
+  void tell_of_several() {
+    const bool of_nodes = failure_.candidates.front().node != nullptr;
+    if (finding_.candidates.size() == 1 && !of_nodes && finding_.unlisted == 0) {
       finding_.because +=
           fmt::format("; the line is known, which of its {} launches failed is not", failure_.candidates.size());
     }
-    if (failure_.candidates.size() > 1 && !of_nodes) leave_open_which();
+    if (!of_nodes) leave_open_which();
     for (Candidate& candidate : finding_.candidates) {
       if (candidate.launches > 1 && !candidate.launch.graph_node)
         candidate.because += fmt::format(" ({} launches of this line)", candidate.launches);
@@ -318,7 +235,7 @@ class FindingBuilder {
     const char* kinds[] = {"stream", "value", "semaphore"};
     finding_.waits_for = kinds[static_cast<int>(hang.wait->what)];
     finding_.write_queued = hang.wait->write != nullptr;
-    finding_.wait = wait_text(process_, *hang.wait, symbolizer_, manifest_.working_directory);
+    finding_.wait = wait_text(process_, *hang.wait, symbolizer_, session_.manifest.working_directory);
   }
 
   void relate_swallowed(const session::Error& earlier) {
@@ -327,7 +244,7 @@ class FindingBuilder {
     finding_.because += fmt::format("; before it {} had returned {} ({}){}, and the thread issued nothing in between",
                                     earlier.outer.empty() ? earlier.call : earlier.outer, earlier.code,
                                     analyse::cuda_error(earlier.code).title,
-                                    is_known(line) ? " in " + place(at, manifest_.working_directory) : "");
+                                    is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "");
     finding_.related.push_back({"swallowed", at});
   }
 
@@ -340,16 +257,14 @@ class FindingBuilder {
   const analyse::Failure& failure_;
   const Process& process_;
   const session::Session& session_;
-  const session::Manifest& manifest_;
   symbolize::Symbolizer& symbolizer_;
   Finding finding_;
 };
 
-// Of build()'s findings.
+// The first failure's process first; what failed in other processes after it, each group by time.
 std::vector<const analyse::Failure*> in_order(const std::vector<analyse::Failure>& failures) {
   std::vector<const analyse::Failure*> ordered;
   for (const analyse::Failure& failure : failures) ordered.push_back(&failure);
-  // The first failure's process first; what failed in other processes after it, each group by time.
   std::stable_partition(ordered.begin(), ordered.end(), [&](const analyse::Failure* failure) {
     return failure->process->pid == failures.front().process->pid;
   });
@@ -361,7 +276,9 @@ void settle_shared_gpu(Report& report, const std::vector<const analyse::Failure*
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     const analyse::Failure& failure = *failures[i];
-    if (!finding.device || !analyse::under_mps(failure.process->record) || failure.candidates.size() != 1) continue;
+    // The dump of a hang shows what runs, and no exception.
+    if (!finding.device || finding.standstill || failure.candidates.size() != 1) continue;
+    if (!analyse::under_mps(failure.process->record)) continue;
     finding.grade = analyse::Grade::proven;
     finding.because =
         "in a rerun the exception was in this operation's kernel, so that no other process under MPS made it";
@@ -389,10 +306,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   add_passes(report, session, analysis, testimony);
   add_notes(report, session, analysis, symbolizer.notes());
   add_causes(report, session, analysis, failures);  // it reasons from all of the above
-  add_races(report, session, [&](const Process& process, std::uint32_t site) {
-    ResolvedSite resolved = resolve(symbolizer, process, site);
-    return std::pair(located(resolved.line.location), std::move(resolved.stack));
-  });
+  add_races(report, session, located_by(symbolizer));
   return report;
 }
 

@@ -13,17 +13,22 @@
 #include "report/printable.h"
 #include "report/race_text.h"
 #include "report/stack_text.h"
+#include "report/stream_name.h"
 #include "report/words.h"
 #include "symbolize/pseudo_files.h"
 
 namespace cudadiag::report {
 namespace {
 
-constexpr std::size_t kRightEdge = 100;
 constexpr std::size_t kCandidatesNamed = 3;
-// CU_STREAM_LEGACY and CU_STREAM_PER_THREAD of cuda.h.
-constexpr std::uint64_t kLegacyStream = 0x1;
-constexpr std::uint64_t kPerThreadStream = 0x2;
+
+// What failed, or how long nothing moved.
+std::string headline_at(const Location& location, const Finding& finding, const std::string& directory) {
+  const std::string size = finding.standstill  ? fmt::format(" ({})", duration(*finding.standstill))
+                           : finding.code != 0 ? fmt::format(" ({})", finding.code)
+                                               : "";
+  return fmt::format("{}{} in {}", printable(finding.title), size, place(location, directory));
+}
 
 class FindingText {
  public:
@@ -70,15 +75,14 @@ class FindingText {
     constexpr std::size_t kLeast = 8;
     std::string text = "cudadiag: " + headline(finding_, directory_);
     const std::string tag = fmt::format("[{}]", word(finding_.grade));
-    Page edge = page_;
-    Finding nameless = finding_;
-    if (!nameless.location.file.empty()) nameless.location.function.clear();
-    const std::string short_text = "cudadiag: " + headline(nameless, directory_);
+    Location nameless = finding_.location;
+    if (!nameless.file.empty()) nameless.function.clear();
+    const std::string short_text = "cudadiag: " + headline_at(nameless, finding_, directory_);
     const std::size_t behind = width("  ") + width(tag);
     const std::size_t whole = width(text) + behind, least = width(short_text) + behind;
-    edge.columns = std::max(std::min(page_.columns, std::max(kRightEdge, whole)), least);
-    if (whole > edge.columns && edge.columns < least + kLeast) text = short_text;
-    const std::string line = verbose_ ? text + "  " + tag : edge.justify(text, tag);
+    const std::size_t edge = std::max(std::min(page_.columns, std::max(kRightEdge, whole)), least);
+    if (whole > edge && edge < least + kLeast) text = short_text;
+    const std::string line = verbose_ ? text + "  " + tag : justify(text, tag, edge);
     page_.sections.push_back({"", {line}, 1, 0, Ink::headline, Wide::stays});
   }
 
@@ -111,8 +115,21 @@ class FindingText {
   }
 
   void excerpt() {
-    Page edge = page_;
-    edge.columns = std::min(page_.columns, kRightEdge);
+    source();
+    if (finding_.excerpt.empty()) {
+      if (const std::string call = which_call(); !call.empty()) add("", {"        " + call}, 1, 0);
+      const std::string why = symbolize::why_no_source(finding_.location.file);
+      if (!why.empty()) add("", {"        (" + printable(why) + ")"}, 1, 0);
+    }
+    graph();
+    backward();
+    if (!finding_.caller) return;
+    const std::string via = finding_.via.empty() ? "" : " (" + printable(finding_.via) + ")";
+    add("", {fmt::format("        from {}{}", place(*finding_.caller), via)}, 1, 0);
+  }
+
+  void source() {
+    const std::size_t edge = std::min(page_.columns, kRightEdge);
     std::size_t digits = 3;
     for (const symbolize::SourceLine& line : finding_.excerpt) {
       digits = std::max(digits, std::to_string(line.number).size());
@@ -123,21 +140,12 @@ class FindingText {
           fmt::format("  {} {:>{}} | {}", marked ? '>' : ' ', line.number, digits, printable(line.text));
       const std::string call = marked ? which_call() : "";
       page_.sections.push_back({"",
-                                {call.empty() ? text : edge.justify(text, call)},
+                                {call.empty() ? text : justify(text, call, edge)},
                                 1,
                                 0,
                                 marked ? Ink::marked : Ink::plain,
                                 verbose_ ? Wide::stays : Wide::is_cut});
     }
-    if (finding_.excerpt.empty() && !which_call().empty()) add("", {"        " + which_call()}, 1, 0);
-    if (const std::string why = symbolize::why_no_source(finding_.location.file);
-        finding_.excerpt.empty() && !why.empty())
-      add("", {"        (" + printable(why) + ")"}, 1, 0);
-    graph();
-    backward();
-    if (!finding_.caller) return;
-    const std::string via = finding_.via.empty() ? "" : " (" + printable(finding_.via) + ")";
-    add("", {fmt::format("        from {}{}", place(*finding_.caller), via)}, 1, 0);
   }
 
   // Where the node of a backward kernel was made, and where the backward pass was begun.
@@ -255,12 +263,6 @@ class FindingText {
     add("Inputs", std::move(lines), 2, 3);
   }
 
-  static std::string stream(std::uint64_t handle) {
-    if (handle == kLegacyStream) return "default stream";
-    if (handle == kPerThreadStream) return "per-thread default stream";
-    return fmt::format("stream {:#x}", handle);
-  }
-
   void launch() {
     if (!finding_.launch || finding_.launch->operation == "call") return;
     const Launch& launch = *finding_.launch;
@@ -269,7 +271,7 @@ class FindingText {
       facts = fmt::format("  grid {}  block {}", dimensions(launch.grid), dimensions(launch.block));
     }
     if (launch.shared_bytes != 0) facts += fmt::format("  shared {} B", launch.shared_bytes);
-    if (launch.stream != 0) facts += "  " + stream(launch.stream);
+    if (launch.stream != 0) facts += "  " + stream_name(launch.stream);
     if (launch.device.value_or(0) != 0) facts += fmt::format("  device {}", *launch.device);
     if (launch.operation != "kernel") {
       add("What", {launch.operation + facts}, 1, 0);
@@ -318,13 +320,7 @@ class FindingText {
 }  // namespace
 
 std::string headline(const Finding& finding, const std::string& directory) {
-  if (finding.race) return race_headline(finding, directory);
-  if (finding.standstill) {
-    return fmt::format("{} ({}) in {}", printable(finding.title), duration(*finding.standstill),
-                       place(finding.location, directory));
-  }
-  const std::string code = finding.code == 0 ? "" : fmt::format(" ({})", finding.code);
-  return fmt::format("{}{} in {}", printable(finding.title), code, place(finding.location, directory));
+  return finding.race ? race_headline(finding, directory) : headline_at(finding.location, finding, directory);
 }
 
 void add_finding(Page& page, const Finding& finding, const std::string& directory, bool verbose) {

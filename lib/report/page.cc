@@ -18,6 +18,13 @@ std::string painted(std::string_view text, std::string_view colour) {
 
 }  // namespace
 
+std::string justify(std::string_view left, std::string_view right, std::size_t columns) {
+  const std::size_t kept = width(right) + 2 < columns ? columns - width(right) - 2 : 0;
+  const std::string text = clip(left, kept);
+  return fmt::format("{}{:{}}{}", text, "",
+                     columns > width(text) + width(right) ? columns - width(text) - width(right) : 2, right);
+}
+
 std::vector<std::string> Page::rows(const Section& section, std::string_view text) const {
   const std::size_t label = section.label.empty() ? 0 : kLabelWidth;
   const std::size_t room = columns > label ? columns - label : 0;
@@ -39,13 +46,6 @@ std::vector<std::string> Page::rows(const Section& section, std::string_view tex
   }
   if (!row.empty() || rows.empty()) rows.push_back(indent + row);
   return rows;
-}
-
-std::string Page::justify(std::string_view left, std::string_view right) const {
-  const std::size_t kept = width(right) + 2 < columns ? columns - width(right) - 2 : 0;
-  const std::string text = clip(left, kept);
-  return fmt::format("{}{:{}}{}", text, "",
-                     columns > width(text) + width(right) ? columns - width(text) - width(right) : 2, right);
 }
 
 std::size_t Page::drop_lines(std::size_t total, std::size_t limit) {

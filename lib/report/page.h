@@ -9,6 +9,8 @@
 namespace cudadiag::report {
 
 inline constexpr std::size_t kLabelWidth = 8;
+// What stands at the right edge stands here on wider pages.
+inline constexpr std::size_t kRightEdge = 100;
 
 enum class Ink { plain, headline, marked };
 
@@ -24,6 +26,9 @@ struct Section {
   Wide wide = Wide::wraps;
 };
 
+// `left`, and `right` at the right edge.
+std::string justify(std::string_view left, std::string_view right, std::size_t columns);
+
 struct Page {
   std::size_t columns = 100;
   bool colour = false;
@@ -31,8 +36,6 @@ struct Page {
 
   // The rows that a line of the section takes behind its label. A word that is too long has a row of its own.
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
-  // `left`, and `right` at the right edge.
-  std::string justify(std::string_view left, std::string_view right) const;
 
   // Drops lines of the sections that can spare them until `limit` rows are kept; a section that lost some says "...".
   // Where that is not enough, sections that sacrifice anything keep one line. Where that is not enough either, as some

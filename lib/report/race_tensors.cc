@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "session/processes.h"
+
 namespace cudadiag::report {
 namespace {
 
@@ -126,15 +128,14 @@ bool RaceTensors::same_side(const session::RaceAccess& a, const Process& of_a, c
 RaceTensors::Match RaceTensors::match(const session::Race& race, const Process& process) {
   for (const auto* list : {&races_->found, &races_->unjudged}) {
     for (const session::Race& other : *list) {
-      const auto there = std::find_if(processes_->begin(), processes_->end(),
-                                      [&](const Process& each) { return each.pid == other.pid; });
-      if (there == processes_->end()) continue;
+      const Process* there = process_of(*processes_, other.pid);
+      if (there == nullptr) continue;
       for (const bool swapped : {false, true}) {
         const session::RaceAccess& first = swapped ? other.second : other.first;
         const session::RaceAccess& second = swapped ? other.first : other.second;
         const bool same =
             same_side(race.first, process, first, *there) && same_side(race.second, process, second, *there);
-        if (same) return {&other, &*there, swapped};
+        if (same) return {&other, there, swapped};
       }
     }
   }

@@ -8,19 +8,13 @@
 #include "report/place.h"
 #include "report/printable.h"
 #include "report/stack_text.h"
+#include "report/stream_name.h"
 #include "report/words.h"
 
 namespace cudadiag::report {
 namespace {
 
-constexpr std::size_t kRightEdge = 100;
 constexpr std::size_t kKernelColumns = 40;
-
-std::string stream(std::uint64_t handle) {
-  if (handle == 1) return "default stream";
-  if (handle == 2) return "per-thread default stream";
-  return fmt::format("stream {:#x}", handle);
-}
 
 std::string bytes(const RaceAccess& access) {
   if (!access.exact) return fmt::format("at {:#x}", access.begin);
@@ -40,7 +34,7 @@ std::string what(const RaceAccess& access, bool verbose) {
 
 std::vector<std::string> lines_of(const RaceAccess& access, const std::string& directory, bool verbose) {
   std::vector<std::string> lines = {place(access.location, directory)};
-  lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " + stream(access.stream));
+  lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " + stream_name(access.stream));
   if (verbose && !access.schema.empty()) lines.push_back(printable(access.schema));
   if (!verbose) {
     std::string callers;
@@ -118,17 +112,12 @@ void add_race(Page& page, const Finding& finding, const std::string& directory, 
                        Wide wide = Wide::wraps) {
     page.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, wide});
   };
-  Page edge = page;
-  edge.columns = std::min(page.columns, kRightEdge);
+  const std::size_t edge = std::min(page.columns, kRightEdge);
   const std::string title = "cudadiag: " + race_headline(finding, directory),
                     tag = fmt::format("[{}]", word(finding.grade));
+  const bool fits = !verbose && title.size() + tag.size() + 2 <= edge;
   page.sections.push_back(
-      {"",
-       {verbose || title.size() + tag.size() + 2 > edge.columns ? title + "  " + tag : edge.justify(title, tag)},
-       1,
-       0,
-       Ink::headline,
-       Wide::stays});
+      {"", {fits ? justify(title, tag, edge) : title + "  " + tag}, 1, 0, Ink::headline, Wide::stays});
   for (const symbolize::SourceLine& line : finding.excerpt) {
     const bool marked = line.number == finding.location.line;
     add("", {fmt::format("  {} {:>3} | {}", marked ? '>' : ' ', line.number, printable(line.text))}, 1, 2,

@@ -9,7 +9,9 @@
 #include "report/dialect.h"
 #include "report/printable.h"
 #include "report/race_tensors.h"
+#include "report/stream_name.h"
 #include "report/words.h"
+#include "session/processes.h"
 #include "symbolize/demangle.h"
 #include "symbolize/source_excerpt.h"
 
@@ -18,16 +20,6 @@ namespace {
 
 using session::by_id;
 using session::Process;
-
-// CU_STREAM_LEGACY and CU_STREAM_PER_THREAD of cuda.h.
-constexpr std::uint64_t kLegacyStream = 0x1;
-constexpr std::uint64_t kPerThreadStream = 0x2;
-
-std::string stream_name(std::uint64_t handle) {
-  if (handle == kLegacyStream) return "the default stream";
-  if (handle == kPerThreadStream) return "a per-thread default stream";
-  return fmt::format("stream {:#x}", handle);
-}
 
 bool alters(const RaceAccess& access) { return access.mode == "write" || access.mode == "atomic"; }
 
@@ -162,7 +154,7 @@ class RaceBuilder {
   void words() {
     const RaceAccess& first = finding_.race->accesses[0];
     const RaceAccess& second = finding_.race->accesses[1];
-    const std::string a = stream_name(first.stream), b = stream_name(second.stream);
+    const std::string a = stream_phrase(first.stream), b = stream_phrase(second.stream);
     const bool named =
         first.tensor && second.tensor && !first.tensor->name.empty() && first.tensor->name == second.tensor->name;
     const std::string memory = named                         ? first.tensor->name
@@ -275,12 +267,6 @@ void add(std::vector<Finding>& found, Finding finding) {
   tensors(finding) > tensors(*same) ? void(*same = std::move(finding)) : void(same->race->times = finding.race->times);
 }
 
-const Process* process_of(const session::Session& session, std::uint32_t pid) {
-  const auto found = std::find_if(session.processes.begin(), session.processes.end(),
-                                  [&](const Process& each) { return each.pid == pid; });
-  return found == session.processes.end() ? nullptr : &*found;
-}
-
 void note_gaps(Report& report, const session::RaceCounts& counts) {
   if (counts.lost > 0) {
     report.notes.push_back({"races-gap", fmt::format("pid {}: {} records were lost in {} gap{}: no race is told across "
@@ -323,28 +309,30 @@ void add_races(Report& report, const session::Session& session, const ResolveSit
   if (!session.races) return;
   for (const session::RaceCounts& counts : session.races->counts) note_gaps(report, counts);
   std::vector<Finding> found;
+  const auto tell = [&](const Judged& judged, const Process& process) {
+    add(found, RaceBuilder(judged, process, resolve, !report.torch.empty()).build(session.manifest.host));
+  };
   RaceTensors tensors(session, resolve);
   std::uint64_t dismissed = 0, settled = 0;
   for (const session::Race& race : session.races->found) {
-    const Process* process = process_of(session, race.pid);
+    const Process* process = process_of(session.processes, race.pid);
     if (process == nullptr) continue;
-    Judged now = judged(race, *process, tensors);
+    const Judged now = judged(race, *process, tensors);
     // What it stands for besides was not judged.
     if (only_reads(now) && race.possible && !race.several) {
       ++dismissed;
     } else {
-      add(found, RaceBuilder(now, *process, resolve, !report.torch.empty()).build(session.manifest.host));
+      tell(now, *process);
     }
   }
   for (session::Race pair : session.races->unjudged) {
-    const Process* process = process_of(session, pair.pid);
+    const Process* process = process_of(session.processes, pair.pid);
     if (process == nullptr) continue;
     pair.possible = true;
-    Judged now = judged(pair, *process, tensors);
+    const Judged now = judged(pair, *process, tensors);
     if (!now.by_schema()) continue;
     settled += pair.times;
-    if (!only_reads(now))
-      add(found, RaceBuilder(now, *process, resolve, !report.torch.empty()).build(session.manifest.host));
+    if (!only_reads(now)) tell(now, *process);
   }
   if (std::string text = unjudged_text(*session.races, settled); !text.empty()) {
     report.notes.push_back({"races-unjudged", std::move(text)});

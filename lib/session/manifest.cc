@@ -31,6 +31,15 @@ std::vector<std::string> texts_of(const Json& object, const char* key) {
   return texts;
 }
 
+template <typename Visit>
+void each_object(const Json& object, const char* key, const Visit& visit) {
+  const auto list = object.find(key);
+  if (list == object.end() || !list->is_array()) return;
+  for (const Json& element : *list) {
+    if (element.is_object()) visit(element);
+  }
+}
+
 std::optional<int> int_of(const Json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end() || !it->is_number_integer()) return std::nullopt;
@@ -143,36 +152,22 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.started = text_of(document, "started");
   manifest.notes = texts_of(document, "notes");
   manifest.hang = double_of(document, "hang");
-  const auto rules = document.find("code_rules");
-  if (rules != document.end() && rules->is_array()) {
-    for (const Json& rule : *rules) {
-      if (!rule.is_object() || !rule.contains("user") || !rule["user"].is_boolean()) continue;
-      manifest.code_rules.push_back({text_of(rule, "path"), rule["user"].get<bool>()});
-    }
-  }
-  const auto passes = document.find("passes");
-  if (passes != document.end() && passes->is_array()) {
-    for (const Json& pass : *passes) {
-      if (pass.is_object()) manifest.passes.push_back(pass_of(pass));
-    }
-  }
-  const auto gpu_processes = document.find("gpu_processes");
-  if (gpu_processes != document.end() && gpu_processes->is_array()) {
-    for (const Json& process : *gpu_processes) {
-      const auto bytes = process.is_object() ? process.find("bytes") : process.end();
-      const auto pid = process.is_object() ? int_of(process, "pid") : std::nullopt;
-      if (!pid || bytes == process.end() || !bytes->is_number_unsigned()) continue;
-      manifest.gpu_processes.push_back({text_of(process, "device"), static_cast<std::uint32_t>(*pid),
-                                        text_of(process, "name"), bytes->get<std::uint64_t>()});
-    }
-  }
-  const auto ends = document.find("ends");
-  if (ends != document.end() && ends->is_array()) {
-    for (const Json& end : *ends) {
-      if (!end.is_object()) continue;
-      if (const auto pid = int_of(end, "pid")) manifest.ends[static_cast<std::uint32_t>(*pid)] = end_of(end);
-    }
-  }
+  each_object(document, "code_rules", [&](const Json& rule) {
+    const auto user = rule.find("user");
+    if (user != rule.end() && user->is_boolean())
+      manifest.code_rules.push_back({text_of(rule, "path"), user->get<bool>()});
+  });
+  each_object(document, "passes", [&](const Json& pass) { manifest.passes.push_back(pass_of(pass)); });
+  each_object(document, "gpu_processes", [&](const Json& process) {
+    const auto pid = int_of(process, "pid");
+    const auto bytes = process.find("bytes");
+    if (!pid || bytes == process.end() || !bytes->is_number_unsigned()) return;
+    manifest.gpu_processes.push_back({text_of(process, "device"), static_cast<std::uint32_t>(*pid),
+                                      text_of(process, "name"), bytes->get<std::uint64_t>()});
+  });
+  each_object(document, "ends", [&](const Json& end) {
+    if (const auto pid = int_of(end, "pid")) manifest.ends[static_cast<std::uint32_t>(*pid)] = end_of(end);
+  });
   return manifest;
 }
 

@@ -1,12 +1,9 @@
 #include "session/process_life.h"
 
-#include <unistd.h>
-
-#include <array>
-#include <climits>
 #include <fstream>
 #include <string>
 
+#include "session/host_name.h"
 #include "session/session_folders.h"
 
 namespace cudadiag::session {
@@ -14,12 +11,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Numbers of processes mean nothing on another machine.
 bool is_elsewhere(const ProcessRecord& record) {
   const auto host = record.properties.find("host");
-  if (host == record.properties.end()) return false;
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 && host->second != name.data();
+  const std::string here = host_name();
+  return host != record.properties.end() && !here.empty() && host->second != here;
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ struct Witness {
 
 // One run of the command. The first is the record pass, all others are reruns.
 struct Pass {
-  std::string name;    // "record" | "confirm" | "device" | "sanitize"
+  std::string name;    // "record" | "confirm" | "device" | "sanitize" | "memory" | "races"
   std::string folder;  // in the session: "record", "confirm-2"
   std::string waits;   // of a rerun: what it waited for, in words; empty: nothing
   double seconds = 0;

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "races/sass.h"
 
@@ -20,6 +21,14 @@ KernelAccesses read_lines(const std::string& lines, ParameterBank bank = kHopper
   return kernel;
 }
 
+using Modes = std::vector<Mode>;
+
+// Of the first descriptor, the second one and the pointer.
+Modes modes_of(const std::string& lines) {
+  const KernelAccesses kernel = read_lines(lines);
+  return {kernel.mode(kFirst), kernel.mode(kSecond), kernel.mode(kPointer)};
+}
+
 // UR6: the first one's address; UR4: the second one's.
 const std::string kAddresses =
     "/*0010*/ ULDC.64 UR12, c[0x0][0x198] ;\n"
@@ -31,15 +40,11 @@ const std::string kAddresses =
 }  // namespace
 
 TEST_CASE("a descriptor among the parameters stands for the memory whose address it begins with") {
-  const KernelAccesses kernel = read_lines(kAddresses +
-                                           "/*0060*/ UTMACCTL.PF [UR6] ;\n"
-                                           "/*0070*/ UTMALDG.2D [UR8], [UR6] ;\n"
-                                           "/*0080*/ UTMASTG.2D [UR12], [UR4] ;\n"
-                                           "/*0090*/ UTMACMDFLUSH ;\n"
-                                           "/*00a0*/ EXIT ;\n");
-  CHECK(kernel.mode(kFirst) == read);
-  CHECK(kernel.mode(kSecond) == write);
-  CHECK(kernel.mode(kPointer) == none);
+  CHECK(modes_of(kAddresses + "/*0060*/ UTMACCTL.PF [UR6] ;\n"
+                              "/*0070*/ UTMALDG.2D [UR8], [UR6] ;\n"
+                              "/*0080*/ UTMASTG.2D [UR12], [UR4] ;\n"
+                              "/*0090*/ UTMACMDFLUSH ;\n"
+                              "/*00a0*/ EXIT ;\n") == Modes{read, write, none});
 }
 
 TEST_CASE("as the next architecture has it") {
@@ -74,12 +79,9 @@ TEST_CASE("by the address of the whole constant bank, and from one descriptor to
 }
 
 TEST_CASE("tensors that are added to; what is fetched into the cache alone") {
-  const KernelAccesses kernel = read_lines(kAddresses +
-                                           "/*0060*/ UTMAREDG.2D.ADD [UR12], [UR4] ;\n"
-                                           "/*0070*/ UTMAPF.L2.2D [UR12], [UR6] ;\n"
-                                           "/*0080*/ EXIT ;\n");
-  CHECK(kernel.mode(kFirst) == none);
-  CHECK(kernel.mode(kSecond) == atomic);
+  CHECK(modes_of(kAddresses + "/*0060*/ UTMAREDG.2D.ADD [UR12], [UR4] ;\n"
+                              "/*0070*/ UTMAPF.L2.2D [UR12], [UR6] ;\n"
+                              "/*0080*/ EXIT ;\n") == Modes{none, atomic, none});
 }
 
 TEST_CASE("bulk copies by plain addresses") {
@@ -95,30 +97,23 @@ TEST_CASE("bulk copies by plain addresses") {
 }
 
 TEST_CASE("one of two descriptors, whichever the program takes") {
-  const KernelAccesses kernel = read_lines(
-      "/*0000*/ UMOV UR14, 0x30 ;\n"
-      "/*0010*/ USEL UR14, UR14, 0xb0, UP1 ;\n"
-      "/*0020*/ UMOV UR15, URZ ;\n"
-      "/*0030*/ ULDC.64 UR12, c[0x0][0x198] ;\n"
-      "/*0040*/ UIADD3.64 UR4, UR12, UR14, URZ ;\n"
-      "/*0050*/ UTMASTG.2D [UR8], [UR4] ;\n"
-      "/*0060*/ EXIT ;\n");
-  CHECK(kernel.mode(kFirst) == unknown);
-  CHECK(kernel.mode(kSecond) == unknown);
-  CHECK(kernel.mode(kPointer) == none);
+  CHECK(modes_of("/*0000*/ UMOV UR14, 0x30 ;\n"
+                 "/*0010*/ USEL UR14, UR14, 0xb0, UP1 ;\n"
+                 "/*0020*/ UMOV UR15, URZ ;\n"
+                 "/*0030*/ ULDC.64 UR12, c[0x0][0x198] ;\n"
+                 "/*0040*/ UIADD3.64 UR4, UR12, UR14, URZ ;\n"
+                 "/*0050*/ UTMASTG.2D [UR8], [UR4] ;\n"
+                 "/*0060*/ EXIT ;\n") == Modes{unknown, unknown, none});
 }
 
 TEST_CASE("an address that reaches the unit by way of ordinary registers") {
-  const KernelAccesses kernel = read_lines(
-      "/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
-      "/*0010*/ VIADD R4, R2, 0xb0 ;\n"
-      "/*0020*/ IMAD.MOV.U32 R5, RZ, RZ, R3 ;\n"
-      "/*0030*/ R2UR UR4, R4 ;\n"
-      "/*0040*/ R2UR UR5, R5 ;\n"
-      "/*0050*/ UTMASTG.2D [UR8], [UR4] ;\n"
-      "/*0060*/ EXIT ;\n");
-  CHECK(kernel.mode(kFirst) == none);
-  CHECK(kernel.mode(kSecond) == write);
+  CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
+                 "/*0010*/ VIADD R4, R2, 0xb0 ;\n"
+                 "/*0020*/ IMAD.MOV.U32 R5, RZ, RZ, R3 ;\n"
+                 "/*0030*/ R2UR UR4, R4 ;\n"
+                 "/*0040*/ R2UR UR5, R5 ;\n"
+                 "/*0050*/ UTMASTG.2D [UR8], [UR4] ;\n"
+                 "/*0060*/ EXIT ;\n") == Modes{none, write, none});
 }
 
 TEST_CASE("an address of which the distance is not known may be any descriptor's; of an array, where it begins") {
@@ -128,50 +123,37 @@ TEST_CASE("an address of which the distance is not known may be any descriptor's
       "/*0020*/ R2UR UR4, R2 ;\n"
       "/*0030*/ R2UR UR5, R3 ;\n";
   const std::string stored = "/*0050*/ UTMASTG.2D [UR8], [UR4] ;\n/*0060*/ EXIT ;\n";
-  const KernelAccesses any = read_lines(text + stored);
-  CHECK(any.mode(kFirst) == unknown);
-  CHECK(any.mode(kSecond) == unknown);
-  const KernelAccesses array = read_lines(text + "/*0040*/ UIADD3 UR4, UP0, UR4, 0x30, URZ ;\n" + stored);
-  CHECK(array.mode(kFirst) == write);
-  CHECK(array.mode(kSecond) == write);
+  CHECK(modes_of(text + stored) == Modes{unknown, unknown, unknown});
+  const std::string array = "/*0040*/ UIADD3 UR4, UP0, UR4, 0x30, URZ ;\n";
+  CHECK(modes_of(text + array + stored) == Modes{write, write, write});
 }
 
 TEST_CASE("a loop over descriptors comes to an end") {
-  const KernelAccesses kernel = read_lines(
-      "/*0000*/ ULDC.64 UR4, c[0x0][0x198] ;\n"
-      "/*0010*/ UIADD3 UR4, UP0, UR4, 0x80, URZ ;\n"
-      "/*0020*/ UTMASTG.2D [UR8], [UR4] ;\n"
-      "/*0030*/ @P0 BRA 0x10 ;\n"
-      "/*0040*/ EXIT ;\n");
-  CHECK(kernel.mode(kFirst) == unknown);
+  CHECK(modes_of("/*0000*/ ULDC.64 UR4, c[0x0][0x198] ;\n"
+                 "/*0010*/ UIADD3 UR4, UP0, UR4, 0x80, URZ ;\n"
+                 "/*0020*/ UTMASTG.2D [UR8], [UR4] ;\n"
+                 "/*0030*/ @P0 BRA 0x10 ;\n"
+                 "/*0040*/ EXIT ;\n") == Modes{unknown, unknown, unknown});
 }
 
 TEST_CASE("a descriptor in memory is read; what it leads to is not seen") {
-  const KernelAccesses kernel = read_lines(
-      "/*0000*/ ULDC.64 UR4, c[0x0][0x340] ;\n"
-      "/*0010*/ UTMASTG.2D [UR8], [UR4] ;\n"
-      "/*0020*/ EXIT ;\n");
-  CHECK(kernel.mode(kPointer) == read);
-  CHECK(kernel.mode(kFirst) == none);
+  CHECK(modes_of("/*0000*/ ULDC.64 UR4, c[0x0][0x340] ;\n"
+                 "/*0010*/ UTMASTG.2D [UR8], [UR4] ;\n"
+                 "/*0020*/ EXIT ;\n") == Modes{none, none, read});
 }
 
 TEST_CASE("a descriptor that is made in shared memory may lead to whatever was put there") {
-  const KernelAccesses kernel = read_lines(
-      "/*0000*/ LDC.64 R2, c[0x0][0x240] ;\n"
-      "/*0010*/ STS.64 [R9], R2 ;\n"
-      "/*0020*/ UTMASTG.2D [UR8], [UR4] ;\n"
-      "/*0030*/ EXIT ;\n");
-  CHECK(kernel.mode(kFirst) == unknown);
-  CHECK(kernel.mode(kSecond) == none);
+  CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x240] ;\n"
+                 "/*0010*/ STS.64 [R9], R2 ;\n"
+                 "/*0020*/ UTMASTG.2D [UR8], [UR4] ;\n"
+                 "/*0030*/ EXIT ;\n") == Modes{unknown, none, none});
 }
 
 TEST_CASE("words that are read by their address are the words") {
-  const KernelAccesses kernel = read_lines(
-      "/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
-      "/*0010*/ IADD3 R2, P0, R2, 0x130, RZ ;\n"
-      "/*0020*/ IMAD.X R3, RZ, RZ, R3, P0 ;\n"
-      "/*0030*/ LD.E.64 R4, [R2.64] ;\n"
-      "/*0040*/ ST.E [R4.64], R9 ;\n"
-      "/*0050*/ EXIT ;\n");
-  CHECK(kernel.mode(kPointer) == write);
+  CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x198] ;\n"
+                 "/*0010*/ IADD3 R2, P0, R2, 0x130, RZ ;\n"
+                 "/*0020*/ IMAD.X R3, RZ, RZ, R3, P0 ;\n"
+                 "/*0030*/ LD.E.64 R4, [R2.64] ;\n"
+                 "/*0040*/ ST.E [R4.64], R9 ;\n"
+                 "/*0050*/ EXIT ;\n") == Modes{none, none, write});
 }

@@ -202,6 +202,27 @@ TEST_CASE("under MPS an exception in code that the program has not is another's"
   CHECK(finding.cause->text.find("code that this program had not loaded") != std::string::npos);
 }
 
+TEST_CASE("under MPS a kernel that runs in a rerun's dump proves nothing of a hang") {
+  Recorded recorded;
+  recorded.session.processes[0].record.properties["mps"] = "1";
+  recorded.name_kernel("_Z4spinPiy");
+  recorded.add_device("running.nvcudmp.gz");
+  analyse::Failure failure;
+  failure.kind = analyse::Kind::hang;
+  failure.grade = analyse::Grade::bracketed;
+  failure.because = "it stands";
+  failure.process = &recorded.session.processes[0];
+  failure.candidates = {{&recorded.failing(), "next", 3}};
+  failure.hang = analyse::Standstill{};
+  analyse::Analysis analysis;
+  analysis.failures = {failure};
+  symbolize::Symbolizer symbolizer(recorded.session);
+  const Report report = report::build(recorded.session, analysis, symbolizer);
+  REQUIRE(device_of(report).join.starts_with("running in a rerun"));
+  CHECK(report.findings[0].grade == analyse::Grade::bracketed);
+  CHECK(report.findings[0].because == "it stands");
+}
+
 TEST_CASE("the dump of another kernel is not the finding's") {
   Recorded recorded;
   recorded.add_device("load.nvcudmp.gz");

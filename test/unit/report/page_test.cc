@@ -44,8 +44,6 @@ TEST_CASE("colour changes nothing but the ink") {
 }
 
 TEST_CASE("justify keeps two spaces between, and cuts the left") {
-  Page page;
-  page.columns = 10;
-  CHECK(page.justify("abc", "[x]") == "abc    [x]");
-  CHECK(page.justify("abcdefgh", "[x]") == "ab...  [x]");
+  CHECK(justify("abc", "[x]", 10) == "abc    [x]");
+  CHECK(justify("abcdefgh", "[x]", 10) == "ab...  [x]");
 }

@@ -1,0 +1,25 @@
+#include "report/stream_name.h"
+
+#include <fmt/format.h>
+
+namespace cudadiag::report {
+namespace {
+
+// CU_STREAM_LEGACY and CU_STREAM_PER_THREAD of cuda.h.
+constexpr std::uint64_t kLegacyStream = 0x1;
+constexpr std::uint64_t kPerThreadStream = 0x2;
+
+}  // namespace
+
+std::string stream_name(std::uint64_t handle) {
+  if (handle == kLegacyStream) return "default stream";
+  if (handle == kPerThreadStream) return "per-thread default stream";
+  return fmt::format("stream {:#x}", handle);
+}
+
+std::string stream_phrase(std::uint64_t handle) {
+  const char* article = handle == kLegacyStream ? "the " : handle == kPerThreadStream ? "a " : "";
+  return article + stream_name(handle);
+}
+
+}  // namespace cudadiag::report

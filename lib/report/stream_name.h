@@ -1,0 +1,14 @@
+// Streams by their handles, as people call them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace cudadiag::report {
+
+// "default stream", "stream 0x55d0c8"
+std::string stream_name(std::uint64_t handle);
+// The same within a sentence: "the default stream".
+std::string stream_phrase(std::uint64_t handle);
+
+}  // namespace cudadiag::report
