@@ -68,26 +68,8 @@ Recording::Recording(const RunOptions& options)
     say("running without recording: " + failure->what + "; " + failure->hint);
     return;
   }
-  std::optional<std::filesystem::path> output;
-  if (options.output) output = *options.output;
-  auto writer = session::SessionWriter::create(session::roots(output), static_cast<std::uint32_t>(::getpid()), now);
-  if (auto* failure = std::get_if<session::Failure>(&writer)) {
-    if (options.output) {
-      refusal_ = std::move(*failure);
-      return;
-    }
-    say("no session will be kept: " + failure->what + "; " + failure->hint);
-  } else {
-    writer_.emplace(std::move(std::get<session::SessionWriter>(writer)));
-  }
-  auto arena = launch::Arena::create();
-  if (const auto* failure = std::get_if<session::Failure>(&arena)) {
-    manifest_.notes.push_back(failure->what + "; " + failure->hint);
-  } else {
-    arena_.emplace(std::move(std::get<launch::Arena>(arena)));
-  }
-  // Without it nobody can look on from outside; that is told to those who try.
-  if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
+  open_places(now);
+  if (refusal_) return;
   if (!arena_ && !writer_) {
     say("running without recording: there is neither memory nor a folder to record to");
     return;
@@ -104,6 +86,29 @@ Recording::Recording(const RunOptions& options)
                                            {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
                                             "record", options.window, watched_lines(options.watch)},
                                            launch::find_cupti(options.command), record_options);
+}
+
+void Recording::open_places(std::time_t now) {
+  std::optional<std::filesystem::path> output;
+  if (options_.output) output = *options_.output;
+  auto writer = session::SessionWriter::create(session::roots(output), static_cast<std::uint32_t>(::getpid()), now);
+  if (auto* failure = std::get_if<session::Failure>(&writer)) {
+    if (options_.output) {
+      refusal_ = std::move(*failure);
+      return;
+    }
+    say("no session will be kept: " + failure->what + "; " + failure->hint);
+  } else {
+    writer_.emplace(std::move(std::get<session::SessionWriter>(writer)));
+  }
+  auto arena = launch::Arena::create();
+  if (const auto* failure = std::get_if<session::Failure>(&arena)) {
+    manifest_.notes.push_back(failure->what + "; " + failure->hint);
+  } else {
+    arena_.emplace(std::move(std::get<launch::Arena>(arena)));
+  }
+  // Without it nobody can look on from outside; that is told to those who try.
+  if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
 }
 
 double Recording::seconds_so_far() const {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <map>
 #include <optional>
 #include <set>
@@ -55,6 +56,8 @@ class Recording {
   std::chrono::system_clock::time_point started_at() const { return started_at_; }
 
  private:
+  // The session's folder and the memory that targets record to, as far as they can be had.
+  void open_places(std::time_t now);
   double seconds_so_far() const;
   void read();
   // Areas and manifest, as they are now; what could not be written is said once.
