@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "session/live_place.h"
 #include "session/manifest.h"
@@ -102,11 +103,19 @@ TEST_CASE("two areas of one pid are kept apart, storing again replaces") {
 
 TEST_CASE("a folder of bare areas and an incomplete session are read with a note") {
   const ScratchFolder scratch;
-  auto writer = new_session(scratch.path());
+  std::optional<session::SessionWriter> writer = new_session(scratch.path());
   const auto file = area_file(scratch.path());
-  CHECK_FALSE(writer.store_area(0, 4711, file.get(), 0, fs::file_size(scratch.path() / "area")));
-  std::ofstream(writer.pass_folder() / "5.area") << "no area";
-  const auto opened = session::open_session(writer.folder());
+  const fs::path folder = writer->folder();
+  CHECK_FALSE(writer->store_area(0, 4711, file.get(), 0, fs::file_size(scratch.path() / "area")));
+  std::ofstream(writer->pass_folder() / "5.area") << "no area";
+  CHECK(session::run_goes_on(folder));
+  const auto written = session::open_session(folder);
+  REQUIRE(std::holds_alternative<session::Session>(written));
+  CHECK(std::get<session::Session>(written).manifest.notes.front() ==
+        "its run goes on: cudadiag status " + writer->final_folder().string());
+  writer.reset();
+  CHECK_FALSE(session::run_goes_on(folder));
+  const auto opened = session::open_session(folder);
   REQUIRE(std::holds_alternative<session::Session>(opened));
   const auto& session = std::get<session::Session>(opened);
   CHECK(session.processes.size() == 1);
