@@ -116,7 +116,8 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
 }
 
 void check_cupti(Checklist& checks, bool driver_works) {
-  const char* const install = remedy_for("cupti-not-found");
+  const std::string install =
+      std::string(remedy_for("cupti-not-found")) + "; a program that brings its own (PyTorch does) needs none";
   const auto python3 = launch::find_command("python3");
   const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
   const auto found = launch::find_cupti(python);
@@ -133,7 +134,7 @@ void check_cupti(Checklist& checks, bool driver_works) {
   const CuptiReport taken = ask_recorder();
   if (!taken.problem.empty()) {
     const char* remedy = remedy_for(taken.note);
-    checks.bad("CUPTI", taken.problem, remedy == nullptr ? install : remedy);
+    checks.bad("CUPTI", taken.problem, remedy == nullptr || taken.note == "cupti-not-found" ? install : remedy);
   } else {
     checks.good("CUPTI", taken.path + " (version " + taken.version + ") is taken: " + why_taken(taken.path, python) +
                              "; a program that has loaded one itself keeps that");

@@ -229,7 +229,7 @@ def signal_that_ends_the_command_is_told_unless_it_was_sent_through_us(machine):
         expect(result.returncode, -number, "status")
         expect(result.stderr.splitlines()[-1], f"cudadiag: the command was ended by signal {number} (SIG{name})", name)
     for number in (signal.SIGTERM, signal.SIGUSR1):
-        run = machine.start(*machine.command("run", "--rerun=never", "--", "sh", "-c", "echo ready; read line"))
+        run = machine.start(*machine.command("run", "--rerun=never", "--", "sh", "-c", "echo ready; exec sleep 100"))
         expect(run.stdout.readline(), "ready\n", "first line")
         run.send_signal(number)
         errors = run.communicate()[1]

@@ -25,7 +25,7 @@ def _arguments(report):
 def _expect_taken(report, step):
     expect_true_line(report, "values.py")
     (idx,) = [each for each in _arguments(report) if each["name"] == "idx"]
-    expect((idx["origin"], idx["dtype"], idx["shape"]), ("variable", "<i8", [step, 512]), "idx")
+    expect((idx["origin"], idx["dtype"], idx["shape"]), ("variable", "int64", [step, 512]), "idx")
 
 
 def variables_of_the_failing_call_are_told(machine):
