@@ -59,4 +59,10 @@ void Recorder::look_before_end(std::uint32_t id, const CUpti_CallbackData& data)
   }
 }
 
+void Recorder::look_before_reset() {
+  CUdevice current = 0;
+  if (failures_.frozen() || driver_.ctx_get_device(&current) != CUDA_SUCCESS) return;
+  look_for_faults([&](CUcontext, std::uint32_t device) { return device == static_cast<std::uint32_t>(current); });
+}
+
 }  // namespace cudadiag::record

@@ -409,6 +409,8 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
 void Recorder::runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                             std::uintptr_t frame) {
   if (data.callbackSite == CUPTI_API_ENTER) {
+    // The runtime ends its context by calls that CUPTI does not show.
+    if (id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020) look_before_reset();
     if (thread == nullptr) return;
     thread->runtime_call = data.functionName;
     thread->runtime_error = 0;

@@ -72,6 +72,7 @@ class Recorder {
 
  private:
   void look_before_end(std::uint32_t id, const CUpti_CallbackData& data);
+  void look_before_reset();
   template <typename Ends>
   void look_for_faults(Ends ends);
   void describe_process();

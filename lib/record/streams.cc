@@ -208,13 +208,7 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
     const LockGuard lock(mutex_);
     context_place = context_index(context_uid);
     if (context_place == kNone) return kNone;
-    for (std::uint32_t at = buckets_[bucket]; at != 0; at = next_[at - 1]) {
-      const std::byte* known = entry(at - 1);
-      if (wire::load(known, stream::kHandle) == handle && wire::load(known, stream::kThreadTid) == tid &&
-          wire::load(known, stream::kContext) == context_place) {
-        return at - 1;
-      }
-    }
+    if (const std::uint32_t known = known_entry(bucket, handle, context_place, tid); known != kNone) return known;
   }
   unsigned long long id = 0;
   const bool can_ask = !capture_going_on();
@@ -226,29 +220,43 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
   if (asks_for_flags_ && driver_->stream_get_flags != nullptr && !legacy && tid == 0 && can_ask) {
     driver_->stream_get_flags(reinterpret_cast<CUstream>(handle), &made_with);
   }
-  std::uint32_t taken = take_entry(context_place);
-  if (taken == kNone && new_page(context_place) < kPages) taken = take_entry(context_place);
-  if (taken == kNone) {
-    area_->count(area::kDroppedStreams);
-    return kNone;
+  const std::uint32_t flags = (legacy ? stream::kLegacy : 0u) | (tid != 0 ? stream::kPerThread : 0u) |
+                              ((made_with & CU_STREAM_NON_BLOCKING) != 0 ? stream::kNonBlocking : 0u);
+  do {
+    const LockGuard lock(mutex_);
+    // The driver was asked without the lock: another thread may have met the stream meanwhile.
+    if (const std::uint32_t known = known_entry(bucket, handle, context_place, tid); known != kNone) return known;
+    const std::uint32_t taken = take_entry(context_place);
+    if (taken == kNone) continue;
+    highest_ = std::max(highest_.load(), taken + 1);
+    std::byte* made = entry(taken);
+    memset(made, 0, area::kStreamSize);
+    wire::atomic(marker(taken), wire::marker::kCompleted).store(0);
+    wire::store(made, stream::kContext, context_place);
+    wire::store(made, stream::kHandle, handle);
+    wire::store(made, stream::kStreamId, id);
+    wire::store(made, stream::kCreated, ticks());
+    wire::store(made, stream::kThreadTid, tid);
+    wire::store(made, stream::kFlags, flags);
+    wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::live));
+    next_[taken] = buckets_[bucket];
+    buckets_[bucket] = taken + 1;
+    return taken;
+  } while (new_page(context_place) < kPages);
+  area_->count(area::kDroppedStreams);
+  return kNone;
+}
+
+std::uint32_t Streams::known_entry(std::size_t bucket, std::uint64_t handle, std::uint32_t context_place,
+                                   std::uint32_t tid) const {
+  for (std::uint32_t at = buckets_[bucket]; at != 0; at = next_[at - 1]) {
+    const std::byte* known = entry(at - 1);
+    if (wire::load(known, stream::kHandle) == handle && wire::load(known, stream::kThreadTid) == tid &&
+        wire::load(known, stream::kContext) == context_place) {
+      return at - 1;
+    }
   }
-  const LockGuard lock(mutex_);
-  highest_ = std::max(highest_.load(), taken + 1);
-  std::byte* made = entry(taken);
-  memset(made, 0, area::kStreamSize);
-  wire::atomic(marker(taken), wire::marker::kCompleted).store(0);
-  wire::store(made, stream::kContext, context_place);
-  wire::store(made, stream::kHandle, handle);
-  wire::store(made, stream::kStreamId, id);
-  wire::store(made, stream::kCreated, ticks());
-  wire::store(made, stream::kThreadTid, tid);
-  wire::store(made, stream::kFlags,
-              (legacy ? stream::kLegacy : 0u) | (tid != 0 ? stream::kPerThread : 0u) |
-                  ((made_with & CU_STREAM_NON_BLOCKING) != 0 ? stream::kNonBlocking : 0u));
-  wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::live));
-  next_[taken] = buckets_[bucket];
-  buckets_[bucket] = taken + 1;
-  return taken;
+  return kNone;
 }
 
 // A destroyed stream may still be at work: its marker word is free once the last marker has been written.
@@ -259,7 +267,6 @@ bool Streams::reusable(std::uint32_t at) const {
 }
 
 std::uint32_t Streams::take_entry(std::uint32_t context_place) {
-  const LockGuard lock(mutex_);
   for (std::uint32_t page = 0; page < kPages; ++page) {
     if (pages_[page].context == context_place + 1 && pages_[page].used < kPerPage) {
       return static_cast<std::uint32_t>(page * kPerPage + pages_[page].used++);

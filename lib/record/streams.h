@@ -96,6 +96,8 @@ class Streams {
   std::byte* entry(std::uint32_t stream) const { return streams_ + stream * wire::area::kStreamSize; }
   std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }
   std::uint32_t find_slow(std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
+  // Callers of both hold the lock.
+  std::uint32_t known_entry(std::size_t bucket, std::uint64_t handle, std::uint32_t context, std::uint32_t tid) const;
   std::uint32_t take_entry(std::uint32_t context);
   void note_completed(std::uint32_t stream, std::uint32_t ordinal);
   bool is_old(std::uint32_t stream, std::uint32_t completed) const;

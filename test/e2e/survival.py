@@ -210,6 +210,13 @@ def rival_that_comes_later_is_refused_as_by_anyone(machine):
     expect(result.stdout, "subscribing: 39\ndone\n", "stdout")
 
 
+def stream_that_threads_meet_together_is_one(machine):
+    machine.plan(FAULT.replace("smooth", "scale").replace("nth=3", "nth=1"))
+    machine.run(machine.build / "targets/streams_met_together")
+    dump = expect_success(machine.cudadiag("dump")).stdout.splitlines()
+    expect(sum(line.startswith("stream ") for line in dump), 400, "streams")
+
+
 def closed_pipe_of_ours_costs_the_command_nothing(machine):
     """As in `cudadiag run -- COMMAND 2>&1 | head -1`."""
     machine.plan(FAULT)

@@ -59,6 +59,7 @@ FAILING = {
     "graph_stale:freed": Failing("inferred", kind="graph_stale_pointer", cause="stale-graph-pointer"),
     "graph_stale:reused": Failing("suspected", kind="graph_stale_pointer", confirmed="", cause="stale-graph-pointer"),
     "many_streams": Failing("inferred"),
+    "streams_met_together": Failing(),
     "many_threads": Failing("inferred"),
     "exit_without_sync": Failing(),
     "libraries_come_and_go": Failing(),
