@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <vector>
 
 #include "replay.h"
@@ -46,8 +46,9 @@ std::string content_of(const std::filesystem::path& file, std::uintmax_t most) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) > most || error)
     return "";
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream content;
+  content << std::ifstream(file, std::ios::binary).rdbuf();
+  return content.str();
 }
 
 // What an interpreter runs: the first word of the command that is such a file. Other files that a command names are

@@ -25,6 +25,7 @@ namespace bp = boost::process;
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "launch/command_path.h"
 
@@ -109,8 +110,10 @@ session::ProcessEnd end_of(int status) {
 
 // The parent of a process, from "pid (name) state parent …"; the name may hold anything. 0: gone.
 pid_t parent_of(const std::string& pid) {
-  std::ifstream file("/proc/" + pid + "/stat");
-  std::string text(std::istreambuf_iterator<char>(file), {});
+  // By a stream's own means: an iterator throws where the process goes between opening and reading.
+  std::ostringstream content;
+  content << std::ifstream("/proc/" + pid + "/stat").rdbuf();
+  const std::string text = content.str();
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos || name_end + 4 > text.size()) return 0;
   return static_cast<pid_t>(std::strtol(text.c_str() + name_end + 4, nullptr, 10));
