@@ -26,7 +26,7 @@ from compare import (cause_of, differences, framework_shortfalls, framework_summ
                      line_of_traceback, marked_lines, name_of, outcome_of_cause)
 
 HERE = Path(__file__).resolve().parent
-LIMIT_S = 60
+LIMIT_S = 120
 REPORT_LINES = 22
 CANNOT_RUN_HERE = 77  # exit status of a script that lacks something
 NOT_STARTED = 127
