@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
-#include <string_view>
 #include <utility>
 
 #include "code_rules.h"
@@ -99,9 +98,10 @@ CLI::Option* add_stop_on_race(CLI::App* command, RunOptions& run) {
 
 // Options of `run` that ask for what another one rules out; empty: there are none.
 std::string contradiction(const CLI::App& run, const RunOptions& options) {
-  for (const char* option : {"--sanitize", "--save-inputs", "--cross-check", "--keep-core"}) {
+  constexpr std::pair<const char*, bool> kOptions[] = {
+      {"--sanitize", false}, {"--save-inputs", false}, {"--cross-check", true}, {"--keep-core", true}};
+  for (const auto& [option, of_dump] : kOptions) {
     if (run.count(option) == 0) continue;
-    const bool of_dump = std::string_view(option).ends_with("-check") || std::string_view(option).ends_with("-core");
     // The dump of a hang comes of a rerun that was asked for.
     if (of_dump && options.rerun.hang_dump) continue;
     const std::string both = "; leave one of them out";

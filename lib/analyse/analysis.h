@@ -85,6 +85,11 @@ struct Rerun {
     cut_short,     // it was ended before it could say anything
     not_watched,   // it was not for this: without the recorder, say, for a GPU core dump
   };
+  // The failure came again, wherever.
+  bool came_back() const {
+    return outcome == Outcome::proven || outcome == Outcome::unproven || outcome == Outcome::failed;
+  }
+
   Outcome outcome = Outcome::did_not_fail;
   std::uint64_t waits = 0;         // operations that were waited for
   bool gave_up = false;            // waiting: some operation took too long, and the rest went on as in the first run

@@ -12,15 +12,15 @@
 #include "analyse/benign_calls.h"
 #include "analyse/broken_captures.h"
 #include "analyse/cuda_errors.h"
+#include "session/call_name.h"
 
 namespace cudadiag::analyse {
 namespace {
 
 using session::Error;
 using session::ProcessRecord;
+using session::visible_call;
 using Errors = std::vector<const Error*>;
-
-const std::string& visible_call(const Error& error) { return error.outer.empty() ? error.call : error.outer; }
 
 bool is_of_capture(const Error& error) { return wire::error::is_of_capture(error.code); }
 

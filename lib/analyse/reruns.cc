@@ -199,7 +199,8 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
   const auto passed = count(Rerun::Outcome::did_not_fail);
   const auto judged = static_cast<std::ptrdiff_t>(analysis.reruns.size()) - count(Rerun::Outcome::cut_short) -
                       count(Rerun::Outcome::not_watched);
-  const auto again = count(Rerun::Outcome::proven) + count(Rerun::Outcome::unproven) + count(Rerun::Outcome::failed);
+  const auto again = std::count_if(analysis.reruns.begin(), analysis.reruns.end(),
+                                   [](const Rerun& rerun) { return rerun.came_back(); });
   if (passed == 0) return;
   if (again > 0) {
     failure.because += fmt::format("; it failed in {} of {} runs", again + 1, judged + 1);

@@ -20,6 +20,7 @@
 #include "report/status.h"
 #include "report/surroundings.h"
 #include "report/witnesses.h"
+#include "session/call_name.h"
 
 namespace cudadiag::report {
 namespace {
@@ -215,7 +216,7 @@ class FindingBuilder {
       finding_.found_at_exit = true;
       return;
     }
-    finding_.reported_api = error.outer.empty() ? error.call : error.outer;
+    finding_.reported_api = session::visible_call(error);
     const ResolvedSite site = resolve(symbolizer_, process_, error.site);
     finding_.reported_at = located(site.line.location);
     finding_.reported_library = cuda_library(site.stack);
@@ -228,7 +229,7 @@ class FindingBuilder {
     finding_.text = "Work on the GPU did not end, and nothing else of the program's moved.";
     if (hang.thread != nullptr) {
       const session::Thread::Blocked& call = hang.thread->blocked;
-      finding_.reported_api = call.outer.empty() ? call.call : call.outer;
+      finding_.reported_api = session::visible_call(call);
       finding_.reported_at = located(resolve(symbolizer_, process_, hang.site).line.location);
     }
     if (!hang.wait) return;
@@ -241,10 +242,10 @@ class FindingBuilder {
   void relate_swallowed(const session::Error& earlier) {
     const symbolize::Location line = resolve(symbolizer_, process_, earlier.site).line.location;
     const Location at = located(line);
-    finding_.because += fmt::format("; before it {} had returned {} ({}){}, and the thread issued nothing in between",
-                                    earlier.outer.empty() ? earlier.call : earlier.outer, earlier.code,
-                                    analyse::cuda_error(earlier.code).title,
-                                    is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "");
+    finding_.because +=
+        fmt::format("; before it {} had returned {} ({}){}, and the thread issued nothing in between",
+                    session::visible_call(earlier), earlier.code, analyse::cuda_error(earlier.code).title,
+                    is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "");
     finding_.related.push_back({"swallowed", at});
   }
 

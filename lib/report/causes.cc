@@ -13,6 +13,7 @@
 #include "report/next_steps.h"
 #include "report/place.h"
 #include "report/resolved_site.h"
+#include "session/call_name.h"
 #include "symbolize/source_excerpt.h"
 
 namespace cudadiag::report {
@@ -51,8 +52,6 @@ bool kernel_is_known(const Finding& finding) {
                      [&](const Candidate& candidate) { return candidate.launch.kernel == finding.launch->kernel; });
 }
 
-const std::string& called(const session::Error& error) { return error.outer.empty() ? error.call : error.outer; }
-
 class Gathering {
  public:
   Gathering(const Report& report, const session::Session& session, const analyse::Analysis& analysis)
@@ -60,7 +59,7 @@ class Gathering {
     // A rerun that waited and did not fail speaks of a race only where none failed.
     const auto came = [](const analyse::Rerun& rerun, bool failed) {
       using Outcome = analyse::Rerun::Outcome;
-      return failed ? rerun.outcome <= Outcome::failed : rerun.outcome == Outcome::did_not_fail && rerun.waits > 0;
+      return failed ? rerun.came_back() : rerun.outcome == Outcome::did_not_fail && rerun.waits > 0;
     };
     const auto any = [&](bool failed) {
       return std::any_of(analysis.reruns.begin(), analysis.reruns.end(),
@@ -90,7 +89,7 @@ class Gathering {
       symptoms.arguments.push_back(argument_of(argument, report_.working_directory));
     }
     if (!symptoms.asynchronous && failure.reported != nullptr) add_call(finding, failure, symptoms);
-    if (failure.swallowed != nullptr) symptoms.swallowed = called(*failure.swallowed);
+    if (failure.swallowed != nullptr) symptoms.swallowed = session::visible_call(*failure.swallowed);
     add_process(*failure.process, symptoms);
     const Finding& first = report_.findings.front();
     if (first.pid != finding.pid && analyse::is_asynchronous(first.kind)) symptoms.failed_elsewhere = first.pid;
@@ -134,7 +133,7 @@ class Gathering {
 
   static void add_call(const Finding& finding, const analyse::Failure& failure, explain::Symptoms& symptoms) {
     const session::Error& call = *failure.reported;
-    symptoms.call = called(call);
+    symptoms.call = session::visible_call(call);
     symptoms.library = cuda_library(finding.stack);
     symptoms.bytes = call.bytes;
     if (call.device_total > 0) symptoms.free = call.device_free;

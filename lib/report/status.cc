@@ -6,6 +6,7 @@
 
 #include "report/place.h"
 #include "report/resolved_site.h"
+#include "session/call_name.h"
 
 namespace cudadiag::report {
 namespace {
@@ -138,7 +139,7 @@ class StatusBuilder {
     const session::Thread::Blocked& blocked = waiting.thread->blocked;
     open.tid = waiting.thread->tid;
     open.thread = waiting.thread->name;
-    open.call = blocked.outer.empty() ? blocked.call : blocked.outer;
+    open.call = session::visible_call(blocked);
     if (open.call.empty() && waiting.operation != nullptr) {
       open.call = fmt::format("a call that issues a {}", word_of(*waiting.operation));
     }

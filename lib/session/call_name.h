@@ -1,4 +1,4 @@
-// The name of a call as a program's source has it: cuda.h gives cuMemcpyDtoH and others the names of their newest
+// The name of a call as a program's source has it. cuda.h gives cuMemcpyDtoH and others the names of their newest
 // versions, and of their variants for per-thread default streams.
 #pragma once
 
@@ -15,6 +15,12 @@ inline std::string written_name(std::string name) {
   const bool versioned = digits != std::string::npos && digits + 1 < name.size() && digits > 0 && name[digits] == 'v' &&
                          name[digits - 1] == '_';
   return versioned ? name.substr(0, digits - 1) : name;
+}
+
+// Of a call into the driver that the runtime made, the runtime's.
+template <typename Call>
+const std::string& visible_call(const Call& call) {
+  return call.outer.empty() ? call.call : call.outer;
 }
 
 }  // namespace cudadiag::session
