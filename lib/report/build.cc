@@ -299,7 +299,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
     report.findings.push_back(FindingBuilder(session, *failure, symbolizer).build());
   }
   const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
-  add_device(report, testimony, session.manifest.passes.size() > 1);
+  add_device(report, testimony, session, failures);
   settle_shared_gpu(report, failures);
   add_environment(report, session);
   add_witnesses(report, testimony);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "session/processes.h"
 #include "session/saved_call.h"
 
 namespace cudadiag::report {
@@ -139,19 +140,15 @@ void add_tensor_memory(Finding& finding, const session::Session& session, const 
 }
 
 void add_inputs(Finding& finding, const analyse::Failure& failure, const session::Session& session) {
-  for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
-    for (const session::Process& process : session.reruns[i]) {
-      if (&process != failure.again_process) continue;
-      const session::Pass& pass = session.manifest.passes[i + 1];
-      const auto folder = session::saved_call_folder(session.folder / pass.folder, process.pid);
-      const auto call = session::read_saved_call(folder);
-      if (!call) return;
-      static constexpr const char* kOutcomes[] = {"not run", "reproduces", "does not reproduce", "could not be run"};
-      finding.inputs = Inputs{
-          folder.string(), call->op,      call->bytes,
-          call->tensors,   call->missing, kOutcomes[static_cast<std::size_t>(session::replay_outcome(pass.replay))]};
-    }
-  }
+  const session::Pass* pass = session::rerun_of(session, failure.again_process);
+  if (pass == nullptr) return;
+  const auto folder = session::saved_call_folder(session.folder / pass->folder, failure.again_process->pid);
+  const auto call = session::read_saved_call(folder);
+  if (!call) return;
+  static constexpr const char* kOutcomes[] = {"not run", "reproduces", "does not reproduce", "could not be run"};
+  finding.inputs = Inputs{folder.string(), call->op,
+                          call->bytes,     call->tensors,
+                          call->missing,   kOutcomes[static_cast<std::size_t>(session::replay_outcome(pass->replay))]};
 }
 
 }  // namespace cudadiag::report

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "report/kernel_name.h"
 #include "report/words.h"
+#include "session/processes.h"
 
 namespace cudadiag::report {
 namespace {
@@ -92,10 +94,14 @@ std::string described(const Assertion& assertion) {
 
 class Matching {
  public:
-  Matching(Report& report, const DeviceTestimony& testimony) : report_(report), testimony_(testimony) {}
+  Matching(Report& report, const DeviceTestimony& testimony, const session::Session& session,
+           const std::vector<const analyse::Failure*>& failures)
+      : report_(report), testimony_(testimony), session_(session), failures_(failures) {
+    if (!testimony.printed.empty()) printed_ = testimony.printed.front().assertions;
+  }
 
-  void run(bool any_rerun) {
-    for (Finding& finding : report_.findings) finding.device_unknown = why_unknown(any_rerun);
+  void run() {
+    for (Finding& finding : report_.findings) finding.device_unknown = why_unknown();
     testimony_.failure ? join_dump(*testimony_.failure) : join_text();
     for (Finding& finding : report_.findings) {
       if (finding.standstill) join_running(finding);
@@ -106,8 +112,8 @@ class Matching {
  private:
   static bool async(const Finding& finding) { return analyse::is_asynchronous(finding.kind); }
 
-  std::string why_unknown(bool any_rerun) const {
-    if (!any_rerun) return "no rerun";
+  std::string why_unknown() const {
+    if (session_.manifest.passes.size() < 2) return "no rerun";
     if (!testimony_.device_pass) return "no rerun for a core dump";
     if (!testimony_.unreadable.empty()) return testimony_.unreadable;
     if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
@@ -208,8 +214,8 @@ class Matching {
     // A function of another name may be part of the kernel: inlined, or a lambda. Of one kernel that failed one
     // assertion alone was printed, and of its block.
     if (failure.lines.empty()) {
-      return testimony_.assertions.size() == 1 && (own_name(assertion.function) == own_name(failure.kernel) ||
-                                                   (failure.block && assertion.block == *failure.block));
+      return printed_.size() == 1 && (own_name(assertion.function) == own_name(failure.kernel) ||
+                                      (failure.block && assertion.block == *failure.block));
     }
     return std::any_of(failure.lines.begin(), failure.lines.end(), [&](const symbolize::DeviceLine& line) {
       return line.line == assertion.line && file_name(line.file) == file_name(assertion.file);
@@ -218,10 +224,10 @@ class Matching {
 
   void add_assertion(Device& device, const DeviceFailure& failure) {
     if (!failure.assertion) return;
-    for (const Assertion& assertion : testimony_.assertions) {
+    for (const Assertion& assertion : printed_) {
       if (!is_of(assertion, failure)) continue;
       device.message = assertion.condition;
-      device.assertions = testimony_.assertions.size();
+      device.assertions = printed_.size();
       told_ = &assertion;
       // Code without line information: the text names the line all the same.
       if (device.line == 0) {
@@ -232,13 +238,27 @@ class Matching {
     }
   }
 
-  // No dump: what the rerun printed, where it can only be this kernel's.
+  // What the rerun that proved the failure printed. Null: there was none, or it printed nothing.
+  const std::vector<Assertion>* printed_in_proof(const analyse::Failure& failure) const {
+    const session::Pass* pass = session::rerun_of(session_, failure.again_process);
+    if (pass == nullptr || failure.grade != analyse::Grade::proven) return nullptr;
+    const auto found = std::find_if(testimony_.printed.begin(), testimony_.printed.end(),
+                                    [&](const symbolize::Printed& each) { return each.pass == pass->folder; });
+    return found == testimony_.printed.end() ? nullptr : &found->assertions;
+  }
+
+  // No dump: what a rerun printed, where it can only be this kernel's.
   void join_text() {
-    for (Finding& finding : report_.findings) {
+    for (std::size_t i = 0; i < report_.findings.size(); ++i) {
+      Finding& finding = report_.findings[i];
       if (!async(finding) || finding.code != kDeviceAssert || !finding.launch || finding.launch->kernel.empty())
         continue;
-      for (const Assertion& assertion : testimony_.assertions) {
-        if (own_name(assertion.function) != own_name(finding.launch->kernel)) continue;
+      const std::vector<Assertion>* proof = printed_in_proof(*failures_[i]);
+      if (proof != nullptr) printed_ = *proof;
+      for (const Assertion& assertion : printed_) {
+        const bool named = own_name(assertion.function) == own_name(finding.launch->kernel);
+        const bool alone = proof != nullptr && printed_.size() == 1;
+        if (!named && !alone) continue;
         Device device;
         device.asserted = true;
         device.function = assertion.function;
@@ -248,8 +268,9 @@ class Matching {
         device.thread = assertion.thread;
         device.threads = assertion.threads;
         device.message = assertion.condition;
-        device.assertions = testimony_.assertions.size();
-        device.join = "printed by a rerun; the function has the kernel's name";
+        device.assertions = printed_.size();
+        device.join = named ? "printed by a rerun; the function has the kernel's name"
+                            : "the one assertion that was printed in the rerun where this launch failed";
         finding.device = std::move(device);
         told_ = &assertion;
         return;
@@ -260,7 +281,7 @@ class Matching {
   // What is not said with the finding.
   void note_assertions() {
     std::size_t noted = 0, left = 0;
-    for (const Assertion& assertion : testimony_.assertions) {
+    for (const Assertion& assertion : printed_) {
       if (&assertion == told_) continue;
       if (noted == kAssertionsNoted) {
         ++left;
@@ -276,13 +297,17 @@ class Matching {
 
   Report& report_;
   const DeviceTestimony& testimony_;
+  const session::Session& session_;
+  const std::vector<const analyse::Failure*>& failures_;  // the findings', one each
+  std::span<const Assertion> printed_;                    // by the rerun that speaks for the findings
   const Assertion* told_ = nullptr;
 };
 
 }  // namespace
 
-void add_device(Report& report, const DeviceTestimony& testimony, bool any_rerun) {
-  Matching(report, testimony).run(any_rerun);
+void add_device(Report& report, const DeviceTestimony& testimony, const session::Session& session,
+                const std::vector<const analyse::Failure*>& failures) {
+  Matching(report, testimony, session, failures).run();
 }
 
 }  // namespace cudadiag::report

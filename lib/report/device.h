@@ -1,13 +1,16 @@
 // Ties what reruns say of the GPU (symbolize/device_testimony.h) to the findings of the first run.
 #pragma once
 
+#include "analyse/analysis.h"
 #include "report/report.h"
 #include "symbolize/device_testimony.h"
 
 namespace cudadiag::report {
 
 // Fills `device` of the finding that it fits, and `device_unknown` of the others; what fits none becomes a note.
-// Kernels are compared by name: in a run of its own the dump may be of another failure than the finding is.
-void add_device(Report& report, const symbolize::DeviceTestimony& testimony, bool any_rerun);
+// Kernels are compared by name: in a run of its own the dump may be of another failure than the finding is. `failures`
+// are the findings', one each.
+void add_device(Report& report, const symbolize::DeviceTestimony& testimony, const session::Session& session,
+                const std::vector<const analyse::Failure*>& failures);
 
 }  // namespace cudadiag::report

@@ -1,4 +1,4 @@
-// A session's processes by their numbers.
+// A session's processes by their numbers, and the reruns by their processes.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,16 @@ inline const Process* process_of(const std::vector<Process>& processes, std::uin
   const auto found =
       std::find_if(processes.begin(), processes.end(), [&](const Process& each) { return each.pid == pid; });
   return found == processes.end() ? nullptr : &*found;
+}
+
+// The rerun that `process` is one of `session.reruns` of. Null: of none.
+inline const Pass* rerun_of(const Session& session, const Process* process) {
+  for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
+    for (const Process& each : session.reruns[i]) {
+      if (&each == process) return &session.manifest.passes[i + 1];
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace cudadiag::session

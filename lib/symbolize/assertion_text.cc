@@ -20,6 +20,7 @@ constexpr std::string_view kBlock = ": block: [";
 constexpr std::string_view kThread = "], thread: [";
 constexpr std::string_view kAssertion = "] Assertion `";
 constexpr std::string_view kFailed = "` failed";
+constexpr std::string_view kUnnamed = "unknown";  // Triton's word
 
 std::optional<std::uint32_t> number(std::string_view text) {
   std::uint32_t value = 0;
@@ -68,6 +69,7 @@ bool read_place(std::string_view text, Assertion& assertion) {
     assertion.file = without_foreign_start(text.substr(0, colon));
     assertion.line = *line;
     assertion.function = trimmed(text.substr(end + 2));
+    if (assertion.function == kUnnamed) assertion.function.clear();
     return !assertion.file.empty();
   }
   return false;

@@ -22,7 +22,7 @@ struct Assertion {
   std::string condition;  // with whatever characters the program printed, in at most kLongestPart bytes
   std::string file;
   std::uint32_t line = 0;
-  std::string function;  // as the compiler names it: "void scale(int *)", "scale", "operator()"
+  std::string function;  // as the compiler names it: "void scale(int *)", "scale", "operator()"; Triton's has no name
   std::array<std::uint32_t, 3> block{}, thread{};  // of the first that was printed
   std::uint64_t threads = 0;                       // that were printed, each once
 };

@@ -119,10 +119,9 @@ DeviceTestimony device_testimony(const session::Session& session) {
     }
   }
   for (const session::Pass* pass : reruns) {
-    if (!testimony.assertions.empty()) break;
-    if (is_plain_name(pass->folder)) {
-      testimony.assertions = read_assertions(session.folder / pass->folder / session::kOutputFile);
-    }
+    if (!is_plain_name(pass->folder)) continue;
+    auto assertions = read_assertions(session.folder / pass->folder / session::kOutputFile);
+    if (!assertions.empty()) testimony.printed.push_back({pass->folder, std::move(assertions)});
   }
   return testimony;
 }

@@ -50,6 +50,12 @@ struct SanitizerTestimony {
   std::string failed;  // how it ended, where that was not well and it found nothing: "signal 11"
 };
 
+// The assertions that a rerun printed.
+struct Printed {
+  std::string pass;  // its folder
+  std::vector<Assertion> assertions;
+};
+
 struct DeviceTestimony {
   bool device_pass = false;  // there was one
   std::string dump;          // the core dump that was read; empty: none was written
@@ -59,7 +65,7 @@ struct DeviceTestimony {
   std::vector<DeviceFailure> running;           // of a dump that was asked for: no exceptions, where most threads were
   std::optional<WitnessWords> debugger;         // on that dump
   std::optional<SanitizerTestimony> sanitizer;  // of the last such pass
-  std::vector<Assertion> assertions;  // of the first rerun that printed any, the device pass before the others
+  std::vector<Printed> printed;                 // the device pass first, then the latest first
 };
 
 inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;

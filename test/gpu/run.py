@@ -56,6 +56,7 @@ class Result:
     line: str = ""  # of the leading finding after them, likewise
     cause: str = ""  # "right" | "none" | "wrong"
     cause_found: str = ""
+    report: str = ""  # of a case that failed, as a user reads it
 
 
 def gpu_missing():
@@ -159,7 +160,10 @@ class Suite:
         if case.session_mib and occupied_mib(session) > case.session_mib:
             why.append(f"session takes {occupied_mib(session):.0f} MiB, more than {case.session_mib}")
         first = line_of_headline(watched.err)
-        return result_of(case, report, marks, first, why, plain.seconds + watched.seconds)
+        result = result_of(case, report, marks, first, why, plain.seconds + watched.seconds)
+        if why:
+            result.report = execute([self.cudadiag, "report", session], env).out
+        return result
 
     def paper(self, report, session, watched, env):
         """What the reader of a failure sees: made during the run, short, opening with the line."""
@@ -184,11 +188,11 @@ class Suite:
         wrong = [f"stderr has {added[0]!r}"] if added else []
         if is_native:
             wrong += unchanged(plain, execute([self.cudadiag, "run", "--", *command], env))
-            wrong += self.waited_for_throughout(plain, folder / "session", env)
+            if not case.hardware_decides:  # the next run may fail
+                wrong += self.waited_for_throughout(plain, folder / "session", env)
             left = [str(p) for p in (folder / "state").rglob("*") if p.is_dir() and p.name != "cudadiag"]
             wrong += [f"leaves {left[0]}"] if left else []
         return wrong
-
 
     def waited_for_throughout(self, plain, session, env):
         """Every single operation waited for: slower, but the program must not notice."""
@@ -261,8 +265,8 @@ def show(result):
           f"{result.seconds:5.1f} s", flush=True)
     if result.line_first == "wrong" or result.cause in ("none", "wrong"):
         print(f"       first: {result.found_first}; cause: {result.cause_found or 'none'}", flush=True)
-    for sentence in result.why:
-        print(f"       {sentence}", flush=True)
+    for line in [*result.why, *result.report.splitlines()]:
+        print(f"       {line}", flush=True)
 
 
 def parse_arguments():

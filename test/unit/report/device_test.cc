@@ -293,6 +293,47 @@ TEST_CASE("no dump, and an assertion in another function or after another error"
   CHECK_FALSE(recorded.report(700).findings.at(0).device);
 }
 
+// Triton's text names no function.
+TEST_CASE("no dump: of a proven failure the one assertion that its rerun printed, whatever function it is in") {
+  Recorded recorded;
+  recorded.add_pass("confirm");
+  session::Process again = recorded.session.processes[0];
+  recorded.session.reruns[0].push_back(again);
+  recorded.add_pass("device");
+  fs::create_directories(recorded.session.folder / "confirm");
+  const auto print = [&](const std::string& pass, const std::string& text) {
+    std::ofstream(recorded.session.folder / pass / "output.txt") << text;
+  };
+  const auto report = [&](analyse::Grade grade) {
+    analyse::Failure failure;
+    failure.code = 710;
+    failure.grade = grade;
+    failure.process = &recorded.session.processes[0];
+    failure.candidates = {{&recorded.failing(), "next", 3}};
+    failure.again_process = &recorded.session.reruns[0][0];
+    failure.again = &failure.again_process->record.operations[2];
+    analyse::Analysis analysis;
+    analysis.failures = {failure};
+    analysis.reruns.resize(2);
+    symbolize::Symbolizer symbolizer(recorded.session);
+    return report::build(recorded.session, analysis, symbolizer);
+  };
+  const std::string unnamed = "/tmp/k.py:34: unknown: block: [0,0,0], thread: [7,0,0] Assertion `0 <= i < 9` failed.\n";
+  print("confirm", unnamed);
+  print("device", unnamed);
+  const Report proven = report(analyse::Grade::proven);
+  CHECK(section(proven, "Device") == Lines{"k.py:34  block 0,0,0 thread 7,0,0; 1 thread, one assertion",
+                                           "assertion `0 <= i < 9` failed",
+                                           "the one assertion that was printed in the rerun where this launch failed"});
+  CHECK(notes(proven, "assertion-printed").empty());
+  CHECK_FALSE(report(analyse::Grade::bracketed).findings.at(0).device);
+
+  print("confirm", unnamed + kOtherAssertion);
+  CHECK_FALSE(report(analyse::Grade::proven).findings.at(0).device);
+  print("confirm", "");
+  CHECK_FALSE(report(analyse::Grade::proven).findings.at(0).device);
+}
+
 TEST_CASE("why nothing is known of the device") {
   Recorded recorded;
   CHECK(recorded.report().findings.at(0).device_unknown == "no rerun");

@@ -70,6 +70,7 @@ TEST_CASE("names as CUDA, PyTorch and Triton print them") {
   CHECK(found[1].block == Dim3{77, 0, 0});
   CHECK(found[1].condition == "ind >=0 && ind < ind_dim_size && \"vectorized gather kernel index out of bounds\"");
   CHECK(found[2].file == "/home/u/softmax.py");
+  CHECK(found[2].function == "");
 }
 
 TEST_CASE("other output on the same line") {

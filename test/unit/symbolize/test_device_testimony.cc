@@ -73,8 +73,11 @@ TEST_CASE("a failed assertion: the dump's words and the program's") {
   CHECK(failure.grid == Dim3{2, 1, 1});
   CHECK(failure.block_dim == Dim3{32, 1, 1});
   CHECK(failure.grid_id == 3u);
-  REQUIRE(testimony.assertions.size() == 1);
-  CHECK(testimony.assertions[0].condition == "p[threadIdx.x] > 0");
+  REQUIRE(testimony.printed.size() == 2);
+  CHECK(testimony.printed[0].pass == "device");
+  REQUIRE(testimony.printed[0].assertions.size() == 1);
+  CHECK(testimony.printed[0].assertions[0].condition == "p[threadIdx.x] > 0");
+  CHECK(testimony.printed[1].pass == "confirm");
 }
 
 TEST_CASE("a warp that has exited leaves no block, thread and grid") {
@@ -117,15 +120,17 @@ TEST_CASE("a manifest cannot lead out of its session") {
     const DeviceTestimony testimony = device_testimony(recorded.session);
     CHECK(testimony.dump == "");
     CHECK_FALSE(testimony.failure);
-    CHECK(testimony.assertions.size() == 1);
+    CHECK(testimony.printed.size() == 1);
   }
   pass.folder = "confirm/../device";
-  CHECK(device_testimony(recorded.session).assertions.empty());
+  CHECK(device_testimony(recorded.session).printed.empty());
 }
 
 TEST_CASE("the assertions of an earlier rerun, where the device pass printed none") {
   Recorded recorded;
   recorded.add("confirm", "confirm", kAssertionLine);
   recorded.add_device("assert.nvcudmp", "642.gpucore", "nothing\n");
-  CHECK(device_testimony(recorded.session).assertions.size() == 1);
+  const DeviceTestimony testimony = device_testimony(recorded.session);
+  REQUIRE(testimony.printed.size() == 1);
+  CHECK(testimony.printed[0].pass == "confirm");
 }
