@@ -4,8 +4,12 @@ find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
-find_package(fmt 8.1 REQUIRED)  # as fmt::fmt-header-only: each distribution ships another libfmt.so
+find_package(fmt 8.1 REQUIRED)
 find_package(ZLIB REQUIRED)
+
+# Distributions ship no static libfmt, and each ships another libfmt.so.
+add_library(cudadiag_fmt INTERFACE)
+target_link_libraries(cudadiag_fmt INTERFACE $<IF:$<BOOL:${CUDADIAG_STATIC}>,fmt::fmt-header-only,fmt::fmt>)
 
 if(CUDADIAG_STATIC)
   set(Boost_USE_STATIC_LIBS ON)

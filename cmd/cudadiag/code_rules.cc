@@ -1,5 +1,6 @@
 #include "code_rules.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <map>

@@ -1,11 +1,14 @@
 // --user-code PATH and --not-user-code PATH: what the user says of whose code lies where.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <vector>
 
 #include "session/session.h"
+
+namespace CLI {
+class App;
+}
 
 namespace cudadiag::command {
 
