@@ -4,8 +4,9 @@ every tool that watches launches) and with the alternatives; what it costs to fi
 what the recording takes of memory and of disk.
 
 Each run is a fresh process that times itself, or is timed as a whole where it fails; the ways of running it alternate,
-so that drift meets all alike. Of PyTorch's cases each way is one process, and these take turns of some steps. A ratio is
-the median of the rounds' ratios. The ways that are no part of the comparison in hand run once.
+so that drift meets all alike. Of PyTorch's cases each way is three processes, for two of the same differ by some per
+cent as long as they live; all take turns of some steps, in any order. A ratio is the median of the rounds' ratios. The
+ways that are no part of the comparison in hand run once.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import importlib.util
 import json
 import os
 import platform
+import random
 import re
 import select
 import shutil
@@ -27,7 +29,8 @@ sys.path.insert(0, str(HERE.parent))
 import rows as bench_rows  # noqa: E402
 
 LIMIT_S = 60
-TURNS = 8  # of a process that goes on, for each round of the others
+TURNS = 4  # of a process that goes on, for each round of the others
+PROCESSES = 3  # that go on, of each way
 MAIN = ["plain", "cudadiag run", "empty CUPTI callbacks", "CUDA_LAUNCH_BLOCKING=1"]
 ONCE = ["cudadiag run --markers off", "cudadiag run --markers dense", "core dumps enabled", "torch.profiler",
         "Nsight Systems", "compute-sanitizer", "cudadiag races", "CUDA Stream Sanitizer"]
@@ -151,17 +154,29 @@ class Bench:
             if value is not None:
                 values.setdefault(way, []).append(value)
 
-        servers = {}
         if words[0].endswith(".py"):
-            servers = {way: Server(*found) for way in MAIN if (found := self.way(way, words))}
-        for _ in range(rounds * TURNS if servers else rounds):
-            for way in MAIN:
-                add(way, servers[way].measure() if way in servers else self.measure(way, words))
-        for server in servers.values():
-            server.end()
+            values = self.turns(words, rounds * TURNS)
+        else:
+            for _ in range(rounds):
+                for way in MAIN:
+                    add(way, self.measure(way, words))
         for way in [] if quick else ONCE:
             add(way, self.measure(way, words))
         return rows_of(case, unit, values)
+
+    def turns(self, words, count):
+        """Way -> the medians of its processes' turns, each at the same place of its list as the plain one's; a way that
+        failed has none."""
+        servers = {(way, number): Server(*found) for number in range(PROCESSES) for way in MAIN
+                   if (found := self.way(way, words))}
+        values = {way: [] for way, _ in servers}
+        for _ in range(count):
+            turn = {who: servers[who].measure() for who in random.sample(list(servers), len(servers))}
+            for who in servers:
+                values[who[0]].append(turn[who])
+        for server in servers.values():
+            server.end()
+        return {way: seen for way, seen in values.items() if None not in seen}
 
     def timed(self, command, env):
         """Seconds, or None where it takes too long."""
