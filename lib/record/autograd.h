@@ -24,12 +24,12 @@ class Autograd {
  public:
   void attach(Interner& interner) { interner_ = &interner; }
   // Of the calling thread, whose number it stores. All zero without PyTorch.
-  Origin current(ThreadState& thread);
+  [[gnu::hot]] Origin current(ThreadState& thread);
 
  private:
   void look();
   void describe_node(const std::byte* node, const std::byte* control_block, Origin& origin);
-  std::uint16_t type_of(const std::byte* node);
+  [[gnu::hot]] std::uint16_t type_of(const std::byte* node);
   void give_up(const char* why);
 
   enum class State : std::uint8_t { unknown, looking, ready, off };

@@ -52,7 +52,7 @@ struct CallRule {
 };
 
 // Ids of drivers to come lie beyond the table: they are watched.
-const CallRule& driver_call(std::uint32_t id);
+[[gnu::hot]] const CallRule& driver_call(std::uint32_t id);
 // By a call's name: it only asks, and no failure of the GPU comes back from it. PyTorch makes thirty such calls for
 // every launch, and a callback costs 0.2 µs: they get none.
 bool only_asks(std::string_view name);

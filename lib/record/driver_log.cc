@@ -33,7 +33,7 @@ void say(void*, int, char* message, std::size_t length) {
   const std::string_view line = without_head({message, strnlen(message, length)});
   // "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel" is known from the call itself. The first of several
   // lines is the cause.
-  if (t_said.size > 0 || line.empty() || line.starts_with("Returning ")) return;
+  if (t_this.inside || t_said.size > 0 || line.empty() || line.starts_with("Returning ")) return;
   t_said.size = std::min(line.size(), sizeof t_said.text);
   memcpy(t_said.text, line.data(), t_said.size);
   t_this.told = true;

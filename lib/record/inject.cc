@@ -47,7 +47,7 @@ void on_thread_end(void* state) {
   // In a forked child the entry is the parent's.
   if (recorder != nullptr && *g_owned != 0 && t_this.state == state)
     recorder->release_thread(*static_cast<ThreadState*>(state));
-  t_this = {nullptr, true, false, false, false, false, 0};
+  t_this = {nullptr, nullptr, true, false, false, false, false, 0};
 }
 
 ThreadState* thread_state(Recorder& recorder, ThisThread& self) {
@@ -59,7 +59,7 @@ ThreadState* thread_state(Recorder& recorder, ThisThread& self) {
   return self.state;
 }
 
-void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
+[[gnu::hot]] void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
 
 // Fresh zero pages, taken as they are touched: the recorder's tables are large and mostly empty.
 Recorder* make_recorder() {
@@ -95,8 +95,8 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
     }
     return;
   }
-  int& error_number = errno;
-  const int saved_errno = error_number;
+  if (self.error_number == nullptr) self.error_number = &errno;
+  const int saved_errno = *self.error_number;
   self.inside = true;
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
@@ -117,7 +117,7 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
     }
   }
   self.inside = false;
-  error_number = saved_errno;
+  *self.error_number = saved_errno;
 }
 
 void on_exit() {

@@ -1,5 +1,6 @@
 #include "record/native_stack.h"
 
+#include <algorithm>
 #include <array>
 
 #include "record/memory_map.h"
@@ -16,45 +17,40 @@ namespace {
 
 constexpr std::uint32_t kHopeless = 4096;  // misses in a row after which a set's calls are not unwound any more
 
-[[gnu::noinline]] bool find_stack(std::uintptr_t inside, StackShapes& shapes) {
+[[gnu::noinline]] bool find_stack(std::uintptr_t inside, StackRange& stack) {
   MemoryMap map;
   MemoryRange range;
   while (map.next(range)) {
     if (inside < range.begin || inside >= range.end) continue;
-    shapes.low = range.begin;
-    shapes.high = range.end;
+    stack = {range.begin, range.end};
     return true;
   }
   return false;
 }
 
-std::uint64_t word_at(std::uintptr_t stack_pointer, std::uint32_t offset) {
-  return *reinterpret_cast<const std::uint64_t*>(stack_pointer + offset);
-}
+// Of a stack's return addresses, innermost first: polynomials in an odd number, four side by side, for a single one
+// would wait for each of its multiplications. `address` is asked for as many as are a multiple of kSums.
+constexpr std::size_t kSums = 4;
+static_assert(StackShape::kFrames % kSums == 0);
 
-// Whether the stack that was seen here last stands here again: no chain of dependent steps, as a hash would be.
-bool same_as_last(const StackShape& shape, std::uintptr_t stack_pointer) {
-  std::uint64_t differences = 0;
-  for (std::size_t i = 0; i < shape.frames; ++i) {
-    differences |= word_at(stack_pointer, shape.offsets[i]) ^ shape.words[i];
+template <typename Address>
+std::uint64_t hash_addresses(std::size_t count, Address address) {
+  constexpr std::uint64_t kFactor = 0x9fb21c651e98df25;
+  std::uint64_t a = count, b = 0, c = 0, d = 0;
+  for (std::size_t i = 0; i < count; i += kSums) {
+    a = a * kFactor + address(i);
+    b = b * kFactor + address(i + 1);
+    c = c * kFactor + address(i + 2);
+    d = d * kFactor + address(i + 3);
   }
-  return differences == 0;
+  return mix(mix(mix(mix(kHashSeed, a), b), c), d);
 }
 
-// As hash_frames for the stack that would have its return addresses at these places.
-std::uint64_t hash_slots(StackShape& shape, std::uintptr_t stack_pointer) {
-  std::uint64_t hash = mix(kHashSeed, shape.frames);
-  for (std::size_t i = 0; i < shape.frames; ++i) {
-    shape.words[i] = word_at(stack_pointer, shape.offsets[i]);
-    hash = mix(hash, shape.words[i]);
-  }
-  return hash;
-}
-
-std::uint64_t hash_frames(std::span<const UnwoundFrame> frames) {
-  std::uint64_t hash = mix(kHashSeed, frames.size());
-  for (const UnwoundFrame& frame : frames) hash = mix(hash, frame.return_address);
-  return hash;
+// Of the stack that would have its return addresses at these places; 0: they are not all on the stack.
+[[gnu::hot]] std::uint64_t hash_at(const StackShape& shape, const StackRange& stack, std::uintptr_t stack_pointer) {
+  if (stack_pointer < stack.low || stack_pointer + shape.bytes() > stack.high) return 0;
+  const auto* words = reinterpret_cast<const std::uint64_t*>(stack_pointer);
+  return hash_addresses(shape.frames, [&](std::size_t i) { return words[shape.offsets[i]]; });
 }
 
 }  // namespace
@@ -71,52 +67,57 @@ void NativeStacks::stop_at(std::uintptr_t begin, std::uintptr_t end) {
   stop_end_ = end;
 }
 
-bool NativeStacks::stands(const SiteCache::Entry& entry, const StackShapes& shapes, std::uintptr_t stack_pointer) {
-  const StackShape& shape = *entry.shape;
-  return shape.key == entry.shape_key && shape.stack == entry.native && stack_pointer >= shapes.low &&
-         stack_pointer + shape.offsets[shape.frames - 1] + 8 <= shapes.high && same_as_last(shape, stack_pointer);
+bool NativeStacks::stands(const SiteCache::Entry& entry, const ThreadState& thread, std::uintptr_t stack_pointer) {
+  const StackShape& shape = thread.shapes.shapes[entry.shape];
+  return static_cast<std::uint32_t>(shape.key) == entry.shape_key &&
+         hash_at(shape, thread.stack, stack_pointer) == entry.addresses;
 }
 
 std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt,
-                                    const StackShape** where) {
+                                    Recognition& recognition) {
   StackShapes& shapes = thread.shapes;
-  const bool known = stack_pointer >= shapes.low && stack_pointer < shapes.high;
-  if (!known && !find_stack(stack_pointer, shapes)) return 0;
+  const bool known = stack_pointer >= thread.stack.low && stack_pointer < thread.stack.high;
+  if (!known && !find_stack(stack_pointer, thread.stack)) return 0;
   const std::uint64_t key = mix(mix(kHashSeed, stack_pointer), salt) | 1;
-  StackShapes::Set& set = shapes.sets[key / 2 % StackShapes::kSets];
+  const std::size_t set = key / 2 % StackShapes::kSets;
+  StackShape* ways = &shapes.shapes[set * StackShapes::kWays];
   StackShape* victim = nullptr;
-  for (StackShape& shape : set.shapes) {
-    if (shape.key != key) {
-      if (victim == nullptr || shape.key == 0) victim = &shape;
+  for (StackShape* shape = ways; shape != ways + StackShapes::kWays; ++shape) {
+    if (shape->key != key) {
+      if (victim == nullptr || shape->key == 0) victim = shape;
       continue;
     }
-    if (shape.frames > 0 && stack_pointer + shape.offsets[shape.frames - 1] + 8 > shapes.high) continue;
-    if (where != nullptr) *where = &shape;
-    if (shape.stack != 0 && same_as_last(shape, stack_pointer)) return shape.stack;
-    shape.stack = interner_->find_native_stack(hash_slots(shape, stack_pointer));
-    if (shape.stack == 0) continue;
-    set.misses = 0;
-    return shape.stack;
+    const std::uint64_t addresses = hash_at(*shape, thread.stack, stack_pointer);
+    const std::uint32_t stack = addresses == 0 ? 0 : interner_->find_native_stack(addresses);
+    if (stack == 0) continue;
+    shapes.misses[set] = 0;
+    recognition = {shape, addresses};
+    return stack;
   }
-  if (++set.misses > kHopeless) return 0;
-  if (victim == nullptr) victim = &set.shapes[set.misses % StackShapes::kWays];
-  victim->key = key;
-  if (where != nullptr) *where = victim;
-  return unwind(stack_pointer, victim);
+  if (++shapes.misses[set] > kHopeless) return 0;
+  if (victim == nullptr) victim = &ways[shapes.misses[set] % StackShapes::kWays];
+  return unwind(stack_pointer, *victim, key, recognition);
 }
 
-std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape* learn) {
+std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key,
+                                   Recognition& recognition) {
   std::array<UnwoundFrame, StackShape::kFrames> all;
   bool truncated = false;
   const std::size_t count = record::unwind(stack_pointer, stop_begin_, stop_end_, all, truncated);
   const std::span<const UnwoundFrame> frames(all.data(), count);
-  learn->frames = static_cast<std::uint16_t>(frames.size());
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    learn->offsets[i] = static_cast<std::uint32_t>(frames[i].slot - stack_pointer);
-    learn->words[i] = frames[i].return_address;
+  if (frames.empty()) return 0;
+  // What is asked for beyond the outermost is the outermost again.
+  const auto frame = [&](std::size_t i) -> const UnwoundFrame& { return frames[std::min(i, frames.size() - 1)]; };
+  const std::uint64_t addresses = hash_addresses(frames.size(), [&](std::size_t i) { return frame(i).return_address; });
+  const std::uint32_t stack = intern(frames, addresses, truncated);
+  if (stack == 0 || (frames.back().slot - stack_pointer) / StackShape::kWord > 0xffff) return stack;
+  learn.key = key;
+  learn.frames = static_cast<std::uint16_t>(frames.size());
+  for (std::size_t i = 0; i < learn.offsets.size(); ++i) {
+    learn.offsets[i] = static_cast<std::uint16_t>((frame(i).slot - stack_pointer) / StackShape::kWord);
   }
-  learn->stack = frames.empty() ? 0 : intern(frames, hash_frames(frames), truncated);
-  return learn->stack;
+  recognition = {&learn, addresses};
+  return stack;
 }
 
 // A library that is closed and another one at its place differ in their build-ids, or end elsewhere.

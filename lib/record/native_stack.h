@@ -19,14 +19,19 @@ class NativeStacks {
 
   // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else tells calls at the same depth
   // apart (callback id, kernel). 0: not known.
-  // `shape`: where it was recognised or learnt, for `stands`; null: nowhere.
+  // How it is recognised again, for `stands`.
+  struct Recognition {
+    const StackShape* shape;  // null: not known
+    std::uint64_t addresses;
+  };
   std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt,
-                        const StackShape** shape = nullptr);
+                        Recognition& recognition);
   // Whether the stack that the entry's site has stands here again.
-  static bool stands(const SiteCache::Entry& entry, const StackShapes& shapes, std::uintptr_t stack_pointer);
+  [[gnu::hot]] static bool stands(const SiteCache::Entry& entry, const ThreadState& thread,
+                                  std::uintptr_t stack_pointer);
 
  private:
-  std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape* learn);
+  std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, Recognition& recognition);
   std::uint32_t intern(std::span<const UnwoundFrame> frames, std::uint64_t key, bool truncated);
   std::uint32_t intern_module(const LoadedModule& module);
 

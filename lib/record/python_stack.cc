@@ -68,11 +68,14 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
 }  // namespace
 
 struct PythonStacks::Walk {
-  std::array<const std::byte*, kFrames> codes;
-  std::array<std::uintptr_t, kFrames> instructions;  // byte offset, or address in the bytecode
   std::size_t frames = 0;
   std::uint64_t hash = kHashSeed;
   bool truncated = false;
+};
+
+struct PythonStacks::Frames {
+  std::array<const std::byte*, kFrames> codes;
+  std::array<std::uintptr_t, kFrames> instructions;  // byte offset, or address in the bytecode
 };
 
 bool PythonStacks::is_loaded() { return dlsym(RTLD_DEFAULT, "Py_GetVersion") != nullptr; }
@@ -138,9 +141,14 @@ std::uint32_t PythonStacks::current() {
   }
   const std::byte* frame = innermost(thread);
   Walk found;
-  if (frame == nullptr || !walk(frame, found) || found.frames == 0) return 0;
+  Frames frames;
+  const auto keep = [&](const std::byte* code, std::uintptr_t instruction) {
+    frames.codes[found.frames] = code;
+    frames.instructions[found.frames] = instruction;
+  };
+  if (frame == nullptr || !walk(frame, found, keep) || found.frames == 0) return 0;
   if (const std::uint32_t id = interner_->find_python_stack(found.hash)) return id;
-  return intern(found);
+  return intern(found, frames);
 }
 
 bool PythonStacks::fingerprint(std::uint64_t& hash) const {
@@ -151,7 +159,8 @@ bool PythonStacks::fingerprint(std::uint64_t& hash) const {
   const std::byte* thread = this_thread_state_();
   const std::byte* frame = thread == nullptr ? nullptr : innermost(thread);
   Walk found;
-  if (frame != nullptr && walk(frame, found) && found.frames > 0) hash = found.hash;
+  const auto no_more = [](const std::byte*, std::uintptr_t) {};
+  if (frame != nullptr && walk(frame, found, no_more) && found.frames > 0) hash = found.hash;
   return true;
 }
 
@@ -161,7 +170,8 @@ const std::byte* PythonStacks::innermost(const std::byte* thread) const {
   return pointer(frame, static_cast<std::size_t>(layout_->cframe_frame));
 }
 
-bool PythonStacks::walk(const std::byte* frame, Walk& walk) const {
+template <typename Visit>
+bool PythonStacks::walk(const std::byte* frame, Walk& walk, Visit visit) const {
   const PythonLayout& layout = *layout_;
   for (; frame != nullptr; frame = pointer(frame, layout.frame_previous)) {
     if (layout.frame_owner >= 0 &&
@@ -179,8 +189,7 @@ bool PythonStacks::walk(const std::byte* frame, Walk& walk) const {
         layout.instruction_is_index
             ? static_cast<std::uintptr_t>(read<int>(frame, layout.frame_instruction) * layout.index_scale)
             : read<std::uintptr_t>(frame, layout.frame_instruction);
-    walk.codes[walk.frames] = code;
-    walk.instructions[walk.frames] = instruction;
+    visit(code, instruction);
     ++walk.frames;
     // A code object's memory may come back as another one: its line table then lies elsewhere.
     const auto table = read<std::uintptr_t>(code, layout.code_line_table);
@@ -190,16 +199,16 @@ bool PythonStacks::walk(const std::byte* frame, Walk& walk) const {
   return true;
 }
 
-std::uint32_t PythonStacks::intern(const Walk& walk) {
+std::uint32_t PythonStacks::intern(const Walk& walk, const Frames& found) {
   std::array<PythonFrame, kFrames> frames;
   for (std::size_t i = 0; i < walk.frames; ++i) {
-    const std::byte* code = walk.codes[i];
+    const std::byte* code = found.codes[i];
     // The self-check: an unexpected layout shows as something that is no code object.
     if (!looks_like_code(code)) {
       give_up(kOtherLayout);
       return 0;
     }
-    std::uintptr_t offset = walk.instructions[i];
+    std::uintptr_t offset = found.instructions[i];
     if (!layout_->instruction_is_index) {
       const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(code) + layout_->code_bytecode;
       offset = offset < start ? 0 : offset - start;

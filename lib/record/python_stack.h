@@ -28,11 +28,12 @@ class PythonStacks {
   // 0: no Python frame on this thread.
   std::uint32_t current();
   // What tells that stack from the process's other ones, without a look at what is interned. False: not to be had yet.
-  bool fingerprint(std::uint64_t& hash) const;
+  [[gnu::hot]] bool fingerprint(std::uint64_t& hash) const;
 
  private:
   static constexpr std::size_t kFrames = 128;
   struct Walk;
+  struct Frames;
 
   enum class Trust : std::uint8_t { none, unproven, proven };
 
@@ -44,8 +45,10 @@ class PythonStacks {
   bool is_code(const std::byte* code, std::uintptr_t instruction, bool calling) const;
   bool is_a(const std::byte* object, const std::byte* type) const;
   bool agrees_with_runtime() const;
-  bool walk(const std::byte* frame, Walk& walk) const;
-  std::uint32_t intern(const Walk& walk);
+  // `visit(code object, instruction)` for each frame, the innermost first.
+  template <typename Visit>
+  bool walk(const std::byte* frame, Walk& walk, Visit visit) const;
+  std::uint32_t intern(const Walk& walk, const Frames& found);
   std::uint32_t intern_code(const std::byte* code);
   bool looks_like_code(const std::byte* code) const;
   void give_up(const char* why);

@@ -12,7 +12,6 @@ namespace race = wire::race;
 using operation::Kind;
 
 void RaceRecords::attach(const DriverApi& driver, Streams& streams) {
-  on_ = true;
   driver_ = &driver;
   streams_ = &streams;
   streams.ask_for_flags();

@@ -18,7 +18,6 @@ namespace cudadiag::record {
 class RaceRecords {
  public:
   void attach(const DriverApi& driver, Streams& streams);
-  bool on() const { return on_; }
 
   // ENTER, before the operation's own record.
   void before_kernel(ThreadState& thread, const Call& call, std::uint32_t function);
@@ -44,7 +43,6 @@ class RaceRecords {
                   std::uint32_t site);
   void tell_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function);
 
-  bool on_ = false;
   const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;
   ParameterWords words_;

@@ -94,7 +94,7 @@ void Recorder::enable_callbacks() {
         CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED}) {
     cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, id);
   }
-  if (races_.on()) cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+  if (options_.races) cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
 // ---- driver calls
@@ -177,15 +177,15 @@ void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule
   switch (rule.role) {
     case Role::operation:
       leave_operation(thread, rule, result);
-      if (ok && races_.on() && waits_for_copy(id)) races_.host_saw_stream(thread, thread.open.stream);
+      if (ok && options_.races && waits_for_copy(id)) races_.host_saw_stream(thread, thread.open.stream);
       break;
     case Role::stream_wait:
       if (ok) streams_.finish_wait(thread);
-      if (ok && races_.on()) races_.host_saw_stream(thread, thread.waited_stream);
+      if (ok && options_.races) races_.host_saw_stream(thread, thread.waited_stream);
       break;
     case Role::context_wait:
       if (ok) streams_.finish_context_wait(thread, data.contextUid);
-      if (ok && races_.on()) races_.host_saw_context(thread, streams_.context_index(data.contextUid));
+      if (ok && options_.races) races_.host_saw_context(thread, streams_.context_index(data.contextUid));
       break;
     case Role::event_wait:
       if (ok) note_event_completed(thread, rule, data);
@@ -201,7 +201,7 @@ void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule
       break;
     default:
       if (ok) see_context(data);
-      if (ok && races_.on()) races_.returned(thread, id, data);
+      if (ok && options_.races) races_.returned(thread, id, data);
       break;
   }
 }
@@ -231,7 +231,7 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
 
   const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
   // Another thread's default stream cannot be asked how far it is: in a rerun its markers say.
-  const bool dense = options_.markers == MarkerMode::dense || young || interner_.checks_its_data(site.function) ||
+  const bool dense = options_.markers == MarkerMode::dense || young || site.checks_its_data ||
                      (alone_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
   if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) {
     if (dense && streams_.unmarked(open.stream) > 0 && streams_.mark(open.stream)) {
@@ -240,7 +240,7 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
     open.ordinal = streams_.enter(open.stream, open.flags);
     open.mark = dense || streams_.unmarked(open.stream) >= kSparseDistance;
   }
-  if (races_.on() && (open.flags & operation::kCaptured) == 0) {
+  if (options_.races && (open.flags & operation::kCaptured) == 0) {
     if (rule.kind == Kind::kernel) races_.before_kernel(thread, call, site.function);
     if (call.rows != 1) races_.before_rows(thread, call);
   }
@@ -453,7 +453,7 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
       break;
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       function_generation_.fetch_add(1, std::memory_order_relaxed);
-      if (races_.on()) races_.module_unloaded();
+      if (options_.races) races_.module_unloaded();
       break;
     default:
       break;

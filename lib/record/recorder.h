@@ -3,6 +3,10 @@
 //
 // All methods run on the target's threads, inside its calls into CUDA. They do not throw, allocate on the launch
 // path, print, or wait for anything but the recorder's own short locks.
+//
+// Between two launches a program fills the caches with what is its own. So what counts on the launch path is how many
+// lines and pages it touches, of data (small things first, together) and of code: its functions are marked hot, here
+// and in the other rooms' headers, which puts them side by side.
 #pragma once
 
 #include <cupti.h>
@@ -53,8 +57,10 @@ class Recorder {
   // False: there is nowhere to record to. Everything else that fails leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
-  void driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
-  void runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
+  [[gnu::hot]] void driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                                std::uintptr_t frame);
+  [[gnu::hot]] void runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                                 std::uintptr_t frame);
   void resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame);
   // Also inside our own calls into the driver.
   void module_loaded(const CUpti_ResourceData& data);
@@ -81,15 +87,16 @@ class Recorder {
   void enable_callbacks();
   void open_window();
 
-  void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-             std::uintptr_t frame);
-  void enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-                       std::uintptr_t frame);
+  [[gnu::hot]] void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                          std::uintptr_t frame);
+  [[gnu::hot]] void enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                                    const CUpti_CallbackData& data, std::uintptr_t frame);
   void take_turn(ThreadState& thread, bool armed);
-  void write_operation(ThreadState& thread, const CallRule& rule, const Call& call, std::uint32_t site_ordinal);
-  void leave(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-             std::uint32_t result);
-  void leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result);
+  [[gnu::hot]] void write_operation(ThreadState& thread, const CallRule& rule, const Call& call,
+                                    std::uint32_t site_ordinal);
+  [[gnu::hot]] void leave(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                          std::uint32_t result);
+  [[gnu::hot]] void leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result);
   void fail(ThreadState* thread, wire::error::Domain domain, std::uint32_t id, const CUpti_CallbackData& data,
             std::uint32_t code, std::uintptr_t frame);
   void enter_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
@@ -113,7 +120,7 @@ class Recorder {
   struct Place {
     std::uint32_t python, native;
     std::uint64_t key;
-    const StackShape* shape;  // of the native stack, or null
+    NativeStacks::Recognition recognition;  // of the native stack
   };
   void seek_python();
   Place place(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
@@ -121,10 +128,11 @@ class Recorder {
   // An operation's site, and which call of it this is; site 0: not known.
   struct SiteCall {
     std::uint32_t site = 0, ordinal = 0, function = 0;
-    bool armed = false;  // in a rerun: to be waited for
+    bool checks_its_data = false;  // as Interner's
+    bool armed = false;            // in a rerun: to be waited for
   };
-  SiteCall site_call(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, CUfunction kernel,
-                     const char* symbol, std::uintptr_t frame);
+  [[gnu::hot]] SiteCall site_call(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, CUfunction kernel,
+                                  const char* symbol, std::uintptr_t frame);
   bool enter_site(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
                   std::uintptr_t frame, SiteCache::Entry& entry);
   bool wants_native() const;

@@ -38,7 +38,7 @@ void Recorder::leave_graph_call(ThreadState& thread, std::uint32_t id, const CUp
   if (ok && call.what == What::instantiate) graphs_.instantiated(call, thread.graph_site, thread.markers.words);
   if (ok && call.what == What::update) graphs_.updated(call);
   if (ok && call.what == What::set_node) graphs_.node_set(call);
-  if (ok && races_.on()) {
+  if (ok && options_.races) {
     if (call.what == What::instantiate && call.made != nullptr) {
       races_.graph(thread, *call.made, call.graph, interner_, graphs_);
     }

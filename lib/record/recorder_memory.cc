@@ -26,7 +26,7 @@ void Recorder::note_memory(ThreadState* thread, std::uint32_t id, const CUpti_Ca
   const std::uint32_t site = interner_.site(at.key, at.python, at.native, 0, Kind::allocation, thread->index);
   const Allocations::Freed freed = {call.address, wire::load(thread->entry, wire::thread::kCallTicks), site, stream};
   const std::uint32_t context = streams_.context_index(data.contextUid);
-  if (races_.on() && call.what != What::makes) races_.memory(*thread, id, call, stream, context, site);
+  if (options_.races && call.what != What::makes) races_.memory(*thread, id, call, stream, context, site);
   if (call.what == What::frees) return allocations_.freed(freed);
   if (call.what == What::unmaps) return allocations_.unmapped(freed, call.bytes);
   if (call.bytes == 0 && driver_.mem_get_address_range != nullptr) {
@@ -35,7 +35,7 @@ void Recorder::note_memory(ThreadState* thread, std::uint32_t id, const CUpti_Ca
     std::size_t size = 0;
     if (driver_.mem_get_address_range(&begin, &size, call.address) == CUDA_SUCCESS) call.bytes = size;
   }
-  if (races_.on()) races_.memory(*thread, id, call, stream, context, site);
+  if (options_.races) races_.memory(*thread, id, call, stream, context, site);
   allocations_.made({call.address, call.bytes, call.kind, thread->index, site, context, stream});
 }
 

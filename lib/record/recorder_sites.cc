@@ -36,10 +36,11 @@ Recorder::Place Recorder::place(ThreadState& thread, std::uint32_t id, Kind kind
   if (options_.python && !python_sought_.load(std::memory_order_relaxed)) seek_python();
   const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
   const std::uint64_t salt = std::uint64_t{id} << 32 | function;
-  const StackShape* shape = nullptr;
-  const std::uint32_t native = wants_native() ? native_.current(thread, frame, salt, &shape) : 0;
+  NativeStacks::Recognition recognition{};
+  const std::uint32_t native = wants_native() ? native_.current(thread, frame, salt, recognition) : 0;
   const std::uint64_t stacks = mix(mix(kHashSeed, std::uint64_t{python} << 32 | native), salt);
-  return {python, native, mix(stacks, std::uint64_t{thread.index} << 8 | static_cast<std::uint64_t>(kind)) | 1, shape};
+  const std::uint64_t key = mix(stacks, std::uint64_t{thread.index} << 8 | static_cast<std::uint64_t>(kind)) | 1;
+  return {python, native, key, recognition};
 }
 
 // Inside the Python hook a native stack leads to Python code of ours.
@@ -54,12 +55,15 @@ bool Recorder::enter_site(ThreadState& thread, std::uint32_t id, Kind kind, std:
     return false;
   }
   const auto key = interner_.site_key(kind, at.python, at.native, function);
-  entry.shape = at.native == 0 ? nullptr : at.shape;
-  entry.shape_key = entry.shape == nullptr ? 0 : entry.shape->key;
-  entry.native = at.native;
-  entry.site = found;
+  if (const StackShape* shape = at.recognition.shape) {
+    entry.shape = static_cast<std::uint16_t>(shape - thread.shapes.shapes.data());
+    entry.shape_key = static_cast<std::uint32_t>(shape->key);
+    entry.addresses = at.recognition.addresses;
+  }
+  entry.site = static_cast<std::uint16_t>(found);
   entry.armed_from = window_.empty() ? Window::kNever : window_.armed_from(key, interner_.function_key(function));
-  entry.function = function;
+  entry.function = static_cast<std::uint16_t>(function <= 0xffff ? function : 0);
+  entry.checks_its_data = interner_.checks_its_data(function);
   return true;
 }
 
@@ -74,22 +78,22 @@ Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Ki
                           reinterpret_cast<std::uint64_t>(kernel));
   key = mix(mix(mix(key, reinterpret_cast<std::uint64_t>(symbol)), python), native ? frame : 0);
   key = mix(key, std::uint64_t{id} << 16 | static_cast<std::uint64_t>(kind) << 8 | (native ? 1 : 0)) | 1;
-  SiteCache::Entry* entry = &thread.sites.entries[key >> 1 & (SiteCache::kEntries - 1)];
-  const bool known = can_cache && entry->key == key && (!native || NativeStacks::stands(*entry, thread.shapes, frame));
+  const auto stands = [&](const SiteCache::Entry& entry) {
+    return !native || NativeStacks::stands(entry, thread, frame);
+  };
+  const SiteCache::Entry* entry = can_cache ? thread.sites.find(key, stands) : nullptr;
   SiteCache::Entry uncached{};
-  if (!known) {
+  if (entry == nullptr) {
     const std::uint32_t function = kind == Kind::kernel ? function_id(kernel, symbol) : 0;
     if (!enter_site(thread, id, kind, function, frame, uncached)) return {};
+    uncached.key = key;
     // A native stack that is not known now may be another time.
-    if (can_cache && (!native || uncached.shape != nullptr)) {
-      uncached.key = key;
-      *entry = uncached;
-    }
-    entry = &uncached;
+    entry = can_cache && (!native || uncached.addresses != 0) ? &thread.sites.insert(uncached) : &uncached;
   }
   const std::uint32_t ordinal = count_at(entry->site), armed_from = entry->armed_from;
   if (armed_from != Window::kNever && ordinal + window_.near() >= armed_from) hook_.come_near();
-  return {entry->site, ordinal, entry->function, armed_from != Window::kNever && ordinal >= armed_from};
+  const bool armed = armed_from != Window::kNever && ordinal >= armed_from;
+  return {entry->site, ordinal, entry->function, entry->checks_its_data, armed};
 }
 
 std::uint32_t Recorder::count_at(std::uint32_t at) {

@@ -184,10 +184,17 @@ StreamCacheEntry& cache_place(ThreadState& thread, std::uint64_t handle, std::ui
 bool Streams::find_known(ThreadState& thread, StreamHandle given, std::uint32_t context_uid,
                          std::uint32_t& found) const {
   const std::uint64_t handle = own_handle(given);
-  const StreamCacheEntry& cached = cache_place(thread, handle, context_uid);
-  found = cached.stream;
-  return cached.handle == handle && cached.context_uid == context_uid &&
-         cached.generation == generation_.load(std::memory_order_acquire);
+  const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+  const auto is_it = [&](const StreamCacheEntry& cached) {
+    return cached.handle == handle && cached.context_uid == context_uid && cached.generation == generation;
+  };
+  if (!is_it(thread.newest_stream)) {
+    const StreamCacheEntry& cached = cache_place(thread, handle, context_uid);
+    if (!is_it(cached)) return false;
+    thread.newest_stream = cached;
+  }
+  found = thread.newest_stream.stream;
+  return true;
 }
 
 std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32_t context_uid) {

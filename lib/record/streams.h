@@ -44,15 +44,16 @@ class Streams {
   // Index of the stream's entry, made on first sight; kNone if there is no place.
   std::uint32_t find(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid);
   // False: the thread has not met it since anything was destroyed.
-  bool find_known(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid, std::uint32_t& found) const;
+  [[gnu::hot]] bool find_known(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid,
+                               std::uint32_t& found) const;
   std::uint32_t context_index(std::uint32_t uid);
 
   // ENTER and EXIT of a call that issues an operation. `enter` gives its ordinal and adds operation flags.
-  std::uint32_t enter(std::uint32_t stream, std::uint8_t& flags);
-  void leave(std::uint32_t stream, std::uint32_t ordinal, std::uint8_t& flags);
+  [[gnu::hot]] std::uint32_t enter(std::uint32_t stream, std::uint8_t& flags);
+  [[gnu::hot]] void leave(std::uint32_t stream, std::uint32_t ordinal, std::uint8_t& flags);
   // Number of operations without a marker behind them.
-  std::uint32_t unmarked(std::uint32_t stream) const;
-  std::uint32_t issued(std::uint32_t stream) const;
+  [[gnu::hot]] std::uint32_t unmarked(std::uint32_t stream) const;
+  [[gnu::hot]] std::uint32_t issued(std::uint32_t stream) const;
   // Queues a marker behind all operations issued so far. False: none was queued (refused, capturing, contended).
   bool mark(std::uint32_t stream);
 
@@ -67,9 +68,9 @@ class Streams {
   CUstream handle(std::uint32_t stream) const;
   std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone for no stream
   std::uint32_t thread_of(std::uint32_t stream) const;   // tid, of a per-thread default stream
-  bool finished(std::uint32_t stream, std::uint32_t ordinal) const;
+  [[gnu::hot]] bool finished(std::uint32_t stream, std::uint32_t ordinal) const;
   // Keeps a record that is about to leave its ring if its operation has not finished.
-  void hold(const std::byte* record);
+  [[gnu::hot]] void hold(const std::byte* record);
   // Copies every stream's state for the frozen picture.
   void freeze();
   // Calls `visit(context handle, stream handle)` for streams of live contexts with unfinished operations.
@@ -111,26 +112,29 @@ class Streams {
   std::uint32_t new_page(std::uint32_t context);
   bool register_page(std::uint32_t context, std::uint32_t page);
 
-  AreaMap* area_ = nullptr;
-  Interner* interner_ = nullptr;
-  const DriverApi* driver_ = nullptr;
-  MarkerMode mode_ = MarkerMode::sparse;
-  bool asks_for_flags_ = false;
-  std::byte *contexts_ = nullptr, *streams_ = nullptr, *markers_ = nullptr;
-
-  Mutex mutex_;
-  std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; changes when a handle may be reused
-  std::atomic<int> captures_ = 0;
-  std::atomic<std::uint32_t> highest_ = 0;         // entries ever used
-  std::array<std::uint32_t, kBuckets> buckets_{};  // 1 + stream; 0: empty
-  std::array<std::uint32_t, wire::area::kStreams> next_{};
   struct Page {
     std::uint32_t context;  // 1 + index; 0: free
     std::uint32_t used;     // entries taken
     CUdeviceptr device;     // of the page in its context; 0: no markers
   };
+
+  // What every operation looks at comes first.
+  std::byte *streams_ = nullptr, *markers_ = nullptr;
+  std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; changes when a handle may be reused
+  std::atomic<int> captures_ = 0;
+  MarkerMode mode_ = MarkerMode::sparse;
+  bool asks_for_flags_ = false;
   std::array<Page, kPages> pages_{};
+
+  AreaMap* area_ = nullptr;
+  Interner* interner_ = nullptr;
+  const DriverApi* driver_ = nullptr;
+  std::byte* contexts_ = nullptr;
+  Mutex mutex_;
   Mutex held_mutex_;
+  std::atomic<std::uint32_t> highest_ = 0;         // entries ever used
+  std::array<std::uint32_t, kBuckets> buckets_{};  // 1 + stream; 0: empty
+  std::array<std::uint32_t, wire::area::kStreams> next_{};
 };
 
 template <typename Visit>

@@ -10,6 +10,7 @@ struct ThreadState;
 
 struct ThisThread {
   ThreadState* state;
+  int* error_number;      // &errno, which is a call to ask for; null: not asked
   bool asked;             // whether `state` was acquired, or refused
   bool inside;            // our own calls into the driver, or a signal handler's on top of a callback: not recorded
   bool quiet;             // the Python hook's own calls into CUDA: not recorded either

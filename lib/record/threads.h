@@ -12,27 +12,12 @@
 #include "record/area_map.h"
 #include "record/graph_markers.h"
 #include "record/lock.h"
+#include "record/site_cache.h"
 #include "record/stack_shapes.h"
 #include "wire/operation.h"
 #include "wire/thread.h"
 
 namespace cudadiag::record {
-
-// The sites at which a thread issues operations, by what is at hand when it does: the kernel's handle, the Python
-// stack's hash, the stack pointer. Only its thread touches it.
-struct SiteCache {
-  static constexpr std::size_t kEntries = 4096;
-  struct Entry {
-    std::uint64_t key;        // 0: free
-    const StackShape* shape;  // of the native stack, to be looked at again; null: sites have none
-    std::uint64_t shape_key;
-    std::uint32_t native;
-    std::uint32_t site;
-    std::uint32_t armed_from;  // Window::armed_from
-    std::uint32_t function;
-  };
-  std::array<Entry, kEntries> entries;
-};
 
 struct StreamCacheEntry {
   std::uint64_t handle;
@@ -65,6 +50,8 @@ struct alignas(128) ThreadState {
   std::uint64_t operations;  // records of kinds that have an ordinal
 
   OpenOperation open;
+  StackRange stack;
+  StreamCacheEntry newest_stream;  // that was looked up
   Turn turn;
   // A call on graphs that the thread is inside: its own site, and whether the nodes made in it are the program's.
   std::uint32_t graph_site;
@@ -108,7 +95,7 @@ class Threads {
 // The slot for the thread's next record, its serial cleared; what was in it is held if it is not finished.
 // Publish it with `publish`.
 class Streams;
-std::byte* next_record(ThreadState& state, Streams& streams);
-void publish(ThreadState& state, std::byte* record);
+[[gnu::hot]] std::byte* next_record(ThreadState& state, Streams& streams);
+[[gnu::hot]] void publish(ThreadState& state, std::byte* record);
 
 }  // namespace cudadiag::record

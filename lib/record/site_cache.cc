@@ -1,0 +1,14 @@
+#include "record/site_cache.h"
+
+#include <algorithm>
+
+namespace cudadiag::record {
+
+const SiteCache::Entry& SiteCache::insert(const Entry& entry) {
+  Entry* set = &entries[set_of(entry.key)];
+  Entry* place = std::find_if(set, set + kWays, [](const Entry& each) { return each.key == 0; });
+  if (place == set + kWays) place = set + replaced++ % kWays;
+  return *place = entry;
+}
+
+}  // namespace cudadiag::record
