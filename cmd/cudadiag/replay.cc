@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "session/processes.h"
 #include "session/saved_call.h"
 #include "terminal.h"
 #include "toolkit.h"
@@ -12,17 +13,6 @@ namespace {
 
 constexpr std::size_t kOutputKept = 64u << 10;
 
-// The pass whose process this is; null: none of the reruns.
-session::Pass* pass_of(session::Session& session, const session::Process* process) {
-  for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
-    const auto& processes = session.reruns[i];
-    if (std::any_of(processes.begin(), processes.end(), [&](const auto& each) { return &each == process; })) {
-      return &session.manifest.passes[i + 1];
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 void replay(session::Session& session, session::SessionWriter& writer, const analyse::Analysis& analysis,
@@ -30,7 +20,7 @@ void replay(session::Session& session, session::SessionWriter& writer, const ana
   const auto confirmed = std::find_if(analysis.failures.begin(), analysis.failures.end(),
                                       [](const analyse::Failure& failure) { return failure.again_process != nullptr; });
   if (confirmed == analysis.failures.end()) return say("no inputs were saved: no rerun confirmed the failure");
-  session::Pass* pass = pass_of(session, confirmed->again_process);
+  session::Pass* pass = session::rerun_of(session, confirmed->again_process);
   if (pass == nullptr) return;
   const auto folder = session::saved_call_folder(session.folder / pass->folder, confirmed->again_process->pid);
   const auto call = session::read_saved_call(folder);

@@ -254,10 +254,10 @@ class Matching {
       if (!async(finding) || finding.code != kDeviceAssert || !finding.launch || finding.launch->kernel.empty())
         continue;
       const std::vector<Assertion>* proof = printed_in_proof(*failures_[i]);
-      if (proof != nullptr) printed_ = *proof;
-      for (const Assertion& assertion : printed_) {
+      const std::span<const Assertion> printed = proof == nullptr ? printed_ : std::span<const Assertion>(*proof);
+      for (const Assertion& assertion : printed) {
         const bool named = own_name(assertion.function) == own_name(finding.launch->kernel);
-        const bool alone = proof != nullptr && printed_.size() == 1;
+        const bool alone = proof != nullptr && printed.size() == 1;
         if (!named && !alone) continue;
         Device device;
         device.asserted = true;
@@ -268,10 +268,11 @@ class Matching {
         device.thread = assertion.thread;
         device.threads = assertion.threads;
         device.message = assertion.condition;
-        device.assertions = printed_.size();
+        device.assertions = printed.size();
         device.join = named ? "printed by a rerun; the function has the kernel's name"
                             : "the one assertion that was printed in the rerun where this launch failed";
         finding.device = std::move(device);
+        printed_ = printed;
         told_ = &assertion;
         return;
       }

@@ -16,8 +16,9 @@ inline const Process* process_of(const std::vector<Process>& processes, std::uin
   return found == processes.end() ? nullptr : &*found;
 }
 
-// The rerun that `process` is one of `session.reruns` of. Null: of none.
-inline const Pass* rerun_of(const Session& session, const Process* process) {
+// The rerun that `process` is one of `session.reruns` of, const as the session is. Null: of none.
+template <typename AnySession>
+auto rerun_of(AnySession& session, const Process* process) -> decltype(&session.manifest.passes[0]) {
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
     for (const Process& each : session.reruns[i]) {
       if (&each == process) return &session.manifest.passes[i + 1];
