@@ -73,7 +73,10 @@ class Recorder {
   void look_at_exit();
 
   ThreadState* acquire_thread() { return threads_.acquire(); }
-  void release_thread(ThreadState& thread) { threads_.release(thread); }
+  void release_thread(ThreadState& thread) {
+    if (!failures_.frozen()) streams_.thread_ended(thread.tid);
+    threads_.release(thread);
+  }
   void count_dropped() { area_.count(wire::area::kDroppedOperations); }
 
  private:

@@ -301,6 +301,20 @@ void Streams::stream_destroyed(std::uint32_t context_uid, CUstream gone) {
   }
 }
 
+void Streams::thread_ended(std::uint32_t tid) {
+  const auto handle = reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
+  const LockGuard lock(mutex_);
+  std::uint32_t* link = &buckets_[mix(handle, tid) % kBuckets];
+  while (*link != 0) {
+    const std::byte* known = entry(*link - 1);
+    if (wire::load(known, stream::kHandle) == handle && wire::load(known, stream::kThreadTid) == tid) {
+      end_life(*link);
+    } else {
+      link = &next_[*link - 1];
+    }
+  }
+}
+
 void Streams::retire(std::uint32_t at) {
   const std::uint64_t handle = wire::load(entry(at), stream::kHandle);
   std::uint32_t* link = &buckets_[mix(handle, wire::load(entry(at), stream::kThreadTid)) % kBuckets];

@@ -40,6 +40,8 @@ class Streams {
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
   void stream_destroyed(std::uint32_t context_uid, CUstream stream);
+  // Its default streams go with it.
+  void thread_ended(std::uint32_t tid);
 
   // Index of the stream's entry, made on first sight; kNone if there is no place.
   std::uint32_t find(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid);
