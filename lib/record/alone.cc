@@ -141,7 +141,7 @@ CUresult Alone::drain(const ThreadState& thread, std::uint64_t deadline, std::ui
   CUresult outcome = CUDA_SUCCESS;
   streams_->each_unfinished([&](CUcontext context, CUstream stream, std::uint32_t flags, std::uint32_t index) {
     if (outcome != CUDA_SUCCESS) return;
-    const bool foreign = (flags & wire::stream::kPerThread) != 0 && streams_->thread_of(index) != thread.tid;
+    const bool foreign = (flags & wire::stream::kPerThread) != 0 && !streams_->is_default_of(index, thread.tid);
     outcome = wait_for({context, stream, index, streams_->issued(index), foreign}, deadline);
     if (outcome != CUDA_SUCCESS) failed_stream = index;
   });

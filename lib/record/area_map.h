@@ -18,9 +18,7 @@ class AreaMap {
   void abandon();
 
   std::byte* header() { return base_; }
-  std::byte* region(wire::area::Region region) const {
-    return base_ + ranges_[static_cast<std::size_t>(region)].offset;
-  }
+  std::byte* region(wire::area::Region region) { return base_ + ranges_[static_cast<std::size_t>(region)].offset; }
   std::size_t region_size(wire::area::Region region) const { return ranges_[static_cast<std::size_t>(region)].size; }
 
   template <typename Field>

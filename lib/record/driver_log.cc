@@ -10,7 +10,7 @@ namespace cudadiag::record::driver_log {
 
 namespace {
 
-// Plain data only, as t_local in inject.cc.
+// Plain data only, as t_this (this_thread.h).
 struct Said {
   std::size_t size;
   char text[512];

@@ -44,6 +44,7 @@ Options read_options() {
 
 void on_thread_end(void* state) {
   Recorder* recorder = g_recorder.load(std::memory_order_acquire);
+  t_this.inside = true;
   // In a forked child the entry is the parent's.
   if (recorder != nullptr && *g_owned != 0 && t_this.state == state)
     recorder->release_thread(*static_cast<ThreadState*>(state));

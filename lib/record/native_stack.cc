@@ -49,8 +49,9 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
 // Of the stack that would have its return addresses at these places; 0: they are not all on the stack.
 [[gnu::hot]] std::uint64_t hash_at(const StackShape& shape, const StackRange& stack, std::uintptr_t stack_pointer) {
   if (stack_pointer < stack.low || stack_pointer + shape.bytes() > stack.high) return 0;
-  const auto* words = reinterpret_cast<const std::uint64_t*>(stack_pointer);
-  return hash_addresses(shape.frames, [&](std::size_t i) { return words[shape.offsets[i]]; });
+  return hash_addresses(shape.frames, [&](std::size_t i) {
+    return *reinterpret_cast<const std::uint64_t*>(stack_pointer + shape.offsets[i]);
+  });
 }
 
 }  // namespace
@@ -110,11 +111,11 @@ std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& lea
   const auto frame = [&](std::size_t i) -> const UnwoundFrame& { return frames[std::min(i, frames.size() - 1)]; };
   const std::uint64_t addresses = hash_addresses(frames.size(), [&](std::size_t i) { return frame(i).return_address; });
   const std::uint32_t stack = intern(frames, addresses, truncated);
-  if (stack == 0 || (frames.back().slot - stack_pointer) / StackShape::kWord > 0xffff) return stack;
+  if (stack == 0) return 0;
   learn.key = key;
-  learn.frames = static_cast<std::uint16_t>(frames.size());
+  learn.frames = static_cast<std::uint32_t>(frames.size());
   for (std::size_t i = 0; i < learn.offsets.size(); ++i) {
-    learn.offsets[i] = static_cast<std::uint16_t>((frame(i).slot - stack_pointer) / StackShape::kWord);
+    learn.offsets[i] = static_cast<std::uint32_t>(frame(i).slot - stack_pointer);
   }
   recognition = {&learn, addresses};
   return stack;

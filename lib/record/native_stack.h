@@ -17,13 +17,13 @@ class NativeStacks {
   // Native frames of this module (and all outside of it) are left out of the stacks.
   void stop_at(std::uintptr_t begin, std::uintptr_t end);
 
-  // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else tells calls at the same depth
-  // apart (callback id, kernel). 0: not known.
-  // How it is recognised again, for `stands`.
+  // How a stack is recognised again, for `stands`.
   struct Recognition {
     const StackShape* shape;  // null: not known
     std::uint64_t addresses;
   };
+  // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else tells calls at the same depth
+  // apart (callback id, kernel). 0: not known.
   std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt,
                         Recognition& recognition);
   // Whether the stack that the entry's site has stands here again.

@@ -6,7 +6,7 @@
 //
 // Between two launches a program fills the caches with what is its own. So what counts on the launch path is how many
 // lines and pages it touches, of data (small things first, together) and of code: its functions are marked hot, here
-// and in the other rooms' headers, which puts them side by side.
+// and in the headers beside this one, which puts them side by side.
 #pragma once
 
 #include <cupti.h>

@@ -14,16 +14,15 @@
 
 namespace cudadiag::record {
 
-// Two lines, which processors fetch together.
+// Two lines, which processors fetch together, where it has less than thirty frames.
 struct alignas(128) StackShape {
   static constexpr std::size_t kFrames = 48;
-  static constexpr std::size_t kWord = 8;      // bytes
   std::uint64_t key;                           // 0: free
-  std::uint16_t frames;                        // at least one
-  std::array<std::uint16_t, kFrames> offsets;  // from the stack pointer, in words, rising; behind the last: the last
+  std::uint32_t frames;                        // at least one
+  std::array<std::uint32_t, kFrames> offsets;  // from the stack pointer, in bytes, rising; behind the last: the last
 
   // Where the outermost return address ends, from the stack pointer.
-  std::size_t bytes() const { return (offsets[frames - 1] + std::size_t{1}) * kWord; }
+  std::size_t bytes() const { return std::size_t{offsets[frames - 1]} + sizeof(std::uint64_t); }
 };
 
 struct StackShapes {

@@ -442,6 +442,16 @@ std::uint32_t Streams::context_of(std::uint32_t at) const {
   return at < area::kStreams ? wire::load(entry(at), stream::kContext) : kNone;
 }
 
+bool Streams::is_default_of(std::uint32_t at, std::uint32_t tid) const {
+  return thread_of(at) == tid &&
+         wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::live);
+}
+
+bool Streams::can_be_at_work(std::uint32_t at) const {
+  const auto state = static_cast<stream::State>(wire::load(entry(at), stream::kState));
+  return state == stream::State::live || (state == stream::State::destroyed && thread_of(at) != 0);
+}
+
 std::uint32_t Streams::thread_of(std::uint32_t at) const { return wire::load(entry(at), stream::kThreadTid); }
 
 bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
@@ -455,8 +465,7 @@ void Streams::hold(const std::byte* record) {
   const std::uint32_t ordinal = wire::load(record, wire::operation::kOrdinal);
   if (at >= area::kStreams || ordinal == 0 || finished(at, ordinal)) return;
   // Of a stream that is gone, or of an earlier one at this entry.
-  if (wire::load(entry(at), stream::kState) != static_cast<std::uint32_t>(stream::State::live) ||
-      wire::load(record, wire::operation::kTicks) < wire::load(entry(at), stream::kCreated)) {
+  if (!can_be_at_work(at) || wire::load(record, wire::operation::kTicks) < wire::load(entry(at), stream::kCreated)) {
     return;
   }
   std::byte* places = area_->region(area::Region::held) + at * area::kHeldPerStream * area::kOperationSize;

@@ -71,11 +71,14 @@ class Streams {
   std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone for no stream
   std::uint32_t thread_of(std::uint32_t stream) const;   // tid, of a per-thread default stream
   [[gnu::hot]] bool finished(std::uint32_t stream, std::uint32_t ordinal) const;
+  // Whether it is the default stream of this thread, which has not ended.
+  bool is_default_of(std::uint32_t stream, std::uint32_t tid) const;
   // Keeps a record that is about to leave its ring if its operation has not finished.
   [[gnu::hot]] void hold(const std::byte* record);
   // Copies every stream's state for the frozen picture.
   void freeze();
-  // Calls `visit(context handle, stream handle)` for streams of live contexts with unfinished operations.
+  // Calls `visit(context handle, stream handle, flags, stream)` for streams of live contexts with unfinished
+  // operations.
   template <typename Visit>
   void each_unfinished(Visit visit);
 
@@ -98,6 +101,8 @@ class Streams {
 
   std::byte* entry(std::uint32_t stream) const { return streams_ + stream * wire::area::kStreamSize; }
   std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }
+  // It lives, or is the default stream of a thread that may have ended without waiting for it.
+  bool can_be_at_work(std::uint32_t stream) const;
   std::uint32_t find_slow(std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   // Callers of both hold the lock.
   std::uint32_t known_entry(std::size_t bucket, std::uint64_t handle, std::uint32_t context, std::uint32_t tid) const;
@@ -143,7 +148,7 @@ template <typename Visit>
 void Streams::each_unfinished(Visit visit) {
   for (std::uint32_t i = 0; i < highest_; ++i) {
     const std::byte* context = contexts_ + wire::load(entry(i), wire::stream::kContext) * wire::area::kContextSize;
-    if (wire::load(entry(i), wire::stream::kState) != static_cast<std::uint32_t>(wire::stream::State::live) ||
+    if (!can_be_at_work(i) ||
         wire::load(context, wire::context::kState) != static_cast<std::uint32_t>(wire::context::State::live) ||
         finished(i, issued(i))) {
       continue;

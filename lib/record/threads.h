@@ -1,8 +1,8 @@
 // What the recorder keeps per thread: its ring in the area, its caches, and the call that it is inside.
 //
 // A ThreadState belongs to one thread at a time. When the thread ends it is given back, with its ring's contents
-// and its caches (which stay valid: they refer to the process; the thread's default streams end with it), to be taken
-// by the thread that comes next.
+// and its caches (which stay valid: they refer to the process; what is the thread's own, its stack and its default
+// streams, ends with it), to be taken by the thread that comes next.
 #pragma once
 
 #include <array>
