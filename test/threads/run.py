@@ -2,6 +2,7 @@
 """run.py BUILD thread-sanitizer|helgrind: the recorder under a finder of data races, in programs that launch from many
 threads. BUILD was compiled for that tool, as ./dev threads does."""
 
+import itertools
 import os
 import pathlib
 import re
@@ -48,7 +49,9 @@ class Helgrind:
         frames = [{part.tag: part.text for part in frame} for frame in error.iter("frame")]
         innermost = frames[0]
         function = innermost.get("fn", "")
-        return (innermost.get("file", "").startswith("atomic") or function.startswith(("uw_", "_Unwind_"))
+        called = itertools.takewhile(lambda name: not name.startswith("cudadiag::"), (f.get("fn", "") for f in frames))
+        return (innermost.get("file", "").startswith("atomic")
+                or any(name.startswith(("uw_", "_Unwind_")) for name in called)
                 or re.search(r"\bIdTable<\d+ul>::find\(|^find$", function) is not None
                 or not any("libcudadiag_record" in frame.get("obj", "") for frame in frames[:1]))
 
