@@ -1,6 +1,8 @@
-// Compiled for per-thread default streams: handle 0 means the thread's own stream.
+// per_thread_stream [THREADS]: compiled for per-thread default streams, where handle 0 means the thread's own stream.
+// Before the failure THREADS (1) others, each gone before the next.
 // Plan: fault kernel=scale nth=2 code=700
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM
+#include <cstdlib>
 #include <thread>
 
 #include "driver.h"
@@ -12,9 +14,10 @@ static void healthy(const Driver& driver) {
   CHECK(cuStreamSynchronize(nullptr));
 }
 
-int main() {
+int main(int count, char** arguments) {
   Driver driver;
-  std::thread(healthy, std::cref(driver)).join();
+  const int threads = count > 1 ? std::atoi(arguments[1]) : 1;
+  for (int i = 0; i < threads; ++i) std::thread(healthy, std::cref(driver)).join();
   CUfunction scale = driver.kernel("scale");
   LAUNCH(scale, nullptr);
   LAUNCH(scale, nullptr);               // TRUE LINE
