@@ -4,9 +4,10 @@ every tool that watches launches) and with the alternatives; what it costs to fi
 what the recording takes of memory and of disk.
 
 Each run is a fresh process that times itself, or is timed as a whole where it fails; the ways of running it alternate,
-so that drift meets all alike. Of PyTorch's cases each way is three processes, for two of the same differ by some per
-cent as long as they live; all take turns of some steps, in any order. A ratio is the median of the rounds' ratios. The
-ways that are no part of the comparison in hand run once.
+so that drift meets all alike. PyTorch's cases go on in processes that take turns of some steps, in any order: several of
+each way that is compared, for two of the same differ by some per cent as long as they live, and one of each other tool
+or option. A turn's value is the median of its processes, a ratio is the median of the turns' ratios. Tools that take
+ten times as long and more run once.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import random
 import re
 import select
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,41 +32,48 @@ import rows as bench_rows  # noqa: E402
 
 LIMIT_S = 60
 TURNS = 4  # of a process that goes on, for each round of the others
-PROCESSES = 3  # that go on, of each way
 MAIN = ["plain", "cudadiag run", "empty CUPTI callbacks", "CUDA_LAUNCH_BLOCKING=1"]
-ONCE = ["cudadiag run --markers off", "cudadiag run --markers dense", "core dumps enabled", "torch.profiler",
-        "Nsight Systems", "compute-sanitizer", "cudadiag races", "CUDA Stream Sanitizer"]
-CASES = {  # name -> unit, command; "@x" is a file of the build's gpu/ folder
-    "empty kernel launch": ("ns", ["@launches", "empty"]),
-    "launches from 8 threads": ("ns", ["@launches", "threads"]),
-    "graph of 100, queued": ("ns", ["@launches", "graph"]),
-    "graph of 100, until done": ("ns", ["@launches", "replay"]),
-    "launch-bound training step": ("ms", ["training_step.py", "launch_bound"]),
-    "compute-bound training step": ("ms", ["training_step.py", "compute_bound"]),
-    "inference, batch of 1": ("ms", ["training_step.py", "inference"]),
+OTHERS = ["cudadiag run --markers off", "cudadiag run --markers dense", "cudadiag races", "core dumps enabled",
+          "torch.profiler", "Nsight Systems"]
+SLOW = ["compute-sanitizer", "CUDA Stream Sanitizer"]
+CASES = {  # name -> unit, command ("@x" is a file of the build's gpu/ folder), how many processes of a way go on at once
+    "empty kernel launch": ("ns", ["@launches", "empty"], 0),
+    "launches from 8 threads": ("ns", ["@launches", "threads"], 0),
+    "graph of 100, queued": ("ns", ["@launches", "graph"], 0),
+    "graph of 100, until done": ("ns", ["@launches", "replay"], 0),
+    "launch-bound training step": ("ms", ["training_step.py", "launch_bound"], 3),
+    "compute-bound training step": ("ms", ["training_step.py", "compute_bound"], 1),  # each takes 11 GB of the GPU
+    "inference, batch of 1": ("ms", ["training_step.py", "inference"], 3),
 }
 FAILING = "failure at launch 1,000,000"
 MEMORY = "memory"
 
 
 class Server:
-    """A program that measures once for each line it is given."""
+    """A program that says when it is ready, and measures once for each line it is given."""
 
     def __init__(self, command, env):
         self.process = subprocess.Popen([*command, "serve"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)
 
+    def line(self):
+        """What it prints next; empty: it failed, or took too long and has been ended."""
+        if select.select([self.process.stdout], [], [], LIMIT_S)[0]:
+            return self.process.stdout.readline()
+        self.process.terminate()
+        return ""
+
+    def ready(self):
+        return self.line() == "ready\n"
+
     def measure(self):
-        """A number, or None: it failed, or took too long and has been ended."""
+        """A number, or None: it failed."""
         try:
             self.process.stdin.write("again\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             return None
-        if not select.select([self.process.stdout], [], [], LIMIT_S)[0]:
-            self.process.terminate()
-            return None
-        median = re.match(r"median ([\d.]+)$", self.process.stdout.readline())
+        median = re.match(r"median ([\d.]+)$", self.line())
         return float(median[1]) if median else None
 
     def end(self):
@@ -143,40 +152,51 @@ class Bench:
         return float(median[1])
 
     def case(self, case, rounds, quick):
-        unit, words = CASES[case]
+        unit, words, processes = CASES[case]
         reason = self.cannot_run(words)
         if reason:
             print(f"{case}: skipped: {reason}", flush=True)
             return []
-        values = {}
-
-        def add(way, value):
+        ways = MAIN if quick else MAIN + OTHERS
+        values = self.turns(words, ways, rounds * TURNS, processes) if processes else self.rounds(words, ways, rounds)
+        for way in [] if quick else SLOW:
+            value = self.measure(way, words)
             if value is not None:
-                values.setdefault(way, []).append(value)
-
-        if words[0].endswith(".py"):
-            values = self.turns(words, rounds * TURNS)
-        else:
-            for _ in range(rounds):
-                for way in MAIN:
-                    add(way, self.measure(way, words))
-        for way in [] if quick else ONCE:
-            add(way, self.measure(way, words))
+                values[way] = [value]
         return rows_of(case, unit, values)
 
-    def turns(self, words, count):
-        """Way -> the medians of its processes' turns, each at the same place of its list as the plain one's; a way that
-        failed has none."""
-        servers = {(way, number): Server(*found) for number in range(PROCESSES) for way in MAIN
-                   if (found := self.way(way, words))}
-        values = {way: [] for way, _ in servers}
+    def rounds(self, words, ways, count):
+        """Way -> the medians of its runs; a way that failed has none."""
+        values = {way: [] for way in ways}
         for _ in range(count):
-            turn = {who: servers[who].measure() for who in random.sample(list(servers), len(servers))}
-            for who in servers:
-                values[who[0]].append(turn[who])
-        for server in servers.values():
+            for way in random.sample(list(values), len(values)):
+                value = self.measure(way, words)
+                if value is None:
+                    del values[way]
+                else:
+                    values[way].append(value)
+        return values
+
+    def turns(self, words, ways, count, processes):
+        """Way -> for each turn the median of its processes; a way that failed has none."""
+        started = [(way, Server(*found)) for way in ways for _ in range(processes if way in MAIN else 1)
+                   if (found := self.way(way, words))]
+        # All are ready before one is measured.
+        failed = {way for way, server in started if not server.ready()}
+        values = {way: [] for way, _ in started}
+        for _ in range(count):
+            turn = {way: [] for way in values}
+            for way, server in random.sample(started, len(started)):
+                if way not in failed:
+                    turn[way].append(server.measure())
+            failed |= {way for way, seen in turn.items() if None in seen}
+            for way in values.keys() - failed:
+                values[way].append(statistics.median(turn[way]))
+        for _, server in started:
             server.end()
-        return {way: seen for way, seen in values.items() if None not in seen}
+        for way in failed:
+            print(f"  {way}: failed, or no answer within {LIMIT_S} s", file=sys.stderr)
+        return {way: seen for way, seen in values.items() if way not in failed}
 
     def timed(self, command, env):
         """Seconds, or None where it takes too long."""
@@ -262,7 +282,7 @@ def main():
     parser.add_argument("--build", type=Path, default=HERE.parents[2] / "build", help="the built tree")
     parser.add_argument("--only", action="append", metavar="TEXT", help="cases whose name contains this")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--quick", action="store_true", help="leave out what runs once: other tools, other options")
+    parser.add_argument("--quick", action="store_true", help="leave out other tools and other options")
     parser.add_argument("--json", type=Path, metavar="FILE", help="put the rows there instead of in the built tree")
     parser.add_argument("--man", type=Path, metavar="PAGE", help="only write the table of a manual page from the rows")
     options = parser.parse_args()

@@ -1,6 +1,6 @@
-"""A step timed inside: training_step.py launch_bound|compute_bound|inference [profiler | serve] prints the median ms of
-its own steps, of training or of inference; under torch.profiler with the word profiler. With serve, it prepares once
-and prints a median of further steps for each line on its standard input."""
+"""A step timed inside: training_step.py launch_bound|compute_bound|inference [profiler] [serve] prints the median ms of
+its own steps, of training or of inference; under torch.profiler with the word profiler. With serve, it prepares once,
+prints that it is ready, and then a median of further steps for each line on its standard input."""
 
 import contextlib
 import os
@@ -54,12 +54,15 @@ def times(step, steps):
     return found
 
 
-def main(name, how=""):
+def main(name, *how):
     step, warm_up, steps = prepare(name)
-    with torch.profiler.profile() if how == "profiler" else contextlib.nullcontext():
-        times(step, warm_up)
-        for _ in sys.stdin if how == "serve" else [""]:
-            print(f"median {statistics.median(times(step, steps)):.4f}", flush=True)
+    times(step, warm_up)
+    if "serve" in how:
+        print("ready", flush=True)
+    for _ in sys.stdin if "serve" in how else [""]:
+        with torch.profiler.profile() if "profiler" in how else contextlib.nullcontext():
+            found = times(step, steps)
+        print(f"median {statistics.median(found):.4f}", flush=True)
 
 
 main(*sys.argv[1:])
