@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <filesystem>
@@ -155,6 +156,14 @@ void Recording::tell(report::Report report) {
   if (!report.findings.empty()) findings_ = true;
 }
 
+void Recording::tell_rest() {
+  if (told_.empty()) return tell(report());
+  const auto is_new = [&](const report::Finding& finding) { return finding.race || !told_.contains(finding.pid); };
+  const auto& findings = report().findings;
+  if (std::none_of(findings.begin(), findings.end(), is_new)) return;
+  tell(examine(session_, [&](const session::Process& process) { return !told_.contains(process.pid); }));
+}
+
 void Recording::note_failures(std::vector<session::Failure> failures) {
   for (const session::Failure& failure : failures) manifest_.notes.push_back(failure.what);
   failures_ = std::move(failures);
@@ -225,7 +234,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     read();
   }
   if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;
-  const report::Report whole = examine(session_);
+  const report::Report& whole = report();
   // What was kept of watched lines lies in the session's folder.
   const bool kept = writer_.has_value();
   const bool clean = whole.findings.empty() && whole.verdict == analyse::Verdict::no_cuda_failure;
@@ -243,9 +252,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     }
     if (!writer_->root().warning.empty()) say(writer_->root().warning);
   }
-  tell(told_.empty() ? whole : examine(session_, [&](const session::Process& process) {
-    return !told_.contains(process.pid);
-  }));
+  tell_rest();
   const bool nothing_recorded = !findings_ && explain_silence(end);
   if (kept) {
     for (const std::string& sentence : unreached_lines(options_.watch, session_)) say(sentence);
@@ -255,8 +262,13 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   if (!findings_ && (end.signal || options_.hang_after)) tell_unfinished(session_, writer_.has_value());
 }
 
+const report::Report& Recording::report() {
+  if (!report_) report_ = examine(session_);
+  return *report_;
+}
+
 void Recording::drop_if_clean() {
-  if (!writer_ || !open_pairs_ || options_.output || !examine(session_).findings.empty()) return;
+  if (!writer_ || !open_pairs_ || options_.output || !report().findings.empty()) return;
   writer_->discard();
   writer_.reset();
 }

@@ -47,6 +47,10 @@ class Recording {
   // After finish(). Null: there is none, as nothing was found or nothing could be written.
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
   session::Session& session() { return session_; }
+  // Of all that is recorded by now. It takes the symbols of all modules that lead to the findings: made once, and again
+  // when reruns have added to the session.
+  const report::Report& report();
+  void look_again() { report_.reset(); }
   bool findings() const { return findings_; }
   // There is no finding, but pairs of kernels of which a rerun may say whether they race: the session is kept for it.
   bool open_pairs() const { return open_pairs_; }
@@ -64,6 +68,7 @@ class Recording {
   void store();
   // Prints what has not been told of before.
   void tell(report::Report report);
+  void tell_rest();
   void tell_no_race() const;
   // True: it has said why nothing was recorded at all.
   bool explain_silence(const session::ProcessEnd& end) const;
@@ -73,6 +78,7 @@ class Recording {
   std::chrono::system_clock::time_point started_at_;
   session::Manifest manifest_;  // what the launcher itself knows; `session_` adds what was read
   session::Session session_;
+  std::optional<report::Report> report_;
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;

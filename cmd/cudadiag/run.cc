@@ -175,9 +175,10 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
   NarrowOptions narrowing;
   follow(options.rerun, narrowing);
   narrowing.input = &input;
-  const report::Report before = examine(session);
+  const report::Report before = recording.report();
+  recording.look_again();
   narrow(session, *recording.writer(), relay, narrowing);
-  tell_reruns(before, examine(session), options.verbosity);
+  tell_reruns(before, recording.report(), options.verbosity);
 }
 
 }  // namespace
@@ -225,7 +226,7 @@ int run(const RunOptions& given) {
     findings = recording.findings();
     if (findings || recording.open_pairs()) guarded([&] { rerun_after(recording, options, input, relay); });
     if (!findings) guarded([&] { recording.drop_if_clean(); });
-    if (!options.json.empty()) guarded([&] { write_json_file(examine(recording.session()), options.json); });
+    if (!options.json.empty()) guarded([&] { write_json_file(recording.report(), options.json); });
     if (recording.writer() != nullptr && !options.rerun.keep_core) {
       guarded([&] { drop_large_dumps(recording.session(), *recording.writer()); });
     }
