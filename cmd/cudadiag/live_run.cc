@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "areas.h"
+#include "report/words.h"
 #include "session/live_place.h"
 #include "session/process_life.h"
 #include "session/session_folders.h"
@@ -39,7 +40,8 @@ void tell_newer_run(const std::vector<session::Root>& roots, const session::Resu
       was_lost ? "a newer run was not finished: its cudadiag run was killed, and what it had recorded is lost "
                  "(cudadiag list shows it: " +
                      newer->string() + ")"
-               : "a newer run goes on, in which nothing has failed yet (cudadiag status " + newer->string() + ")";
+               : "a newer run goes on, in which nothing has failed yet (cudadiag status " +
+                     report::shell_word(newer->string()) + ")";
   say(folder == nullptr ? text : text + "; this is " + folder->string());
 }
 
