@@ -5,12 +5,16 @@ import json
 import statistics
 
 
+TIMES = "times plain"  # unit of what is measured as a ratio
+
+
 def row(case, what, values, unit, plain=None):
     """`plain`: what the ratio is to, of the same rounds if they are as many; None: nothing."""
+    ratio = statistics.median(values) if unit == TIMES else None
     if plain and len(plain) == len(values):
         ratio = statistics.median(value / other for value, other in zip(values, plain))
-    else:
-        ratio = statistics.median(values) / statistics.median(plain) if plain else None
+    elif plain:
+        ratio = statistics.median(values) / statistics.median(plain)
     return {"case": case, "what": what, "median": statistics.median(values), "min": min(values), "max": max(values),
             "unit": unit, "ratio_to_plain": ratio and round(ratio, 4)}
 
@@ -40,7 +44,8 @@ def man_table(result):
     """Lines of a manual page: first the cases as a table, then every other row."""
     def cell(each, ratio):
         text = amount(each)
-        return f"{text} ({each['ratio_to_plain']:.2f})" if ratio and each["ratio_to_plain"] else text
+        shown = ratio and each["ratio_to_plain"] and each["unit"] != TIMES
+        return f"{text} ({each['ratio_to_plain']:.2f})" if shown else text
 
     def padded(text, width):
         return text + " " * (width - len(text.replace("\\(mc", "u")))

@@ -8,6 +8,9 @@ so that drift meets all alike. PyTorch's cases go on in processes that take turn
 each way that is compared, for two of the same differ by some per cent as long as they live, and one of each other tool
 or option. A turn's value is the median of its processes, a ratio is the median of the turns' ratios. Tools that take
 ten times as long and more run once.
+
+What callbacks alone cost is measured inside one process, too, which switches them off and on from step to step
+(switched_cupti.cc): there the ratio differs by one per cent where that of two processes differs by ten.
 """
 
 import argparse
@@ -44,6 +47,10 @@ CASES = {  # name -> unit, command ("@x" is a file of the build's gpu/ folder), 
     "launch-bound training step": ("ms", ["training_step.py", "launch_bound"], 3),
     "compute-bound training step": ("ms", ["training_step.py", "compute_bound"], 1),  # each takes 11 GB of the GPU
     "inference, batch of 1": ("ms", ["training_step.py", "inference"], 3),
+}
+SWITCHED = {  # name -> command
+    "launch-bound, one process": ["training_step.py", "launch_bound"],
+    "inference, one process": ["training_step.py", "inference"],
 }
 FAILING = "failure at launch 1,000,000"
 MEMORY = "memory"
@@ -134,22 +141,27 @@ class Bench:
             return (["compute-sanitizer", *command], env) if shutil.which("compute-sanitizer") else None
         return command, env
 
-    def measure(self, way, words):
-        """The workload's own median, or None with the reason on stderr."""
+    def output(self, way, words, more=None):
+        """What it prints, or None with the reason on stderr."""
         found = self.way(way, words)
         if found is None:
             return None
+        command, env = found
         try:
-            ended = subprocess.run(found[0], env=found[1], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                   timeout=LIMIT_S)
+            ended = subprocess.run(command, env={**env, **(more or {})}, stdin=subprocess.DEVNULL, capture_output=True,
+                                   text=True, timeout=LIMIT_S)
         except subprocess.TimeoutExpired:
             print(f"  {way}: no end after {LIMIT_S} s", file=sys.stderr)
             return None
-        median = re.search(r"^median ([\d.]+)$", ended.stdout, re.M)
-        if ended.returncode or not median:
+        if ended.returncode:
             print(f"  {way}: exit {ended.returncode}: {ended.stderr.strip()[-300:]}", file=sys.stderr)
             return None
-        return float(median[1])
+        return ended.stdout
+
+    def measure(self, way, words):
+        """The workload's own median, or None."""
+        median = re.search(r"^median ([\d.]+)$", self.output(way, words) or "", re.M)
+        return float(median[1]) if median else None
 
     def case(self, case, rounds, quick):
         unit, words, processes = CASES[case]
@@ -197,6 +209,22 @@ class Bench:
         for way in failed:
             print(f"  {way}: failed, or no answer within {LIMIT_S} s", file=sys.stderr)
         return {way: seen for way, seen in values.items() if way not in failed}
+
+    def switched(self, case, count):
+        """Of each way so many processes, one after the other: the median ratio of each, and the median of these."""
+        words = SWITCHED[case]
+        reason = self.cannot_run(words)
+        if reason:
+            print(f"{case}: skipped: {reason}", flush=True)
+            return []
+        switch = {"LD_PRELOAD": str(self.build / "gpu/libswitched_cupti.so"),
+                  "CUDADIAG_BENCH_CUPTI": self.cupti.split(":")[0]}
+        rows = []
+        for way in ["cudadiag run", "empty CUPTI callbacks"]:
+            said = [self.output(way, [*words, "switch"], switch) or "" for _ in range(count)]
+            if ratios := [float(found[1]) for text in said if (found := re.search(r"^ratio ([\d.]+)$", text, re.M))]:
+                rows.append(bench_rows.row(case, way, ratios, bench_rows.TIMES))
+        return rows
 
     def timed(self, command, env):
         """Seconds, or None where it takes too long."""
@@ -294,10 +322,12 @@ def main():
     print(here, flush=True)
     with tempfile.TemporaryDirectory(prefix="cudadiag-bench-") as state:
         bench = Bench(options.build.resolve(), state)
-        for case in [*CASES, FAILING, MEMORY]:
+        for case in [*CASES, *SWITCHED, FAILING, MEMORY]:
             if options.only and not any(text in case for text in options.only):
                 continue
-            if case == FAILING:
+            if case in SWITCHED:
+                rows = bench.switched(case, options.rounds)
+            elif case == FAILING:
                 rows = bench.failure(options.rounds, options.quick)
             else:
                 rows = bench.memory() if case == MEMORY else bench.case(case, options.rounds, options.quick)

@@ -1,9 +1,13 @@
-"""A step timed inside: training_step.py launch_bound|compute_bound|inference [profiler] [serve] prints the median ms of
-its own steps, of training or of inference; under torch.profiler with the word profiler. With serve, it prepares once,
-prints that it is ready, and then a median of further steps for each line on its standard input."""
+"""A step timed inside: training_step.py launch_bound|compute_bound|inference [profiler] [serve | switch] prints the
+median ms of its own steps, of training or of inference; under torch.profiler with the word profiler. With serve, it
+prepares once, prints that it is ready, and then a median of further steps for each line on its standard input. With
+switch (switched_cupti.cc), half of its steps go without a subscriber's callbacks: it prints the ratio of the others to
+these."""
 
 import contextlib
+import ctypes
 import os
+import random
 import statistics
 import sys
 import time
@@ -15,6 +19,9 @@ SHAPES = {  # layers, width, batch, tokens, warm-up steps, steps
     "compute_bound": (12, 2048, 8, 1024, 3, 5),
     "inference": (12, 512, 1, 16, 20, 100),
 }
+
+
+SWITCHED_PAIRS = 300
 
 
 def train(model, optimizer, x):
@@ -54,9 +61,25 @@ def times(step, steps):
     return found
 
 
+def switched_ratio(step):
+    """Median of the ratios of steps beside each other, with a subscriber's callbacks and without."""
+    switch = ctypes.CDLL("libcupti.so.13", os.RTLD_NOLOAD | os.RTLD_NOW).switch_callbacks
+    ratios = []
+    for _ in range(SWITCHED_PAIRS):
+        ms = {}
+        for on in random.sample((0, 1), 2):
+            switch(on)
+            ms[on] = times(step, 2)[1]  # the first one meets what switching has left in the caches
+        ratios.append(ms[1] / ms[0])
+    return statistics.median(ratios)
+
+
 def main(name, *how):
     step, warm_up, steps = prepare(name)
     times(step, warm_up)
+    if "switch" in how:
+        print(f"ratio {switched_ratio(step):.4f}")
+        return
     if "serve" in how:
         print("ready", flush=True)
     for _ in sys.stdin if "serve" in how else [""]:

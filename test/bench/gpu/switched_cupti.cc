@@ -1,0 +1,60 @@
+// A libcupti before the real one, CUDADIAG_BENCH_CUPTI, that can take a subscriber's callbacks away from it and give
+// them back while its program runs: what they cost is then the difference between steps of one process, where two
+// processes of the same program differ by more. It is preloaded under libcupti's name, so that it is what everybody
+// finds who looks for one.
+#include <cupti.h>
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+
+// Nothing here needs the C++ runtime: preloaded, a copy of it would become the program's.
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+struct Enabled {
+  CUpti_SubscriberHandle subscriber;
+  CUpti_CallbackDomain domain;
+  CUpti_CallbackId id;
+};
+
+// Of one thread at a time: the subscriber asks inside cuInit, the program switches between its steps.
+Enabled g_enabled[4096];
+std::size_t g_count;
+void* g_real;
+
+// Global: it has all other functions of CUPTI.
+[[gnu::constructor]] void open_real() { g_real = dlopen(std::getenv("CUDADIAG_BENCH_CUPTI"), RTLD_NOW | RTLD_GLOBAL); }
+
+#define REAL(name) reinterpret_cast<decltype(&(name))>(dlsym(g_real, #name))
+
+}  // namespace
+
+EXPORTED CUptiResult CUPTIAPI cuptiEnableCallback(std::uint32_t enable, CUpti_SubscriberHandle subscriber,
+                                                  CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  if (enable != 0 && g_count < std::size(g_enabled)) g_enabled[g_count++] = {subscriber, domain, id};
+  return REAL(cuptiEnableCallback)(enable, subscriber, domain, id);
+}
+
+EXPORTED CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
+                                                void* data, CUpti_SubscriberParams* parameters) {
+  return REAL(cuptiSubscribe_v2)(subscriber, callback, data, parameters);
+}
+
+EXPORTED CUptiResult CUPTIAPI cuptiGetCallbackName(CUpti_CallbackDomain domain, std::uint32_t id, const char** name) {
+  return REAL(cuptiGetCallbackName)(domain, id, name);
+}
+
+EXPORTED CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, std::uint32_t* id) {
+  return REAL(cuptiGetContextId)(context, id);
+}
+
+EXPORTED CUptiResult CUPTIAPI cuptiGetVersion(std::uint32_t* version) { return REAL(cuptiGetVersion)(version); }
+
+EXPORTED void switch_callbacks(std::uint32_t on) {
+  for (std::size_t i = 0; i < g_count; ++i) {
+    REAL(cuptiEnableCallback)(on, g_enabled[i].subscriber, g_enabled[i].domain, g_enabled[i].id);
+  }
+}
