@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "report/printable.h"
+#include "report/words.h"
 #include "session/session_reader.h"
 #include "terminal.h"
 
@@ -21,8 +22,15 @@ std::string ending(const session::Manifest& manifest, bool goes_on) {
 
 std::string joined(const std::vector<std::string>& words) {
   std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-  return report::printable(line);
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + report::shell_word(word);
+  return line;
+}
+
+// Fit to be pasted, wherever the shell is then.
+std::string named(const std::filesystem::path& folder) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
+  return report::shell_word((error ? folder : absolute).string());
 }
 
 // Without a manifest, what the launcher wrote when it began, or the recorded processes themselves say.
@@ -49,7 +57,7 @@ int list(const std::optional<std::string>& output) {
       any = true;
       const auto manifest = session::open_manifest(path);
       const bool goes_on = session::run_goes_on(path);
-      std::printf("%s  %-12s  %s\n", path.string().c_str(), ending(manifest, goes_on).c_str(),
+      std::printf("%s  %-12s  %s\n", named(path).c_str(), ending(manifest, goes_on).c_str(),
                   command_line(path, manifest).c_str());
     }
   }

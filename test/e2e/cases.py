@@ -30,6 +30,13 @@ def clean_run_says_nothing(machine):
 def names_drive_no_terminal(machine):
     shown = machine.cudadiag("report", "a\x1b[31m\u009b31m\u202eb")
     expect_in(r"a\x1b[31m\u009b31m\u202eb", shown.stderr, "message")
+    machine.run("sh", "-c", "true", "a\nb", options=["-o", "c\x1b[31m\nd"])
+    (name,) = [path.name for path in (machine.folder / "c\x1b[31m\nd").iterdir() if path.name != "latest"]
+    listed = expect_success(machine.cudadiag("list", "-o", "c\x1b[31m\nd")).stdout
+    folder = f"$'{machine.folder}/c\\033[31m\\012d/{name}'"
+    expect(listed, folder + r"  exit 0        sh -c true $'a\012b'" + "\n", "list")
+    pasted = machine.plain("bash", "-c", "cd /; exec " + " ".join(machine.command("report", folder)))
+    expect_in("no CUDA failure", expect_success(pasted).stdout, "report of the folder as it is listed")
 
 
 def handled_error_is_no_finding(machine):
@@ -367,10 +374,10 @@ def list_tells_a_run_that_goes_on_from_one_that_was_killed(machine):
     expect_in("not finished  (command not known: nothing was run yet", machine.cudadiag("list").stdout, "list")
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
-    expect_in("goes on       sh -c echo ready; read line\n", machine.cudadiag("list").stdout, "list")
+    expect_in("goes on       sh -c 'echo ready; read line'\n", machine.cudadiag("list").stdout, "list")
     run.kill()
     run.communicate()
-    expect_in("not finished  sh -c echo ready; read line\n", machine.cudadiag("list").stdout, "list")
+    expect_in("not finished  sh -c 'echo ready; read line'\n", machine.cudadiag("list").stdout, "list")
 
 
 def list_shows_what_was_recorded_without_the_launcher(machine):
