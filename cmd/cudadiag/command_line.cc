@@ -28,7 +28,7 @@ class HelpFormat : public CLI::Formatter {
 
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_positional()) return takes_the_rest(option) ? "…" : "";
-    if (option->get_type_size() == 0) return "";
+    if (option->get_items_expected_max() == 0) return "";  // a flag
     return option->get_items_expected_min() == 0 ? " [" + option->get_type_name() + "]" : " " + option->get_type_name();
   }
 

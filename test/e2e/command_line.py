@@ -114,7 +114,7 @@ def every_command_has_help(machine):
         expect(expect_success(machine.cudadiag("help", command)).stdout, text, "help " + command)
         expect_in(f"Usage: cudadiag {command} [options]", text, "usage")
         expect_in(": man cudadiag", text.splitlines()[-1], "last line")
-        for raw in ("ENUM", "UINT", "TEXT", "{", " in ["):
+        for raw in ("ENUM", "UINT", "TEXT", "{", " in [", "[]"):
             assert raw not in text, f"{raw} in {text}"
     expect_in("Usage: cudadiag run [options] -- COMMAND…\n", expect_success(machine.cudadiag("help", "run")).stdout, "run")
 
