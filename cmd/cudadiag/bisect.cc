@@ -14,7 +14,6 @@
 #include "device_pass.h"
 #include "findings.h"
 #include "narrow.h"
-#include "report/printable.h"
 #include "report/words.h"
 #include "session/session_reader.h"
 #include "symbolize/symbolizer.h"
@@ -98,18 +97,26 @@ Result<std::optional<RerunWindow>> window_by_hand(const session::Session& sessio
   return std::move(found);
 }
 
+std::string run_again(const std::vector<std::string>& words, const std::string& directory) {
+  std::string command = "record it again, with the reruns, by ";
+  if (!directory.empty()) command += "cd " + report::shell_word(directory) + " && ";
+  command += "cudadiag run --";
+  for (const std::string& word : words) command += ' ' + report::shell_word(word);
+  return command;
+}
+
 // With what environment and input a program was started, only a launcher knows.
 std::string no_reruns_of(const session::Session& session) {
+  const session::Manifest begun = session::open_running_manifest(session.folder);
+  if (!begun.command.empty()) {
+    const std::string loss = session.processes.empty() ? ", and what it had recorded is lost" : "";
+    return "its cudadiag run was killed" + loss + ": " + run_again(begun.command, begun.working_directory);
+  }
   const std::string why = "no cudadiag run finished this session, so how its program was started is not known: ";
   for (const session::Process& process : session.processes) {
     if (process.argv.empty()) continue;
-    std::string command = "cudadiag run --";
-    for (const std::string& word : process.argv) command += ' ' + report::printable(report::shell_word(word));
     const auto directory = process.record.properties.find("cwd");
-    if (directory != process.record.properties.end()) {
-      command = "cd " + report::printable(report::shell_word(directory->second)) + " && " + command;
-    }
-    return why + "record it again, with the reruns, by " + command;
+    return why + run_again(process.argv, directory == process.record.properties.end() ? "" : directory->second);
   }
   return why + "record it again with cudadiag run";
 }

@@ -28,6 +28,20 @@ std::optional<bool> any_lives(const session::Session& session) {
   return known ? std::optional(false) : std::nullopt;
 }
 
+// A recording goes with the launcher that holds it; the program may go on.
+session::Failure killed(const fs::path& folder, const session::LivePlace& place) {
+  if (!session::was_lost(folder)) {
+    return {"the run of " + folder.string() + " was not finished: its cudadiag run was killed",
+            "what it had written until then: cudadiag report " + report::shell_word(folder.string())};
+  }
+  std::string left;
+  for (const std::uint32_t pid : session::holders_of(place)) left += (left.empty() ? "" : ", ") + std::to_string(pid);
+  return {"the run of " + folder.string() +
+              " was not finished: its cudadiag run was killed, and what it had recorded is lost" +
+              (left.empty() ? "" : "; of its program still there: pid " + left),
+          "cudadiag list shows the other sessions"};
+}
+
 }  // namespace
 
 void tell_newer_run(const std::vector<session::Root>& roots, const session::Result<fs::path>& shown) {
@@ -75,9 +89,7 @@ session::Result<LiveRun> LiveRun::open(const std::optional<std::string>& output,
       return session::Failure{"cannot look into the run of " + folder->string() + ": " + failure->what,
                               failure->hint.empty() ? "run this command in the same container" : failure->hint};
     }
-    return session::Failure{
-        "the run of " + folder->string() + " was ended together with its cudadiag run, which held its recording",
-        "cudadiag list shows the other sessions"};
+    return killed(*folder, *place);
   }
   run.arena_.emplace(std::move(std::get<launch::Arena>(arena)));
   return run;

@@ -1,7 +1,10 @@
 #include "session/live_place.h"
 
+#include <algorithm>
 #include <charconv>
 #include <climits>
+#include <fstream>
+#include <sstream>
 
 #include "session/plain_file.h"
 
@@ -24,16 +27,27 @@ bool take_number(std::string_view& text, Number& number, char end) {
 // The newest whose recording a launcher holds that lives, or held that does not.
 std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) {
   std::optional<fs::path> newest;
-  std::error_code ignored;
   for (const Root& root : roots) {
     for (const fs::path& session : sessions_in(root.folder)) {
-      if (!session.filename().string().ends_with(kIncomplete) || is_being_written(session) != lives) continue;
-      if (!lives && (!fs::exists(session / kArenaFile, ignored) || fs::exists(session / kManifest, ignored))) continue;
+      if (lives ? !run_goes_on(session) : !was_lost(session)) continue;
       if (!newest || session.filename() > newest->filename()) newest = session;
       break;  // newest first
     }
   }
   return newest;
+}
+
+// "7f0c14000000-7f0c18000000 rw-s 00001000 00:01 4711   /memfd:cudadiag-arena (deleted)"
+bool maps(const fs::path& list, std::uint64_t inode) {
+  std::ifstream file(list);
+  for (std::string line; std::getline(file, line);) {
+    if (line.find(" /memfd:cudadiag-arena") == std::string::npos) continue;
+    std::istringstream fields(line);
+    std::string range, access, offset, device;
+    std::uint64_t found = 0;
+    if (fields >> range >> access >> offset >> device >> found && found == inode) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -55,6 +69,25 @@ std::optional<LivePlace> parse_live_place(std::string_view text) {
 std::optional<LivePlace> live_place(const fs::path& session) {
   const auto text = read_plain_file(session / kArenaFile, kLongest);
   return text ? parse_live_place(*text) : std::nullopt;
+}
+
+bool was_lost(const fs::path& session) {
+  std::error_code ignored;
+  return session.filename().string().ends_with(kIncomplete) && fs::exists(session / kArenaFile, ignored) &&
+         !fs::exists(session / kManifest, ignored) && !is_being_written(session);
+}
+
+std::vector<std::uint32_t> holders_of(const LivePlace& place) {
+  std::vector<std::uint32_t> found;
+  std::error_code error;
+  for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::uint32_t pid = 0;
+    const auto [rest, failure] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (failure == std::errc() && *rest == '\0' && maps(it->path() / "maps", place.inode)) found.push_back(pid);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 std::optional<fs::path> newest_live(const std::vector<Root>& roots) { return newest_held(roots, true); }

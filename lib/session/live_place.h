@@ -33,10 +33,16 @@ std::optional<LivePlace> parse_live_place(std::string_view text);
 // Of this session; nothing if it never had one or is finished.
 std::optional<LivePlace> live_place(const std::filesystem::path& session);
 
+// The launcher was killed before it could write anything of the recording that it held.
+bool was_lost(const std::filesystem::path& session);
+
+// Processes that still have that recording in their memory, of those that this user may look at.
+std::vector<std::uint32_t> holders_of(const LivePlace& place);
+
 // The newest session that is being recorded.
 std::optional<std::filesystem::path> newest_live(const std::vector<Root>& roots);
 
-// The newest session whose launcher was killed before it could write anything of the recording that it held.
+// The newest session that was lost.
 std::optional<std::filesystem::path> newest_lost(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

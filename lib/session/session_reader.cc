@@ -124,7 +124,7 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
   Session session;
   session.folder = folder;
   const auto files = area_files({folder / kRecordFolder, folder});
-  const bool goes_on = run_goes_on(folder);
+  const bool goes_on = run_goes_on(folder), lost = was_lost(folder) && files.empty();
   if (fs::exists(folder / kManifest, error)) {
     auto manifest = read_manifest(folder / kManifest);
     if (auto* failure = std::get_if<Failure>(&manifest)) {
@@ -134,13 +134,15 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
   } else if (files.empty() && !fs::is_directory(folder / kRecordFolder, error)) {
     return Failure{folder.string() + " is not a cudadiag session", "cudadiag list shows the sessions there are"};
   } else {
-    if (!goes_on) {
+    if (lost) {
+      session.manifest.notes.push_back("its cudadiag run was killed, and what it had recorded is lost");
+    } else if (!goes_on) {
       session.manifest.notes.push_back(
           "it was recorded without cudadiag run, or that was killed, so how its programs ended is not known");
     }
     session.whole = !files.empty();
   }
-  if (folder.filename().string().ends_with(kIncomplete)) {
+  if (folder.filename().string().ends_with(kIncomplete) && !lost) {
     session.manifest.notes.push_back(goes_on ? "its run goes on: cudadiag status " + finished_name(folder).string()
                                              : "the session is incomplete: its run goes on, or was killed");
     session.whole = false;

@@ -184,6 +184,14 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     newest = machine.state / "cudadiag" / machine.sessions()[-1]
     expect_in("its cudadiag run was killed", machine.cudadiag("report", "latest").stderr, newest)
     expect(machine.cudadiag("report", older).stderr, "", "stderr where it was named")
+    lost = "its cudadiag run was killed, and what it had recorded is lost"
+    expect(expect_success(machine.cudadiag("report", newest)).stdout,
+           f"cudadiag: cannot tell whether CUDA failed in this session: {lost}\n", "report of the one that was lost")
+    expect(_refused(machine, "bisect", newest), f"{lost}: record it again, with the reruns, by cd {machine.folder} && "
+           "cudadiag run -- sh -c 'echo ready; read line'", "bisect of it")
+    for command in ("status", "top"):
+        expect(_refused(machine, command, newest), f"the run of {newest} was not finished: {lost}; cudadiag list shows "
+               "the other sessions", command)
 
 
 def doctor_names_the_folder_that_sessions_go_to(machine):

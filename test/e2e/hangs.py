@@ -6,7 +6,7 @@ import pathlib
 import re
 import signal
 
-from harness import DATA, expect, expect_in, expect_success, program
+from harness import DATA, FAULT, expect, expect_in, expect_success, program
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "targets/stuck.cc"
 SHAPES = {
@@ -164,10 +164,26 @@ def status_of_a_killed_launcher_is_refused(machine):
                 (session / "arena").write_text(place)
             result = machine.cudadiag("status", session)
             expect((result.stdout, result.returncode), ("", 125), f"result for {place!r}")
-            expect_in("ended together with its cudadiag run", result.stderr, "what is wrong")
+            expect_in("its cudadiag run was killed, and what it had recorded is lost", result.stderr, "what is wrong")
+            expect("; of its program still there: pid %d;" % pid in result.stderr, place is None, "what is left of it")
     finally:
         os.kill(pid, signal.SIGKILL)
         run.communicate()
+
+
+def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(machine):
+    machine.plan(FAULT)
+    run = machine.start(*machine.command("run", "--rerun=never", "--", "sh", "-c", '"$@"; read line', "sh",
+                                         *program("ten_launches.py")))
+    while "cudadiag report" not in run.stderr.readline():
+        expect(run.poll(), None, "status of the run")
+    session = machine.state / "cudadiag" / machine.sessions()[0]
+    run.kill()
+    run.communicate()
+    expect(machine.cudadiag("status", session).stderr,
+           f"cudadiag: the run of {session} was not finished: its cudadiag run was killed; what it had written until "
+           f"then: cudadiag report {session}\n", "status")
+    expect_in("illegal memory access (700)", expect_success(machine.cudadiag("report", session)).stdout, "report")
 
 
 def status_leaves_no_trace_of_a_clean_run(machine):
