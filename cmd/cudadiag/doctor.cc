@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -175,18 +176,14 @@ void check_memory(Checklist& checks) {
 void check_sessions(Checklist& checks) {
   const auto roots = session::roots(std::nullopt);
   if (roots.empty()) return checks.bad("sessions", "there is no folder for sessions", "set CUDADIAG_DIR");
-  std::string first;
+  std::optional<session::Failure> first;
   for (const session::Root& root : roots) {
-    const std::string obstacle = session::obstacle_in(root);
-    if (obstacle.empty() && first.empty()) return checks.known("sessions", root.folder.string());
-    if (obstacle.empty()) {
-      return checks.bad("sessions", first + ", so they go to " + root.folder.string(),
-                        "make it writable, or name a folder with CUDADIAG_DIR or -o FOLDER");
-    }
-    if (first.empty()) first = obstacle;
+    const auto obstacle = session::obstacle_in(root);
+    if (!obstacle && !first) return checks.known("sessions", root.folder.string());
+    if (!obstacle) return checks.bad("sessions", first->what + ", so they go to " + root.folder.string(), first->hint);
+    if (!first) first = obstacle;
   }
-  checks.bad("sessions", first + ", so none can be written",
-             "make it writable, or name a folder with CUDADIAG_DIR or -o FOLDER");
+  checks.bad("sessions", first->what + ", so none can be written", first->hint);
 }
 
 void check_environment(Checklist& checks) {

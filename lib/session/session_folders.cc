@@ -102,21 +102,23 @@ std::vector<fs::path> sessions_in(const fs::path& root) {
   return found;
 }
 
-std::string obstacle_in(const Root& root) {
+std::optional<Failure> obstacle_in(const Root& root) {
+  const std::string another = "name another folder with CUDADIAG_DIR or -o FOLDER";
   // The folder itself, or the nearest above it that there is.
   fs::path place = root.folder;
   struct stat status {};
   while (::lstat(place.c_str(), &status) != 0 && place.has_relative_path()) {
-    if (errno != ENOENT) return place.string() + " cannot be used: " + std::strerror(errno);
+    if (errno != ENOENT) return Failure{place.string() + " cannot be used: " + std::strerror(errno), another};
     place = place.parent_path();
   }
   std::error_code error;
-  if (!fs::is_directory(place, error)) return place.string() + " is not a folder";
+  if (!fs::is_directory(place, error)) return Failure{place.string() + " is not a folder", another};
   const bool shared = place == root.folder && !root.warning.empty();
   if (shared && (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())) {
-    return place.string() + " belongs to somebody else";
+    return Failure{place.string() + " belongs to somebody else", another};
   }
-  return ::access(place.c_str(), W_OK | X_OK) == 0 ? "" : place.string() + " cannot be written";
+  if (::access(place.c_str(), W_OK | X_OK) == 0) return std::nullopt;
+  return Failure{place.string() + " cannot be written", "make it writable, or " + another};
 }
 
 bool is_being_written(const fs::path& folder) {

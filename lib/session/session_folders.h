@@ -37,8 +37,8 @@ bool is_session_name(const std::string& name);
 // Sessions in a root, newest first.
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
 
-// Why no session can be created here; whether the folder is there already or not.
-std::string obstacle_in(const Root& root);
+// Why no session can be created here; whether the folder is there already or not. Nothing: one can.
+std::optional<Failure> obstacle_in(const Root& root);
 
 // A writer holds a lock on its folder for as long as it lives.
 bool is_being_written(const std::filesystem::path& folder);

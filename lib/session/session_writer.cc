@@ -89,11 +89,12 @@ Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std:
                                             std::int64_t unix_seconds) {
   Failure first{"there is no folder for the session", "name one with -o FOLDER"};
   bool failed_before = false;
-  const auto remember = [&](Failure failure) {
-    if (!failed_before) first = std::move(failure);
-    failed_before = true;
-  };
   for (Root root : roots) {
+    const auto remember = [&](Failure failure) {
+      if (root.by_variable) failure.what = "CUDADIAG_DIR cannot be used: " + failure.what;
+      if (!failed_before) first = std::move(failure);
+      failed_before = true;
+    };
     std::error_code error;
     const fs::path absolute = fs::absolute(root.folder, error);
     if (!error) root.folder = absolute;
@@ -117,7 +118,7 @@ Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std:
         break;
       }
       ::flock(lock.get(), LOCK_EX | LOCK_NB);
-      if (failed_before && root.warning.empty()) root.warning = first.what;
+      if (failed_before) root.warning = first.what + (root.warning.empty() ? "" : "; " + root.warning);
       return SessionWriter(std::move(root), folder, std::move(lock));
     }
   }

@@ -15,6 +15,19 @@ def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
     expect_in("[bracketed]", result.stderr, "report")
 
 
+def unwritable_folder_by_the_environment_is_named(machine):
+    machine.plan(FAULT)
+    (machine.folder / "file").touch()
+    for variables, why in (
+            ({"CUDADIAG_DIR": f"{machine.folder}/file"}, f"CUDADIAG_DIR cannot be used: {machine.folder}/file is not a folder"),
+            ({"XDG_STATE_HOME": "/proc/none"},
+             "cannot create the session folder /proc/none/cudadiag: No such file or directory")):
+        machine.environment.update(variables)
+        said = machine.run(*program("ten_launches.py")).stderr
+        expect_in(f"cudadiag: {why}; sessions go to {machine.folder}/cudadiag-{os.geteuid()}, which may vanish", said, why)
+        machine.environment.pop("CUDADIAG_DIR", None)
+
+
 def unwritable_folder_that_was_named_is_refused_before_anything_runs(machine):
     (machine.folder / "file").touch()
     remedy = "; name a folder that you can write with -o FOLDER"
@@ -201,7 +214,11 @@ def doctor_names_the_folder_that_sessions_go_to(machine):
     expect(shown.returncode, 1, "status")
     expect_in(f"PROBLEM sessions         {machine.folder}/file/cudadiag cannot be used: Not a directory, so they go to "
               f"{machine.folder}/cudadiag-{os.geteuid()}\n", shown.stdout, "the folders")
-    expect_in("fix: make it writable, or name a folder with CUDADIAG_DIR", shown.stdout, "fix")
+    expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "fix")
+    machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file")
+    shown = machine.cudadiag("doctor").stdout
+    expect_in(f" {machine.folder}/file is not a folder, so they go to ", shown, "the folder that was named")
+    expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
 
 
 def doctor_says_why_a_planted_fault_raised_no_error(machine):

@@ -345,6 +345,12 @@ TEST_CASE("a folder that cannot be made fails with a hint, the next root is take
   const auto second = session::SessionWriter::create({impossible, {scratch.path() / "b", false, ""}}, 1, 0);
   REQUIRE(std::holds_alternative<session::SessionWriter>(second));
   CHECK(std::get<session::SessionWriter>(second).root().warning.find("cannot create") == 0);
+  const session::Root by_variable{scratch.path() / "file", false, "", true};
+  const auto third =
+      session::SessionWriter::create({by_variable, {scratch.path() / "c", false, "it may vanish"}}, 1, 0);
+  REQUIRE(std::holds_alternative<session::SessionWriter>(third));
+  CHECK(std::get<session::SessionWriter>(third).root().warning ==
+        "CUDADIAG_DIR cannot be used: " + by_variable.folder.string() + " is not a folder; it may vanish");
 }
 
 TEST_CASE("session names") {
