@@ -163,7 +163,7 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
   if (!obstacle.empty()) {
     if (!recording.findings()) return;
     return say("not rerun by itself, as " + obstacle + "; to confirm: cudadiag bisect " +
-               report::shell_word(session.folder.string()) +
+               report::shell_word(session.folder.string()) + (input.is_spent() ? " <INPUT" : "") +
                (expected_seconds(session) < 1 ? "" : " (about " + report::duration(expected_seconds(session)) + ")"));
   }
   const double seconds = expected_seconds(session);

@@ -50,9 +50,8 @@ void Input::copy_pipe() {
 
 std::string Input::obstacle() const {
   if (kind_ == Kind::terminal) return "its input is a terminal";
-  const bool stream = kind_ == Kind::pipe || kind_ == Kind::other;
   // One in which nothing ever was, as far as could be seen, has nothing to give again.
-  if (stream && !copied_.valid() && (had_something_ || has_something())) {
+  if (is_stream() && !copied_.valid() && (had_something_ || has_something())) {
     return "its input is a pipe that cannot be read again";
   }
   return "";

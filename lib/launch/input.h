@@ -17,11 +17,14 @@ class Input {
 
   // Why a rerun cannot have what the target had; empty if it can. Asked after the target has ended.
   std::string obstacle() const;
+  // It is for somebody else to give it again, then.
+  bool is_spent() const { return is_stream() && !obstacle().empty(); }
   // For the rerun: from the start, where there is something. Not valid: /dev/null could not be opened either.
   session::FileDescriptor again() const;
 
  private:
   enum class Kind { none, file, terminal, device, pipe, other };
+  bool is_stream() const { return kind_ == Kind::pipe || kind_ == Kind::other; }
   void copy_pipe();
   bool has_something() const;
 

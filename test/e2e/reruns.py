@@ -243,6 +243,7 @@ def program_at_a_terminal_is_not_repeated(machine):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     shown, _ = machine.on_terminal(*machine.command("run", "--", *program("probe.py")))
     expect_in("not rerun by itself, as its input is a terminal; to confirm: cudadiag bisect /", shown, "terminal")
+    assert "<INPUT" not in shown, shown
 
 
 def input_that_cannot_be_had_again_is_an_obstacle(machine):
@@ -251,6 +252,7 @@ def input_that_cannot_be_had_again_is_an_obstacle(machine):
     os.write(writer, b"words")
     result = _rerun(machine, *program("probe.py"), stdin=source)
     _expect_refused(machine, result, "its input is a pipe that cannot be read again")
+    expect_in(f"cudadiag bisect {_session(machine).resolve()} <INPUT", result.stderr, "the command, which needs one")
     os.close(writer)
     os.close(source)
 
