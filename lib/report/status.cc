@@ -231,6 +231,12 @@ Status build_status(const session::Session& session, std::optional<bool> goes_on
     const double seconds = record.seconds(record.clock_last);
     if (!status.seconds || seconds > *status.seconds) status.seconds = seconds;
   }
+  if (!goes_on.value_or(false)) {
+    const auto& passes = session.manifest.passes;
+    if (!status.seconds && !passes.empty()) status.seconds = passes.front().seconds;
+    // Without a launcher nothing is ever whole.
+    status.whole = session.whole || (passes.empty() && !status.processes.empty());
+  }
   if (status.command.empty() && !status.processes.empty()) status.command = status.processes.front().argv;
   return status;
 }

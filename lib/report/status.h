@@ -74,6 +74,7 @@ struct Status {
   std::vector<std::string> command;
   std::vector<ProcessStatus> processes;
   std::vector<std::string> notes;
+  bool whole = true;  // false: something of a run that is over is missing, of which the notes tell
 };
 
 Status build_status(const session::Session& session, std::optional<bool> goes_on, symbolize::Symbolizer& symbolizer);

@@ -24,8 +24,8 @@ class StatusText {
   std::string write() {
     heading();
     for (const ProcessStatus& process : status_.processes) add(process);
-    if (verbose_) {
-      for (const std::string& note : status_.notes) line(0, "note: " + printable(note));
+    if (verbose_ || !status_.whole) {
+      for (const std::string& note : status_.notes) text_ += "note: " + printable(note) + '\n';
     }
     return std::move(text_);
   }
@@ -44,7 +44,10 @@ class StatusText {
                         : *status_.goes_on ? "running"
                                            : "has ended, ran";
     line(0, fmt::format("cudadiag: {}{}:{}", state, time, command));
-    if (status_.processes.empty()) line(0, "no process has initialised CUDA yet");
+    if (!status_.processes.empty()) return;
+    line(0, status_.goes_on.value_or(false) ? "no process has initialised CUDA yet"
+            : status_.whole                 ? "no process initialised CUDA, or its recording is gone"
+                                            : "there is no recording of a process that can be read");
   }
 
   void add(const ProcessStatus& process) {

@@ -148,6 +148,11 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
     session.whole = false;
   }
   read_areas(files, session, session.processes, now);
+  // What has failed had a recording.
+  if (files.empty() && !session.manifest.passes.empty() && session.manifest.passes.front().failed_after) {
+    session.manifest.notes.push_back("the recording of its processes is gone");
+    session.whole = false;
+  }
   attach_logs(folder / kRecordFolder, session.processes);
   session.races = read_races(folder / kRaces);
   attach_deliveries(folder / kRecordFolder, session.processes);

@@ -132,6 +132,24 @@ def status_of_what_has_ended(machine):
     expect_in("has ended", expect_success(machine.cudadiag("status", *kept)).stdout, "text")
 
 
+def status_of_a_recording_that_is_damaged_says_so(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    (area,) = (machine.state / "cudadiag" / machine.sessions()[0] / "record").glob("*.area")
+    os.truncate(area, 200)
+    for lost in (f"{area} was left out: it is too short to be a recording", "the recording of its processes is gone"):
+        heading, *rest = expect_success(machine.cudadiag("status")).stdout.splitlines()
+        expect(bool(re.match(r"cudadiag: has ended, ran for [\d.]+ m?s: ", heading)), True, heading)
+        expect(rest, ["there is no recording of a process that can be read", "note: " + lost], "status")
+        expect(expect_success(machine.cudadiag("report")).stdout,
+               f"cudadiag: cannot tell whether CUDA failed in this session: {lost}\n", "report")
+        area.unlink(missing_ok=True)
+    kept = ["-o", machine.folder / "kept"]
+    machine.run("true", options=kept)
+    expect(expect_success(machine.cudadiag("status", *kept)).stdout.splitlines()[1],
+           "no process initialised CUDA, or its recording is gone", "status of what uses no GPU")
+
+
 def status_of_a_program_without_the_launcher(machine):
     exports = expect_success(machine.cudadiag("env")).stdout
     run = machine.start("sh", "-c", exports + 'exec "$@"', "sh", *map(str, _stuck(machine, "kernel")))
