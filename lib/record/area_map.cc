@@ -31,7 +31,7 @@ std::byte* map_shared(int fd, std::size_t offset, std::size_t size) {
 
 bool AreaMap::open() {
   if (!claim_in_arena() && !create_file()) return false;
-  // A child's copy of the mapping would write into the parent's history; see abandon().
+  // A forked child has this mapping too: g_owned (inject.cc) keeps it from writing into the parent's history.
   initialise();
   return true;
 }
@@ -98,12 +98,6 @@ void AreaMap::initialise() {
   wire::store(base_, area::kClockNanoseconds, nanoseconds(CLOCK_MONOTONIC));
   wire::store_release(base_, area::kMagic, area::kMagicValue);
   set_state(area::State::recording);
-}
-
-void AreaMap::abandon() {
-  munmap(base_, area::kAreaSize);
-  if (arena_ != nullptr) munmap(arena_, arena::kHeaderSize);
-  base_ = arena_ = nullptr;
 }
 
 void AreaMap::set_state(area::State state) {

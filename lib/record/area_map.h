@@ -14,8 +14,6 @@ class AreaMap {
  public:
   // Maps and initialises an area. False: there is nowhere to record to; the process stays unrecorded.
   bool open();
-  // In a forked child: the area is the parent's and must not be written any more.
-  void abandon();
 
   std::byte* header() { return base_; }
   std::byte* region(wire::area::Region region) { return base_ + ranges_[static_cast<std::size_t>(region)].offset; }

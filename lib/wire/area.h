@@ -133,7 +133,7 @@ inline constexpr Field<std::uint64_t, 48> kClockTicksLast;
 inline constexpr Field<std::uint64_t, 56> kClockNanosecondsLast;
 
 // Counters of what is missing, each added to by any thread.
-inline constexpr Field<std::uint64_t, 64> kDroppedOperations;  // no ring for the thread, or a nested callback
+inline constexpr Field<std::uint64_t, 64> kDroppedOperations;  // no ring for the thread
 inline constexpr Field<std::uint64_t, 72> kDroppedSites;       // the site table is full
 inline constexpr Field<std::uint64_t, 80> kDroppedInterns;     // the intern heap is full
 inline constexpr Field<std::uint64_t, 88> kDroppedStreams;     // no slot for a stream: its operations have no ordinal
