@@ -1,5 +1,6 @@
 #include "record/area_map.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -25,6 +26,20 @@ namespace {
 std::byte* map_shared(int fd, std::size_t offset, std::size_t size) {
   void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
   return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+}
+
+// Where there is one of this number: of the program that was here before exec, or of a process in another container.
+constexpr int kMostOfOneNumber = 16;
+
+int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {
+  for (int n = 1; n <= kMostOfOneNumber; ++n) {
+    char further[16] = "";
+    if (n > 1) snprintf(further, sizeof further, "-%d", n);
+    if (snprintf(path, sizeof path, "%s/%d%s.area", folder, getpid(), further) >= static_cast<int>(sizeof path)) break;
+    const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -71,8 +86,7 @@ bool AreaMap::create_file() {
   char path[PATH_MAX];
   // The launcher makes the folder; without one (`cudadiag env`) the first recorder does.
   mkdir(folder, 0700);
-  if (snprintf(path, sizeof path, "%s/%d.area", folder, getpid()) >= static_cast<int>(sizeof path)) return false;
-  const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int fd = create_exclusively(folder, path);
   if (fd < 0) return false;
   // A file that outgrows its limit would end the target with SIGXFSZ.
   rlimit limit{};

@@ -17,22 +17,27 @@ bool is_elsewhere(const ProcessRecord& record) {
   return host != record.properties.end() && !here.empty() && host->second != here;
 }
 
+// Of this process, or of what it was before exec. By the last parts: a container sees a folder that it shares
+// elsewhere.
+bool is_area(const fs::path& path, const std::string& session, const std::string& pid) {
+  const std::string folder = path.parent_path().string(), here = "/" + session;
+  if (!folder.ends_with(here) && !folder.ends_with(here + "/" + kRecordFolder)) return false;
+  const std::string name = path.stem().string();
+  return path.extension() == ".area" && (name == pid || name.starts_with(pid + "-"));
+}
+
 }  // namespace
 
 std::optional<bool> lives(const fs::path& session, const ProcessRecord& record) {
   if (record.state == wire::area::State::finished) return false;
   if (is_elsewhere(record)) return std::nullopt;
-  const std::string pid = std::to_string(record.pid);
+  const std::string pid = std::to_string(record.pid), name = session.filename().string();
   std::error_code error;
   if (!fs::exists(fs::path("/proc") / pid, error)) return error ? std::nullopt : std::optional(false);
   std::ifstream maps("/proc/" + pid + "/maps");
   if (!maps) return std::nullopt;
-  // By their last parts: a container sees a folder that it shares elsewhere.
-  const fs::path name = session.filename();
-  const std::string area = pid + ".area", here = "/" + (name / area).string(),
-                    below = "/" + (name / kRecordFolder / area).string();
   for (std::string line; std::getline(maps, line);) {
-    if (line.ends_with(here) || line.ends_with(below)) return true;
+    if (is_area(line, name, pid)) return true;
   }
   // Reading them is refused only now where the process is somebody else's.
   return maps.bad() ? std::nullopt : std::optional(false);

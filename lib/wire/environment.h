@@ -8,7 +8,7 @@ inline constexpr const char* kInjection = "CUDA_INJECTION64_PATH";
 
 // Path of the arena (arena.h): "/proc/LAUNCHER/fd/N". Unset or not to be opened: kSession is used.
 inline constexpr const char* kArena = "CUDADIAG_ARENA";
-// Folder in which a recorder that reaches no arena writes its area as `PID.area`.
+// Folder in which a recorder that reaches no arena writes its area as `PID.area`, or `PID-2.area`, ….
 inline constexpr const char* kSession = "CUDADIAG_SESSION";
 // Which pass this is: "record" or "confirm". The target may look at it too.
 inline constexpr const char* kPass = "CUDADIAG_PASS";

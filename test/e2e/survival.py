@@ -139,6 +139,15 @@ def process_numbers_of_its_own(machine):
     expect_answer(machine, machine.run(*command), plain)
 
 
+def program_that_replaces_one_that_looked_for_a_device(machine):
+    """Without the launcher both have a file, and one process number."""
+    program = faulty(machine)
+    exports = expect_success(machine.cudadiag("env")).stdout
+    probe = machine.build / "targets/exec_after_probe"
+    recorded = machine.plain("sh", "-c", exports + 'exec "$@"', "sh", probe, program)
+    expect_answer(machine, recorded, machine.plain(program))
+
+
 def full_disk_under_the_sessions(machine):
     program = faulty(machine)
     plain = machine.plain(program)

@@ -127,13 +127,16 @@ TEST_CASE("a folder of bare areas and an incomplete session are read with a note
 }
 
 TEST_CASE("a process without a launcher lives while it maps its area") {
+  std::string further;
+  SUBCASE("the first of its number") {}
+  SUBCASE("one that came by exec") { further = "-2"; }
   const ScratchFolder scratch;
   const auto writer = new_session(scratch.path());
   session::ProcessRecord record;
   record.state = wire::area::State::recording;
   record.pid = static_cast<std::uint32_t>(::getpid());
   CHECK(session::lives(writer.folder(), record) == false);  // another one of that number
-  const fs::path area = writer.pass_folder() / (std::to_string(record.pid) + ".area");
+  const fs::path area = writer.pass_folder() / (std::to_string(record.pid) + further + ".area");
   const session::FileDescriptor file(::open(area.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   void* mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.get(), 0);
   REQUIRE(mapped != MAP_FAILED);
