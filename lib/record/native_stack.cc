@@ -1,7 +1,12 @@
 #include "record/native_stack.h"
 
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "record/memory_map.h"
 #include "record/scratch.h"
@@ -28,6 +33,41 @@ constexpr std::uint32_t kHopeless = 4096;  // misses in a row after which a set'
   return false;
 }
 
+bool is_on(const StackRange& stack, std::uintptr_t stack_pointer) {
+  return stack_pointer >= stack.low && stack_pointer < stack.high;
+}
+
+// Whether its outermost word can be read, which the kernel finds out before it refuses the call: a coroutine's stack
+// may have been unmapped, and a smaller one be at its place.
+bool is_still_there(const StackRange& stack) {
+  const std::uintptr_t word = stack.high - sizeof(std::uint64_t);
+  return syscall(SYS_rt_sigprocmask, -1, word, nullptr, sizeof(std::uint64_t)) != 0 && errno != EFAULT;
+}
+
+// Makes the stack that this lies on the thread's newest. False: it is none that is mapped.
+[[gnu::noinline]] bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer) {
+  auto& others = thread.other_stacks;
+  const auto known = std::find_if(others.begin(), others.end(), [&](auto& each) { return is_on(each, stack_pointer); });
+  if (known != others.end() && is_still_there(*known)) {
+    std::swap(*known, thread.stack);
+    return true;
+  }
+  StackRange found;
+  if (!find_stack(stack_pointer, found)) return false;
+  // What lay there before, or the same before it grew, is no more.
+  const auto forget = [&](StackRange& each) {
+    if (each.low < found.high && found.low < each.high) each = {};
+  };
+  forget(thread.stack);
+  std::for_each(others.begin(), others.end(), forget);
+  if (thread.stack.high != 0) {
+    std::move_backward(others.begin(), others.end() - 1, others.end());
+    others.front() = thread.stack;
+  }
+  thread.stack = found;
+  return true;
+}
+
 // Of a stack's return addresses, innermost first: polynomials in an odd number, four side by side, for a single one
 // would wait for each of its multiplications. `address` is asked for as many as are a multiple of kSums.
 constexpr std::size_t kSums = 4;
@@ -46,9 +86,10 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return mix(mix(mix(mix(kHashSeed, a), b), c), d);
 }
 
-// Of the stack that would have its return addresses at these places; 0: they are not all on the stack.
+// Of the stack that would have its return addresses at these places; 0: they are not all on the stack, which the stack
+// pointer is.
 [[gnu::hot]] std::uint64_t hash_at(const StackShape& shape, const StackRange& stack, std::uintptr_t stack_pointer) {
-  if (stack_pointer < stack.low || stack_pointer + shape.bytes() > stack.high) return 0;
+  if (stack_pointer + shape.bytes() > stack.high) return 0;
   return hash_addresses(shape.frames, [&](std::size_t i) {
     return *reinterpret_cast<const std::uint64_t*>(stack_pointer + shape.offsets[i]);
   });
@@ -68,17 +109,17 @@ void NativeStacks::stop_at(std::uintptr_t begin, std::uintptr_t end) {
   stop_end_ = end;
 }
 
-bool NativeStacks::stands(const SiteCache::Entry& entry, const ThreadState& thread, std::uintptr_t stack_pointer) {
+bool NativeStacks::stands(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer) {
   const StackShape& shape = thread.shapes.shapes[entry.shape];
   return static_cast<std::uint32_t>(shape.key) == entry.shape_key &&
+         (is_on(thread.stack, stack_pointer) || change_stack(thread, stack_pointer)) &&
          hash_at(shape, thread.stack, stack_pointer) == entry.addresses;
 }
 
 std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt,
                                     Recognition& recognition) {
   StackShapes& shapes = thread.shapes;
-  const bool known = stack_pointer >= thread.stack.low && stack_pointer < thread.stack.high;
-  if (!known && !find_stack(stack_pointer, thread.stack)) return 0;
+  if (!is_on(thread.stack, stack_pointer) && !change_stack(thread, stack_pointer)) return 0;
   const std::uint64_t key = mix(mix(kHashSeed, stack_pointer), salt) | 1;
   const std::size_t set = key / 2 % StackShapes::kSets;
   StackShape* ways = &shapes.shapes[set * StackShapes::kWays];

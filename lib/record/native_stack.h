@@ -27,8 +27,7 @@ class NativeStacks {
   std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt,
                         Recognition& recognition);
   // Whether the stack that the entry's site has stands here again.
-  [[gnu::hot]] static bool stands(const SiteCache::Entry& entry, const ThreadState& thread,
-                                  std::uintptr_t stack_pointer);
+  [[gnu::hot]] static bool stands(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:
   std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, Recognition& recognition);

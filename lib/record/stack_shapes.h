@@ -32,7 +32,7 @@ struct StackShapes {
   std::array<std::uint32_t, kSets> misses;       // of a set: unwindings in a row, without a stack that was known
 };
 
-// A thread's stack as mapped; zero until its first call.
+// A stack of a thread as mapped; zero: none.
 struct StackRange {
   std::uintptr_t low, high;
 };

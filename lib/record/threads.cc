@@ -38,6 +38,7 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.torch_thread = 0;
   state.open = {};
   state.stack = {};
+  state.other_stacks = {};
   state.graph_site = 0;
   state.adds_nodes = false;
   state.markers = {};

@@ -51,7 +51,7 @@ struct alignas(128) ThreadState {
   std::uint64_t operations;  // records of kinds that have an ordinal
 
   OpenOperation open;
-  StackRange stack;
+  StackRange stack;                // on which it was last
   StreamCacheEntry newest_stream;  // that was looked up
   Turn turn;
   // A call on graphs that the thread is inside: its own site, and whether the nodes made in it are the program's.
@@ -70,6 +70,7 @@ struct alignas(128) ThreadState {
   std::uint32_t waited_ordinal;
   std::array<std::uint32_t, wire::area::kStreams> waited_streams;
 
+  std::array<StackRange, 7> other_stacks;  // on which it was before: coroutines have one each
   std::array<StreamCacheEntry, 256> streams;
   SiteCache sites;
   StackShapes shapes;

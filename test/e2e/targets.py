@@ -69,6 +69,7 @@ FAILING = {
     "children_of_all_kinds": Failing(),
     "signals": Failing(),
     "jumps": Failing(),
+    "coroutines": Failing(),
     "tiny_stacks": Failing("inferred"),  # of more threads than there is room for, not every operation is recorded
     "closes_descriptors": Failing(),
     "ends_abruptly": Failing(),
