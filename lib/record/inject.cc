@@ -73,10 +73,17 @@ Recorder* make_recorder() {
   return nullptr;
 }
 
+void disown() { *const_cast<volatile char*>(g_owned) = 0; }
+
 bool own_this_process() {
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return false;
-  madvise(page, 4096, MADV_WIPEONFORK);
+  // Where the kernel does not wipe it (before Linux 4.14, in some sandboxes) libc's fork does; a child that is made by
+  // clone or _Fork then takes the record for its own.
+  if (madvise(page, 4096, MADV_WIPEONFORK) != 0 && pthread_atfork(nullptr, nullptr, disown) != 0) {
+    munmap(page, 4096);
+    return false;
+  }
   *static_cast<char*>(page) = 1;
   g_owned = static_cast<const char*>(page);
   return true;

@@ -148,6 +148,16 @@ def program_that_replaces_one_that_looked_for_a_device(machine):
     expect_answer(machine, recorded, machine.plain(program))
 
 
+def child_of_fork_where_no_page_is_wiped(machine):
+    """It has a copy of its parent's record, and leaves that alone."""
+    target = "fork_between_launches"
+    machine.plan(plan(target))
+    machine.environment["LD_PRELOAD"] = str(machine.build / "targets/libno_wipe.so")
+    machine.run(machine.build / "targets" / target)
+    location = machine.report()["findings"][0]["location"]
+    expect((location["file"], location["line"]), marked_line(target, "TRUE LINE"), "true line")
+
+
 def full_disk_under_the_sessions(machine):
     program = faulty(machine)
     plain = machine.plain(program)

@@ -70,6 +70,7 @@ FAILING = {
     "signals": Failing(),
     "jumps": Failing(),
     "coroutines": Failing(),
+    "fork_between_launches": Failing(),
     "tiny_stacks": Failing("inferred"),  # of more threads than there is room for, not every operation is recorded
     "closes_descriptors": Failing(),
     "ends_abruptly": Failing(),
