@@ -86,9 +86,10 @@ void Recorder::begin_capture(ThreadState& thread, std::uint32_t id, const CallRu
 
 void Recorder::end_capture(const ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data,
                            std::uint32_t result) {
-  streams_.capture_ended();
   // Called by the wrong thread it ends nothing.
-  if (result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) captures_.ended(captured_stream(thread, rule, data));
+  if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) return;
+  streams_.capture_ended();
+  captures_.ended(captured_stream(thread, rule, data));
 }
 
 }  // namespace cudadiag::record

@@ -343,6 +343,16 @@ def recording_without_the_launcher(machine):
     expect_true_line(machine.report(), "ten_launches.py")
 
 
+def thread_that_may_not_end_a_capture_ends_none(machine):
+    machine.plan(targets.plan("capture_wrong_thread"))
+    machine.run(machine.build / "targets/capture_wrong_thread")
+    dump = expect_success(machine.cudadiag("dump")).stdout
+    flags = [line.split(" flags=")[1].split()[0] for line in dump.splitlines()
+             if line.startswith("operation ") and " kind=1 " in line]
+    captured = "3"  # and returned
+    expect(flags, [captured] * 2, "flags of the launches")
+
+
 def sessions_are_private_listed_and_dumped(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))

@@ -17,6 +17,7 @@ int main() {
   CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));  // CAPTURE LINE
   CHECK(LAUNCH(driver.kernel("fill"), stream));
   std::thread(end, std::cref(driver), stream).join();
+  CHECK(LAUNCH(driver.kernel("fill"), stream));
   CHECK(cuStreamEndCapture(stream, &graph));  // REPORTED LINE
   std::puts("done");
 }
