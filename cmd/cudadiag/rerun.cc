@@ -17,6 +17,7 @@
 #include "progress.h"
 #include "race_watch.h"
 #include "session/area_progress.h"
+#include "terminal.h"
 #include "wire/environment.h"
 #include "witnesses.h"
 
@@ -219,13 +220,14 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   if (races) {
     result.races = races->finish();
     const auto text = session::write_races(*result.races);
-    if (const auto failure = writer.store_text(folder / session::kRaces, text)) return *failure;
+    if (const auto failure = writer.store_text(folder / session::kRaces, text)) say(*failure);
   }
   if (arena != nullptr) {
     result.processes = read_processes(arena, &writer, session);
     session::attach_deliveries(folder, result.processes);
     pass.failed_after = first_freeze(result.processes, std::chrono::duration<double>(started_at).count());
-    if (const auto failure = store_areas(*arena, writer)) return *failure;
+    // What it showed is known and told, though it be lost to later reports.
+    if (const auto failure = store_areas(*arena, writer)) say(*failure);
   } else if (spec.kind == RerunSpec::Kind::device) {
     pass.dump = collect_dump(folder, session.manifest.working_directory,
                              std::chrono::duration_cast<std::chrono::nanoseconds>(started_at).count());

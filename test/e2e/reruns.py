@@ -327,6 +327,15 @@ def output_of_a_rerun_goes_to_a_file_or_is_shown(machine):
     expect((_session(machine) / "confirm/output.txt").exists(), False, "a file")
 
 
+def rerun_that_cannot_be_kept_is_told_all_the_same(machine):
+    machine.plan(AGAIN)
+    script = 'test "$CUDADIAG_PASS" = record || mkdir "$CUDADIAG_SESSION/$$.area"; exec "$@"'
+    result = _rerun(machine, "sh", "-c", script, "sh", *program("probe.py"))
+    expect_in(".area: Is a directory", result.stderr, "what could not be written")
+    assert "the rerun was not possible" not in result.stderr, result.stderr
+    expect_in("proven", result.stderr, "the report after the rerun")
+
+
 def correct_programs_stay_correct_under_a_full_window(machine):
     for name in ("healthy", "alloc_fails_handled", "capture_beside_launches", "many_threads", "graph_replay",
                  "event_wait", "per_thread_stream", "device_reset", "forked_child"):
