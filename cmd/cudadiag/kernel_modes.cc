@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "kernel_code.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "races/sass.h"
@@ -27,8 +27,9 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{10};  // for one kernel
-constexpr int kToDie = 1000;                   // milliseconds
+constexpr std::chrono::seconds kPatience{10};   // for one kernel
+constexpr std::chrono::milliseconds kTick{20};  // more than one of the clock by which files are told apart
+constexpr int kToDie = 1000;                    // milliseconds
 constexpr std::size_t kMostOutput = 64u << 20;
 constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module: the recorder keeps no more of all
 
@@ -119,14 +120,22 @@ std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uin
                                              const races::LiveWords& live) {
   if (kernel.empty()) return races::Mode::unknown;
   const std::lock_guard lock(mutex_);
-  const auto [at, fresh] = known_.try_emplace(kernel);
+  Known& known = known_[kernel];
   if (disassembler_.empty()) return races::Mode::unknown;
-  if (fresh) {
-    wanted_.push_back(kernel);
+  if (known.modules != newest_module()) {
+    if (!known.wanted) wanted_.push_back(kernel);
+    known.wanted = true;
     wake_.notify_all();
+    return std::nullopt;
   }
-  if (!at->second) return std::nullopt;
-  return at->second->mode(parameter, live);
+  // Which of the codes was launched is not known.
+  std::optional<races::Mode> mode;
+  for (const races::KernelAccesses& code : known.codes) {
+    const races::Mode its = code.mode(parameter, live);
+    if (mode.value_or(its) != its) return races::Mode::unknown;
+    mode = its;
+  }
+  return mode.value_or(races::Mode::unknown);
 }
 
 void KernelModes::wait(std::chrono::seconds patience) {
@@ -142,7 +151,10 @@ std::size_t KernelModes::asked() const {
 std::size_t KernelModes::understood() const {
   const std::lock_guard lock(mutex_);
   std::size_t count = 0;
-  for (const auto& [kernel, accesses] : known_) count += accesses && accesses->known ? 1 : 0;
+  for (const auto& [kernel, known] : known_) {
+    const auto followed = [](const races::KernelAccesses& code) { return code.known; };
+    if (!known.codes.empty() && std::all_of(known.codes.begin(), known.codes.end(), followed)) ++count;
+  }
   return count;
 }
 
@@ -155,12 +167,20 @@ void KernelModes::run() {
     wanted_.pop_front();
     busy_ = true;
     lock.unlock();
-    races::KernelAccesses found = look(kernel);
+    if (newest_module() > fs::file_time_type::clock::now() - kTick) std::this_thread::sleep_for(kTick);
+    const fs::file_time_type modules = newest_module();
+    const auto& codes = look(kernel);
     lock.lock();
-    known_[kernel] = std::move(found);
+    known_[kernel] = {codes, modules, false};
     busy_ = false;
     wake_.notify_all();
   }
+}
+
+// The folder changes with each. The least time there is, without a folder.
+fs::file_time_type KernelModes::newest_module() const {
+  std::error_code error;
+  return fs::last_write_time(modules_, error);
 }
 
 // ---- on the thread
@@ -172,20 +192,28 @@ void KernelModes::index_new_modules() {
     const std::string text = read_file(it->path());
     const auto image = gpucore::ElfImage::read(bytes_of(text));
     if (!image) continue;
-    for (const std::string& kernel : kernels_of(*image)) homes_[kernel] = it->path();
+    for (const std::string& kernel : kernels_of(*image)) homes_[kernel].modules.push_back(it->path());
   }
 }
 
-races::KernelAccesses KernelModes::look(const std::string& kernel) {
-  if (!homes_.contains(kernel)) index_new_modules();
-  const auto home = homes_.find(kernel);
-  if (home == homes_.end()) return {};
-  const std::string text = read_file(home->second);
-  const auto image = gpucore::ElfImage::read(bytes_of(text));
-  if (!image) return {};
-  const auto code = kernel_code(*image, kernel);
-  if (!code) return {};
-  return races::read_sass(disassemble(disassembler_, code->architecture, code->instructions), code->bank, code->calls);
+const std::vector<races::KernelAccesses>& KernelModes::look(const std::string& kernel) {
+  index_new_modules();
+  Homes& homes = homes_[kernel];
+  for (; homes.looked_at < homes.modules.size(); ++homes.looked_at) {
+    const std::string text = read_file(homes.modules[homes.looked_at]);
+    const auto image = gpucore::ElfImage::read(bytes_of(text));
+    const auto code = image ? kernel_code(*image, kernel) : std::nullopt;
+    const std::string all = code ? fmt::format("{} {} {} {} ", code->architecture, code->bank.offset, code->bank.size,
+                                               static_cast<int>(code->calls)) +
+                                       std::string(code->instructions.all())
+                                 : "";
+    if (homes.codes.insert(all).second) homes.accesses.push_back(code ? read(*code) : races::KernelAccesses{});
+  }
+  return homes.accesses;
+}
+
+races::KernelAccesses KernelModes::read(const KernelCode& code) const {
+  return races::read_sass(disassemble(disassembler_, code.architecture, code.instructions), code.bank, code.calls);
 }
 
 std::string find_disassembler(const std::vector<std::string>& command) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernel_code.h"
 #include "races/kernel_accesses.h"
 
 namespace cudadiag::command {
@@ -26,7 +27,7 @@ class KernelModes {
   KernelModes(const KernelModes&) = delete;
   KernelModes& operator=(const KernelModes&) = delete;
 
-  // Nothing: it is being looked for.
+  // Nothing: it is being looked for. Unknown where modules have different kernels of one name, and these differ in it.
   std::optional<races::Mode> mode(const std::string& kernel, std::uint32_t parameter, const races::LiveWords& live);
   // Until all that was asked for is known, for so long.
   void wait(std::chrono::seconds patience);
@@ -36,8 +37,23 @@ class KernelModes {
   bool has_disassembler() const { return !disassembler_.empty(); }
 
  private:
+  // Of one name.
+  struct Known {
+    std::vector<races::KernelAccesses> codes;                  // each that differs
+    std::optional<std::filesystem::file_time_type> modules{};  // which there were; nothing: none was looked at yet
+    bool wanted = false;
+  };
+  struct Homes {
+    std::vector<std::filesystem::path> modules;
+    std::size_t looked_at = 0;
+    std::set<std::string> codes;  // all that tells them apart
+    std::vector<races::KernelAccesses> accesses;
+  };
+
   void run();
-  races::KernelAccesses look(const std::string& kernel);
+  std::filesystem::file_time_type newest_module() const;
+  const std::vector<races::KernelAccesses>& look(const std::string& kernel);
+  races::KernelAccesses read(const KernelCode& code) const;
   void index_new_modules();
 
   const std::filesystem::path modules_;
@@ -45,10 +61,10 @@ class KernelModes {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::string> wanted_;
-  std::map<std::string, std::optional<races::KernelAccesses>> known_;  // nothing: not yet
+  std::map<std::string, Known> known_;
   bool busy_ = false, stopping_ = false;
   // The thread's own.
-  std::map<std::string, std::filesystem::path> homes_;  // of kernels
+  std::map<std::string, Homes> homes_;  // of kernels
   std::set<std::filesystem::path> indexed_;
   std::thread thread_;
 };

@@ -190,6 +190,17 @@ def kernels_of_unknown_code_are_no_race(machine):
     expect_in("nvdisasm", result.stderr, "remedy")
 
 
+def kernels_of_one_name_in_two_modules_are_not_taken_for_each_other(machine):
+    _with_disassembler(machine)
+    other = machine.folder / "other.cubin"
+    code = CUBIN.read_bytes().replace(b"write__8", b"@@@@@@@@").replace(b"count__8", b"write__8")
+    other.write_bytes(code.replace(b"@@@@@@@@", b"count__8"))
+    for which in ("write__8 write__8", "count__8 count__8"):
+        result = _expect_none(machine, "race_kernels", f"{CUBIN} {which} {other}")
+        expect_in("1 unordered pair of kernels on the same memory is not told", result.stderr, which)
+    _expect_race(machine, "race_kernels", f"{CUBIN} write__8 copy_from {CUBIN}")
+
+
 def branches_of_a_graph_race(machine):
     _with_disassembler(machine)
     result, finding = _expect_race(machine, "race_kernels", f"{CUBIN} graph copy_from")
@@ -205,12 +216,17 @@ def device_code_is_not_kept(machine):
     expect([path.name for path in machine.state.rglob("*.cubin")], [], "device code in the session")
 
 
-def device_code_beyond_the_limit_of_files_does_not_end_the_target(machine):
+def _large_device_code(machine, size):
     code = CUBIN.read_bytes()
     sections = int.from_bytes(code[40:48], "little")
     large = machine.folder / "large.cubin"
-    large.write_bytes(code[:40] + (70 << 20).to_bytes(8, "little") + code[48:sections] + bytes((70 << 20) - sections) +
+    large.write_bytes(code[:40] + size.to_bytes(8, "little") + code[48:sections] + bytes(size - sections) +
                       code[sections:])
+    return large
+
+
+def device_code_beyond_the_limit_of_files_does_not_end_the_target(machine):
+    large = _large_device_code(machine, 70 << 20)
     command = machine.command("races", "--", machine.build / "targets/race_kernels", large, "write__8", "elsewhere")
     limit = 68 << 20  # of which one process's recording takes 64
     process = machine.start(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))

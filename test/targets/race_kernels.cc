@@ -1,5 +1,5 @@
 // Two kernels on two streams that are given one buffer, `race_kernels CUBIN FIRST SECOND`; FIRST may be `graph`, whose
-// two nodes are on branches of their own.
+// two nodes are on branches of their own. Further CUBINs are loaded before, one after the other.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -10,12 +10,21 @@
 namespace {
 
 struct Program : Driver {
-  explicit Program(const char* cubin) {
+  Program(const char* cubin, char** loaded_before) {
+    for (; *loaded_before != nullptr; ++loaded_before) {
+      load(*loaded_before);
+      std::size_t place = 0, bytes = 0;
+      CHECK(cuFuncGetParamInfo(kernel("write__8"), 0, &place, &bytes));  // it is loaded when it is asked about
+      CHECK(cuModuleUnload(module));
+    }
+    load(cubin);
+    for (CUdeviceptr& each : others) each = allocate(4096);
+    buffer = allocate(4096);
+  }
+  void load(const char* cubin) {
     std::ifstream file(cubin, std::ios::binary);
     code.assign(std::istreambuf_iterator<char>(file), {});
     CHECK(cuModuleLoadData(&module, code.data()));
-    for (CUdeviceptr& each : others) each = allocate(4096);
-    buffer = allocate(4096);
   }
   // `copy_from`, `copy_to`: reads or writes the buffer, and does the other to one of its own; `elsewhere`: writes that.
   void launch(const std::string& what, CUstream stream) {
@@ -36,7 +45,7 @@ struct Program : Driver {
 }  // namespace
 
 int main(int, char** arguments) {
-  Program program(arguments[1]);
+  Program program(arguments[1], arguments + 4);
   CUstream a = program.stream(), b = program.stream();
   const bool graph = std::strcmp(arguments[2], "graph") == 0;
   CUevent fork = nullptr, join = nullptr;
