@@ -33,18 +33,26 @@ void ModuleImages::save(std::span<const std::byte> image) {
         "device code larger than the limit of files was not kept: whether its kernels read or write is not "
         "known");
   }
+  const std::uint64_t hash = wire::hash_bytes(reinterpret_cast<const char*>(image.data()), image.size());
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%.*s/%016llx.cubin", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash));
+  // One that is there already takes nothing of the budget.
+  if (access(path, F_OK) == 0) return;
   if (bytes_.fetch_add(image.size()) + image.size() > kMostBytes) {
     bytes_.fetch_sub(image.size());
     return give_up("device code beyond 1 GiB was not kept: whether its kernels read or write is not known");
   }
-  const std::uint64_t hash = wire::hash_bytes(reinterpret_cast<const char*>(image.data()), image.size());
-  char path[PATH_MAX], draft[PATH_MAX];
-  snprintf(path, sizeof path, "%.*s/%016llx.cubin", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash));
-  if (access(path, F_OK) == 0) return;
+  if (keep(image, hash, path)) return;
+  bytes_.fetch_sub(image.size());
+  give_up("device code could not be kept: whether its kernels read or write is not known");
+}
+
+bool ModuleImages::keep(std::span<const std::byte> image, std::uint64_t hash, const char* path) const {
+  char draft[PATH_MAX];
   snprintf(draft, sizeof draft, "%.*s/%016llx.%ld", PATH_MAX - 64, folder_, static_cast<unsigned long long>(hash),
            syscall(SYS_gettid));
   const int file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return give_up("device code could not be kept: whether its kernels read or write is not known");
+  if (file < 0) return false;
   std::size_t done = 0;
   while (done < image.size()) {
     const ssize_t written = write(file, image.data() + done, image.size() - done);
@@ -53,10 +61,9 @@ void ModuleImages::save(std::span<const std::byte> image) {
   }
   close(file);
   // Whole or not at all: whoever reads along sees finished files alone.
-  if (done != image.size() || rename(draft, path) != 0) {
-    unlink(draft);
-    give_up("device code could not be kept: whether its kernels read or write is not known");
-  }
+  if (done == image.size() && rename(draft, path) == 0) return true;
+  unlink(draft);
+  return false;
 }
 
 }  // namespace cudadiag::record

@@ -21,6 +21,7 @@ class ModuleImages {
   void save(std::span<const std::byte> image);
 
  private:
+  bool keep(std::span<const std::byte> image, std::uint64_t hash, const char* path) const;
   void give_up(const char* why);
 
   Interner* interner_ = nullptr;

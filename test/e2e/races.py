@@ -225,6 +225,15 @@ def _large_device_code(machine, size):
     return large
 
 
+def device_code_that_is_loaded_again_is_kept_once(machine):
+    _with_disassembler(machine)
+    code = CUBIN.read_bytes()
+    table = len(code) - int.from_bytes(code[40:48], "little")
+    large = _large_device_code(machine, (1 << 30) // 9 - table)  # nine times, all that is kept
+    large.write_bytes(large.read_bytes().replace(b"write__8", b"........").replace(b"copy__8_8", b"........."))
+    _expect_race(machine, "race_kernels", f"{CUBIN} write__8 copy_from" + f" {large}" * 9)
+
+
 def device_code_beyond_the_limit_of_files_does_not_end_the_target(machine):
     large = _large_device_code(machine, 70 << 20)
     command = machine.command("races", "--", machine.build / "targets/race_kernels", large, "write__8", "elsewhere")
