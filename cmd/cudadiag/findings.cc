@@ -12,6 +12,7 @@
 #include "report/device_text.h"
 #include "report/json.h"
 #include "report/kernel_name.h"
+#include "report/launch.h"
 #include "report/memory_text.h"
 #include "report/place.h"
 #include "report/printable.h"
@@ -25,6 +26,8 @@
 
 namespace cudadiag::command {
 namespace {
+
+constexpr std::size_t kKernelColumns = 60;
 
 bool same_line(const report::Location& a, const report::Location& b) { return a.file == b.file && a.line == b.line; }
 
@@ -133,6 +136,11 @@ void tell_races(const report::Report& before, const report::Report& after, repor
 // What the reruns add to the first finding, whose line stands.
 void tell_gains(const report::Report& before, const report::Report& after) {
   const report::Finding& answer = after.findings.front();
+  const bool settled = answer.grade == analyse::Grade::proven && answer.launch && !answer.launch->kernel.empty();
+  if (settled && report::possible_kernels(before.findings.front()) > 1) {
+    say("of the kernels that can be the one it is " +
+        report::printable(report::short_kernel_name(answer.launch->kernel, kKernelColumns)));
+  }
   if (answer.memory_use && answer.memory_use->tensors) {
     for (const std::string& line : report::tensor_lines(*answer.memory_use, after.working_directory, false)) say(line);
   }

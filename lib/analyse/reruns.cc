@@ -98,15 +98,20 @@ std::uint32_t ordinal_again(const Failure& again, Key whole) {
 
 // The candidates that were issued by the code that issued `again`: the very call if it is among them, else all. Counts
 // differ between runs of programs with threads or random data.
-std::vector<Candidate> same_code(const Failure& failure, const Failure& again) {
+struct SameCode {
+  std::vector<Candidate> candidates;
+  bool very_call = false;
+};
+
+SameCode same_code(const Failure& failure, const Failure& again) {
   const SiteKeys keys(failure.process->record);
   const Key key = lead_key(again);
-  std::vector<Candidate> found;
+  SameCode found;
   for (const Candidate& candidate : failure.candidates) {
     const std::uint32_t site = candidate.operation->site;
     if (keys.of_site(site) != key && (!is_hooked(again) || keys.of_hooked_site(site) != key)) continue;
-    if (candidate.operation->site_ordinal == ordinal_again(again, keys.of_site(site))) return {candidate};
-    found.push_back(candidate);
+    if (candidate.operation->site_ordinal == ordinal_again(again, keys.of_site(site))) return {{candidate}, true};
+    found.candidates.push_back(candidate);
   }
   return found;
 }
@@ -141,7 +146,7 @@ bool confirm(Failure& failure, const Failure& again) {
   const bool unproven = again.candidates.size() == 1 && under_mps(again.process->record);
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
   if (again.grade == Grade::inferred && !unproven) return false;
-  std::vector<Candidate> kept = same_code(failure, again);
+  auto [kept, very_call] = same_code(failure, again);
   if (kept.empty()) return false;
   if (again.grade == Grade::bracketed && failure.grade <= Grade::bracketed) return true;
   const std::string error = again.code == failure.code ? "" : fmt::format(" with code {}", again.code);
@@ -160,6 +165,7 @@ bool confirm(Failure& failure, const Failure& again) {
     failure.because = fmt::format("{}in a rerun it was the only operation that may have been running", those);
   }
   failure.grade = again.grade;
+  failure.call_not_known = !very_call && failure.unlisted > 0;
   failure.candidates = std::move(kept);
   failure.again = again.candidates.front().operation;
   failure.again_process = again.process;

@@ -122,6 +122,7 @@ class FindingBuilder {
     for (const analyse::Candidate& candidate : failure_.candidates) locate(candidate);
     finding_.unlisted = failure_.unlisted;
     if (failure_.candidates.size() == 1) {
+      if (failure_.call_not_known) forget_call();
       finding_.candidates.clear();
     } else {
       tell_of_several();
@@ -150,7 +151,7 @@ class FindingBuilder {
 
   void tell_of_several() {
     const bool of_nodes = failure_.candidates.front().node != nullptr;
-    if (finding_.candidates.size() == 1 && !of_nodes && finding_.unlisted == 0) {
+    if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && finding_.unlisted == 0) {
       finding_.because +=
           fmt::format("; the line is known, which of its {} launches failed is not", failure_.candidates.size());
     }
@@ -163,13 +164,23 @@ class FindingBuilder {
 
   // What differs between the calls that can be the one is not known of it.
   void leave_open_which() {
-    if (!finding_.launch || finding_.candidates.empty() || finding_.candidates.front().launches == 1) return;
-    Launch& launch = *finding_.launch;
-    launch.process_ordinal = launch.stream_ordinal = launch.site_ordinal = std::nullopt;
+    if (!finding_.launch || calls_of_line(finding_) <= 1) return;
+    const std::uint64_t stream = finding_.launch->stream;
+    forget_call();
     const auto on_same_stream = [&](const analyse::Candidate& candidate) {
       return candidate.operation->stream == failure_.candidates.front().operation->stream;
     };
-    if (!std::all_of(failure_.candidates.begin(), failure_.candidates.end(), on_same_stream)) launch.stream = 0;
+    if (std::all_of(failure_.candidates.begin(), failure_.candidates.end(), on_same_stream)) {
+      finding_.launch->stream = stream;
+    }
+  }
+
+  // What is known of the code, and not which call of it was the one.
+  void forget_call() {
+    if (!finding_.launch) return;
+    Launch& launch = *finding_.launch;
+    launch.process_ordinal = launch.stream_ordinal = launch.site_ordinal = std::nullopt;
+    launch.stream = 0;
   }
 
   // Which node it was is not known: the line that launched the graph is.
@@ -201,7 +212,8 @@ class FindingBuilder {
   void fold(Candidate candidate) {
     const auto same = std::find_if(finding_.candidates.begin(), finding_.candidates.end(), [&](const Candidate& other) {
       return candidate.location.line > 0 && other.location.line == candidate.location.line &&
-             other.location.file == candidate.location.file;
+             other.location.file == candidate.location.file && other.launch.mangled == candidate.launch.mangled &&
+             other.launch.operation == candidate.launch.operation;
     });
     same == finding_.candidates.end() ? finding_.candidates.push_back(std::move(candidate))
                                       : void(same->launches += candidate.launches);

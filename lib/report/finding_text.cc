@@ -8,6 +8,7 @@
 #include "report/blame_text.h"
 #include "report/device_text.h"
 #include "report/kernel_name.h"
+#include "report/launch.h"
 #include "report/memory_text.h"
 #include "report/place.h"
 #include "report/printable.h"
@@ -100,12 +101,10 @@ class FindingText {
       if (node.nodes > 1) return fmt::format("one of {} nodes of this line", thousands(node.nodes));
       return fmt::format("node {}/{}", node.index, node.of);
     }
-    if (!finding_.candidates.empty() && finding_.candidates.front().launches > 1 &&
-        !finding_.candidates.front().launch.graph_node) {
+    const std::size_t calls = calls_of_line(finding_);
+    if (calls > 1 && !finding_.candidates.front().launch.graph_node) {
       // Of those that are not listed the lines are not known.
-      if (finding_.unlisted == 0) {
-        return fmt::format("one of {} calls of this line", thousands(finding_.candidates.front().launches));
-      }
+      if (finding_.unlisted == 0) return fmt::format("one of {} calls of this line", thousands(calls));
       if (finding_.grade == analyse::Grade::proven) return "";
       return fmt::format("one of {} operations", thousands(operations()));
     }
@@ -272,6 +271,9 @@ class FindingText {
     }
     if (launch.shared_bytes != 0) facts += fmt::format("  shared {} B", launch.shared_bytes);
     if (launch.stream != 0) facts += "  " + stream_name(launch.stream);
+    if (const std::size_t kernels = possible_kernels(finding_); kernels > 1) {
+      facts += fmt::format("  the likeliest of {}{} kernels", kernels, finding_.unlisted > 0 ? " or more" : "");
+    }
     if (launch.device.value_or(0) != 0) facts += fmt::format("  device {}", *launch.device);
     if (launch.operation != "kernel") {
       add("What", {launch.operation + facts}, 1, 0);

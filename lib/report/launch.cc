@@ -1,5 +1,8 @@
 #include "report/launch.h"
 
+#include <set>
+#include <string_view>
+
 #include "report/resolved_site.h"
 
 namespace cudadiag::report {
@@ -98,6 +101,21 @@ Launch launch_of(const Process& process, const session::Error& error, const std:
   launch.thread = error.tid;
   add_place(launch, process, error.stream, error.context);
   return launch;
+}
+
+std::size_t calls_of_line(const Finding& finding) {
+  std::size_t calls = 0;
+  for (const Candidate& candidate : finding.candidates) {
+    const Location& line = finding.candidates.front().location;
+    if (candidate.location.file == line.file && candidate.location.line == line.line) calls += candidate.launches;
+  }
+  return calls;
+}
+
+std::size_t possible_kernels(const Finding& finding) {
+  std::set<std::string_view> kernels;
+  for (const Candidate& candidate : finding.candidates) kernels.insert(candidate.launch.mangled);
+  return kernels.size();
 }
 
 }  // namespace cudadiag::report

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "report/kernel_name.h"
+#include "report/launch.h"
 #include "report/words.h"
 #include "symbolize/demangle.h"
 
@@ -172,7 +173,9 @@ void add_wanted(Report& report, const symbolize::DeviceTestimony& testimony) {
   const std::string& kernel = first->launch->mangled;
   if (!testimony.sanitizer && !kernel.empty() && memcheck_may_tell(first->code) && !report.command.empty()) {
     std::string text = report.torch.empty() ? "" : "PYTORCH_NO_CUDA_MEMORY_CACHING=1 ";
-    text += "compute-sanitizer --tool memcheck --kernel-name " + shell_word("kne=" + kernel);
+    text += "compute-sanitizer --tool memcheck";
+    // Of a kernel that is only the likeliest it would leave the one that matters unchecked.
+    if (possible_kernels(*first) <= 1) text += " --kernel-name " + shell_word("kne=" + kernel);
     for (const std::string& word : report.command) text += ' ' + shell_word(word);
     first->witness_wanted.push_back(text);
   }

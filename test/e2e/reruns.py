@@ -458,3 +458,13 @@ def shell_that_records_by_env_is_no_other_launcher(machine):
     expect(passes, ["record", "confirm", "device"], "passes, with " + result.stderr)
     said = machine.run(*machine.command("run", "-o", "nested", "--", *program("ten_launches.py"))).stderr
     expect_in("not rerun by itself, as it ran under another cudadiag", said, "what a nested one says")
+
+
+def which_of_the_kernels_of_a_line_it_is_a_rerun_says(machine):
+    machine.plan("fault kernel=worker_40 nth=50 code=700")
+    result = machine.cudadiag("run", "--", machine.build / "targets/many_threads")
+    expect_in("the likeliest of 64 or more kernels", result.stderr, "the first answer")
+    expect_in("of the kernels that can be the one it is worker_40\n", result.stderr, "the rerun's")
+    launch = machine.report()["findings"][0]["launch"]
+    # The call that failed is not among the few that are listed of the first run.
+    expect((launch["kernel"], launch["site_ordinal"]), ("worker_40", None), "kernel and call")
