@@ -15,33 +15,42 @@ std::size_t first_after(const Operations& operations, std::uint32_t ordinal) {
   return static_cast<std::size_t>(found - operations.begin());
 }
 
-// The ordinal that the first unwritten marker covers; 0 if none is known to have been queued.
-std::uint32_t first_unwritten_marker(const StreamHistory& history, std::size_t begin) {
+// The first unwritten marker.
+struct Bound {
+  std::uint32_t ordinal = 0;  // that it covers; 0: none is known to have been queued
+  bool certain = false;       // an operation beside it says so; else another one may have come while it was queued
+};
+
+Bound first_unwritten_marker(const StreamHistory& history, std::size_t begin) {
   const std::uint32_t newest = history.stream->marker_issued > history.completed ? history.stream->marker_issued : 0;
   for (std::size_t i = begin; i < history.operations.size(); ++i) {
     const Operation& operation = *history.operations[i];
     if (newest != 0 && operation.ordinal > newest) break;
     // A marker directly before the first unfinished operation covers finished ones only: it bounds nothing.
     const bool covers_unfinished = operation.ordinal > history.completed + 1;
-    if (operation.flags & wire::operation::kMarkedBefore && covers_unfinished) return operation.ordinal - 1;
-    if (operation.flags & wire::operation::kMarked) return operation.ordinal;
+    if (operation.flags & wire::operation::kMarkedBefore && covers_unfinished) return {operation.ordinal - 1, true};
+    if (operation.flags & wire::operation::kMarked) return {operation.ordinal, true};
   }
-  return newest;
+  return {newest, false};
 }
 
 bool contended_neighbours(const Operation& a, const Operation& b) {
   return (a.flags & b.flags & wire::operation::kContended) && b.ordinal - a.ordinal <= 1;
 }
 
+// It may have got in front of the marker behind `last`.
+bool came_meanwhile(const Operation& last, const Operation& next) {
+  return (next.flags & wire::operation::kContended) && next.ordinal - last.ordinal <= 1;
+}
+
 // Threads that issue on one stream at the same time may have reached it in another order than their ordinals say.
-void widen_by_contention(const Operations& operations, Window& window) {
+void widen_by_contention(const Operations& operations, Window& window, bool certain) {
   if (window.begin == window.end) return;
   while (window.begin > 0 && contended_neighbours(*operations[window.begin - 1], *operations[window.begin])) {
     --window.begin;
   }
-  while (window.end < operations.size() && contended_neighbours(*operations[window.end - 1], *operations[window.end])) {
-    ++window.end;
-  }
+  const auto beside = certain ? contended_neighbours : came_meanwhile;
+  while (window.end < operations.size() && beside(*operations[window.end - 1], *operations[window.end])) ++window.end;
 }
 
 }  // namespace
@@ -49,7 +58,7 @@ void widen_by_contention(const Operations& operations, Window& window) {
 Window candidate_window(const StreamHistory& history) {
   Window window;
   window.begin = first_after(history.operations, history.completed);
-  const std::uint32_t marker = first_unwritten_marker(history, window.begin);
+  const auto [marker, certain] = first_unwritten_marker(history, window.begin);
   window.bounded = marker != 0;
   window.end = window.bounded ? first_after(history.operations, marker) : history.operations.size();
 
@@ -58,7 +67,7 @@ Window candidate_window(const StreamHistory& history) {
   const auto present = static_cast<std::uint32_t>(window.end - window.begin);
   window.missing = expected > present ? expected - present : 0;
 
-  widen_by_contention(history.operations, window);
+  widen_by_contention(history.operations, window, certain);
   window.bound =
       window.bounded && window.end > 0 ? std::max(marker, history.operations[window.end - 1]->ordinal) : marker;
   return window;

@@ -55,8 +55,11 @@ const Operation* EventLog::latest(std::uint64_t event, std::uint64_t ticks) cons
 }
 
 const Operation* EventLog::recorded(const Operation& wait) const {
-  if (process_.dropped_operations > 0 || wait.recorded == 0) return latest(wait.argument, wait.ticks);
-  return by_id(process_.operations, wait.recorded);
+  const bool connected = process_.dropped_operations == 0 && wait.recorded != 0;
+  const Operation* found = connected ? by_id(process_.operations, wait.recorded) : latest(wait.argument, wait.ticks);
+  // Recorded anew while the host waited: which of the two recordings it saw complete is not known.
+  const bool anew = found != nullptr && wait.began != 0 && found->ticks >= wait.began;
+  return anew ? nullptr : found;
 }
 
 std::vector<StreamHistory> stream_histories(const ProcessRecord& record, const EventLog& events) {

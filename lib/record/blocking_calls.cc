@@ -32,7 +32,7 @@ void Recorder::show_call(ThreadState& thread, std::uint32_t id, const CallRule& 
   }
   wire::store(thread.entry, wire::thread::kCallWait, static_cast<std::uint32_t>(wait));
   wire::store(thread.entry, wire::thread::kCallStream, stream);
-  wire::store(thread.entry, wire::thread::kCallContext, streams_.context_index(data.contextUid));
+  wire::store(thread.entry, wire::thread::kCallContext, streams_.context_index(context_waited_for(id, data)));
   wire::store(thread.entry, wire::thread::kCallEvent, event);
   wire::store(thread.entry, wire::thread::kCallName, interner_.string(data.functionName));
   wire::store(thread.entry, wire::thread::kCallOuter,

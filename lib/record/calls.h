@@ -48,7 +48,8 @@ struct CallRule {
   void (*decode)(const void* parameters, Call& call) = nullptr;
   bool memory = false;  // memory_calls.h
   bool ends_context = false;
-  bool blocks = false;  // it may wait for the GPU: its stacks are there to be read while it does
+  bool ends_stream = false;  // of a context, all of them
+  bool blocks = false;       // it may wait for the GPU: its stacks are there to be read while it does
 };
 
 // Ids of drivers to come lie beyond the table: they are watched.

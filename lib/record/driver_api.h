@@ -18,6 +18,7 @@ struct DriverApi {
   CUresult (*stream_query)(CUstream) = nullptr;                                                      // 2.0
   CUresult (*stream_get_id)(CUstream, unsigned long long*) = nullptr;                                // 12.0
   CUresult (*stream_get_flags)(CUstream, unsigned*) = nullptr;                                       // 5.5
+  CUresult (*stream_get_ctx)(CUstream, CUcontext*) = nullptr;                                        // 9.2
   CUresult (*ctx_get_current)(CUcontext*) = nullptr;                                                 // 4.0
   CUresult (*ctx_push_current)(CUcontext) = nullptr;                                                 // 4.0
   CUresult (*ctx_pop_current)(CUcontext*) = nullptr;                                                 // 4.0

@@ -148,7 +148,7 @@ void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule
       break;
     }
     case Role::context_wait:
-      streams_.begin_context_wait(thread, data.contextUid);
+      streams_.begin_context_wait(thread);
       break;
     case Role::capture_begin:
       if (alone_.on()) alone_.pass(thread);
@@ -162,6 +162,8 @@ void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule
     default:
       break;
   }
+  // A stream that is waited for alone is asked by its handle.
+  if (rule.ends_stream && alone_.on()) alone_.pass(thread);
   if (rule.blocks) show_call(thread, id, rule, data, frame);
   if (rule.ends_context) look_before_end(id, data);
 }
@@ -184,8 +186,10 @@ void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule
       if (ok && options_.races) races_.host_saw_stream(thread, thread.waited_stream);
       break;
     case Role::context_wait:
-      if (ok) streams_.finish_context_wait(thread, data.contextUid);
-      if (ok && options_.races) races_.host_saw_context(thread, streams_.context_index(data.contextUid));
+      if (ok) streams_.finish_context_wait(thread, context_waited_for(id, data));
+      if (ok && options_.races) {
+        races_.host_saw_context(thread, streams_.context_index(context_waited_for(id, data)));
+      }
       break;
     case Role::event_wait:
       if (ok) note_event_completed(thread, rule, data);
@@ -204,6 +208,12 @@ void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule
       if (ok && options_.races) races_.returned(thread, id, data);
       break;
   }
+}
+
+std::uint32_t Recorder::context_waited_for(std::uint32_t id, const CUpti_CallbackData& data) const {
+  if (id != CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize_v2) return data.contextUid;
+  const CUcontext named = static_cast<const cuCtxSynchronize_v2_params*>(data.functionParams)->ctx;
+  return named == nullptr || named == data.context ? data.contextUid : cupti_.context_uid(named);
 }
 
 void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule,
@@ -234,10 +244,9 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
   const bool dense = options_.markers == MarkerMode::dense || young || site.checks_its_data ||
                      (alone_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
   if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) {
-    if (dense && streams_.unmarked(open.stream) > 0 && streams_.mark(open.stream)) {
-      open.flags |= operation::kMarkedBefore;
-    }
+    const std::uint32_t marked = dense && streams_.unmarked(open.stream) > 0 ? streams_.mark(open.stream) : 0;
     open.ordinal = streams_.enter(open.stream, open.flags);
+    if (marked != 0 && open.ordinal == marked + 1) open.flags |= operation::kMarkedBefore;
     open.mark = dense || streams_.unmarked(open.stream) >= kSparseDistance;
   }
   if (options_.races && (open.flags & operation::kCaptured) == 0) {
@@ -292,6 +301,9 @@ void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const 
     wire::store(record, operation::kBytesAbove, static_cast<std::uint8_t>(bytes >> 32));
   } else {
     wire::store(record, operation::kArgument, call.argument);
+    if (rule.kind == Kind::event_sync) {
+      wire::store(record, operation::kBegan, wire::load(thread.entry, wire::thread::kCallTicks));
+    }
     if (rule.kind == Kind::memory_operation) {
       wire::store(record, operation::kValue, call.value);
       wire::store(record, operation::kMemoryOperation, static_cast<std::uint8_t>(call.memory_operation));
@@ -332,9 +344,12 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
   wire::store(open.record, operation::kResult, static_cast<std::uint16_t>(std::min(result, 0xffffu)));
   if (open.ordinal != 0) {
     streams_.leave(open.stream, open.ordinal, open.flags);
-    if (ok && rule.proves_finished) streams_.completed(open.stream, open.ordinal);
+    const bool contended = (open.flags & operation::kContended) != 0;
+    if (ok && rule.proves_finished && !contended) streams_.completed(open.stream, open.ordinal);
     // After a refused call nothing more is asked of the driver.
-    if (ok && open.mark && !rule.proves_finished && streams_.mark(open.stream)) open.flags |= operation::kMarked;
+    if (ok && open.mark && !rule.proves_finished && streams_.mark(open.stream) == open.ordinal) {
+      open.flags |= operation::kMarked;
+    }
     // Whether it failed or finished, the record says so before anything else can be issued.
     if (ok && (open.flags & operation::kAlone) != 0 && !alone_.wait(thread)) {
       open.flags &= static_cast<std::uint8_t>(~operation::kAlone);
@@ -446,7 +461,7 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
       newest_context_.store(0, std::memory_order_relaxed);
       break;
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
-      streams_.stream_destroyed(cupti_.context_uid(data.context), data.resourceHandle.stream);
+      streams_.stream_destroyed(data.resourceHandle.stream);
       break;
     case CUPTI_CBID_RESOURCE_MODULE_LOADED:
       module_loaded(data);

@@ -117,6 +117,8 @@ class Recorder {
   void ask_what_is_left(FailedCall& failed) const;
   void note_event_completed(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
   void see_context(const CUpti_CallbackData& data);
+  // The uid of the context that a call waits for: the current one, unless it names one; 0: not known.
+  std::uint32_t context_waited_for(std::uint32_t id, const CUpti_CallbackData& data) const;
 
   std::uint32_t function_id(CUfunction function, const char* symbol);
   // The stacks of a call and its identity among the sites; not counted.

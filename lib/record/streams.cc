@@ -219,6 +219,7 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
   }
   unsigned long long id = 0;
   const bool can_ask = !capture_going_on();
+  if (can_ask) context_place = home_of(handle, context_place);
   if (driver_->stream_get_id != nullptr && can_ask) {
     driver_->stream_get_id(reinterpret_cast<CUstream>(handle), &id);
   }
@@ -252,6 +253,27 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
   } while (new_page(context_place) < kPages);
   area_->count(area::kDroppedStreams);
   return kNone;
+}
+
+// Copies, event waits and waits of the host take streams of any context. Where the stream's own is not known either, it
+// is taken for one of the current context.
+std::uint32_t Streams::home_of(std::uint64_t handle, std::uint32_t current) {
+  CUcontext home = nullptr;
+  const bool has_home = handle != reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY) &&
+                        handle != reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
+  if (!has_home || driver_->stream_get_ctx == nullptr ||
+      driver_->stream_get_ctx(reinterpret_cast<CUstream>(handle), &home) != CUDA_SUCCESS) {
+    return current;
+  }
+  const LockGuard lock(mutex_);
+  for (std::uint32_t i = 0; i < area::kContexts; ++i) {
+    const std::byte* known = contexts_ + i * area::kContextSize;
+    if (wire::load(known, context::kHandle) == reinterpret_cast<std::uint64_t>(home) &&
+        wire::load(known, context::kState) == static_cast<std::uint32_t>(context::State::live)) {
+      return i;
+    }
+  }
+  return current;
 }
 
 std::uint32_t Streams::known_entry(std::size_t bucket, std::uint64_t handle, std::uint32_t context_place,
@@ -288,21 +310,11 @@ std::uint32_t Streams::take_entry(std::uint32_t context_place) {
   return kNone;
 }
 
-void Streams::stream_destroyed(std::uint32_t context_uid, CUstream gone) {
-  const LockGuard lock(mutex_);
-  const std::uint32_t context_place = context_index(context_uid);
-  const auto handle = reinterpret_cast<std::uint64_t>(gone);
-  std::uint32_t* link = &buckets_[mix(handle, 0) % kBuckets];
-  for (; *link != 0; link = &next_[*link - 1]) {
-    std::byte* known = entry(*link - 1);
-    if (wire::load(known, stream::kHandle) != handle || wire::load(known, stream::kContext) != context_place) continue;
-    end_life(*link);
-    return;
-  }
-}
+void Streams::stream_destroyed(CUstream gone) { end_all(reinterpret_cast<std::uint64_t>(gone), 0); }
 
-void Streams::thread_ended(std::uint32_t tid) {
-  const auto handle = reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
+void Streams::thread_ended(std::uint32_t tid) { end_all(reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD), tid); }
+
+void Streams::end_all(std::uint64_t handle, std::uint32_t tid) {
   const LockGuard lock(mutex_);
   std::uint32_t* link = &buckets_[mix(handle, tid) % kBuckets];
   while (*link != 0) {
@@ -340,6 +352,11 @@ bool Streams::is_capturing(StreamHandle given) const {
 
 std::uint32_t Streams::issued(std::uint32_t at) const { return wire::load_acquire(entry(at), stream::kIssued); }
 
+std::uint32_t Streams::queued(std::uint32_t at) const {
+  const std::uint64_t both = wire::load_acquire(entry(at), stream::kIssuedInFlight);
+  return both >= kOneInFlight ? 0 : static_cast<std::uint32_t>(both);
+}
+
 std::uint32_t Streams::unmarked(std::uint32_t at) const {
   return issued(at) - wire::load_acquire(entry(at), stream::kMarkerIssued);
 }
@@ -361,18 +378,29 @@ void Streams::leave(std::uint32_t at, std::uint32_t ordinal, std::uint8_t& flags
 
 // ---- markers
 
-bool Streams::mark(std::uint32_t at) {
+std::uint32_t Streams::mark(std::uint32_t at) {
   std::byte* known = entry(at);
-  const Page& page = pages_[at / kPerPage];
-  const std::uint32_t ordinal = issued(at);
   // A call in flight on another thread may queue its operation on either side of the marker: let its EXIT do it.
   // And while any capture goes on, nothing is asked of the driver that is not the program's own wish.
-  if (page.device == 0 || capture_going_on() || wire::load_acquire(known, stream::kInFlight) > 0 ||
+  const std::uint32_t ordinal = queued(at);
+  if (ordinal == 0 || pages_[at / kPerPage].device == 0 || capture_going_on() ||
       wire::load_acquire(known, stream::kMarkerIssued) == ordinal) {
-    return false;
+    return 0;
   }
+  // From here on the marker is a call in flight like others: who comes meanwhile knows that its place is uncertain, and
+  // queues no marker that could be overtaken by this one.
+  auto flight = wire::atomic(known, stream::kIssuedInFlight);
+  std::uint64_t alone = ordinal;
+  if (!flight.compare_exchange_strong(alone, alone + kOneInFlight, std::memory_order_acq_rel)) return 0;
+  const bool marked = queue_marker(at, ordinal);
+  const std::uint64_t before = flight.fetch_sub(kOneInFlight, std::memory_order_acq_rel);
+  return marked && static_cast<std::uint32_t>(before) == ordinal ? ordinal : 0;
+}
+
+bool Streams::queue_marker(std::uint32_t at, std::uint32_t ordinal) {
+  std::byte* known = entry(at);
   auto handle = reinterpret_cast<CUstream>(wire::load(known, stream::kHandle));
-  const CUdeviceptr word = page.device + at % kPerPage * area::kMarkerSize;
+  const CUdeviceptr word = pages_[at / kPerPage].device + at % kPerPage * area::kMarkerSize;
   const RelaxedCapture relaxed(*driver_);
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   if (driver_->stream_is_capturing(handle, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE) {
@@ -408,16 +436,16 @@ void Streams::note_completed(std::uint32_t at, std::uint32_t ordinal) {
 
 void Streams::begin_wait(ThreadState& thread, std::uint32_t at) const {
   thread.waited_stream = at;
-  thread.waited_ordinal = at == kNone ? 0 : issued(at);
+  thread.waited_ordinal = at == kNone ? 0 : queued(at);
 }
 
 void Streams::finish_wait(ThreadState& thread) {
   if (thread.waited_stream != kNone) completed(thread.waited_stream, thread.waited_ordinal);
 }
 
-void Streams::begin_context_wait(ThreadState& thread, std::uint32_t) const {
+void Streams::begin_context_wait(ThreadState& thread) const {
   const std::uint32_t used = highest_;
-  for (std::uint32_t i = 0; i < used; ++i) thread.waited_streams[i] = issued(i);
+  for (std::uint32_t i = 0; i < used; ++i) thread.waited_streams[i] = queued(i);
 }
 
 void Streams::finish_context_wait(ThreadState& thread, std::uint32_t context_uid) {

@@ -39,7 +39,7 @@ class Streams {
   // The context is current to the thread. False: it is not made yet, so ask again at the next call.
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
-  void stream_destroyed(std::uint32_t context_uid, CUstream stream);
+  void stream_destroyed(CUstream stream);
   // Its default streams go with it.
   void thread_ended(std::uint32_t tid);
 
@@ -56,15 +56,19 @@ class Streams {
   // Number of operations without a marker behind them.
   [[gnu::hot]] std::uint32_t unmarked(std::uint32_t stream) const;
   [[gnu::hot]] std::uint32_t issued(std::uint32_t stream) const;
-  // Queues a marker behind all operations issued so far. False: none was queued (refused, capturing, contended).
-  bool mark(std::uint32_t stream);
+  // The same, if no call is in flight: all of them are in the queue; else 0.
+  std::uint32_t queued(std::uint32_t stream) const;
+  // Queues a marker behind all operations issued so far. The ordinal of the last of them; 0: none was queued (refused,
+  // capturing, contended), or another thread's operation came meanwhile, on either side of it.
+  std::uint32_t mark(std::uint32_t stream);
 
   // The host has seen the operation's result.
   void completed(std::uint32_t stream, std::uint32_t ordinal);
-  // What a successful wait proves: everything issued before it began has finished.
+  // What a successful wait proves: everything queued before it began has finished. An operation is counted before it is
+  // queued: while a call is in flight, nothing is known to be.
   void begin_wait(ThreadState& thread, std::uint32_t stream) const;
   void finish_wait(ThreadState& thread);
-  void begin_context_wait(ThreadState& thread, std::uint32_t context_uid) const;
+  void begin_context_wait(ThreadState& thread) const;
   void finish_context_wait(ThreadState& thread, std::uint32_t context_uid);
 
   CUstream handle(std::uint32_t stream) const;
@@ -103,10 +107,13 @@ class Streams {
   std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }
   // It lives, or is the default stream of a thread that may have ended without waiting for it.
   bool can_be_at_work(std::uint32_t stream) const;
+  std::uint32_t home_of(std::uint64_t handle, std::uint32_t current);
+  void end_all(std::uint64_t handle, std::uint32_t tid);
   std::uint32_t find_slow(std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   // Callers of both hold the lock.
   std::uint32_t known_entry(std::size_t bucket, std::uint64_t handle, std::uint32_t context, std::uint32_t tid) const;
   std::uint32_t take_entry(std::uint32_t context);
+  bool queue_marker(std::uint32_t stream, std::uint32_t ordinal);
   void note_completed(std::uint32_t stream, std::uint32_t ordinal);
   bool is_old(std::uint32_t stream, std::uint32_t completed) const;
   // Callers of both hold the lock. The second: of the entry that the chain has there.

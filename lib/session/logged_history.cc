@@ -162,6 +162,9 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   const auto found = events_.find(wire::load(record, o::kArgument));
   if (found == events_.end()) return;
   const Kept& recorded = found->second;
+  // Recorded anew while the host waited: which of the two recordings it saw complete is not known.
+  const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
+  if (began != 0 && recorded.load(o::kTicks) >= began) return;
   const Id id{wire::load(record, o::kThread), log_.serial()};
   if ((open && links_.size() < kMostKept) || waits_.contains(id)) {
     keep(recorded);

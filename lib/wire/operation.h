@@ -154,6 +154,9 @@ inline std::uint64_t bytes_of(const std::byte* record) {
 // All other kinds: see Kind.
 inline constexpr Field<std::uint64_t, 32> kArgument;
 
+// Event syncs, whose kTicks is when the call returned.
+inline constexpr Field<std::uint64_t, 40> kBegan;  // ticks at ENTER; 0: not told
+
 // Memory operations.
 inline constexpr Field<std::uint64_t, 40> kValue;          // that is written or waited for; 0 of a semaphore
 inline constexpr Field<std::uint8_t, 7> kMemoryOperation;  // MemoryOperation

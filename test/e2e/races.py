@@ -41,6 +41,15 @@ def what_is_ordered_is_none(machine):
         _expect_none(machine, "race_streams", which)
 
 
+def a_stream_is_one_whatever_context_is_current(machine):
+    machine.plan(targets.plan("stream_elsewhere"))
+    _expect_none(machine, "stream_elsewhere", "devices=2")
+    machine.cudadiag("run", "-o", "here", "--", machine.build / "targets/stream_elsewhere")
+    dump = machine.cudadiag("dump", "-o", "here").stdout
+    used = [line for line in dump.splitlines() if line.startswith("stream ") and "issued=2" in line]
+    expect(len(used), 1, "streams with both operations in " + dump)
+
+
 def where_nothing_was_recorded_no_race_is_denied(machine):
     for command, why in ((["true"], "the target never initialised CUDA, so there is nothing to report"),
                          ([machine.build / "targets/healthy"], "nothing was recorded: ")):

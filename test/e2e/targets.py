@@ -32,6 +32,7 @@ FAILING = {
     "two_streams": Failing("inferred", candidates=True),
     "two_threads": Failing(),
     "event_wait": Failing(),
+    "event_recorded_anew": Failing(),
     "caught_and_goes_on": Failing(),
     "invalid_argument": Failing("proven", "sync_error", confirmed=""),
     "refused_launch": Failing("proven", "sync_error", confirmed="", cause="block-too-large"),
@@ -61,7 +62,7 @@ FAILING = {
     "graph_stale:reused": Failing("suspected", kind="graph_stale_pointer", confirmed="", cause="stale-graph-pointer"),
     "many_streams": Failing("inferred"),
     "streams_met_together": Failing(),
-    "many_threads": Failing("inferred"),
+    "many_threads": Failing("inferred", candidates=True),  # one line, a kernel a thread
     "large_frame": Failing("inferred"),
     "exit_without_sync": Failing(),
     "libraries_come_and_go": Failing(),

@@ -53,6 +53,16 @@ TEST_CASE("the newest marker bounds the window where the operation that says so 
   CHECK(ordinals(picture) == Ordinals{1, 2});
 }
 
+TEST_CASE("what came while a marker was being queued may have got in front of it") {
+  PictureBuilder picture;
+  const auto s = picture.stream(1);
+  picture.issue_many(s, 2);
+  picture.issue(s, op::Kind::kernel, op::kContended);
+  picture.issue(s);
+  picture.process.record.streams[s].marker_issued = 2;
+  CHECK(ordinals(picture) == Ordinals{2, 3});
+}
+
 TEST_CASE("the host's own waits count like markers") {
   PictureBuilder picture;
   const auto s = picture.stream(1);

@@ -134,6 +134,18 @@ TEST_CASE("an event that the host saw complete says how far its stream had got")
   }
 }
 
+TEST_CASE("an event that was recorded anew while the host waited for it says nothing of the newer recording") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0);
+  picture.issue(s, op::Kind::event_record, 0, kEvent);
+  picture.issue(s);
+  const std::uint64_t began = picture.process.record.operations.back().ticks;
+  picture.issue(s, op::Kind::event_record, 0, kEvent);
+  picture.issue(op::kNoStream, op::Kind::event_sync, 0, kEvent).began = began;
+  picture.issue(s);
+  CHECK(first_failure(picture.process)->candidates.size() == 2);
+}
+
 TEST_CASE("a full log knows what an event stood for though the rings have lost it") {
   PictureBuilder picture;
   const auto s = picture.stream(0), t = picture.stream(0);
