@@ -172,6 +172,28 @@ bool confirm(Failure& failure, const Failure& again) {
   return true;
 }
 
+bool shares_code(const Failure& failure, const Failure& again) {
+  const SiteKeys keys(failure.process->record), keys_again(again.process->record);
+  for (const Candidate& candidate : failure.candidates) {
+    const std::uint32_t site = candidate.operation->site;
+    const auto is_it = [&](const Candidate& other) {
+      const Key key = keys_again.of_site(other.operation->site);
+      return keys.of_site(site) == key || keys.of_hooked_site(site) == key;
+    };
+    if (std::any_of(again.candidates.begin(), again.candidates.end(), is_it)) return true;
+  }
+  return false;
+}
+
+// One operation was left here, and another run failed at none of its code: the program differs from run to run, or
+// less had finished than was taken for finished.
+void doubt(Failure& failure, const Failure& again) {
+  const bool all_known = !again.candidates.empty() && again.unlisted == 0;
+  if (failure.grade != Grade::bracketed || !all_known || shares_code(failure, again)) return;
+  failure.grade = Grade::inferred;
+  failure.because += "; but it was none of those that may have been running when a rerun failed";
+}
+
 Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, std::vector<Failure>& failures) {
   Rerun rerun;
   if (pass.name == "device" || pass.name == "sanitize" || pass.name == "memory" || pass.name == "races") {
@@ -188,6 +210,9 @@ Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, st
   bool known = false;
   for (Failure& failure : failures) known |= is_asynchronous(failure.kind) && confirm(failure, *rerun.failure);
   const bool proven = rerun.failure->grade == Grade::proven;
+  if (!known && !proven && !rerun.gave_up) {
+    for (Failure& failure : failures) doubt(failure, *rerun.failure);
+  }
   if (known && !proven && under_mps(rerun.failure->process->record)) {
     rerun.outcome = Rerun::Outcome::unproven;
   } else {

@@ -165,18 +165,23 @@ TEST_CASE("a failure that was not suspected is put beside the first, once") {
   CHECK(analysis.reruns[1].outcome == Outcome::other);
 }
 
-TEST_CASE("a failure where nothing was waited for changes nothing, unless it leaves fewer candidates") {
-  Runs elsewhere(run_of_bad(2, 3));
-  elsewhere.add(run_of_bad(0, 1, "other"));
-  const Analysis analysis = elsewhere.look();
-  CHECK(analysis.failures.size() == 1);
-  CHECK(analysis.failures[0].because == first_failure(elsewhere.session.processes[0])->because);
-  CHECK(analysis.reruns[0].outcome == Outcome::failed);
+TEST_CASE("a failure where nothing was waited for counts where it leaves fewer candidates") {
   Runs fewer(run_of_two("good", "bad"));
   fewer.add(run_of_bad(0, 1));
   const Failure failure = fewer.look().failures.at(0);
   CHECK(failure.grade == Grade::bracketed);
   CHECK(kernel_of(failure) == "bad");
+}
+
+TEST_CASE("one operation that was left is in doubt where a rerun failed at none of its code") {
+  for (const char* elsewhere : {"other", "bad"}) {
+    Runs runs(run_of_bad(2, 3));
+    runs.add(run_of_two("another", elsewhere));
+    const Analysis analysis = runs.look();
+    CHECK(analysis.reruns[0].outcome == Outcome::failed);
+    CHECK(analysis.failures.at(0).grade == (std::string(elsewhere) == "bad" ? Grade::bracketed : Grade::inferred));
+    CHECK(says(analysis.failures.at(0), "none of those") == (std::string(elsewhere) != "bad"));
+  }
 }
 
 TEST_CASE("reruns that do not fail leave grade and candidates, and are told of") {
