@@ -96,13 +96,13 @@ std::uint32_t ordinal_again(const Failure& again, Key whole) {
   return static_cast<std::uint32_t>(ordinal);
 }
 
-// The candidates that were issued by the code that issued `again`: the very call if it is among them, else all. Counts
-// differ between runs of programs with threads or random data.
 struct SameCode {
   std::vector<Candidate> candidates;
-  bool very_call = false;
+  bool very_call = false;  // it is the one candidate
 };
 
+// The candidates that were issued by the code that issued `again`: the very call if it is among them, else all. Counts
+// differ between runs of programs with threads or random data.
 SameCode same_code(const Failure& failure, const Failure& again) {
   const SiteKeys keys(failure.process->record);
   const Key key = lead_key(again);

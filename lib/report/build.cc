@@ -122,7 +122,7 @@ class FindingBuilder {
     for (const analyse::Candidate& candidate : failure_.candidates) locate(candidate);
     finding_.unlisted = failure_.unlisted;
     if (failure_.candidates.size() == 1) {
-      if (failure_.call_not_known) forget_call();
+      if (failure_.call_not_known) forget_call(false);
       finding_.candidates.clear();
     } else {
       tell_of_several();
@@ -164,23 +164,19 @@ class FindingBuilder {
 
   // What differs between the calls that can be the one is not known of it.
   void leave_open_which() {
-    if (!finding_.launch || calls_of_line(finding_) <= 1) return;
-    const std::uint64_t stream = finding_.launch->stream;
-    forget_call();
+    if (calls_of_line(finding_) <= 1) return;
     const auto on_same_stream = [&](const analyse::Candidate& candidate) {
       return candidate.operation->stream == failure_.candidates.front().operation->stream;
     };
-    if (std::all_of(failure_.candidates.begin(), failure_.candidates.end(), on_same_stream)) {
-      finding_.launch->stream = stream;
-    }
+    forget_call(std::all_of(failure_.candidates.begin(), failure_.candidates.end(), on_same_stream));
   }
 
   // What is known of the code, and not which call of it was the one.
-  void forget_call() {
+  void forget_call(bool stream_is_known) {
     if (!finding_.launch) return;
     Launch& launch = *finding_.launch;
     launch.process_ordinal = launch.stream_ordinal = launch.site_ordinal = std::nullopt;
-    launch.stream = 0;
+    if (!stream_is_known) launch.stream = 0;
   }
 
   // Which node it was is not known: the line that launched the graph is.

@@ -114,7 +114,9 @@ std::size_t calls_of_line(const Finding& finding) {
 
 std::size_t possible_kernels(const Finding& finding) {
   std::set<std::string_view> kernels;
-  for (const Candidate& candidate : finding.candidates) kernels.insert(candidate.launch.mangled);
+  for (const Candidate& candidate : finding.candidates) {
+    if (!candidate.launch.mangled.empty()) kernels.insert(candidate.launch.mangled);
+  }
   return kernels.size();
 }
 

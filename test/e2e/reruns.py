@@ -5,6 +5,7 @@ import pathlib
 import shlex
 import signal
 
+import targets
 from harness import FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
 
 AGAIN = "fault kernel=smooth nth=3 code=700"
@@ -469,3 +470,10 @@ def which_of_the_kernels_of_a_line_it_is_a_rerun_says(machine):
     launch = machine.report()["findings"][0]["launch"]
     # The call that failed is not among the few that are listed of the first run.
     expect((launch["kernel"], launch["site_ordinal"]), ("worker_40", None), "kernel and call")
+
+
+def the_launch_of_a_graph_is_no_kernel_of_several(machine):
+    machine.plan(targets.plan("graph_replay"))
+    result = machine.cudadiag("run", "--rerun=never", "--", machine.build / "targets/graph_replay")
+    expect_in("What    graph", result.stderr, "what failed")
+    assert "likeliest of" not in result.stderr, result.stderr
