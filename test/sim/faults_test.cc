@@ -86,6 +86,26 @@ TEST_CASE("a fault nobody has asked about has not happened yet, unless the plan 
   CHECK(now == CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
+TEST_CASE("a question asked while a fault was held back says nothing of when it happens") {
+  const auto after = in_child<CUresult>("hold kernel=scale until=stream:2:2; fault kernel=bad code=700", [] {
+    Rig rig;
+    rig.launch("scale", 0);
+    rig.launch("bad", 0);
+    rig.launch("fill", 1);
+    CUresult result = cuStreamSynchronize(rig.streams[1]);
+    rig.launch("fill", 1);
+    for (unsigned int passed = 1; passed <= 20; ++passed) {
+      rig.mark(1, passed);
+      while (result == CUDA_SUCCESS && rig.slots[1] != passed) {
+        CUdeviceptr memory = 0;
+        result = cuMemAlloc(&memory, 64);
+      }
+    }
+    return result;
+  });
+  CHECK(after == CUDA_SUCCESS);
+}
+
 TEST_CASE("a reset brings a context of the same address, and the old registrations are gone") {
   struct Found {
     bool same_address;
