@@ -64,7 +64,8 @@ struct Failure {
   // leads. Where candidates have nodes and the kind is async_error, the launch of the graph is what is known, and they
   // are its nodes.
   std::vector<Candidate> candidates;
-  std::size_t unlisted = 0;  // others that can be the one, beyond the most that are listed
+  std::size_t unlisted = 0;   // others that can be the one, beyond the most that are listed
+  bool records_lost = false;  // there are no candidates because a ring has lost likely ones
   Grade grade = Grade::suspected;
   std::string because;                           // one sentence
   const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer

@@ -66,6 +66,8 @@ Window candidate_window(const StreamHistory& history) {
   const auto expected = last > history.completed ? last - history.completed : 0;
   const auto present = static_cast<std::uint32_t>(window.end - window.begin);
   window.missing = expected > present ? expected - present : 0;
+  window.lost_first =
+      expected > 0 && (present == 0 || history.operations[window.begin]->ordinal > history.completed + 1);
 
   widen_by_contention(history.operations, window, certain);
   window.bound =

@@ -20,6 +20,7 @@ struct Window {
   bool bounded = false;            // a marker that was queued and not written ends it
   std::uint32_t bound = 0;         // if bounded: something up to this ordinal had not finished
   std::uint32_t missing = 0;       // operations in it whose records are lost
+  bool lost_first = false;         // the first unfinished operation of the stream, its likeliest, is among these
 
   std::span<const session::Operation* const> of(const StreamHistory& history) const {
     return std::span(history.operations).subspan(begin, end - begin);

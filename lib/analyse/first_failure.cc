@@ -42,6 +42,7 @@ bool destroyed(const ProcessRecord& record, std::uint32_t context) {
 struct Search {
   std::vector<Suspect> suspects;
   std::uint32_t missing = 0;   // records lost in the windows that were looked at
+  bool lost_first = false;     // that of a window's first operation is among these
   bool other_context = false;  // nothing was running in the context that reported the error
   std::size_t streams = 0;     // with suspects
 };
@@ -54,6 +55,7 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
     const std::uint32_t own = picture.histories[i].stream->context;
     if (destroyed(picture.record, own)) continue;
     found.missing += picture.windows[i].missing;
+    found.lost_first |= picture.windows[i].lost_first;
     auto suspects = suspects_of(picture.histories[i], picture.windows[i], code);
     for (Suspect& suspect : suspects) suspect.other_context = context != kNoContext && own != context;
     found.suspects.insert(found.suspects.end(), suspects.begin(), suspects.end());
@@ -126,15 +128,20 @@ std::string because_several(const Search& found, const std::string& doubt) {
 }
 
 std::string because_none(const Search& found) {
+  if (found.lost_first && !found.suspects.empty()) {
+    return "of the operations that may have been running, the records of likely ones are lost";
+  }
   if (found.missing > 0) return "the records of the operations that may have been running are lost";
   return "every recorded operation had finished before the error was seen";
 }
 
-void grade(Failure& failure, const ProcessRecord& record, const Search& found) {
+void grade(Failure& failure, const ProcessRecord& record, Search& found) {
   const std::string doubtful = doubt(record, found);
-  if (found.suspects.empty()) {
+  if (found.suspects.empty() || found.lost_first) {
     failure.grade = Grade::suspected;
     failure.because = because_none(found);
+    failure.records_lost = found.missing > 0;
+    found.suspects.clear();
   } else if (found.suspects.size() > 1) {
     failure.grade = Grade::inferred;
     failure.because = because_several(found, doubtful);

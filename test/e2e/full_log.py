@@ -20,6 +20,7 @@ def what_the_rings_have_lost_is_in_the_full_log(machine):
     _deep(machine)
     finding = machine.report()["findings"][0]
     expect((finding["evidence"]["grade"], finding["location"]["line"]), ("suspected", None), "without it")
+    expect_in("--full-log", finding["fix"][0], "advice")
     result = _deep(machine, "--full-log")
     expect(result.returncode, 3, "status")
     report = machine.report()

@@ -165,6 +165,20 @@ TEST_CASE("lost records are said so, and leave the rest inferred") {
   CHECK(failure->because == "the records of the operations that may have been running are lost");
 }
 
+TEST_CASE("where the record of a stream's first unfinished operation is lost, none of the others leads") {
+  PictureBuilder picture;
+  const auto s = picture.stream(1), t = picture.stream(0);
+  picture.issue_many(s, 3);
+  picture.issue(t, op::Kind::kernel, op::kMarked);
+  auto& operations = picture.process.record.operations;
+  SUBCASE("of another stream") { operations.erase(operations.begin() + 1, operations.begin() + 3); }
+  SUBCASE("of its own") { operations.erase(operations.begin() + 1); }
+  const auto failure = first_failure(picture.process);
+  CHECK(failure->candidates.empty());
+  CHECK(failure->grade == Grade::suspected);
+  CHECK(failure->because == "of the operations that may have been running, the records of likely ones are lost");
+}
+
 TEST_CASE("no markers, MPS and dropped operations cap the grade") {
   PictureBuilder picture;
   picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
