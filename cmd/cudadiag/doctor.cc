@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "launch/arena.h"
 #include "launch/command_path.h"
 #include "planted_fault.h"
+#include "recorder_check.h"
 #include "report/printable.h"
 #include "session/session_folders.h"
 #include "terminal.h"
@@ -48,17 +48,11 @@ class Checklist {
 };
 
 void check_recorder(Checklist& checks) {
-  const auto recorder = launch::find_recorder();
+  const auto recorder = loadable_recorder();
   if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
     return checks.bad("recorder", failure->what, failure->hint);
   }
-  const auto& path = std::get<std::filesystem::path>(recorder);
-  void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return checks.bad("recorder", ::dlerror(), "install the recorder built for this system");
-  if (::dlsym(library, "InitializeInjection") == nullptr) {
-    return checks.bad("recorder", path.string() + " is no recorder", "reinstall cudadiag");
-  }
-  checks.good("recorder", path.string());
+  checks.good("recorder", std::get<std::filesystem::path>(recorder).string());
 }
 
 // Whether it works.

@@ -13,6 +13,7 @@
 #include "launch/gpu_processes.h"
 #include "narrow.h"
 #include "planted_fault.h"
+#include "recorder_check.h"
 #include "report/races.h"
 #include "report/words.h"
 #include "session/host_name.h"
@@ -207,8 +208,11 @@ bool Recording::explain_silence(const session::ProcessEnd& end) const {
   const bool wanted = failed(end) || (none && options_.tell_no_race);
   if (!wanted || options_.verbosity == report::Verbosity::quiet) return false;
   if (!none) return say("no CUDA failure was recorded"), false;
+  const auto recorder = loadable_recorder();
   const DriverReport driver = ask_driver();
-  if (!driver.library_found) {
+  if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
+    say("nothing was recorded: the recorder cannot be loaded (" + failure->what + "); " + failure->hint);
+  } else if (!driver.library_found) {
     say("the target never initialised CUDA, and could not have: this machine has no NVIDIA driver (libcuda.so.1); "
         "install it, or start the "
         "container with --gpus all");

@@ -276,6 +276,17 @@ def no_cuda_is_said_after_a_failure_only(machine):
     expect_in("never initialised CUDA", machine.run("false").stderr, "stderr of false")
 
 
+def recorder_that_cannot_be_loaded_is_told(machine):
+    recorder = machine.folder / "recorder.so"
+    recorder.write_text("not a library")
+    machine.environment["CUDADIAG_RECORDER"] = str(recorder)
+    machine.plan(FAULT)
+    result = machine.run(*program("ten_launches.py"))
+    expect((result.stdout, result.returncode), ("result 700\n", 3), "what the program does")
+    expect_in("nothing was recorded: the recorder cannot be loaded", result.stderr, "message")
+    expect_in(str(recorder), result.stderr, "message")
+
+
 def killed_program_leaves_its_status(machine):
     machine.plan(FAULT)
     result = machine.run(*program("ten_launches.py", "kill"))
