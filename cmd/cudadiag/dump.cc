@@ -23,9 +23,10 @@ void print_dim(const char* name, const session::Dim3& dim) {
 
 void dump_process(const session::Process& process) {
   const ProcessRecord& r = process.record;
-  std::printf(
-      "process pid=%u parent=%u state=%u start=%" PRIu64 " issued=%" PRIu64 " damaged=%" PRIu64 " waits=%" PRIu64 "\n",
-      r.pid, r.parent_pid, static_cast<unsigned>(r.state), r.start_realtime, r.operations_issued, r.damaged, r.waits);
+  std::printf("process pid=%u parent=%u state=%u start=%" PRIu64 " issued=%" PRIu64 " damaged=%" PRIu64
+              " waits=%" PRIu64 " exit=%d\n",
+              r.pid, r.parent_pid, static_cast<unsigned>(r.state), r.start_realtime, r.operations_issued, r.damaged,
+              r.waits, r.exit_status.value_or(-1));
   std::printf("dropped operations=%" PRIu64 " sites=%" PRIu64 " interns=%" PRIu64 " streams=%" PRIu64 " held=%" PRIu64
               " markers=%" PRIu64 " graphs=%" PRIu64 " allocations=%" PRIu64 " forgotten_allocations=%" PRIu64 "\n",
               r.dropped_operations, r.dropped_sites, r.dropped_interns, r.dropped_streams, r.dropped_held,

@@ -118,6 +118,13 @@ void AreaMap::set_state(area::State state) {
   wire::store_release(base_, area::kState, static_cast<std::uint32_t>(state));
 }
 
+area::State AreaMap::state() const { return static_cast<area::State>(wire::load_acquire(base_, area::kState)); }
+
+void AreaMap::set_exit_status(int status) {
+  constexpr int kLowByte = 0xff;  // all that a parent is told
+  wire::store_release(base_, area::kExitStatus, 1 + static_cast<std::uint32_t>(status & kLowByte));
+}
+
 void AreaMap::calibrate() {
   wire::store(base_, area::kClockTicksLast, ticks());
   wire::store(base_, area::kClockNanosecondsLast, nanoseconds(CLOCK_MONOTONIC));

@@ -25,6 +25,8 @@ class AreaMap {
   }
 
   void set_state(wire::area::State state);
+  wire::area::State state() const;
+  void set_exit_status(int status);
   // The second reading of both clocks.
   void calibrate();
   // Tells a waiting launcher that there is something new to read.

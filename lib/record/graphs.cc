@@ -148,7 +148,9 @@ void Graphs::updated(const GraphCall& call) {
 void Graphs::forget_pointers(CUgraphExec exec, CUgraphNode node) {
   const LockGuard lock(mutex_);
   Exec* known = execs_.find(key_of(exec));
-  if (known == nullptr || pointers_used_ - known->first_pointer > kPointers) return;
+  if (known == nullptr) return;
+  known->replay.flags |= operation::kGraphRepointed;
+  if (pointers_used_ - known->first_pointer > kPointers) return;
   for (std::uint64_t i = known->first_pointer; i < known->first_pointer + known->pointers; ++i) {
     GraphPointer& pointer = pointers_[i % kPointers];
     if (pointer.handle == node) pointer.allocation = 0;

@@ -128,11 +128,11 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   *self.error_number = saved_errno;
 }
 
-void on_exit() {
+void at_exit(int status, void*) {
   Recorder* recorder = g_recorder.load(std::memory_order_acquire);
   if (recorder == nullptr || *g_owned == 0) return;
   t_this.inside = true;
-  recorder->look_at_exit();
+  recorder->look_at_exit(status);
   t_this.inside = false;
 }
 
@@ -155,6 +155,6 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   if (recorder == nullptr) return 1;
   g_recorder.store(recorder, std::memory_order_release);
   recorder->ask_python();
-  atexit(on_exit);
+  on_exit(at_exit, nullptr);
   return 1;
 }

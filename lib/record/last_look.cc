@@ -39,8 +39,9 @@ void Recorder::look_for_faults(Ends ends) {
   });
 }
 
-void Recorder::look_at_exit() {
-  if (failures_.frozen()) return;
+void Recorder::look_at_exit(int status) {
+  area_.set_exit_status(status);
+  if (failures_.frozen() || area_.state() == area::State::disabled) return;
   look_for_faults([](CUcontext, std::uint32_t) { return true; });
   if (failures_.frozen()) return;
   area_.calibrate();

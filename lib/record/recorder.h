@@ -69,8 +69,8 @@ class Recorder {
   void ask_python() {
     if (options_.hook && options_.python) hook_.ask(interner_, window_, failures_);
   }
-  // One bounded look for a fault that no call of the program has asked about.
-  void look_at_exit();
+  // One bounded look for a fault that no call of the program has asked about. `status`: that it gave to exit().
+  void look_at_exit(int status);
 
   ThreadState* acquire_thread() { return threads_.acquire(); }
   void release_thread(ThreadState& thread) {

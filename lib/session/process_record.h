@@ -277,8 +277,9 @@ struct ProcessRecord {
   std::uint64_t dropped_graphs = 0;
   std::uint64_t dropped_allocations = 0, forgotten_allocations = 0;
   std::uint64_t dropped_held = 0, failed_markers = 0, error_count = 0;
-  std::uint64_t waits = 0;    // operations that a rerun waited for
-  std::uint64_t damaged = 0;  // pieces of the area that made no sense and were left out
+  std::uint64_t waits = 0;         // operations that a rerun waited for
+  std::optional<int> exit_status;  // that it gave to exit(); nothing: it never called that
+  std::uint64_t damaged = 0;       // pieces of the area that made no sense and were left out
 
   // Seconds since the first clock reading; 0 where the clock cannot be calibrated.
   double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks - clock_start) * seconds_per_tick; }

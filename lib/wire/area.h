@@ -156,6 +156,10 @@ inline constexpr Field<std::uint64_t, 136> kFrozenTicks;
 
 inline constexpr Field<std::uint64_t, 144> kWaits;  // operations that a rerun waited for
 
+// 1 + the status that the process gave to exit(); 0: it has not called that, or its low byte is not known yet. What its
+// exit handlers do afterwards may still change its end.
+inline constexpr Field<std::uint32_t, 184> kExitStatus;
+
 // Region r: offset at kRegionTable + 16 r, size at kRegionTable + 16 r + 8.
 inline constexpr std::size_t kRegionTable = 1024;
 inline constexpr Field<std::uint64_t, 0> kRegionOffset;

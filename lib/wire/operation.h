@@ -170,7 +170,8 @@ inline constexpr Field<std::uint8_t, 7> kGraphFlags;  // GraphFlag
 inline constexpr Field<std::uint32_t, 48> kGraphWords;
 
 enum GraphFlag : std::uint8_t {
-  kGraphAltered = 1,  // nodes were given other kernels or dimensions, or switched off, after the graph was described
+  kGraphAltered = 1,    // nodes were given other kernels or dimensions, or switched off, after the graph was described
+  kGraphRepointed = 2,  // nodes were given other parameters: what they point to is not known
 };
 
 // PyTorch's autograd numbers the nodes of a thread's graph as they are made, and makes an operator's node just before
