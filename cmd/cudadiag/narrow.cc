@@ -166,7 +166,7 @@ class Narrowing {
       if (!pass(window)) return false;
       const Outcome outcome = analysis_.reruns.back().outcome;
       if (outcome == Outcome::failed) return true;
-      if (outcome != Outcome::did_not_fail) return false;
+      if (outcome != Outcome::did_not_fail && outcome != Outcome::not_reached) return false;
       ++passed;
     }
     return false;

@@ -51,17 +51,21 @@ std::optional<Note> killed_at_work(const Process& process) {
                           process.pid, end.text, unfinished, unfinished == 1 ? "" : "s")};
 }
 
-std::optional<Note> unrelated_end(const Session& session) {
+std::optional<Note> unrelated_end(const Session& session, bool handled) {
+  std::string who = "the target";
   Ending end;
   if (!session.manifest.passes.empty()) {
     if (!session.manifest.passes.front().cut_short.empty()) return std::nullopt;
     end = ending(session.manifest.passes.front().end);
   }
   for (const Process& process : session.processes) {
-    if (!end.bad && process.end) end = ending(*process.end);
+    if (end.bad || !process.end || !ending(*process.end).bad) continue;
+    who = fmt::format("process {}", process.pid);
+    end = ending(*process.end);
   }
   if (!end.bad) return std::nullopt;
-  return Note{"unrelated-end", fmt::format("the target ended with {} and no CUDA call had failed", end.text)};
+  return Note{"unrelated-end", fmt::format("{} ended with {} and no CUDA call had failed{}", who, end.text,
+                                           handled ? " but those that were dealt with" : "")};
 }
 
 bool recorder_gave_up(const Session& session) {
@@ -106,7 +110,9 @@ Analysis analyse(const Session& session) {
   }
   if (recorder_gave_up(session) || !session.whole) analysis.verdict = Verdict::inconclusive;
   if (analysis.verdict == Verdict::no_cuda_failure) {
-    if (auto note = unrelated_end(session)) analysis.notes.push_back(std::move(*note));
+    const bool handled = std::any_of(analysis.notes.begin(), analysis.notes.end(),
+                                     [](const Note& note) { return note.code == "error-handled"; });
+    if (auto note = unrelated_end(session, handled)) analysis.notes.push_back(std::move(*note));
   }
   return analysis;
 }

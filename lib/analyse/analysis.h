@@ -83,10 +83,12 @@ struct Rerun {
     proven,        // the operation that failed was waited for
     unproven,      // the same operation failed, under MPS, where that proves nothing
     failed,        // it failed again, elsewhere than where it was waited for
-    other,         // it failed at an operation that the first run had not suspected
+    other,         // it failed at an operation that the first run had not suspected, or that was ruled out since
     did_not_fail,  // it ended without a failure of this kind
     cut_short,     // it was ended before it could say anything
+    not_reached,   // it ended without a failure, before it had come to what may have failed
     not_watched,   // it was not for this: without the recorder, say, for a GPU core dump
+    not_recorded,  // the recorder could not watch it
   };
   // The failure came again, wherever.
   bool came_back() const {

@@ -12,6 +12,7 @@
 #include "analyse/benign_calls.h"
 #include "analyse/broken_captures.h"
 #include "analyse/cuda_errors.h"
+#include "analyse/stream_history.h"
 #include "session/call_name.h"
 
 namespace cudadiag::analyse {
@@ -37,15 +38,29 @@ Errors worth_looking_at(const ProcessRecord& record) {
   return errors;
 }
 
-// The last failing call of each thread, if nothing worked on that thread afterwards.
-Errors last_words(const Errors& errors) {
+// Another thread's error did not keep the main thread from giving the GPU more to do.
+bool main_thread_went_on(const ProcessRecord& record, const Error& error) {
+  if (error.tid == record.pid) return false;
+  return std::any_of(record.operations.begin(), record.operations.end(), [&](const session::Operation& operation) {
+    return operation.ticks > error.ticks && operation.thread < record.threads.size() &&
+           record.threads[operation.thread].tid == record.pid && was_queued(operation);
+  });
+}
+
+// The last failing call of each thread, if nothing worked on that thread afterwards, nor on the main thread.
+Errors last_words(const ProcessRecord& record, const Errors& errors) {
   std::map<std::uint32_t, const Error*> last;
   for (const Error* error : errors) last[error->tid] = error;
   Errors result;
   for (const auto& [tid, error] : last) {
-    if (!(error->flags & wire::error::kThenWorked)) result.push_back(error);
+    if (!(error->flags & wire::error::kThenWorked) && !main_thread_went_on(record, *error)) result.push_back(error);
   }
   return result;
+}
+
+// How often a call failed; `complete`: every failed call was kept.
+std::string times(std::size_t count, bool complete, std::string_view one, std::string_view many) {
+  return fmt::format("{}{} {}", complete ? "" : "at least ", count, count == 1 ? one : many);
 }
 
 bool is_question(const Error& error) {
@@ -99,6 +114,7 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
   const std::string who = end.of_process ? "the program" : "the command";
+  const std::string unknown = end.of_process ? "" : "; how this process of it ended is not known";
   if (found_no_device(error)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
@@ -107,8 +123,8 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
         who, end.text);
     return failure;
   }
-  failure.grade = end.of_process ? Grade::proven : Grade::inferred;
-  if (error.code == kCaptureInvalidated) failure.grade = Grade::inferred;
+  failure.grade = end.of_process ? Grade::proven : Grade::suspected;
+  if (error.code == kCaptureInvalidated) failure.grade = std::max(failure.grade, Grade::inferred);
   if (says_nothing(error.code)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
@@ -117,7 +133,8 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
         visible_call(error), who, end.text);
     return failure;
   }
-  failure.because = fmt::format("{}, and {} ended with {} afterwards", broke_capture(error, noticed), who, end.text);
+  failure.because =
+      fmt::format("{}, and {} ended with {} afterwards{}", broke_capture(error, noticed), who, end.text, unknown);
   return failure;
 }
 
@@ -130,12 +147,13 @@ class HandledCalls {
     entry.calls.insert(visible_call(error));
   }
 
-  std::vector<Note> notes() const {
+  std::vector<Note> notes(bool complete) const {
     std::vector<Note> notes;
     for (const auto& [code, entry] : by_code_) {
       const std::string name = entry.calls.size() == 1 ? " of " + *entry.calls.begin() : "";
-      notes.push_back({"error-handled", fmt::format("{} call{}{} returned {} ({}) and the program went on", entry.count,
-                                                    entry.count == 1 ? "" : "s", name, cuda_error(code).title, code)});
+      notes.push_back({"error-handled",
+                       fmt::format("{}{} returned {} ({}) and the program went on",
+                                   times(entry.count, complete, "call", "calls"), name, cuda_error(code).title, code)});
     }
     return notes;
   }
@@ -155,7 +173,7 @@ class UncheckedCalls {
     ++places_.try_emplace({error.code, error.site, error.call}, Place{&error, &noticed}).first->second.count;
   }
 
-  std::vector<Failure> failures(const session::Process& process) const {
+  std::vector<Failure> failures(const session::Process& process, bool complete) const {
     std::vector<Failure> failures;
     for (const auto& [key, place] : places_) {
       Failure failure = failure_at(process, *place.first, Kind::unchecked_error);
@@ -166,7 +184,7 @@ class UncheckedCalls {
       } else {
         failure.because = "the call failed, and its thread never asked for the error";
       }
-      if (place.count > 1) failure.because += fmt::format("; it failed {} times", place.count);
+      if (place.count > 1) failure.because += "; it failed " + times(place.count, complete, "time", "times");
       failures.push_back(std::move(failure));
     }
     return failures;
@@ -225,9 +243,10 @@ const Error* swallowed_before(const Error& failed, const std::vector<Error>& err
 
 CallFindings failed_calls(const session::Process& process, const Ending& end) {
   const Errors errors = worth_looking_at(process.record);
-  // A sticky error explains the end by itself.
-  const bool died_here = end.bad && process.record.state != wire::area::State::frozen;
-  const Errors last = died_here ? last_words(errors) : Errors();
+  // A sticky error explains the end by itself, and so does whoever ended it from outside.
+  const bool died_here = end.bad && !end.killed() && process.record.state != wire::area::State::frozen;
+  const Errors last = died_here ? last_words(process.record, errors) : Errors();
+  const bool complete = process.record.error_count <= process.record.errors.size();
 
   CallFindings findings;
   HandledCalls handled;
@@ -247,14 +266,14 @@ CallFindings failed_calls(const session::Process& process, const Ending& end) {
       unchecked.add(*story.cause, noticed);
     }
   }
-  for (auto& failure : unchecked.failures(process)) findings.failures.push_back(std::move(failure));
+  for (auto& failure : unchecked.failures(process, complete)) findings.failures.push_back(std::move(failure));
   for (Failure& failure : findings.failures) {
     if (failure.kind != Kind::capture_violation)
       failure.swallowed = swallowed_before(*failure.reported, process.record.errors);
   }
   std::stable_sort(findings.failures.begin(), findings.failures.end(),
                    [](const Failure& a, const Failure& b) { return a.reported->ticks < b.reported->ticks; });
-  findings.notes = handled.notes();
+  findings.notes = handled.notes(complete);
   return findings;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "analyse/degraded.h"
 #include "analyse/first_failure.h"
@@ -19,24 +20,55 @@ Key lead_key(const Failure& failure) {
   return SiteKeys(failure.process->record).of_site(failure.candidates.front().operation->site);
 }
 
-// The earliest first failure of the rerun's processes.
-std::optional<Failure> failure_of(const std::vector<Process>& processes) {
-  std::optional<Failure> earliest;
-  double earliest_at = 0;
+// The first failures of the rerun's processes; what is proven outweighs what merely came first.
+std::vector<Failure> failures_of(const std::vector<Process>& processes) {
+  std::vector<Failure> failures;
   for (const Process& process : processes) {
-    auto failure = first_failure(process);
-    if (!failure) continue;
-    const auto& record = process.record;
-    const double at = record.unix_seconds(record.frozen_ticks);
-    // A proof outweighs what merely came first.
-    const bool better = !earliest || (failure->grade == Grade::proven) > (earliest->grade == Grade::proven) ||
-                        (failure->grade == earliest->grade && at < earliest_at);
-    if (!better) continue;
-    earliest = std::move(failure);
-    earliest_at = at;
+    if (auto failure = first_failure(process)) failures.push_back(std::move(*failure));
   }
-  return earliest;
+  const auto rank = [](const Failure& failure) {
+    const auto& record = failure.process->record;
+    return std::tuple(failure.grade != Grade::proven, record.unix_seconds(record.frozen_ticks));
+  };
+  std::stable_sort(failures.begin(), failures.end(),
+                   [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
+  return failures;
 }
+
+// What a process is in its run: its rank, else the how-manieth of its command line.
+using Part = std::tuple<std::optional<int>, std::vector<std::string>, std::size_t>;
+
+Part part_of(const std::vector<Process>& processes, const Process& process) {
+  if (process.rank) return {process.rank, {}, 0};
+  std::size_t before = 0;
+  for (const Process& other : processes) {
+    if (&other == &process) break;
+    before += !other.rank && other.argv == process.argv ? 1 : 0;
+  }
+  return {std::nullopt, process.argv, before};
+}
+
+// Of several failures of either run, each is held against that of the process with the same part. A failure whose
+// counterpart did not fail in the other run may be anybody's: workers take their work as it comes.
+class Counterparts {
+ public:
+  Counterparts(const std::vector<Process>& first, const std::vector<Failure>& failures,
+               const std::vector<Process>& again, const std::vector<Failure>& failures_again) {
+    for (const Failure& failure : failures) first_.push_back(part_of(first, *failure.process));
+    for (const Failure& failure : failures_again) again_.push_back(part_of(again, *failure.process));
+  }
+
+  bool may_match(std::size_t failure, std::size_t again) const {
+    if (first_[failure] == again_[again]) return true;
+    const auto has = [](const std::vector<Part>& parts, const Part& part) {
+      return std::find(parts.begin(), parts.end(), part) != parts.end();
+    };
+    return !has(again_, first_[failure]) && !has(first_, again_[again]);
+  }
+
+ private:
+  std::vector<Part> first_, again_;
+};
 
 std::uint64_t waits_of(const std::vector<Process>& processes) {
   std::uint64_t waits = 0;
@@ -194,7 +226,65 @@ void doubt(Failure& failure, const Failure& again) {
   failure.because += "; but it was none of those that may have been running when a rerun failed";
 }
 
-Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, std::vector<Failure>& failures) {
+// How often the process issued an operation at sites of either key.
+std::uint64_t issued_at(const session::ProcessRecord& record, const SiteKeys& keys, Key one, Key other) {
+  std::uint64_t issued = 0;
+  for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
+    const Key key = keys.of_site(site);
+    if (key == one || key == other) issued += record.sites[site - 1].operations;
+  }
+  return issued;
+}
+
+// Whether a process of the rerun made every call that can have failed in the first run.
+bool came_to(const Failure& failure, const std::vector<Process>& processes) {
+  const SiteKeys keys(failure.process->record);
+  return std::any_of(processes.begin(), processes.end(), [&](const Process& process) {
+    const SiteKeys keys_again(process.record);
+    return std::all_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& candidate) {
+      const session::Operation& operation = *candidate.operation;
+      const Key whole = keys.of_site(operation.site), hooked = keys.of_hooked_site(operation.site);
+      const std::uint64_t least = std::max<std::uint64_t>(operation.site_ordinal, 1);
+      return whole == 0 || issued_at(process.record, keys_again, whole, hooked) >= least;
+    });
+  });
+}
+
+Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Process>& processes,
+                               const std::vector<Failure>& failures) {
+  using Outcome = Rerun::Outcome;
+  if (!pass.cut_short.empty()) return Outcome::cut_short;
+  const auto disabled = [](const Process& process) { return process.record.state == wire::area::State::disabled; };
+  if (!processes.empty() && std::all_of(processes.begin(), processes.end(), disabled)) return Outcome::not_recorded;
+  bool any = false;
+  for (const Failure& failure : failures) {
+    if (!is_asynchronous(failure.kind) || failure.candidates.empty()) continue;
+    if (came_to(failure, processes)) return Outcome::did_not_fail;
+    any = true;
+  }
+  return any ? Outcome::not_reached : Outcome::did_not_fail;
+}
+
+// Of the rerun's failures, `again`, those that are what the first run saw make that better known; `judged` becomes one
+// of these, if there are any. True: there are.
+bool confirm_all(const std::vector<Process>& first, std::vector<Failure>& failures,
+                 const std::vector<Process>& processes, const std::vector<Failure>& again, Failure& judged) {
+  const Counterparts counterparts(first, failures, processes, again);
+  const Failure* known = nullptr;
+  for (std::size_t i = 0; i < failures.size(); ++i) {
+    if (!is_asynchronous(failures[i].kind)) continue;
+    for (std::size_t j = 0; j < again.size(); ++j) {
+      if (!counterparts.may_match(i, j) || !confirm(failures[i], again[j])) continue;
+      if (known == nullptr || again[j].grade < known->grade) known = &again[j];
+      break;
+    }
+  }
+  if (known != nullptr) judged = *known;
+  return known != nullptr;
+}
+
+Rerun judge(const session::Pass& pass, const std::vector<Process>& first, const std::vector<Process>& processes,
+            std::vector<Failure>& failures) {
   Rerun rerun;
   if (pass.name == "device" || pass.name == "sanitize" || pass.name == "memory" || pass.name == "races") {
     rerun.outcome = Rerun::Outcome::not_watched;
@@ -202,13 +292,13 @@ Rerun judge(const session::Pass& pass, const std::vector<Process>& processes, st
   }
   rerun.waits = waits_of(processes);
   rerun.gave_up = gave_up(processes);
-  rerun.failure = failure_of(processes);
-  if (!rerun.failure) {
-    rerun.outcome = pass.cut_short.empty() ? Rerun::Outcome::did_not_fail : Rerun::Outcome::cut_short;
+  const std::vector<Failure> again = failures_of(processes);
+  if (again.empty()) {
+    rerun.outcome = without_failure(pass, processes, failures);
     return rerun;
   }
-  bool known = false;
-  for (Failure& failure : failures) known |= is_asynchronous(failure.kind) && confirm(failure, *rerun.failure);
+  rerun.failure = again.front();
+  const bool known = confirm_all(first, failures, processes, again, *rerun.failure);
   const bool proven = rerun.failure->grade == Grade::proven;
   if (!known && !proven && !rerun.gave_up) {
     for (Failure& failure : failures) doubt(failure, *rerun.failure);
@@ -227,11 +317,14 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
     return std::count_if(analysis.reruns.begin(), analysis.reruns.end(),
                          [&](const Rerun& rerun) { return rerun.outcome == outcome; });
   };
-  const auto passed = count(Rerun::Outcome::did_not_fail);
+  const auto passed = count(Rerun::Outcome::did_not_fail), short_of_it = count(Rerun::Outcome::not_reached);
   const auto judged = static_cast<std::ptrdiff_t>(analysis.reruns.size()) - count(Rerun::Outcome::cut_short) -
-                      count(Rerun::Outcome::not_watched);
+                      count(Rerun::Outcome::not_watched) - count(Rerun::Outcome::not_recorded) - short_of_it;
   const auto again = std::count_if(analysis.reruns.begin(), analysis.reruns.end(),
                                    [](const Rerun& rerun) { return rerun.came_back(); });
+  if (passed == 0 && again == 0 && short_of_it > 0) {
+    failure.because += "; a rerun ended without a failure before it came to this call";
+  }
   if (passed == 0) return;
   if (again > 0) {
     failure.because += fmt::format("; it failed in {} of {} runs", again + 1, judged + 1);
@@ -250,7 +343,7 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
     failure.because += fmt::format("; {} that waited there did not fail: likely a race{}", runs,
                                    under_mps(failure.process->record) ? ", or another process's fault" : "");
   } else {
-    failure.because += fmt::format("; {} did not fail, nor come to this line as the first run did", runs);
+    failure.because += fmt::format("; {} came to this call, did not wait for it, and did not fail", runs);
   }
 }
 
@@ -258,9 +351,10 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
 
 void join_reruns(const session::Session& session, Analysis& analysis) {
   const std::size_t own = analysis.failures.size();
+  const std::vector<Failure> as_first_run = analysis.failures;
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
     std::vector<Failure> first(analysis.failures.begin(), analysis.failures.begin() + static_cast<std::ptrdiff_t>(own));
-    Rerun rerun = judge(session.manifest.passes[i + 1], session.reruns[i], first);
+    Rerun rerun = judge(session.manifest.passes[i + 1], session.processes, session.reruns[i], first);
     std::copy(first.begin(), first.end(), analysis.failures.begin());
     if (rerun.outcome == Rerun::Outcome::other) {
       const Key key = lead_key(*rerun.failure);
@@ -268,7 +362,11 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
                                     [&](const Failure& failure) { return lead_key(failure) == key; });
       if (!told) {
         Failure other = *rerun.failure;
-        other.because = "in a rerun " + other.because + "; the first run did not suspect it";
+        const bool suspected = std::any_of(as_first_run.begin(), as_first_run.end(),
+                                           [&](const Failure& failure) { return shares_code(failure, other); });
+        other.because =
+            "in a rerun " + other.because +
+            (suspected ? "; it is another one of what the first run suspected" : "; the first run did not suspect it");
         analysis.failures.push_back(std::move(other));
       }
     }

@@ -37,10 +37,19 @@ Candidate candidate_of(const ProcessRecord& record, const Operation& launch, con
   return candidate;
 }
 
-bool lives_now(const ProcessRecord& record, std::uint64_t address, std::uint64_t ticks) {
-  return std::any_of(record.allocations.begin(), record.allocations.end(), [&](const Allocation& each) {
+// What lies at the address then.
+const Allocation* alive_at(const ProcessRecord& record, std::uint64_t address, std::uint64_t ticks) {
+  const auto found = std::find_if(record.allocations.begin(), record.allocations.end(), [&](const Allocation& each) {
     return each.made <= ticks && (each.freed == 0 || each.freed > ticks) && address - each.address < each.bytes;
   });
+  return found == record.allocations.end() ? nullptr : &*found;
+}
+
+// All that the pointer led to was memory of somebody's when the graph was launched: using it raises no error.
+bool is_covered(const ProcessRecord& record, const StalePointer& stale, const Allocation& freed,
+                const Operation& launch) {
+  const Allocation* now = alive_at(record, stale.address, launch.ticks);
+  return now != nullptr && freed.address + freed.bytes - now->address <= now->bytes;
 }
 
 std::string sentence(const ProcessRecord& record, const StalePointer& stale, const Operation& launch,
@@ -48,7 +57,7 @@ std::string sentence(const ProcessRecord& record, const StalePointer& stale, con
   const double milliseconds = (record.seconds(launch.ticks) - record.seconds(freed.freed)) * 1e3;
   return fmt::format("node {} of its graph points to memory that was freed {:.1f} ms before this launch{}",
                      stale.node + 1, milliseconds,
-                     lives_now(record, stale.address, launch.ticks) ? ", and handed out again since" : "");
+                     alive_at(record, stale.address, launch.ticks) != nullptr ? ", and handed out again since" : "");
 }
 
 }  // namespace
@@ -88,11 +97,18 @@ void blame_stale_pointer(Failure& failure) {
         first->graph != launch->graph || first->ticks > launch->ticks) {
       continue;
     }
+    const bool later = &*first != launch;
+    if (later && (launch->graph_flags & wire::operation::kGraphRepointed) != 0) continue;
     const Allocation* freed = freed_before(record, stale, *launch);
+    if (freed != nullptr && is_covered(record, stale, *freed, *launch)) continue;
     Candidate node = candidate_of(record, *launch, stale);
     // A node that was seen not to end is a better answer than one that points amiss.
     const bool other = failure.kind == Kind::graph_node && failure.candidates.front().node != node.node;
     if (freed == nullptr || other) continue;
+    if (later && first->stream == launch->stream) {
+      failure.because += "; " + sentence(record, stale, *launch, *freed) + ", as at an earlier one, which did finish";
+      return;
+    }
     if (failure.kind != Kind::graph_node && failure.grade < Grade::inferred) failure.grade = Grade::inferred;
     failure.kind = Kind::graph_stale_pointer;
     failure.candidates = {std::move(node)};

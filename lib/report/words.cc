@@ -79,8 +79,12 @@ std::string_view word(analyse::Rerun::Outcome outcome) {
       return "did not fail";
     case Outcome::cut_short:
       return "cut short";
+    case Outcome::not_reached:
+      return "ended before it came to this call";
     case Outcome::not_watched:
       return "for a GPU core dump";
+    case Outcome::not_recorded:
+      return "was not recorded";
   }
   return "";
 }

@@ -136,12 +136,56 @@ TEST_CASE("no device is suspected when the program dies, and nothing when it goe
   CHECK(findings.failures[0].because.find("nvidia-smi") != std::string::npos);
 }
 
-TEST_CASE("where only the command's end is known, the cause is inferred") {
+TEST_CASE("another thread's failing call after which the main thread went on is not what the program died of") {
+  Calls calls;
+  session::ProcessRecord& record = calls.process.record;
+  record.pid = 7;
+  record.threads.resize(2);
+  record.threads[0].tid = 7;
+  record.threads[1].tid = 1;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  session::Operation later;
+  later.ticks = 20;
+  const auto findings = [&] {
+    record.operations = {later};
+    return calls.after(1);
+  };
+  CHECK(findings().failures.empty());
+  CHECK(findings().notes.size() == 1);
+  SUBCASE("it had issued that before") { later.ticks = 5; }
+  SUBCASE("the thread itself issued it") { later.thread = 1; }
+  SUBCASE("that failed, too") {
+    later.flags = wire::operation::kReturned;
+    later.result = 2;
+  }
+  CHECK(findings().failures.size() == 1);
+}
+
+TEST_CASE("a program that was ended from outside did not die of its last failing call") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  CHECK(failed_calls(calls.process, ending({std::nullopt, 15})).failures.empty());
+  CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.size() == 1);
+}
+
+TEST_CASE("where not every failing call was kept, their number is the least") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  calls.process.record.error_count = 5;
+  CHECK(calls.after(0).notes.at(0).text ==
+        "at least 1 call of cudaMalloc returned out of memory (2) and the program went on");
+}
+
+TEST_CASE("where only the command's end is known, nothing ties it to the call") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   Ending end = ending({1, std::nullopt});
   end.of_process = false;
-  CHECK(failed_calls(calls.process, end).failures.at(0).grade == Grade::inferred);
+  const Failure failure = failed_calls(calls.process, end).failures.at(0);
+  CHECK(failure.grade == Grade::suspected);
+  CHECK(failure.because ==
+        "the call itself returned it, and the command ended with status 1 afterwards; how this process of it ended is "
+        "not known");
   CHECK(failed_calls(calls.process, Ending{}).failures.empty());
 }
 

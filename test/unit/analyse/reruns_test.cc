@@ -59,10 +59,13 @@ session::Process waited_for(session::Process process, std::size_t operation) {
   return process;
 }
 
-session::Process passed(std::uint64_t waits) {
+// One that did not fail, and came to the calls of kernels "good" and "bad" that often.
+session::Process passed(std::uint64_t waits, std::uint64_t calls = 3) {
   PictureBuilder picture;
-  picture.process.record.state = wire::area::State::finished;
-  picture.process.record.waits = waits;
+  auto& record = picture.process.record;
+  record.state = wire::area::State::finished;
+  record.waits = waits;
+  for (const char* kernel : {"good", "bad"}) record.sites[picture.site(kernel) - 1].operations = calls;
   return picture.process;
 }
 
@@ -193,10 +196,66 @@ TEST_CASE("reruns that do not fail leave grade and candidates, and are told of")
   CHECK(failure.because.ends_with("; a rerun that waited there did not fail: likely a race"));
   runs.add(passed(0));
   CHECK(runs.look().failures[0].because.ends_with("; 2 reruns that waited there did not fail: likely a race"));
-  Runs missed(run_of_bad(2, 3));
-  missed.add(passed(0));
-  CHECK(missed.look().failures[0].because.ends_with(
-      "; a rerun did not fail, nor come to this line as the first run did"));
+  Runs not_waited(run_of_bad(2, 3));
+  not_waited.add(passed(0));
+  CHECK(not_waited.look().failures[0].because.ends_with(
+      "; a rerun came to this call, did not wait for it, and did not fail"));
+}
+
+TEST_CASE("a rerun that ended before it came to the failing call says nothing of a race") {
+  Runs runs(run_of_bad(2, 3));
+  runs.add(passed(2, 2));
+  const Analysis analysis = runs.look();
+  CHECK(analysis.reruns[0].outcome == Outcome::not_reached);
+  CHECK(analysis.failures[0].because.ends_with("; a rerun ended without a failure before it came to this call"));
+  runs.add(passed(3));
+  CHECK(runs.look().failures[0].because.ends_with("; a rerun that waited there did not fail: likely a race"));
+}
+
+TEST_CASE("a rerun that the recorder could not watch says nothing") {
+  Runs runs(run_of_bad(2, 3));
+  runs.add(passed(0, 0));
+  runs.session.reruns[0][0].record.state = wire::area::State::disabled;
+  const Analysis analysis = runs.look();
+  CHECK(analysis.reruns[0].outcome == Outcome::not_recorded);
+  CHECK(analysis.failures[0].because == first_failure(runs.session.processes[0])->because);
+}
+
+TEST_CASE("of several processes each has its own failure confirmed") {
+  Runs runs(run_of_bad(2, 3));
+  runs.session.processes.push_back(run_of_bad(5, 6));
+  runs.add(waited_for(run_of_bad(2, 3), 2));
+  SUBCASE("the second one did not fail again") {
+    const Analysis analysis = runs.look();
+    CHECK(analysis.failures[0].grade == Grade::proven);
+    CHECK(analysis.failures[1].grade == Grade::bracketed);
+    CHECK(analysis.failures[1].again == nullptr);
+  }
+  SUBCASE("it did") {
+    runs.session.reruns[0].push_back(waited_for(run_of_bad(6, 7), 6));
+    const Analysis analysis = runs.look();
+    CHECK(says(analysis.failures[0], "call 3 of this line failed"));
+    CHECK(says(analysis.failures[1], "call 7 of this line (in the first run call 6) failed"));
+  }
+  SUBCASE("another worker took the work of the first one") {
+    for (auto* processes : {&runs.session.processes, &runs.session.reruns[0]}) {
+      for (std::size_t i = 0; i < processes->size(); ++i) (*processes)[i].rank = static_cast<int>(i);
+    }
+    runs.session.processes.pop_back();
+    runs.session.reruns[0][0].rank = 3;
+    CHECK(runs.look().failures.at(0).grade == Grade::proven);
+  }
+}
+
+TEST_CASE("what a rerun ruled out and another one proved had been suspected") {
+  Runs runs(run_of_two("good", "bad"));
+  runs.add(waited_for(run_of_bad(0, 1), 0));
+  runs.add(waited_for(run_of_bad(0, 1, "good"), 0));
+  const Analysis analysis = runs.look();
+  REQUIRE(analysis.failures.size() == 2);
+  CHECK(kernel_of(analysis.failures[0]) == "bad");
+  CHECK(kernel_of(analysis.failures[1]) == "good");
+  CHECK(analysis.failures[1].because.ends_with("; it is another one of what the first run suspected"));
 }
 
 TEST_CASE("a rerun in which waiting was given up says nothing of a race") {

@@ -106,3 +106,33 @@ TEST_CASE("another graph's launch, or one before, is left as it is") {
   replays.picture.issue(0, op::Kind::graph, 0, 0xe0).graph = 1;
   CHECK(replays.failed(2).kind == Kind::async_error);
 }
+
+TEST_CASE("memory that is all somebody's again does not make a launch fail") {
+  Replays replays(15, 700);
+  session::ProcessRecord& record = replays.picture.process.record;
+  auto again = record.allocations[0];
+  again.serial = 8, again.made = 18, again.freed = 0;
+  record.allocations.push_back(again);
+  CHECK(replays.failed(1).kind == Kind::async_error);
+  SUBCASE("a part of it is not") { record.allocations[1].bytes = 0x80; }
+  SUBCASE("it was freed again") { record.allocations[1].freed = 19; }
+  CHECK(replays.failed(1).kind == Kind::graph_stale_pointer);
+}
+
+TEST_CASE("a pointer with which an earlier launch did finish is told, and not blamed") {
+  Replays replays(15, 700);
+  replays.picture.issue(0, op::Kind::graph, op::kMarked, 0xe0).graph = 1;
+  const Failure failure = replays.failed(2);
+  CHECK(failure.kind == Kind::async_error);
+  CHECK(
+      failure.because ==
+      "markers; node 2 of its graph points to memory that was freed 15.0 ms before this launch, as at an earlier one, "
+      "which did finish");
+}
+
+TEST_CASE("what a node points to is not known once it was given other parameters") {
+  Replays replays(15, 700);
+  replays.picture.issue(0, op::Kind::graph, op::kMarked, 0xe0).graph = 1;
+  replays.picture.process.record.operations[2].graph_flags = op::kGraphRepointed;
+  CHECK(replays.failed(2).because == "markers");
+}

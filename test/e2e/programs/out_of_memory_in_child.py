@@ -1,0 +1,20 @@
+"""A parent of status 1, and a child of it that asked for more memory than there is, last, and ended as it was told to:
+"0" or another status, or "killed"."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+
+import cuda
+
+if len(sys.argv) > 2:
+    cuda.start()
+    pointer = ctypes.c_uint64()
+    assert cuda.driver.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(1 << 60)) == 2
+    if sys.argv[1] == "killed":
+        os.kill(os.getpid(), signal.SIGTERM)
+    sys.exit(int(sys.argv[1]))
+subprocess.run([sys.executable, __file__, sys.argv[1], "child"])
+sys.exit(1)
