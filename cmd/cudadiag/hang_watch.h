@@ -31,4 +31,7 @@ class HangWatch {
   Clock::duration still_{};  // time seen without progress: a launcher that was stopped itself has seen none
 };
 
+// A zombie has, too.
+bool has_ended(std::uint32_t pid);
+
 }  // namespace cudadiag::command

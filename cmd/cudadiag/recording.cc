@@ -10,6 +10,7 @@
 
 #include "areas.h"
 #include "findings.h"
+#include "hang_watch.h"
 #include "launch/gpu_processes.h"
 #include "narrow.h"
 #include "planted_fault.h"
@@ -186,6 +187,10 @@ void Recording::report_hang(double seconds) {
   manifest_.hang = seconds;
   manifest_.passes.front().seconds = seconds_so_far();
   read();
+  for (const session::Process& process : session_.processes) {
+    if (has_ended(process.pid)) manifest_.ended_before_hang.insert(process.pid);
+  }
+  session_.manifest = manifest_;
   const report::Report report =
       examine(session_, [&](const session::Process& process) { return !told_.contains(process.pid); });
   if (writer_) store();

@@ -77,7 +77,7 @@ bool recorder_gave_up(const Session& session) {
 void look_at(const Session& session, const Process& process, Analysis& analysis) {
   if (auto failure = first_failure(process)) analysis.failures.push_back(std::move(*failure));
   if (auto stale = stale_replay(process)) analysis.failures.push_back(std::move(*stale));
-  if (session.manifest.hang) {
+  if (session.manifest.hang && !session.manifest.ended_before_hang.contains(process.pid)) {
     if (auto failure = hang(process, *session.manifest.hang)) analysis.failures.push_back(std::move(*failure));
   }
   CallFindings calls = failed_calls(process, ending_of(session, process));

@@ -31,6 +31,16 @@ std::vector<std::string> texts_of(const Json& object, const char* key) {
   return texts;
 }
 
+std::set<std::uint32_t> pids_of(const Json& object, const char* key) {
+  std::set<std::uint32_t> pids;
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_array()) return pids;
+  for (const Json& element : *it) {
+    if (element.is_number_unsigned()) pids.insert(element.get<std::uint32_t>());
+  }
+  return pids;
+}
+
 template <typename Visit>
 void each_object(const Json& object, const char* key, const Visit& visit) {
   const auto list = object.find(key);
@@ -130,6 +140,7 @@ std::string write_manifest(const Manifest& manifest) {
                          {"passes", std::move(passes)},
                          {"ends", std::move(ends)},
                          {"hang", or_null(manifest.hang)},
+                         {"ended_before_hang", manifest.ended_before_hang},
                          {"notes", manifest.notes},
                          {"gpu_processes", std::move(gpu_processes)},
                          {"code_rules", std::move(rules)}};
@@ -152,6 +163,7 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.started = text_of(document, "started");
   manifest.notes = texts_of(document, "notes");
   manifest.hang = double_of(document, "hang");
+  manifest.ended_before_hang = pids_of(document, "ended_before_hang");
   each_object(document, "code_rules", [&](const Json& rule) {
     const auto user = rule.find("user");
     if (user != rule.end() && user->is_boolean())

@@ -98,6 +98,16 @@ def hang_that_ignores_being_asked_is_killed(machine):
     expect_in("hang (", result.stderr, "report")
 
 
+def process_that_had_ended_does_not_hang(machine):
+    machine.plan("hang kernel=stuck")
+    machine.run(*program("child_leaves_work.py"), options=["--hang-after=1", "-o", "here"])
+    report = machine.report("-o", "here")
+    expect([(finding["kind"], finding["evidence"]["grade"]) for finding in report["findings"]],
+           [("hang", "bracketed")], "findings")
+    (parent,) = (process for process in report["processes"] if "child" not in process["argv"])
+    expect(report["findings"][0]["process"]["pid"], parent["pid"], "process")
+
+
 def idle_program_does_not_hang(machine):
     """A tail of operations that no marker follows, which have all finished, while the host reads from a pipe."""
     run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.2", "--markers", "sparse", "--",
