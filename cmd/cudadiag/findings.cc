@@ -137,7 +137,7 @@ void tell_races(const report::Report& before, const report::Report& after, repor
 void tell_gains(const report::Report& before, const report::Report& after) {
   const report::Finding& answer = after.findings.front();
   const bool settled = answer.grade == analyse::Grade::proven && answer.launch && !answer.launch->kernel.empty();
-  if (settled && report::possible_kernels(before.findings.front()) > 1) {
+  if (settled && report::possible_kernels(before.findings.front()).several()) {
     say("of the kernels that can be the one it is " +
         report::printable(report::short_kernel_name(answer.launch->kernel, kKernelColumns)));
   }

@@ -98,12 +98,17 @@ auto* unchecked_dump(Passes& passes) {
   return found == passes.rend() || found->debugger ? nullptr : &*found;
 }
 
-// The kernels that the first such failure may have happened in, likeliest first.
-std::vector<std::string> suspected_kernels(const Analysis& analysis) {
+struct SuspectedKernels {
+  std::vector<std::string> names;  // likeliest first
+  bool all = true;                 // none but these can be the one
+};
+
+// That the first such failure may have happened in.
+SuspectedKernels suspected_kernels(const Analysis& analysis) {
   constexpr std::size_t kMost = 8;
-  std::vector<std::string> kernels;
+  SuspectedKernels kernels;
   for (const analyse::Failure& failure : analysis.failures) {
-    if (!memcheck_may_tell(failure) || failure.process == nullptr || !kernels.empty()) continue;
+    if (!memcheck_may_tell(failure) || failure.process == nullptr || !kernels.names.empty()) continue;
     const session::ProcessRecord& record = failure.process->record;
     for (const analyse::Candidate& candidate : failure.candidates) {
       const session::Site* site = session::by_id(record.sites, candidate.operation->site);
@@ -111,9 +116,13 @@ std::vector<std::string> suspected_kernels(const Analysis& analysis) {
                                      : site != nullptr         ? site->function
                                                                : 0;
       const std::string* name = session::by_id(record.functions, function);
-      if (name == nullptr || name->empty() || kernels.size() == kMost) continue;
-      if (std::find(kernels.begin(), kernels.end(), *name) == kernels.end()) kernels.push_back(*name);
+      kernels.all &= candidate.operation->kind != wire::operation::Kind::graph || candidate.node != nullptr;
+      if (name == nullptr || name->empty()) continue;
+      if (std::find(kernels.names.begin(), kernels.names.end(), *name) == kernels.names.end()) {
+        kernels.names.push_back(*name);
+      }
     }
+    kernels.all &= failure.unlisted == 0 && kernels.names.size() <= kMost;
   }
   return kernels;
 }
@@ -256,8 +265,9 @@ class Narrowing {
   void sanitize() {
     RerunSpec spec = common();
     spec.kind = RerunSpec::Kind::sanitize;
-    spec.kernels = suspected_kernels(analysis_);
-    if (spec.kernels.empty()) return say("no rerun under compute-sanitizer: no kernel is suspected by name");
+    SuspectedKernels kernels = suspected_kernels(analysis_);
+    if (kernels.names.empty()) return say("no rerun under compute-sanitizer: no kernel is suspected by name");
+    if (kernels.all) spec.kernels = std::move(kernels.names);
     spec.sanitizer = find_sanitizer();
     if (spec.sanitizer.empty()) {
       return say("compute-sanitizer is not installed here; cudadiag report -v has the command for a machine with it");

@@ -69,14 +69,25 @@ const Allocation* AllocationMap::in(const Pieces& pieces, std::uint64_t address)
   return address < piece.end ? piece.allocation : nullptr;
 }
 
+// An allocator that maps piece by piece hands out memory across their borders.
+std::uint64_t AllocationMap::extent(const Allocation& allocation) const {
+  std::uint64_t end = allocation.address + allocation.bytes;
+  if (allocation.kind != Kind::mapped) return allocation.bytes;
+  for (auto next = live_.find(end); next != live_.end(); next = live_.find(end)) {
+    if (next->second.allocation->kind != Kind::mapped || next->second.end <= end) break;
+    end = next->second.end;
+  }
+  return end - allocation.address;
+}
+
 Whereabouts AllocationMap::find(std::uint64_t address) const {
   using State = Whereabouts::State;
-  if (const Allocation* allocation = in(live_, address)) return {State::live, allocation};
-  if (const Allocation* allocation = in(freed_, address)) return {State::freed, allocation};
+  if (const Allocation* allocation = in(live_, address)) return {State::live, allocation, extent(*allocation)};
+  if (const Allocation* allocation = in(freed_, address)) return {State::freed, allocation, allocation->bytes};
   const auto after = ends_.upper_bound(address);
   if (after == ends_.begin()) return {};
   const auto& [end, allocation] = *std::prev(after);
-  return address - end <= kPastEnd ? Whereabouts{State::past_end, allocation} : Whereabouts{};
+  return address - end <= kPastEnd ? Whereabouts{State::past_end, allocation, allocation->bytes} : Whereabouts{};
 }
 
 bool wanted_host_memory(const session::Error& error) {

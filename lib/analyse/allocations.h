@@ -14,6 +14,7 @@ struct Whereabouts {
   enum class State { unknown, live, past_end, freed };
   State state = State::unknown;
   const session::Allocation* allocation = nullptr;  // null: unknown
+  std::uint64_t bytes = 0;  // its own, and of a mapping those of the live ones that follow it without a gap
 };
 
 class AllocationMap {
@@ -36,6 +37,7 @@ class AllocationMap {
   using Pieces = std::map<std::uint64_t, Piece>;  // by first address; they do not overlap
   static void assign(Pieces& pieces, const session::Allocation& allocation);
   static const session::Allocation* in(const Pieces& pieces, std::uint64_t address);
+  std::uint64_t extent(const session::Allocation& allocation) const;
 
   Pieces live_, freed_;
   std::multimap<std::uint64_t, const session::Allocation*> ends_;

@@ -86,7 +86,7 @@ OperationArgument stale_argument(const Failure& failure) {
   const auto freed = std::find_if(all.begin(), all.end(),
                                   [&](const auto& allocation) { return allocation.serial == stale.allocation; });
   return {std::move(name), "", stale.address, std::nullopt,
-          Whereabouts{State::freed, freed == all.end() ? nullptr : &*freed}};
+          Whereabouts{State::freed, freed == all.end() ? nullptr : &*freed, freed == all.end() ? 0 : freed->bytes}};
 }
 
 }  // namespace
@@ -94,8 +94,8 @@ OperationArgument stale_argument(const Failure& failure) {
 std::uint64_t OperationArgument::past_end() const {
   if (!pointer || (where.state != State::live && where.state != State::past_end)) return 0;
   const std::uint64_t offset = *pointer - where.allocation->address;
-  if (offset > where.allocation->bytes) return offset - where.allocation->bytes;
-  const std::uint64_t room = where.allocation->bytes - offset;
+  if (offset > where.bytes) return offset - where.bytes;
+  const std::uint64_t room = where.bytes - offset;
   return bytes && *bytes > room ? *bytes - room : 0;
 }
 

@@ -28,16 +28,16 @@ bool is_users(const Location& at, const Finding& finding) {
   });
 }
 
-std::string innocent(const Location& at, bool users, const std::string& api, const std::string& directory) {
+std::string call_text(const Location& at, bool users, const std::string& api, const std::string& directory) {
   if (at.file.empty() && at.module.empty() && at.function.empty()) {
-    return fmt::format("{}, at a place that is not known, as it has no stack: innocent", api);
+    return fmt::format("{}, at a place that is not known, as it has no stack", api);
   }
-  if (at.line == 0 && !users) return fmt::format("library code, no line of yours ({}): innocent", api);
+  if (at.line == 0 && !users) return fmt::format("library code, no line of yours ({})", api);
   const bool quoted = !at.source.empty() && width(at.source) <= kBlamedSource && !at.file.empty();
   const std::string where =
       quoted ? fmt::format("{}:{} {}", relative_path(at.file, directory), at.line, printable(at.source))
              : place(at, directory);
-  return fmt::format("{} ({}): innocent", where, api);
+  return fmt::format("{} ({})", where, api);
 }
 
 }  // namespace
@@ -58,7 +58,8 @@ std::string blamed_text(const Finding& finding, const std::string& directory) {
   }
   if (!finding.reported_at) return "not known: the record of the reporting call was lost";
   if (same_line(*finding.reported_at, finding.location)) return fmt::format("the same line ({})", api);
-  return innocent(*finding.reported_at, is_users(*finding.reported_at, finding), api, directory);
+  const std::string call = call_text(*finding.reported_at, is_users(*finding.reported_at, finding), api, directory);
+  return call + (finding.launch ? ": innocent" : ": it returned the error; what raised it is not known");
 }
 
 }  // namespace cudadiag::report

@@ -271,8 +271,10 @@ class FindingText {
     }
     if (launch.shared_bytes != 0) facts += fmt::format("  shared {} B", launch.shared_bytes);
     if (launch.stream != 0) facts += "  " + stream_name(launch.stream);
-    if (const std::size_t kernels = possible_kernels(finding_); kernels > 1 && launch.operation == "kernel") {
-      facts += fmt::format("  the likeliest of {}{} kernels", kernels, finding_.unlisted > 0 ? " or more" : "");
+    if (const PossibleKernels kernels = possible_kernels(finding_); kernels.several() && launch.operation == "kernel") {
+      facts += kernels.known == 1
+                   ? "  the likeliest"
+                   : fmt::format("  the likeliest of {}{} kernels", kernels.known, kernels.more ? " or more" : "");
     }
     if (launch.device.value_or(0) != 0) facts += fmt::format("  device {}", *launch.device);
     if (launch.operation != "kernel") {

@@ -1,5 +1,6 @@
 #include "report/launch.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -112,12 +113,15 @@ std::size_t calls_of_line(const Finding& finding) {
   return calls;
 }
 
-std::size_t possible_kernels(const Finding& finding) {
+PossibleKernels possible_kernels(const Finding& finding) {
   std::set<std::string_view> kernels;
   for (const Candidate& candidate : finding.candidates) {
     if (!candidate.launch.mangled.empty()) kernels.insert(candidate.launch.mangled);
   }
-  return kernels.size();
+  const bool graphs = std::any_of(finding.candidates.begin(), finding.candidates.end(), [](const Candidate& candidate) {
+    return candidate.launch.operation == "graph" && !candidate.launch.graph_node;
+  });
+  return {kernels.size(), graphs || finding.unlisted > 0};
 }
 
 }  // namespace cudadiag::report

@@ -13,8 +13,15 @@ Launch launch_of(const session::Process& process, const session::Error& error, c
 // Of the candidate's node, where it has one, instead of the graph that ran it.
 Launch node_launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
 
-// Of the listed candidates: calls of the likeliest one's line, and different kernels.
+// Of the listed candidates: calls of the likeliest one's line.
 std::size_t calls_of_line(const Finding& finding);
-std::size_t possible_kernels(const Finding& finding);
+
+// The different kernels that can be the one.
+struct PossibleKernels {
+  std::size_t known = 0;
+  bool more = false;  // those of graphs, or of candidates that are not listed
+  bool several() const { return known > 1 || more; }
+};
+PossibleKernels possible_kernels(const Finding& finding);
 
 }  // namespace cudadiag::report

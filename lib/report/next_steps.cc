@@ -27,7 +27,8 @@ std::string refused_call(const analyse::Failure& failure) {
 std::vector<std::string> next_steps(const analyse::Failure& failure) {
   switch (failure.kind) {
     case analyse::Kind::async_error:
-      if (failure.records_lost && !failure.process->record.log) return {"run it again with --full-log, which keeps the record of every operation"};
+      if (failure.records_lost && !failure.process->record.log)
+        return {"run it again with --full-log, which keeps the record of every operation"};
       [[fallthrough]];
     case analyse::Kind::graph_node:
       return {device_exception(failure.code)};

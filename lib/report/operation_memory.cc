@@ -37,7 +37,7 @@ Allocation allocation_of(const analyse::OperationArgument& argument, const sessi
   const session::Allocation& from = *argument.where.allocation;
   Allocation allocation;
   allocation.address = from.address;
-  allocation.bytes = from.bytes;
+  allocation.bytes = argument.where.bytes;
   allocation.offset = *argument.pointer - from.address;
   if (from.kind < wire::allocation::Kind::pinned) allocation.device = device_of(process.record, from.context);
   const bool freed = argument.where.state == State::freed;

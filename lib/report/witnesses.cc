@@ -175,7 +175,7 @@ void add_wanted(Report& report, const symbolize::DeviceTestimony& testimony) {
     std::string text = report.torch.empty() ? "" : "PYTORCH_NO_CUDA_MEMORY_CACHING=1 ";
     text += "compute-sanitizer --tool memcheck";
     // Of a kernel that is only the likeliest it would leave the one that matters unchecked.
-    if (possible_kernels(*first) <= 1) text += " --kernel-name " + shell_word("kne=" + kernel);
+    if (!possible_kernels(*first).several()) text += " --kernel-name " + shell_word("kne=" + kernel);
     for (const std::string& word : report.command) text += ' ' + shell_word(word);
     first->witness_wanted.push_back(text);
   }

@@ -50,6 +50,26 @@ std::pair<State, std::uint64_t> look_at_each(const session::ProcessRecord& recor
 
 }  // namespace
 
+TEST_CASE("mappings that follow each other without a gap are one piece of memory") {
+  session::ProcessRecord record;
+  for (const std::uint64_t address : {0x1000, 0x1100, 0x1200, 0x1400}) {
+    add(record, address, 0x100, 1).kind = Kind::mapped;
+  }
+  add(record, 0x1500, 0x100, 1);
+  const AllocationMap map(record, 9);
+  CHECK(map.find(0x1010).bytes == 0x300);
+  CHECK(map.find(0x1110).bytes == 0x200);
+  CHECK(map.find(0x1410).bytes == 0x100);
+  CHECK(map.find(0x1510).bytes == 0x100);
+}
+
+TEST_CASE("mappings of a damaged recording that come round have an end") {
+  session::ProcessRecord record;
+  add(record, 0x1000, 0x0ull - 0x800, 1).kind = Kind::mapped;
+  add(record, 0x800, 0x800, 1).kind = Kind::mapped;
+  CHECK(AllocationMap(record, 9).find(0x900).allocation != nullptr);
+}
+
 TEST_CASE("the map says of every address what looking at each allocation says") {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {

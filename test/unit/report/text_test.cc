@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "report/launch.h"
 #include "unit/report/sample_reports.h"
 
 using namespace cudadiag::report;
@@ -100,6 +101,30 @@ TEST_CASE("a CUDA library whose own error hides this one") {
   const std::string text = write_text(report, {});
   CHECK(text.find("Blamed  train.py:88 loss.item() (cudaMemcpyAsync): innocent\n"
                   "        libcublas.so.13 made that call: its own error hides this one\n") != text.npos);
+}
+
+TEST_CASE("who returned the error is called innocent where something else is known to have been running") {
+  Report report = python_report();
+  report.findings[0].launch.reset();
+  CHECK(write_text(report, {}).find("(cudaMemcpyAsync): it returned the error;") != std::string::npos);
+}
+
+TEST_CASE("one kernel beside a graph that can be the one is only the likeliest") {
+  Report report = python_report();
+  Finding& finding = report.findings[0];
+  Candidate graph;
+  graph.launch.operation = "graph";
+  finding.candidates = {{finding.location, *finding.launch, "next", 1}, graph};
+  CHECK(possible_kernels(finding).several());
+  const auto kernel_line = [&] {
+    const std::string text = write_text(report, {});
+    const std::size_t at = text.find("\nKernel");
+    return text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  };
+  CHECK(kernel_line().ends_with("  the likeliest"));
+  finding.candidates.pop_back();
+  CHECK_FALSE(possible_kernels(finding).several());
+  CHECK_FALSE(kernel_line().ends_with("  the likeliest"));
 }
 
 TEST_CASE("quiet is one line") {
