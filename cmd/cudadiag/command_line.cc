@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -66,14 +67,56 @@ std::string without_value(std::string text) {
   return text.replace(at, before.size(), " wants ");
 }
 
+// The library takes a word or value like [a,b] for a list of its own, and tears it apart: such a one has this mark in
+// front for as long as it is in its hands.
+constexpr char kMark = '\x1f';
+
+// Where the value begins in "--name=value", "-nvalue" and "value".
+std::size_t value_of(std::string_view word) {
+  if (!word.starts_with('-')) return 0;
+  if (!word.starts_with("--")) return std::min<std::size_t>(2, word.size());
+  const std::size_t equals = word.find('=');
+  return equals == std::string_view::npos ? word.size() : equals + 1;
+}
+
+bool is_list(std::string_view value) {
+  const std::size_t bracket = value.find_first_not_of(kMark);
+  return bracket != std::string_view::npos && value[bracket] == '[' && value.ends_with(']');
+}
+
+std::string marked(std::string word) {
+  const std::size_t at = value_of(word);
+  if (is_list(std::string_view(word).substr(at))) word.insert(at, 1, kMark);
+  return word;
+}
+
+std::string unmarked(std::string word) {
+  const std::size_t at = value_of(word);
+  const std::string_view value = std::string_view(word).substr(at);
+  if (value.starts_with(kMark) && is_list(value)) word.erase(at, 1);
+  return word;
+}
+
 }  // namespace
+
+void parse(CLI::App& app, std::vector<std::string> words) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_items_expected_max() > 0) option->transform(unmarked);
+    }
+  }
+  // The library wants them in reverse.
+  std::transform(words.begin(), words.end(), words.begin(), marked);
+  std::reverse(words.begin(), words.end());
+  app.parse(std::move(words));
+}
 
 std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   const auto selected = app.get_subcommands();
   const std::string help = "; see cudadiag " + (selected.empty() ? "" : selected.front()->get_name() + " ") + "--help";
   for (const std::string& word : app.remaining(true)) {
     if (word == "--") continue;
-    return (word.starts_with('-') ? "no such option: " : "one argument too many: ") + word + help;
+    return (word.starts_with('-') ? "no such option: " : "one argument too many: ") + unmarked(word) + help;
   }
   return without_value(error.what()) + (error.get_name() == "ValidationError" ? "" : help);
 }

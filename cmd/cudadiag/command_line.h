@@ -10,6 +10,9 @@
 
 namespace cudadiag::command {
 
+// Carries the command line out: callbacks of `app` run inside. Throws what the library throws.
+void parse(CLI::App& app, std::vector<std::string> words);
+
 // What is wrong with the command line, for say().
 std::string complaint(const CLI::App& app, const CLI::ParseError& error);
 

@@ -332,7 +332,7 @@ int dispatch(std::vector<std::string> words) {
   words = with_help_behind(std::move(words));
   if (const std::string wrong = wrong_first_word(app, words); !wrong.empty()) return say(wrong), kOwnFailure;
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    parse(app, std::move(words));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return say(complaint(app, error)), kOwnFailure;

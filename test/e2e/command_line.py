@@ -1,9 +1,28 @@
 """What people type: wrong words, folders that cannot be used, and what the commands say of this machine."""
 
+import json
 import os
 import shutil
+import sys
 
 from harness import FAULT, expect, expect_in, expect_success, expect_true_line, program
+
+
+def words_of_the_command_arrive_as_they_are(machine):
+    words = ["[0,1]", "[]", "[3]", "[[1],[2]]", "--x=[a,b]", "-k[c]", "\x1f[d]", "[", "]", "", "a,b", "{e,f}", "--", "[ g ]"]
+    show = [sys.executable, "-c", "import json, sys; print(json.dumps(sys.argv[1:]))"]
+    for command in ("run", "races"):
+        for mark in ((), ("--",)):
+            result = machine.cudadiag(command, "--rerun=never", *mark, *show, *words)
+            expect(json.loads(result.stdout), words, f"words that {command} hands on")
+
+
+def options_take_brackets_as_they_are(machine):
+    machine.plan(FAULT)
+    for i, name in enumerate((["-o", "[a]"], ["--output=[b]"], ["-o[c]"], ["-o", "[d,e]"])):
+        machine.run(*program("ten_launches.py"), options=name)
+        expect(len(list((machine.folder / "[a] [b] [c] [d,e]".split()[i]).glob("2*"))), 1, f"sessions of {name}")
+    expect_in("[x", machine.cudadiag("report", "[x]").stderr, "what is said of a session that is none")
 
 
 def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
