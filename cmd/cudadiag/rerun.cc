@@ -178,6 +178,11 @@ session::Result<Start> start_of(const RerunSpec& spec, const session::Session& s
 
 session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
                                    launch::SignalRelay& relay) {
+  std::error_code error;
+  const std::filesystem::path directory = session.manifest.working_directory;
+  if (!directory.empty() && !std::filesystem::is_directory(directory, error)) {
+    return session::Failure{"the folder that it ran in is no more: " + directory.string(), ""};
+  }
   const auto name = writer.begin_pass(name_of(spec.kind));
   if (const auto* failure = std::get_if<session::Failure>(&name)) return *failure;
   const std::filesystem::path folder = writer.pass_folder();
@@ -195,7 +200,7 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   options.apart = true;
   options.input = input.get();
   options.output = output.get();
-  options.directory = session.manifest.working_directory;
+  options.directory = directory;
 
   const auto started = Clock::now();
   const auto started_at = std::chrono::system_clock::now().time_since_epoch();

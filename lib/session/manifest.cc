@@ -1,6 +1,9 @@
 #include "session/manifest.h"
 
+#include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 namespace cudadiag::session {
 namespace {
@@ -15,6 +18,31 @@ Json or_null(const std::optional<T>& value) {
 }
 
 Json end_to_json(const ProcessEnd& end) { return {{"code", or_null(end.code)}, {"signal", or_null(end.signal)}}; }
+
+bool is_utf8(const std::string& text) {
+  try {
+    return Json(text).dump().size() >= text.size();
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
+std::string hex_of(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string hex;
+  for (const unsigned char byte : bytes) hex.append({kDigits[byte >> 4], kDigits[byte & 15]});
+  return hex;
+}
+
+std::optional<std::string> bytes_of(std::string_view hex) {
+  std::string bytes;
+  for (; hex.size() >= 2; hex.remove_prefix(2)) {
+    unsigned byte = 0;
+    if (std::from_chars(hex.data(), hex.data() + 2, byte, 16).ptr != hex.data() + 2) return std::nullopt;
+    bytes += static_cast<char>(byte);
+  }
+  return hex.empty() ? std::optional(bytes) : std::nullopt;
+}
 
 std::string text_of(const Json& object, const char* key) {
   const auto it = object.find(key);
@@ -39,6 +67,27 @@ std::set<std::uint32_t> pids_of(const Json& object, const char* key) {
     if (element.is_number_unsigned()) pids.insert(element.get<std::uint32_t>());
   }
   return pids;
+}
+
+// What a rerun needs to the byte and JSON cannot hold, being no UTF-8: hexadecimal beside it.
+constexpr const char *kCommandHex = "command_hex", *kDirectoryHex = "working_directory_hex";
+
+void add_hex(const Manifest& manifest, Json& document) {
+  if (!std::all_of(manifest.command.begin(), manifest.command.end(), is_utf8)) {
+    Json words = Json::array();
+    for (const std::string& word : manifest.command) words.push_back(hex_of(word));
+    document[kCommandHex] = std::move(words);
+  }
+  if (!is_utf8(manifest.working_directory)) document[kDirectoryHex] = hex_of(manifest.working_directory);
+}
+
+void take_hex(const Json& document, Manifest& manifest) {
+  const std::vector<std::string> words = texts_of(document, kCommandHex);
+  for (std::size_t i = 0; words.size() == manifest.command.size() && i < words.size(); ++i) {
+    if (auto bytes = bytes_of(words[i])) manifest.command[i] = std::move(*bytes);
+  }
+  const std::string directory = text_of(document, kDirectoryHex);
+  if (auto bytes = bytes_of(directory); bytes && !directory.empty()) manifest.working_directory = std::move(*bytes);
 }
 
 template <typename Visit>
@@ -132,18 +181,19 @@ std::string write_manifest(const Manifest& manifest) {
   }
   Json rules = Json::array();
   for (const CodeRule& rule : manifest.code_rules) rules.push_back({{"path", rule.path}, {"user", rule.user}});
-  const Json document = {{"schema", kSchema},
-                         {"command", manifest.command},
-                         {"working_directory", manifest.working_directory},
-                         {"host", manifest.host},
-                         {"started", manifest.started},
-                         {"passes", std::move(passes)},
-                         {"ends", std::move(ends)},
-                         {"hang", or_null(manifest.hang)},
-                         {"ended_before_hang", manifest.ended_before_hang},
-                         {"notes", manifest.notes},
-                         {"gpu_processes", std::move(gpu_processes)},
-                         {"code_rules", std::move(rules)}};
+  Json document = {{"schema", kSchema},
+                   {"command", manifest.command},
+                   {"working_directory", manifest.working_directory},
+                   {"host", manifest.host},
+                   {"started", manifest.started},
+                   {"passes", std::move(passes)},
+                   {"ends", std::move(ends)},
+                   {"hang", or_null(manifest.hang)},
+                   {"ended_before_hang", manifest.ended_before_hang},
+                   {"notes", manifest.notes},
+                   {"gpu_processes", std::move(gpu_processes)},
+                   {"code_rules", std::move(rules)}};
+  add_hex(manifest, document);
   // Arguments and folders are bytes, not text: what is no UTF-8 is replaced, never thrown about.
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -159,6 +209,7 @@ Result<Manifest> parse_manifest(std::string_view text) {
   Manifest manifest;
   manifest.command = texts_of(document, "command");
   manifest.working_directory = text_of(document, "working_directory");
+  take_hex(document, manifest);
   manifest.host = text_of(document, "host");
   manifest.started = text_of(document, "started");
   manifest.notes = texts_of(document, "notes");

@@ -477,3 +477,20 @@ def the_launch_of_a_graph_is_no_kernel_of_several(machine):
     result = machine.cudadiag("run", "--rerun=never", "--", machine.build / "targets/graph_replay")
     expect_in("What    graph", result.stderr, "what failed")
     assert "likeliest of" not in result.stderr, result.stderr
+
+
+def bisect_runs_words_that_are_no_utf8(machine):
+    folder = os.fsencode(machine.folder) + b"/caf\xe9"
+    os.mkdir(folder)
+    machine.plan(FAULT)
+    command = machine.command("run", "--rerun=never", "-o", machine.folder / "kept", "--")
+    command += ["sh", "-c", "printf '<%s>' \"$1\"; shift; exec \"$@\"", "sh", b"caf\xe9", *program("ten_launches.py")]
+    machine.plain(*command, cwd=folder, text=False)
+    result = machine.cudadiag("bisect", "-o", "kept", "--show-rerun", text=False)
+    expect_in(b"<caf\xe9>", result.stderr, "what the rerun shows")
+    (finding,) = machine.report("-o", "kept")["findings"]
+    expect(finding["evidence"]["grade"], "proven", "grade")
+    expect_success(machine.cudadiag("status", "--json", "-o", "kept"))
+    os.rmdir(folder)
+    gone = machine.cudadiag("bisect", "-o", "kept", "--kernel", "smooth").stderr
+    expect_in("the folder that it ran in is no more: ", gone, "what is said without it")

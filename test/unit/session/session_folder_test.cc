@@ -234,6 +234,28 @@ TEST_CASE("no name in a manifest leads out of the session") {
   }
 }
 
+TEST_CASE("words and a folder that are no UTF-8 come back as they were") {
+  session::Manifest manifest;
+  manifest.command = {"sh", "caf\xe9", "\xff\xfe", ""};
+  manifest.working_directory = "/tmp/\xe9";
+  const std::string text = session::write_manifest(manifest);
+  const auto parsed = session::parse_manifest(text);
+  CHECK(std::get<session::Manifest>(parsed).command == manifest.command);
+  CHECK(std::get<session::Manifest>(parsed).working_directory == manifest.working_directory);
+
+  manifest.command = {"sh", "caf\xc3\xa9"};
+  manifest.working_directory = "/tmp";
+  CHECK(session::write_manifest(manifest).find("_hex") == std::string::npos);
+}
+
+TEST_CASE("hexadecimal that is none leaves the words as they are") {
+  for (const char* hex : {R"(["6","63"])", R"(["zz","63"])", R"(["63"])", R"([1,2])", R"("63")"}) {
+    const std::string text = R"({"schema":"cudadiag.session/1","command":["a","c"],"command_hex":)" + std::string(hex);
+    const auto parsed = session::parse_manifest(text + "}");
+    CHECK(std::get<session::Manifest>(parsed).command == std::vector<std::string>{"a", "c"});
+  }
+}
+
 TEST_CASE("words of races that are not ours are left out") {
   const auto races = session::parse_races(
       R"({"schema":"cudadiag.races/1","races":[{"first":{"what":"copy","mode":"a\u001b[2J"},"second":{"what":"c\u007fpy"}}]})");
@@ -375,12 +397,14 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   manifest.passes[1].debugger = session::Witness{{std::nullopt, 6}, "interrupted", 1.5};
   manifest.passes[1].kernels = {"_Z4fillPii"};
   manifest.ends[7] = {0, std::nullopt};
+  manifest.ended_before_hang = {7, 9};
   manifest.notes = {"n"};
   manifest.code_rules = {{"/home/u/lib", false}, {"/home/u/lib/mine", true}};
   const auto parsed = session::parse_manifest(session::write_manifest(manifest));
   REQUIRE(std::holds_alternative<session::Manifest>(parsed));
   const auto& back = std::get<session::Manifest>(parsed);
-  CHECK(back.command == std::vector<std::string>{"a b", "\xef\xbf\xbd", ""});
+  CHECK(back.command == manifest.command);
+  CHECK(back.ended_before_hang == manifest.ended_before_hang);
   CHECK(back.started == manifest.started);
   CHECK(back.passes[0].end.signal == 11);
   CHECK(back.passes[0].failed_after == 0.25);
