@@ -104,7 +104,7 @@ struct Manifest {
   std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the process that was started, and orphans that were reaped
   std::vector<CodeRule> code_rules;          // of equally specific ones the later holds
   std::vector<GpuProcess> gpu_processes;
-  std::optional<double> hang;      // seconds that nothing had moved when it was ended for that
+  std::optional<double> hang;                 // seconds that nothing had moved when it was ended for that
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that were no more by then
   std::vector<std::string> notes;  // launcher's own: injections that were replaced, folders that could not be written
 };
