@@ -1,5 +1,6 @@
 #include "terminal.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,11 +14,26 @@
 
 namespace cudadiag::command {
 
+namespace {
+
+// So long nobody need read what is written, where writing does not wait by itself.
+constexpr int kPatienceMilliseconds = 5000;
+
+bool takes_more() {
+  pollfd output{STDERR_FILENO, POLLOUT, 0};
+  const int ready = ::poll(&output, 1, kPatienceMilliseconds);
+  return ready > 0 || (ready < 0 && errno == EINTR);
+}
+
+}  // namespace
+
 void write_error_text(const std::string& text) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
+    // The target shares the open file, and so whether writing to it waits.
+    if (written < 0 && errno == EAGAIN && takes_more()) continue;
     if (written <= 0) return;
     rest.remove_prefix(static_cast<std::size_t>(written));
   }
