@@ -13,19 +13,18 @@ constexpr auto kUnkillable = std::chrono::seconds(10);
 }  // namespace
 
 bool end_target(launch::Target& target, launch::SignalRelay& relay, std::chrono::milliseconds grace) {
+  // What it has started may go on when it is gone itself.
+  const auto anybody_after = [&](int signal) { return target.signal_all(signal) || !target.reap(); };
+  const auto pause = [&] {
+    relay.wait(50);
+    relay.take_signals();
+    target.reap();
+  };
   target.signal_all(SIGTERM);
-  const auto patience = Clock::now() + grace;
-  while (!target.reap() && Clock::now() < patience) {
-    relay.wait(50);
-    relay.take_signals();
-  }
-  const auto limit = Clock::now() + kUnkillable;
-  while (!target.reap() && Clock::now() < limit) {
-    target.signal_all(SIGKILL);
-    relay.wait(50);
-    relay.take_signals();
-  }
-  return target.reap();
+  constexpr int kNone = 0;
+  for (const auto patience = Clock::now() + grace; anybody_after(kNone) && Clock::now() < patience;) pause();
+  for (const auto limit = Clock::now() + kUnkillable; anybody_after(SIGKILL) && Clock::now() < limit;) pause();
+  return !anybody_after(kNone);
 }
 
 }  // namespace cudadiag::command

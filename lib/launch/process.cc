@@ -139,6 +139,14 @@ std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spar
   return found;
 }
 
+// What a first run has left, and what a shell has started that then became this process.
+std::vector<pid_t> descendants_until_now() {
+  siginfo_t child{};
+  // Mostly nobody: then /proc need not be looked through.
+  if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
+  return descendants_of(::getpid(), {});
+}
+
 SpawnFailure spawn_failure(const std::string& name, int error) {
   if (error == ENOENT) {
     return {127, {name + ": no such command", "check its name, its interpreter (#! line) and PATH"}};
@@ -170,8 +178,7 @@ std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>&
   const CommandPath found = find_command((start_folder / command.front()).string());
   if (found.path.empty()) return spawn_failure(command.front(), found.error);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  std::vector<pid_t> bystanders;
-  if (options.apart) bystanders = descendants_of(::getpid(), {});
+  const std::vector<pid_t> bystanders = descendants_until_now();
   pid_t pid = 0;
   std::error_code error = start(found.path, command, environment, options, pid);
   if (error.value() == ENOEXEC) {
@@ -181,7 +188,7 @@ std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>&
     error = start("/bin/sh", shell, environment, options, pid);
   }
   if (error) return spawn_failure(command.front(), error.value());
-  return Target(pid, std::move(bystanders));
+  return Target(pid, bystanders);
 }
 
 void Target::forward(int signal) const {

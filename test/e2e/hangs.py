@@ -108,6 +108,39 @@ def process_that_had_ended_does_not_hang(machine):
     expect(report["findings"][0]["process"]["pid"], parent["pid"], "process")
 
 
+def _lives(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def hang_of_a_child_that_ignores_being_asked_is_killed(machine):
+    """The parent is asked and ends, which leaves the child to itself; the GPU must be free all the same."""
+    command = ["sh", "-c", """sh -c 'trap "" TERM; exec "$@"' sh "$@" >/dev/null 2>&1 & wait""", "sh",
+               *_stuck(machine, "kernel")]
+    result = machine.run(*command, options=["--hang-after", "0.3"])
+    expect(result.returncode, -signal.SIGTERM, f"status, with {result.stderr}")
+    pid = machine.report()["findings"][0]["process"]["pid"]
+    left = _lives(pid)
+    if left:
+        os.kill(pid, signal.SIGKILL)
+    expect(left, False, "whether it lives")
+
+
+def what_was_there_before_outlives_a_hang(machine):
+    """The shell's child is the launcher's once the shell has become it."""
+    script = 'sleep 1000 </dev/null >/dev/null 2>&1 & echo $!; exec "$@"'
+    result = machine.plain("sh", "-c", script, "sh", *machine.command(
+        "run", "--rerun=never", "--hang-after", "0.3", "--", *_stuck(machine, "kernel")))
+    expect_in("hang (", result.stderr, "report")
+    pid = int(result.stdout)
+    lives = _lives(pid)
+    if lives:
+        os.kill(pid, signal.SIGKILL)
+    expect(lives, True, "whether it lives")
+
+
 def idle_program_does_not_hang(machine):
     """A tail of operations that no marker follows, which have all finished, while the host reads from a pipe."""
     run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.2", "--markers", "sparse", "--",
