@@ -21,12 +21,16 @@ std::vector<session::Process> read_processes(const launch::Arena* arena, const s
     if (!contents.error.empty()) continue;
     processes.push_back(session::describe_process(std::move(contents.record), session.manifest));
   }
-  if (arena != nullptr && arena->turned_away() > 0) {
-    session.manifest.notes.push_back(std::to_string(arena->turned_away()) +
-                                     " processes were not recorded: the memory for the recording is full");
-  }
   session::sort_processes(processes);
   return processes;
+}
+
+std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer) {
+  const std::size_t files = writer == nullptr ? 0 : writer->foreign_areas().size();
+  if (arena.turned_away() <= files) return std::nullopt;
+  const std::size_t missing = arena.turned_away() - files;
+  return std::to_string(missing) + (missing == 1 ? " process was" : " processes were") +
+         " not recorded: there are more than the memory for the recording has places for";
 }
 
 std::optional<session::Failure> store_areas(const launch::Arena& arena, session::SessionWriter& writer) {

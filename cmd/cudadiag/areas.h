@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "launch/arena.h"
@@ -14,6 +15,9 @@ namespace cudadiag::command {
 // `session` gets notes on what could not be read.
 std::vector<session::Process> read_processes(const launch::Arena* arena, const session::SessionWriter* writer,
                                              session::Session& session);
+
+// Of processes that found neither a place in the memory nor one for a file. Nothing: all did.
+std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer);
 
 // To the folder of the writer's current pass.
 std::optional<session::Failure> store_areas(const launch::Arena& arena, session::SessionWriter& writer);

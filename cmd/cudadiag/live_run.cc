@@ -111,6 +111,11 @@ session::Result<session::Session> LiveRun::read() {
   session.folder = folder_;
   session.manifest = session::open_running_manifest(folder_);
   session.processes = read_processes(&*arena_, nullptr, session);
+  if (arena_->turned_away() > 0) {
+    session.manifest.notes.push_back("of " + std::to_string(arena_->turned_away()) +
+                                     " processes nothing is seen while the run goes on: there are more than the memory "
+                                     "for the recording has places for");
+  }
   return session;
 }
 

@@ -236,6 +236,9 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   pass.seconds = seconds_so_far();
   pass.end = end;
   manifest_.ends = ends;
+  if (arena_) {
+    if (auto note = note_on_unrecorded(*arena_, writer())) manifest_.notes.push_back(std::move(*note));
+  }
   // What a hanging program did after it was asked to end says nothing of the hang.
   if (manifest_.hang) {
     session_.manifest = manifest_;

@@ -229,6 +229,7 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   }
   if (arena != nullptr) {
     result.processes = read_processes(arena, &writer, session);
+    if (auto note = note_on_unrecorded(*arena, &writer)) session.manifest.notes.push_back(std::move(*note));
     session::attach_deliveries(folder, result.processes);
     pass.failed_after = first_freeze(result.processes, std::chrono::duration<double>(started_at).count());
     // What it showed is known and told, though it be lost to later reports.

@@ -45,17 +45,19 @@ int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {
 }  // namespace
 
 bool AreaMap::open() {
-  if (!claim_in_arena() && !create_file()) return false;
+  const Claim claim = claim_in_arena();
+  if (claim == Claim::full || (claim == Claim::out_of_reach && !create_file())) return false;
   // A forked child has this mapping too: g_owned (inject.cc) keeps it from writing into the parent's history.
   initialise();
   return true;
 }
 
-bool AreaMap::claim_in_arena() {
+AreaMap::Claim AreaMap::claim_in_arena() {
   const char* path = getenv(wire::environment::kArena);
-  if (path == nullptr) return false;
+  if (path == nullptr) return Claim::out_of_reach;
   const int fd = ::open(path, O_RDWR | O_CLOEXEC);
-  if (fd < 0) return false;
+  if (fd < 0) return Claim::out_of_reach;
+  bool full = false;
   struct stat status {};
   std::byte* header = nullptr;
   if (fstat(fd, &status) == 0 && static_cast<std::size_t>(status.st_size) >= arena::kHeaderSize) {
@@ -66,8 +68,9 @@ bool AreaMap::claim_in_arena() {
       wire::load(header, arena::kAreaBytes) == area::kAreaSize) {
     const std::uint32_t index = wire::atomic(header, arena::kClaimed).fetch_add(1);
     const std::size_t offset = arena::kHeaderSize + std::size_t{index} * area::kAreaSize;
-    if (index < wire::load(header, arena::kAreas) &&
-        offset + area::kAreaSize <= static_cast<std::size_t>(status.st_size)) {
+    const std::size_t areas = wire::load(header, arena::kAreas);
+    full = index >= areas + arena::kFilesBeside;
+    if (index < areas && offset + area::kAreaSize <= static_cast<std::size_t>(status.st_size)) {
       base_ = map_shared(fd, offset, area::kAreaSize);
     }
   }
@@ -77,7 +80,8 @@ bool AreaMap::claim_in_arena() {
   } else if (header != nullptr) {
     munmap(header, arena::kHeaderSize);
   }
-  return base_ != nullptr;
+  if (base_ != nullptr) return Claim::made;
+  return full ? Claim::full : Claim::out_of_reach;
 }
 
 bool AreaMap::create_file() {

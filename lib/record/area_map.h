@@ -33,7 +33,8 @@ class AreaMap {
   void wake_launcher();
 
  private:
-  bool claim_in_arena();
+  enum class Claim { made, out_of_reach, full };
+  Claim claim_in_arena();
   bool create_file();
   void initialise();
 

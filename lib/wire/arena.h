@@ -7,7 +7,9 @@
 //
 // The file is sparse: only what a process touched takes memory. A process claims the next area by
 // adding one to kClaimed; areas are not given back. A session folder stores each claimed area as a
-// file of its own (`PID.area`), and a process without a launcher writes such a file directly.
+// file of its own (`PID.area`), and a process without a launcher writes such a file directly. So do
+// the kFilesBeside that find no area left: a file takes all of its size on disk, and the processes
+// after them are not recorded.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +21,8 @@ namespace cudadiag::wire::arena {
 
 inline constexpr std::uint64_t kMagicValue = 0x414e455241474443;  // "CDGARENA"
 inline constexpr std::size_t kHeaderSize = 4096;
-inline constexpr std::size_t kAreaCount = 256;
+inline constexpr std::size_t kAreaCount = 1024;
+inline constexpr std::size_t kFilesBeside = 8;
 
 inline constexpr Field<std::uint64_t, 0> kMagic;       // launcher, before the target starts
 inline constexpr Field<std::uint32_t, 8> kVersion;     // launcher: area.h's kFormatVersion

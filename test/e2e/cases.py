@@ -615,6 +615,20 @@ def small_files_do_not_end_the_target(machine):
     expect_in("nothing was recorded", recorded.stderr, "message")
 
 
+def processes_beyond_all_places_are_counted(machine):
+    """The limit leaves one place in the launcher's memory; files are no place for any number of processes."""
+    machine.plan(targets.plan("third_of_ten"))
+    area = 64 << 20
+    script = 'for i in 1 2 3 4 5 6 7 8 9 10 11; do "$0" 2>/dev/null; done'
+    kept = ["-o", machine.folder / "kept"]
+    machine.run("sh", "-c", script, machine.build / "targets/third_of_ten", options=kept,
+                preexec_fn=limit(resource.RLIMIT_FSIZE, area + 4096))
+    report = machine.report(*kept)
+    expect(len(report["processes"]), 9, "processes that were recorded")
+    expect([note["text"] for note in report["notes"] if "not recorded" in note["text"]],
+           ["2 processes were not recorded: there are more than the memory for the recording has places for"], "notes")
+
+
 def few_descriptors_are_said(machine):
     healthy = machine.build / "targets/healthy"
     for few in (5, 6, 7):
