@@ -8,16 +8,26 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string_view>
 
 #include "session/file_descriptor.h"
+#include "session/process_life.h"
+#include "session/session_reader.h"
 
 namespace cudadiag::session {
 namespace {
 
 namespace fs = std::filesystem;
+using std::chrono::hours;
+
+// A shell that has taken over what `cudadiag env` prints may be that old before its first program fails.
+constexpr std::chrono::seconds kBlankFor = hours(7 * 24);
+// On another machine nobody can be seen to live, but for what was written.
+constexpr std::chrono::seconds kUnseenFor = hours(24);
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -55,6 +65,39 @@ std::uintmax_t bytes_on_disk(const fs::path& folder) {
     if (::lstat(it->path().c_str(), &status) == 0) bytes += static_cast<std::uintmax_t>(status.st_blocks) * 512;
   }
   return bytes;
+}
+
+std::vector<fs::path> areas_in(const fs::path& folder) {
+  std::vector<fs::path> areas;
+  std::error_code error;
+  for (fs::directory_iterator it(folder / kRecordFolder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".area") areas.push_back(it->path());
+  }
+  return areas;
+}
+
+// For what `cudadiag env` prints, or a run that has not failed yet.
+bool is_blank(const fs::path& folder) {
+  std::error_code ignored;
+  return !fs::exists(folder / kManifest, ignored) && areas_in(folder).empty();
+}
+
+bool written_since(const fs::path& path, std::chrono::seconds ago) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && status.st_mtim.tv_sec > std::time(nullptr) - ago.count();
+}
+
+// By processes without a launcher, which hold no lock on it.
+bool is_recorded_to(const fs::path& folder) {
+  if (!folder.filename().string().ends_with(kIncomplete)) return false;
+  Session session;
+  const std::vector<fs::path> areas = areas_in(folder);
+  read_areas(areas, session, session.processes);
+  const auto may_live = [&](const Process& process) {
+    const auto recent = [](const fs::path& area) { return written_since(area, kUnseenFor); };
+    return lives(folder, process.record).value_or(std::any_of(areas.begin(), areas.end(), recent));
+  };
+  return std::any_of(session.processes.begin(), session.processes.end(), may_live);
 }
 
 }  // namespace
@@ -136,15 +179,23 @@ bool run_goes_on(const fs::path& folder) {
 }
 
 void retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
-  std::size_t sessions = 0;
+  std::error_code ignored;
+  // The newest one costs the others a place, but no bytes, however large it is.
+  std::size_t sessions = 1;
   std::uintmax_t bytes = 0;
   for (const fs::path& folder : sessions_in(root)) {
-    bytes += bytes_on_disk(folder);
-    ++sessions;
-    const bool fits = sessions <= keep.sessions && bytes <= keep.bytes;
-    if (fits || folder == newest || is_being_written(folder)) continue;
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);
+    if (folder == newest || is_being_written(folder)) continue;
+    if (is_blank(folder)) {
+      if (!written_since(folder, kBlankFor)) fs::remove_all(folder, ignored);
+      continue;
+    }
+    const std::uintmax_t size = bytes_on_disk(folder);
+    if (sessions < keep.sessions && bytes + size <= keep.bytes) {
+      ++sessions;
+      bytes += size;
+    } else if (!is_recorded_to(folder)) {
+      fs::remove_all(folder, ignored);
+    }
   }
 }
 

@@ -54,7 +54,7 @@ struct Retention {
 };
 
 // Deletes the oldest sessions of this user until `keep` holds. Leaves alone what is not a session, what somebody
-// else owns, what is being written, and `newest`.
+// else owns, what is being written, and `newest`. Sessions with nothing in them do not count, and go once they are old.
 void retain(const std::filesystem::path& root, const std::filesystem::path& newest, const Retention& keep);
 
 }  // namespace cudadiag::session

@@ -360,6 +360,62 @@ TEST_CASE("retention lets the oldest go and nothing that is not ours") {
   CHECK(fs::exists(scratch.path() / "19700105-000000-4711"));
 }
 
+TEST_CASE("sessions with nothing in them take no other's place, and go when they are old") {
+  const ScratchFolder scratch;
+  const auto keep_one = [&](int day) {
+    auto writer = new_session(scratch.path(), day * 86400L, false);
+    CHECK_FALSE(writer.store_manifest({}));
+    CHECK_FALSE(writer.finish({.sessions = 3}));
+    return writer.folder();
+  };
+  const fs::path first = keep_one(1);
+  std::vector<fs::path> blank;
+  for (int day = 2; day <= 6; ++day) blank.push_back(new_session(scratch.path(), day * 86400L, false).folder());
+  const std::timespec old[2] = {};
+  REQUIRE(::utimensat(AT_FDCWD, blank[0].c_str(), old, 0) == 0);
+  keep_one(7);
+  CHECK(fs::exists(first));
+  CHECK_FALSE(fs::exists(blank[0]));
+  for (std::size_t i = 1; i < blank.size(); ++i) CHECK(fs::exists(blank[i]));
+}
+
+TEST_CASE("a session that a program without a launcher records to is not deleted") {
+  const ScratchFolder scratch;
+  test::AreaBuilder area;
+  wire::store(area.data(), wire::area::kPid, static_cast<std::uint32_t>(::getpid()));
+  const std::string name = std::to_string(::getpid()) + ".area";
+  const auto begin = [&](int day) {
+    const auto writer = new_session(scratch.path(), day * 86400L, false);
+    session::FileDescriptor file(::open((writer.pass_folder() / name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    REQUIRE(::pwrite(file.get(), area.data(), area.bytes().size(), 0) == static_cast<ssize_t>(area.bytes().size()));
+    return std::pair(writer.folder(), std::move(file));
+  };
+  const auto [dead, unmapped] = begin(1);
+  const auto [living, file] = begin(2);
+  void* mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.get(), 0);
+  REQUIRE(mapped != MAP_FAILED);
+  auto writer = new_session(scratch.path(), 3 * 86400L, false);
+  CHECK_FALSE(writer.store_manifest({}));
+  CHECK_FALSE(writer.finish({.sessions = 1}));
+  CHECK(fs::exists(living));
+  CHECK_FALSE(fs::exists(dead));
+  ::munmap(mapped, 4096);
+}
+
+TEST_CASE("a session that is larger than all may be costs the others nothing") {
+  const ScratchFolder scratch;
+  const std::string large(100'000, 'x');
+  std::vector<fs::path> kept;
+  for (int day = 1; day <= 3; ++day) {
+    auto writer = new_session(scratch.path(), day * 86400L, false);
+    CHECK_FALSE(writer.store_manifest({}));
+    if (day == 2) CHECK_FALSE(writer.store_text(writer.pass_folder() / "large", large));
+    CHECK_FALSE(writer.finish({.bytes = 50'000}));
+    kept.push_back(writer.folder());
+    for (const fs::path& folder : kept) CHECK(fs::exists(folder) == !(day == 3 && folder == kept[1]));
+  }
+}
+
 TEST_CASE("a folder that cannot be made fails with a hint, the next root is taken with a warning") {
   const ScratchFolder scratch;
   std::ofstream(scratch.path() / "file") << "x";
