@@ -59,14 +59,11 @@ std::string obstacle_to_rerun(const session::Session& session, const launch::Inp
   search.folder = session.manifest.working_directory;
   search.since_nanoseconds =
       std::chrono::duration_cast<std::chrono::nanoseconds>(started_at.time_since_epoch()).count();
-  // Ours, and those of other ranks.
-  search.except = session::sessions_in(session.folder.parent_path());
   std::error_code ignored;
   if (!report_file.empty()) search.except.push_back(std::filesystem::absolute(report_file, ignored));
-  if (const auto changed = launch::changed_file(search)) {
-    return changed->lexically_relative(search.folder).string() + " changed while it ran";
-  }
-  return "";
+  const launch::FileChanges changes = launch::changed_files(search);
+  if (changes.first) return changes.first->lexically_relative(search.folder).string() + " changed while it ran";
+  return changes.whole ? "" : "the working folder is too large to be looked through for files that it wrote";
 }
 
 }  // namespace cudadiag::command

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "session/session_folders.h"
+
 namespace cudadiag::launch {
 namespace {
 
@@ -51,13 +53,18 @@ std::set<FileId> being_written() {
   return files;
 }
 
+std::int64_t nanoseconds(const timespec& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+// Who copies a file may give the copy the time of the original; when that was done nobody can set.
 std::int64_t written_at(const struct stat& status) {
-  return static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec;
+  return std::max(nanoseconds(status.st_mtim), nanoseconds(status.st_ctim));
 }
 
 }  // namespace
 
-std::optional<fs::path> changed_file(const FileSearch& search) {
+FileChanges changed_files(const FileSearch& search) {
   std::error_code error;
   std::vector<fs::path> except;
   for (const fs::path& path : search.except) except.push_back(fs::weakly_canonical(path, error));
@@ -68,22 +75,24 @@ std::optional<fs::path> changed_file(const FileSearch& search) {
   fs::recursive_directory_iterator it(fs::canonical(search.folder, error),
                                       fs::directory_options::skip_permission_denied, error),
       end;
-  for (; !error && it != end && seen < search.most_entries; it.increment(error), ++seen) {
+  for (; !error && it != end; it.increment(error), ++seen) {
+    if (seen == search.most_entries) return {std::nullopt, false};
     const fs::path& path = it->path();
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0) continue;
     const bool excepted = std::find(except.begin(), except.end(), path) != except.end();
     if (S_ISDIR(status.st_mode)) {
       const bool elsewhere = status.st_dev != root.st_dev;
-      if (excepted || elsewhere || is_cache(path.filename().string())) it.disable_recursion_pending();
+      const bool passed_over = excepted || elsewhere || is_cache(path.filename().string()) || session::is_session(path);
+      if (passed_over) it.disable_recursion_pending();
       continue;
     }
     if (excepted || !S_ISREG(status.st_mode) || is_own_output(status)) continue;
     if (written_at(status) < search.since_nanoseconds) continue;
     if (!others) others = being_written();
-    if (!others->contains({status.st_dev, status.st_ino})) return path;
+    if (!others->contains({status.st_dev, status.st_ino})) return {path, true};
   }
-  return std::nullopt;
+  return {std::nullopt, !error};
 }
 
 }  // namespace cudadiag::launch

@@ -15,9 +15,14 @@ struct FileSearch {
   std::size_t most_entries = 50'000;          // a larger folder is seen in part
 };
 
-// A file below the folder that was written after that time. Left out are our own standard output and error, Python's
-// and version control's caches, other file systems, and what another process still holds open for writing: the reader
-// of our output that keeps it, another program's log. Nothing: none was found.
-std::optional<std::filesystem::path> changed_file(const FileSearch& search);
+struct FileChanges {
+  std::optional<std::filesystem::path> first;
+  bool whole = true;  // there is no other, or the first is enough
+};
+
+// Whether a file below the folder was written after that time. Left out are our own standard output and error,
+// sessions, Python's and version control's caches, other file systems, and what another process still holds open for
+// writing: the reader of our output that keeps it, another program's log.
+FileChanges changed_files(const FileSearch& search);
 
 }  // namespace cudadiag::launch

@@ -48,14 +48,6 @@ bool take(std::string_view& text, std::string_view expected) {
   return true;
 }
 
-// A session of ours, and not a link to something else.
-bool is_ours(const fs::path& folder) {
-  struct stat status {};
-  if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
-  std::error_code ignored;
-  return fs::exists(folder / kManifest, ignored) || fs::is_directory(folder / kRecordFolder, ignored);
-}
-
 // What the folder takes on disk: areas are sparse, their sizes say nothing.
 std::uintmax_t bytes_on_disk(const fs::path& folder) {
   std::uintmax_t bytes = 0;
@@ -135,11 +127,19 @@ bool is_session_name(const std::string& name) {
   return rest.empty() || rest == kIncomplete;
 }
 
+bool is_session(const fs::path& folder) {
+  struct stat status {};
+  if (!is_session_name(folder.filename().string()) || ::lstat(folder.c_str(), &status) != 0) return false;
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
+  std::error_code ignored;
+  return fs::exists(folder / kManifest, ignored) || fs::is_directory(folder / kRecordFolder, ignored);
+}
+
 std::vector<fs::path> sessions_in(const fs::path& root) {
   std::vector<fs::path> found;
   std::error_code error;
   for (fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error)) {
-    if (is_session_name(it->path().filename().string()) && is_ours(it->path())) found.push_back(it->path());
+    if (is_session(it->path())) found.push_back(it->path());
   }
   std::sort(found.begin(), found.end(), std::greater<>());
   return found;

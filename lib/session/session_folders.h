@@ -34,6 +34,9 @@ inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
 // "20261121-101500-4711" or the same with ".incomplete".
 bool is_session_name(const std::string& name);
 
+// A session of this user, and not a link to something else.
+bool is_session(const std::filesystem::path& folder);
+
 // Sessions in a root, newest first.
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
 

@@ -288,6 +288,12 @@ def program_that_writes_files_is_not_repeated(machine):
     _expect_proven(machine.report())
 
 
+def program_that_copies_a_file_with_its_time_is_not_repeated(machine):
+    machine.plan(AGAIN)
+    command = ["sh", "-c", 'cp -p /bin/sh copied; exec "$@"', "sh", *program("probe.py")]
+    _expect_refused(machine, _rerun(machine, *command), "as copied changed while it ran")
+
+
 def own_files_in_the_working_folder_are_no_obstacle(machine):
     machine.plan(AGAIN)
     with open(machine.folder / "log", "w") as log:

@@ -48,7 +48,8 @@ std::string all_of(const FileDescriptor& file) {
   return text;
 }
 
-constexpr std::int64_t kNow = 1'000'000'000'000'000'000;
+// Later than the test runs: what the system notes by itself is before it.
+constexpr std::int64_t kNow = 4'000'000'000'000'000'000;
 
 // Written one second after kNow, or before it.
 void date(const fs::path& path, bool after) {
@@ -137,12 +138,12 @@ TEST_CASE("a file written since then is found, at any depth") {
   search.folder = scratch.path();
   search.since_nanoseconds = kNow;
   date(scratch.file("old"), false);
-  CHECK_FALSE(launch::changed_file(search));
+  CHECK_FALSE(launch::changed_files(search).first);
   const auto changed = scratch.file("a/b/new");
   date(changed, true);
-  CHECK(launch::changed_file(search) == fs::canonical(changed));
+  CHECK(launch::changed_files(search).first == fs::canonical(changed));
   search.except = {scratch.path() / "a"};
-  CHECK_FALSE(launch::changed_file(search));
+  CHECK_FALSE(launch::changed_files(search).first);
 }
 
 TEST_CASE("exceptions hold however they are spelled") {
@@ -154,10 +155,10 @@ TEST_CASE("exceptions hold however they are spelled") {
   fs::create_directory_symlink("kept", scratch.path() / "link");
   for (const char* spelled : {"kept/session", "./kept/../kept/session", "link/session"}) {
     search.except = {scratch.path() / spelled};
-    CHECK_FALSE(launch::changed_file(search));
+    CHECK_FALSE(launch::changed_files(search).first);
   }
   search.except = {scratch.path() / "kept/sess"};
-  CHECK(launch::changed_file(search));
+  CHECK(launch::changed_files(search).first);
 }
 
 TEST_CASE("caches, links and our own output are no traces, and a large folder is seen in part") {
@@ -168,19 +169,46 @@ TEST_CASE("caches, links and our own output are no traces, and a large folder is
   date(scratch.file("__pycache__/x.pyc"), true);
   date(scratch.file(".git/index"), true);
   fs::create_symlink("nowhere", scratch.path() / "link");
-  CHECK_FALSE(launch::changed_file(search));
+  CHECK_FALSE(launch::changed_files(search).first);
   const auto own = scratch.file("log");
   date(own, true);
-  CHECK(launch::changed_file(search));
+  CHECK(launch::changed_files(search).first);
   const FileDescriptor before(::dup(STDIN_FILENO));
   const FileDescriptor log(::open(own.c_str(), O_RDONLY | O_CLOEXEC));
   REQUIRE(::dup2(log.get(), STDIN_FILENO) == STDIN_FILENO);
-  CHECK_FALSE(launch::changed_file(search));
+  CHECK_FALSE(launch::changed_files(search).first);
+  CHECK(launch::changed_files(search).whole);
   ::dup2(before.get(), STDIN_FILENO);
   search.most_entries = 0;
-  CHECK_FALSE(launch::changed_file(search));
+  CHECK_FALSE(launch::changed_files(search).first);
+  CHECK_FALSE(launch::changed_files(search).whole);
   search.folder = "/nowhere";
-  CHECK_FALSE(launch::changed_file(search));
+  CHECK_FALSE(launch::changed_files(search).whole);
+}
+
+TEST_CASE("a copy that was given the time of its original is found") {
+  const ScratchFolder scratch;
+  const auto copy = scratch.file("copy");
+  date(copy, false);
+  struct stat status {};
+  REQUIRE(::stat(copy.c_str(), &status) == 0);
+  launch::FileSearch search;
+  search.folder = scratch.path();
+  search.since_nanoseconds = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
+  CHECK(launch::changed_files(search).first == fs::canonical(copy));
+}
+
+TEST_CASE("sessions are no traces, wherever they lie") {
+  const ScratchFolder scratch;
+  launch::FileSearch search;
+  search.folder = scratch.path();
+  search.since_nanoseconds = kNow;
+  date(scratch.file("out/1/20261121-101500-4711.incomplete/record/1.area"), true);
+  date(scratch.file("out/1/20261121-101500-4712/manifest.json"), true);
+  CHECK_FALSE(launch::changed_files(search).first);
+  const auto other = scratch.file("out/1/20261121-101500-4713/result");
+  date(other, true);
+  CHECK(launch::changed_files(search).first == fs::canonical(other));
 }
 
 TEST_CASE("a target apart has its own group, folder, input and output, and leaves no core") {
