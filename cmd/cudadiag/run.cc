@@ -126,9 +126,11 @@ std::set<int> wait_for_end(launch::Target& target, launch::SignalRelay& relay, R
       return {SIGTERM, SIGKILL};
     }
     relay.wait(patience);
-    for (const int signal : relay.take_signals()) {
+    for (const launch::ReceivedSignal& signal : relay.take_signals()) {
+      // It has sent it to the group that it shares with us, and so to itself.
+      if (target.has_started(signal.sender)) continue;
       target.forward(signal);
-      sent.insert(signal);
+      sent.insert(signal.number);
     }
     if (stop_on_race != nullptr && stop_on_race->found_any() && !target.reap()) {
       say("two operations race: the program is being ended, as --stop-on-race asks");

@@ -21,6 +21,7 @@ int executable_error(const std::string& path) {
 }  // namespace
 
 CommandPath find_command(const std::string& name) {
+  if (name.empty()) return {"", ENOENT};
   if (name.find('/') != std::string::npos) {
     const int error = executable_error(name);
     return {error == 0 ? name : "", error};

@@ -32,7 +32,7 @@ namespace bp = boost::process;
 namespace cudadiag::launch {
 namespace {
 
-// What this process was started with, by signal, of those that it ignores itself.
+// What this process was started with, by signal, of those that it treats otherwise itself.
 std::map<int, struct sigaction> inherited;
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
@@ -149,7 +149,8 @@ std::vector<pid_t> descendants_until_now() {
 
 SpawnFailure spawn_failure(const std::string& name, int error) {
   if (error == ENOENT) {
-    return {127, {name + ": no such command", "check its name, its interpreter (#! line) and PATH"}};
+    return {127,
+            {(name.empty() ? "''" : name) + ": no such command", "check its name, its interpreter (#! line) and PATH"}};
   }
   struct stat status {};
   if (error == EACCES && ::stat(name.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
@@ -164,9 +165,12 @@ SpawnFailure spawn_failure(const std::string& name, int error) {
 
 }  // namespace
 
+void keep_for_targets(int signal) {
+  if (!inherited.contains(signal)) ::sigaction(signal, nullptr, &inherited[signal]);
+}
+
 void ignore_signal_here(int signal) {
-  if (inherited.contains(signal)) return;
-  ::sigaction(signal, nullptr, &inherited[signal]);
+  keep_for_targets(signal);
   ::signal(signal, SIG_IGN);
 }
 
@@ -191,8 +195,18 @@ std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>&
   return Target(pid, bystanders);
 }
 
-void Target::forward(int signal) const {
-  if (!ended_) ::kill(pid_, signal);
+void Target::forward(const ReceivedSignal& signal) const {
+  if (!ended_) ::kill(pid_, signal.number);
+}
+
+bool Target::has_started(pid_t process) const {
+  for (const pid_t own = ::getpid(); process > 1 && process != own;) {
+    if (process == pid_) return true;
+    if (std::find(bystanders_.begin(), bystanders_.end(), process) != bystanders_.end()) return false;
+    process = parent_of(std::to_string(process));
+    if (process == own) return true;
+  }
+  return false;
 }
 
 bool Target::signal_all(int signal) const {

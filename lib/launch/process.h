@@ -18,6 +18,11 @@ struct SpawnFailure {
   session::Failure failure;
 };
 
+struct ReceivedSignal {
+  int number;
+  pid_t sender;  // 0: not known
+};
+
 // Takes over the signals that a launcher hands on, for the life of this object; one at a time. Signals that this
 // process was started with as ignored stay ignored, for the target too.
 class SignalRelay {
@@ -31,12 +36,14 @@ class SignalRelay {
   void wait(int milliseconds);
   // From any thread.
   void wake();
-  // Signals that were sent to this process alone and belong to the target, oldest first.
-  std::vector<int> take_signals();
+  // Signals that a process sent to this one, or to its whole group, which looks the same; oldest first.
+  std::vector<ReceivedSignal> take_signals();
   // Whether somebody has asked this program or its whole group to end: INT, QUIT, TERM or HUP, from anywhere.
   bool interrupted() const;
 };
 
+// Targets start with what this process does with the signal now, whatever it does from then on.
+void keep_for_targets(int signal);
 // This process ignores the signal from now on; targets start with what it was started with.
 void ignore_signal_here(int signal);
 
@@ -56,7 +63,9 @@ class Target {
                                                   const SpawnOptions& options = {});
 
   pid_t pid() const { return pid_; }
-  void forward(int signal) const;
+  void forward(const ReceivedSignal& signal) const;
+  // Whether the process is the target or comes from it, as far as that can still be seen.
+  bool has_started(pid_t process) const;
   // Sends it to the target, its group, and all that descends from this process and was not there before the target.
   // False: there was nobody.
   bool signal_all(int signal) const;

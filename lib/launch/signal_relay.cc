@@ -21,16 +21,18 @@ volatile sig_atomic_t was_interrupted = 0;
 std::array<int, 2> wake_pipe = {-1, -1};
 std::array<struct sigaction, kRelayed.size() + 1> former;
 
-void write_byte(unsigned char byte) {
+// A number of 0 only wakes the reader.
+void hand_over(const ReceivedSignal& signal) {
   const int saved = errno;
-  // A full pipe wakes its reader all the same.
-  [[maybe_unused]] const ssize_t written = ::write(wake_pipe[1], &byte, 1);
+  // A full pipe wakes its reader all the same; less than all of it is never written.
+  [[maybe_unused]] const ssize_t written = ::write(wake_pipe[1], &signal, sizeof signal);
   errno = saved;
 }
 
 extern "C" void on_signal(int signal, siginfo_t* info, void*) {
   if (signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP) was_interrupted = 1;
-  write_byte(signal != SIGCHLD && info->si_code != SI_KERNEL ? static_cast<unsigned char>(signal) : 0);
+  const int number = signal != SIGCHLD && info->si_code != SI_KERNEL ? signal : 0;
+  hand_over({number, info->si_code <= 0 ? info->si_pid : 0});
 }
 
 void take_over(int signal, struct sigaction& before) {
@@ -54,6 +56,7 @@ SignalRelay::SignalRelay() {
     return;
   }
   took_over = true;
+  keep_for_targets(SIGCHLD);
   for (std::size_t i = 0; i < kRelayed.size(); ++i) take_over(kRelayed[i], former[i]);
   take_over(SIGCHLD, former.back());
 }
@@ -73,18 +76,15 @@ void SignalRelay::wait(int milliseconds) {
   ::poll(&source, 1, milliseconds);
 }
 
-void SignalRelay::wake() { write_byte(0); }
+void SignalRelay::wake() { hand_over({}); }
 
 bool SignalRelay::interrupted() const { return was_interrupted != 0; }
 
-std::vector<int> SignalRelay::take_signals() {
-  std::vector<int> signals;
-  std::array<unsigned char, 64> bytes{};
-  ssize_t got = 0;
-  while ((got = ::read(wake_pipe[0], bytes.data(), bytes.size())) > 0) {
-    for (ssize_t i = 0; i < got; ++i) {
-      if (bytes[static_cast<std::size_t>(i)] != 0) signals.push_back(bytes[static_cast<std::size_t>(i)]);
-    }
+std::vector<ReceivedSignal> SignalRelay::take_signals() {
+  std::vector<ReceivedSignal> signals;
+  ReceivedSignal signal{};
+  while (::read(wake_pipe[0], &signal, sizeof signal) == sizeof signal) {
+    if (signal.number != 0) signals.push_back(signal);
   }
   return signals;
 }

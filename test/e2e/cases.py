@@ -4,6 +4,7 @@ import fcntl
 import json
 import mmap
 import os
+import pathlib
 import random
 import resource
 import shutil
@@ -182,6 +183,8 @@ def statuses_are_handed_on(machine):
 def commands_that_cannot_run(machine):
     missing = machine.run("no-such-command")
     expect((missing.returncode, missing.stderr.count("\n")), (127, 1), "missing command")
+    empty = machine.run("")
+    expect((empty.returncode, empty.stderr.partition(";")[0]), (127, "cudadiag: '': no such command"), "empty command")
     (machine.folder / "plain").write_text("")
     expect(machine.run("./plain").returncode, 126, "plain file")
     folder = machine.run(machine.folder)
@@ -210,10 +213,35 @@ def signals_to_the_launcher_reach_the_program(machine):
         expect((out, target.returncode), ("got\n", 4), name)
 
 
+def signal_that_the_program_sends_to_its_group_arrives_once(machine):
+    """The launcher is stopped meanwhile, so that a second one would not melt into the first."""
+    script = ("import os, signal\ncount = 0\n"
+              "def on(*_):\n global count; count += 1\n"
+              "def end(*_):\n os.write(1, b'%d\\n' % count); os._exit(0)\n"
+              "signal.signal(signal.SIGHUP, on); signal.signal(signal.SIGUSR1, end)\n"
+              "print('ready', flush=True); input(); os.killpg(0, signal.SIGHUP)\nprint('sent', flush=True)\n"
+              "while True: signal.pause()")
+    run = machine.start(*machine.command("run", "--", "python3", "-c", script), start_new_session=True)
+    expect(run.stdout.readline(), "ready\n", "start")
+    run.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WNOWAIT)
+    run.stdin.write("\n")
+    run.stdin.flush()
+    expect(run.stdout.readline(), "sent\n", "what it does")
+    run.send_signal(signal.SIGCONT)
+    while "ShdPnd:\t0000000000000001" in pathlib.Path(f"/proc/{run.pid}/status").read_text():
+        os.sched_yield()
+    run.send_signal(signal.SIGUSR1)
+    expect(run.communicate()[0], "1\n", "how often it arrived")
+
+
 def ignored_signals_stay_ignored(machine):
     result = machine.plain("sh", "-c", 'trap "" HUP; exec "$@"', "sh",
                            *machine.command("run", "--", "sh", "-c", "kill -HUP $$; echo alive"))
     expect(result.stdout, "alive\n", "stdout")
+    command = ["grep", "SigIgn", "/proc/self/status"]
+    ignoring = dict(preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    expect(machine.run(*command, **ignoring).stdout, machine.plain(*command, **ignoring).stdout, "ignored signals")
 
 
 def terminal_stays_a_terminal(machine):
