@@ -33,6 +33,20 @@ std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const 
          " not recorded: there are more than the memory for the recording has places for";
 }
 
+std::vector<std::uint32_t> recording_processes(const launch::Arena& arena) {
+  std::vector<std::uint32_t> found;
+  for (std::size_t area = 0; area < arena.claimed(); ++area) {
+    const launch::LiveArea live(arena, area);
+    const auto bytes = live.bytes();
+    const auto recording = static_cast<std::uint32_t>(wire::area::State::recording);
+    if (bytes.empty() || wire::load_acquire(bytes.data(), wire::area::kState) != recording) continue;
+    const std::uint32_t pid = wire::load(bytes.data(), wire::area::kPid);
+    const bool known = std::find(found.begin(), found.end(), pid) != found.end();
+    if (!known && arena.is_mapped_by(pid)) found.push_back(pid);
+  }
+  return found;
+}
+
 std::optional<session::Failure> store_areas(const launch::Arena& arena, session::SessionWriter& writer) {
   for (std::size_t area = 0; area < arena.claimed(); ++area) {
     const launch::LiveArea live(arena, area);

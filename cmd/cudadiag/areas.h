@@ -1,6 +1,7 @@
 // What the processes of a running or ended target have left in the launcher's memory.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ std::vector<session::Process> read_processes(const launch::Arena* arena, const s
 
 // Of processes that found neither a place in the memory nor one for a file. Nothing: all did.
 std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer);
+
+// Processes that have not said that they end, and have not ended.
+std::vector<std::uint32_t> recording_processes(const launch::Arena& arena);
 
 // To the folder of the writer's current pass.
 std::optional<session::Failure> store_areas(const launch::Arena& arena, session::SessionWriter& writer);

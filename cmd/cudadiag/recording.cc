@@ -49,6 +49,17 @@ bool add_gpu_processes(const session::Session& session, std::vector<session::Gpu
   return !found.empty();
 }
 
+std::string outliving_text(const std::vector<std::uint32_t>& pids) {
+  constexpr std::size_t kNamed = 4;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(pids.size(), kNamed); ++i) {
+    names += (names.empty() ? "" : ", ") + std::to_string(pids[i]);
+  }
+  if (pids.size() > kNamed) names += " and " + std::to_string(pids.size() - kNamed) + " more";
+  return pids.size() == 1 ? "process " + names + " goes on after the command has ended, and is no longer watched"
+                          : "processes " + names + " go on after the command has ended, and are no longer watched";
+}
+
 bool failed(const session::ProcessEnd& end) { return end.signal || end.code.value_or(0) != 0; }
 
 }  // namespace
@@ -231,7 +242,8 @@ bool Recording::explain_silence(const session::ProcessEnd& end) const {
   return true;
 }
 
-void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends) {
+void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends,
+                       const std::vector<std::uint32_t>& outliving) {
   session::Pass& pass = manifest_.passes.front();
   pass.seconds = seconds_so_far();
   pass.end = end;
@@ -239,6 +251,8 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   if (arena_) {
     if (auto note = note_on_unrecorded(*arena_, writer())) manifest_.notes.push_back(std::move(*note));
   }
+  outlived_ = !outliving.empty();
+  if (outlived_) manifest_.notes.push_back(outliving_text(outliving));
   // What a hanging program did after it was asked to end says nothing of the hang.
   if (manifest_.hang) {
     session_.manifest = manifest_;
@@ -251,7 +265,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   const bool kept = writer_.has_value();
   const bool clean = whole.findings.empty() && whole.verdict == analyse::Verdict::no_cuda_failure;
   open_pairs_ = clean && !findings_ && options_.rerun.mode != RerunMode::never && worth_naming(session_);
-  if (writer_ && clean && !findings_ && !options_.output && !open_pairs_) {
+  if (writer_ && clean && !findings_ && !options_.output && !open_pairs_ && !outlived_) {
     writer_->discard();
     writer_.reset();
   }
@@ -265,6 +279,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     if (!writer_->root().warning.empty()) say(writer_->root().warning);
   }
   tell_rest();
+  if (outlived_) say(outliving_text(outliving));
   const bool nothing_recorded = !findings_ && explain_silence(end);
   if (kept) {
     for (const std::string& sentence : unreached_lines(options_.watch, session_)) say(sentence);
@@ -280,7 +295,7 @@ const report::Report& Recording::report() {
 }
 
 void Recording::drop_if_clean() {
-  if (!writer_ || !open_pairs_ || options_.output || !report().findings.empty()) return;
+  if (!writer_ || !open_pairs_ || outlived_ || options_.output || !report().findings.empty()) return;
   writer_->discard();
   writer_.reset();
 }

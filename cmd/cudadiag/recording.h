@@ -33,8 +33,9 @@ class Recording {
   // Nothing has moved for so many seconds, and the target is about to be ended: what is known now is what will be
   // reported of it later, too.
   void report_hang(double seconds);
-  // The target has ended: finishes the session and reports what has not been told of yet.
-  void finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends);
+  // The target has ended, but for `outliving`: finishes the session and reports what has not been told of yet.
+  void finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends,
+              const std::vector<std::uint32_t>& outliving);
   // What went wrong with what is recorded beside the areas, before finish(); said if the session is kept.
   void note_failures(std::vector<session::Failure> failures);
   // What was found of races, before finish().
@@ -88,6 +89,7 @@ class Recording {
   std::optional<session::Failure> refusal_;
   bool findings_ = false;
   bool open_pairs_ = false;
+  bool outlived_ = false;
   bool kept_whole_ = true;
 };
 

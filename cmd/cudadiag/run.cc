@@ -9,7 +9,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "areas.h"
 #include "code_rules.h"
 #include "commands.h"
 #include "device_pass.h"
@@ -35,6 +37,8 @@ using Clock = std::chrono::steady_clock;
 
 // So long the target may say what it has to say itself before the report comes in between.
 constexpr auto kCourtesy = std::chrono::seconds(1);
+// So long those that the target has left may take to end after it, before they are said to go on.
+constexpr auto kAftermath = std::chrono::milliseconds(500);
 // So long a program that hangs may take to end by itself once it is asked to.
 constexpr auto kGrace = std::chrono::seconds(2);
 // Reruns of longer runs are announced.
@@ -147,6 +151,19 @@ std::set<int> wait_for_end(launch::Target& target, launch::SignalRelay& relay, R
   return sent;
 }
 
+// Processes that outlive the target.
+std::vector<std::uint32_t> wait_for_rest(launch::Target& target, launch::SignalRelay& relay, Recording& recording) {
+  if (recording.arena() == nullptr || recording.hung()) return {};
+  const auto patience = Clock::now() + kAftermath;
+  while (true) {
+    std::vector<std::uint32_t> rest = recording_processes(*recording.arena());
+    if (rest.empty() || Clock::now() > patience) return rest;
+    relay.wait(50);
+    relay.take_signals();
+    target.reap();
+  }
+}
+
 // Reruns where that may be done unasked, and says what came of it in a line or two; where the first answer was not the
 // last word, the whole report again.
 void rerun_after(Recording& recording, const RunOptions& options, const launch::Input& input,
@@ -217,10 +234,11 @@ int run(const RunOptions& given) {
     const std::unique_ptr<FullLog> full_log = keep_full_log(options, recording);
     sent = wait_for_end(target, relay, recording, options.hang_after, full_log.get(),
                         options.stop_on_race ? races.get() : nullptr);
+    const std::vector<std::uint32_t> outliving = wait_for_rest(target, relay, recording);
     end = target.end();
     if (full_log) guarded([&] { recording.note_failures(full_log->finish()); });
     if (races) guarded([&] { recording.add_races(races->finish()); });
-    guarded([&] { recording.finish(end, target.ends()); });
+    guarded([&] { recording.finish(end, target.ends(), outliving); });
     if (full_log && full_log->lost() > 0 && recording.writer() != nullptr) {
       say("the full log lacks " + report::thousands(full_log->lost()) +
           " operations that were overwritten before they could be read");

@@ -161,6 +161,22 @@ def report_comes_while_the_program_goes_on(machine):
     assert "[bracketed]" not in rest, "the report came twice: " + rest
 
 
+def process_that_outlives_the_command_is_told_of(machine):
+    hold, said = (machine.folder / name for name in ("hold", "said"))
+    for pipe in (hold, said):
+        os.mkfifo(pipe)
+    script = '"$@" <hold >said 2>/dev/null & read line <said; echo $!'
+    with open(hold, "r+b", buffering=0), open(said, "r+b", buffering=0):
+        result = machine.run("sh", "-c", script, "sh", *program("ten_launches.py", "wait"))
+        pid = int(result.stdout)
+        os.kill(pid, signal.SIGKILL)
+    sentence = f"process {pid} goes on after the command has ended, and is no longer watched"
+    expect((result.stderr, result.returncode), (f"cudadiag: {sentence}\n", 0), "result")
+    report = machine.report()
+    expect((report["verdict"], [note["text"] for note in report["notes"]]), ("no_cuda_failure", [sentence]), "report")
+    expect([process["pid"] for process in report["processes"]], [pid], "processes")
+
+
 def error_exitcode_is_for_findings_only(machine):
     options = ["--error-exitcode", "42"]
     expect(machine.run("sh", "-c", "exit 5", options=options).returncode, 5, "status without a finding")
