@@ -13,7 +13,7 @@ Progress::Progress(std::string what, std::uint64_t operations)
     : what_(std::move(what)),
       operations_(operations),
       started_(std::chrono::steady_clock::now()),
-      terminal_(::isatty(STDERR_FILENO) != 0) {}
+      terminal_(can_be_driven(STDERR_FILENO)) {}
 
 Progress::~Progress() {
   if (shown_) write_error_text("\r\033[K");

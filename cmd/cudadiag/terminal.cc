@@ -54,12 +54,17 @@ bool output_arrived() {
   return false;
 }
 
+bool can_be_driven(int file) {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(file) != 0 && kind != nullptr && *kind != '\0' && std::strcmp(kind, "dumb") != 0;
+}
+
 report::TextOptions text_options(report::Verbosity verbosity, int file) {
   report::TextOptions options;
   options.verbosity = verbosity;
   if (::isatty(file) == 0) return options;
   const char* no_colour = std::getenv("NO_COLOR");
-  options.colour = no_colour == nullptr || *no_colour == '\0';
+  options.colour = can_be_driven(file) && (no_colour == nullptr || *no_colour == '\0');
   winsize size{};
   if (::ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) options.columns = size.ws_col;
   return options;

@@ -19,7 +19,10 @@ void write_error_text(const std::string& text);
 // Whether all that was printed to stdout has been written; says so if it has not. Asked once, at the very end.
 bool output_arrived();
 
-// Colour only on a terminal and where NO_COLOR is unset; the width of that terminal. `file` is 1 or 2.
+// A terminal that knows escape sequences, by what TERM says. `file` is 1 or 2.
+bool can_be_driven(int file);
+
+// Colour only on such a terminal and where NO_COLOR is unset; the width of any terminal.
 report::TextOptions text_options(report::Verbosity verbosity, int file);
 
 }  // namespace cudadiag::command

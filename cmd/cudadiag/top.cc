@@ -26,7 +26,7 @@ extern "C" void on_end(int signal) { ended_by = signal; }
 // The screen while it is written over again and again; as it was, once this is gone.
 class Screen {
  public:
-  Screen() : terminal_(::isatty(STDOUT_FILENO) == 1) {
+  Screen() : terminal_(can_be_driven(STDOUT_FILENO)) {
     struct sigaction action {};
     action.sa_handler = on_end;  // without SA_RESTART: what waits returns
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);

@@ -284,6 +284,12 @@ def colour_only_where_it_is_wanted(machine):
     assert "\x1b[" not in machine.on_terminal(*command)[0]
     del machine.environment["NO_COLOR"]
     assert "\x1b[" not in machine.run(*program("ten_launches.py")).stderr
+    rerunning = machine.command("run", "--rerun=always", "--", *program("ten_launches.py"))
+    expect_in("\x1b[K", machine.on_terminal(*rerunning)[0], "terminal while it reruns")
+    for terminal in ({"TERM": "dumb"}, {"TERM": ""}):
+        machine.environment.update(terminal)
+        shown, _ = machine.on_terminal(*rerunning)
+        expect(("\x1b" in shown, "confirmed by a rerun" in shown), (False, True), f"{shown} with {terminal}")
 
 
 def report_is_whole_where_writing_does_not_wait(machine):

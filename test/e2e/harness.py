@@ -29,6 +29,7 @@ class Machine:
             "TMPDIR": str(self.folder),
             "LD_LIBRARY_PATH": str(self.build / "sim"),
             "PYTHONDONTWRITEBYTECODE": "1",
+            "TERM": "xterm",
         }
 
     def close(self):
