@@ -22,10 +22,16 @@ bool is_capitals(std::string_view name) {
   return std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
+// "auth", "authorization", "authtoken", but not "author".
+bool is_about_authority(std::string_view word) {
+  return word.starts_with("auth") && (!word.starts_with("author") || word.starts_with("authoriz"));
+}
+
 // "HF_TOKEN", "api-key", "wandb_api_key", but neither "tokenizer" nor "num_tokens". Capitals are a variable of the
 // environment, where any part of the name will do.
 bool is_secret_name(std::string_view name) {
-  static constexpr std::array<std::string_view, 5> kParts = {"TOKEN", "KEY", "SECRET", "PASSWORD", "CREDENTIAL"};
+  static constexpr std::array<std::string_view, 6> kParts = {"TOKEN",    "KEY",        "SECRET",
+                                                             "PASSWORD", "CREDENTIAL", "AUTH"};
   static constexpr std::array<std::string_view, 8> kWords = {"token",  "secret",     "password",   "passwd",
                                                              "apikey", "passphrase", "credential", "credentials"};
   static constexpr std::array<std::string_view, 4> kKeys = {"api", "access", "private", "secret"};
@@ -37,7 +43,7 @@ bool is_secret_name(std::string_view name) {
     const std::size_t end = std::min(name.find_first_of("_-", at), name.size());
     std::string word(name.substr(at, end - at));
     std::transform(word.begin(), word.end(), word.begin(), lower);
-    if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) return true;
+    if (std::find(kWords.begin(), kWords.end(), word) != kWords.end() || is_about_authority(word)) return true;
     if (word == "key" && std::find(kKeys.begin(), kKeys.end(), before) != kKeys.end()) return true;
     before = std::move(word);
     at = end + 1;
@@ -116,6 +122,16 @@ Value value_behind(std::string_view text, std::size_t at, bool option) {
   return value;
 }
 
+// Where the credentials of "Bearer TOKEN" or "Basic TOKEN" end, whose first word ends at `at`; that place itself: there
+// are none.
+std::size_t end_of_credentials(std::string_view text, std::string_view scheme, std::size_t at) {
+  if (scheme != "Bearer" && scheme != "bearer" && scheme != "Basic") return at;
+  const std::size_t begin = std::min(text.find_first_not_of(' ', at), text.size());
+  std::size_t end = begin;
+  while (end < text.size() && (is_name(text[end]) || std::string_view("-._~+/=").find(text[end]) != text.npos)) ++end;
+  return begin == at || end == begin ? at : end;
+}
+
 std::string without_secrets(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -136,7 +152,8 @@ std::string without_secrets(std::string_view text) {
     out += name;
     const bool option = at >= 2 && text.substr(at - 2, 2) == "--";
     const bool capitals = is_capitals(name);
-    at = end;
+    at = end_of_credentials(text, name, end);
+    if (at != end) out.append(" ").append(kRedacted);
     if (!is_secret_name(name)) continue;
     const Value value = value_behind(text, end, option);
     const std::string_view content = text.substr(value.begin, value.end - value.begin);

@@ -31,6 +31,15 @@ TEST_CASE("values of secrets are taken out by their names") {
   CHECK(text("login(token=\"abc\", name=\"x\")") == "login(token=\"REDACTED\", name=\"x\")");
   CHECK(text("{\"token\": \"abc\"}") == "{\"token\": \"REDACTED\"}");
   CHECK(text("token = a1b2c3d4e5f6a7b8c9") == "token = REDACTED");
+  CHECK(text("--auth abc --authorization=abc NGINX_AUTH=abc") ==
+        "--auth REDACTED --authorization=REDACTED NGINX_AUTH=REDACTED");
+}
+
+TEST_CASE("credentials of requests are taken out by the word before them") {
+  CHECK(text("--auth-header=Authorization: Bearer zzz888") == "--auth-header=REDACTED Bearer REDACTED");
+  CHECK(text("-H 'Authorization: Basic YWRhOnB3==' -v") == "-H 'Authorization: Basic REDACTED' -v");
+  CHECK(text("f\"bearer {token}\"") == "f\"bearer {token}\"");
+  CHECK(text("Basic") == "Basic");
 }
 
 TEST_CASE("known tokens and logins are taken out wherever they stand") {
@@ -40,9 +49,10 @@ TEST_CASE("known tokens and logins are taken out wherever they stand") {
 }
 
 TEST_CASE("code that only sounds like it stays as it is") {
-  for (const char* code : {"tokenizer = AutoTokenizer.load(name)", "num_tokens=512", "key = lambda x: x",
-                           "for key, value in table.items():", "token = ids[0]", "if token == 'x':", "keyboard: 3",
-                           "sorted(x, key=len)", "monkey = 'banana'", "sk-learn"}) {
+  for (const char* code :
+       {"tokenizer = AutoTokenizer.load(name)", "num_tokens=512", "key = lambda x: x",
+        "for key, value in table.items():", "token = ids[0]", "if token == 'x':", "keyboard: 3", "sorted(x, key=len)",
+        "monkey = 'banana'", "sk-learn", "author = 'A. Lovelace'", "auth = login(name)", "a basic kernel"}) {
     CHECK(text(code) == code);
   }
 }
