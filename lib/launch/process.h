@@ -49,7 +49,9 @@ void ignore_signal_here(int signal);
 
 // How a rerun differs from the first run; by default not at all.
 struct SpawnOptions {
-  bool apart = false;     // in a process group of its own, without host core dumps, and not to outlive this process
+  // In a process group of its own, without host core dumps, and not to outlive this process if that is killed: what it
+  // has started itself may, until somebody ends it.
+  bool apart = false;
   int input = -1;         // its standard input; -1: ours
   int output = -1;        // its standard output and error; -1: ours
   std::string directory;  // where it starts, and from where its path is seen; empty: here
