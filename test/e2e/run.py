@@ -15,6 +15,7 @@ import command_line
 import full_log
 import hangs
 import memory
+import processes
 import races
 import reruns
 import shapes
@@ -24,8 +25,8 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, full_log, hangs, memory, races, reruns, shapes, survival, values,
-         witnesses)
+ROOMS = (backward_passes, cases, command_line, full_log, hangs, memory, processes, races, reruns, shapes, survival,
+         values, witnesses)
 
 
 def check_target(machine, name):

@@ -1,0 +1,91 @@
+"""What passes between the launcher and the processes it looks after: signals, ends, places for their records."""
+
+import os
+import pathlib
+import resource
+import signal
+import sys
+
+import targets
+from harness import expect, expect_in, program
+
+
+def process_that_outlives_the_command_is_told_of(machine):
+    hold, said = (machine.folder / name for name in ("hold", "said"))
+    for pipe in (hold, said):
+        os.mkfifo(pipe)
+    script = '"$@" <hold >said 2>/dev/null & read line <said; echo $!'
+    with open(hold, "r+b", buffering=0), open(said, "r+b", buffering=0):
+        result = machine.run("sh", "-c", script, "sh", *program("ten_launches.py", "wait"))
+        pid = int(result.stdout)
+        os.kill(pid, signal.SIGKILL)
+    sentence = f"process {pid} goes on after the command has ended, and is no longer watched"
+    expect((result.stderr, result.returncode), (f"cudadiag: {sentence}\n", 0), "result")
+    report = machine.report()
+    expect((report["verdict"], [note["text"] for note in report["notes"]]), ("no_cuda_failure", [sentence]), "report")
+    expect([process["pid"] for process in report["processes"]], [pid], "processes")
+
+
+def signals_to_the_launcher_reach_the_program(machine):
+    for name in ("INT", "QUIT", "TERM", "HUP", "USR1", "USR2"):
+        script = f"trap 'echo got; exit 4' {name}; echo ready; while :; do read -r line; done"
+        target = machine.start(*machine.command("run", "--", "sh", "-c", script))
+        expect(target.stdout.readline(), "ready\n", "start")
+        target.send_signal(getattr(signal, "SIG" + name))
+        out = target.communicate("\n" * 100)[0]
+        expect((out, target.returncode), ("got\n", 4), name)
+
+
+def signal_that_the_program_sends_to_its_group_arrives_once(machine):
+    """The launcher is stopped meanwhile, so that a second one would not melt into the first."""
+    script = ("import os, signal\ncount = 0\n"
+              "def on(*_):\n global count; count += 1\n"
+              "def end(*_):\n os.write(1, b'%d\\n' % count); os._exit(0)\n"
+              "signal.signal(signal.SIGHUP, on); signal.signal(signal.SIGUSR1, end)\n"
+              "print('ready', flush=True); input(); os.killpg(0, signal.SIGHUP)\nprint('sent', flush=True)\n"
+              "while True: signal.pause()")
+    run = machine.start(*machine.command("run", "--", "python3", "-c", script), start_new_session=True)
+    expect(run.stdout.readline(), "ready\n", "start")
+    run.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WNOWAIT)
+    run.stdin.write("\n")
+    run.stdin.flush()
+    expect(run.stdout.readline(), "sent\n", "what it does")
+    run.send_signal(signal.SIGCONT)
+    while "ShdPnd:\t0000000000000001" in pathlib.Path(f"/proc/{run.pid}/status").read_text():
+        os.sched_yield()
+    run.send_signal(signal.SIGUSR1)
+    expect(run.communicate()[0], "1\n", "how often it arrived")
+
+
+def ignored_signals_stay_ignored(machine):
+    result = machine.plain("sh", "-c", 'trap "" HUP; exec "$@"', "sh",
+                           *machine.command("run", "--", "sh", "-c", "kill -HUP $$; echo alive"))
+    expect(result.stdout, "alive\n", "stdout")
+    command = ["grep", "SigIgn", "/proc/self/status"]
+    ignoring = dict(preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    expect(machine.run(*command, **ignoring).stdout, machine.plain(*command, **ignoring).stdout, "ignored signals")
+
+
+def interrupt_key_arrives_once(machine):
+    script = ("import signal, sys; count = 0\n"
+              "def on(*_):\n global count; count += 1\n"
+              "signal.signal(signal.SIGINT, on); print('ready', flush=True); sys.stdin.readline()\n"
+              "print('interrupts', count)")
+    shown, status = machine.on_terminal(*machine.command("run", "--", sys.executable, "-c", script), typed=b"\x03\n")
+    expect_in("interrupts 1", shown, "terminal")
+    expect(status, 0, "status")
+
+
+def processes_beyond_all_places_are_counted(machine):
+    """The limit leaves one place in the launcher's memory; files are no place for any number of processes."""
+    machine.plan(targets.plan("third_of_ten"))
+    size = 4096 + (64 << 20)
+    script = 'for i in 1 2 3 4 5 6 7 8 9 10 11; do "$0" 2>/dev/null; done'
+    kept = ["-o", machine.folder / "kept"]
+    machine.run("sh", "-c", script, machine.build / "targets/third_of_ten", options=kept,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+    report = machine.report(*kept)
+    expect(len(report["processes"]), 9, "processes that were recorded")
+    expect([note["text"] for note in report["notes"] if "not recorded" in note["text"]],
+           ["2 processes were not recorded: there are more than the memory for the recording has places for"], "notes")
