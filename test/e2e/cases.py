@@ -270,17 +270,6 @@ def rerun_that_was_not_watched_says_nothing(machine):
     expect(report["passes"][1]["outcome"], "was not recorded", "outcome of the rerun")
 
 
-def own_end_of_a_child_decides_what_it_died_of(machine):
-    def found(ending):
-        expect(machine.run(*program("out_of_memory_in_child.py", ending), options=["-o", ending]).returncode, 1, "status")
-        report = machine.report("-o", ending)
-        return [(finding["kind"], finding["evidence"]["grade"]) for finding in report["findings"]]
-
-    expect(found("0"), [], "of one that went on")
-    expect(found("1"), [("out_of_memory", "proven")], "of one that died of it")
-    expect(found("killed"), [("out_of_memory", "suspected")], "of one whose end nobody saw")
-
-
 def missing_cupti_is_said_with_a_remedy(machine):
     machine.plan(FAULT)
     for library in ("libcupti.so.13", "libcupti.so.12"):

@@ -89,3 +89,14 @@ def processes_beyond_all_places_are_counted(machine):
     expect(len(report["processes"]), 9, "processes that were recorded")
     expect([note["text"] for note in report["notes"] if "not recorded" in note["text"]],
            ["2 processes were not recorded: there are more than the memory for the recording has places for"], "notes")
+
+
+def own_end_of_a_child_decides_what_it_died_of(machine):
+    def found(ending):
+        expect(machine.run(*program("out_of_memory_in_child.py", ending), options=["-o", ending]).returncode, 1, "status")
+        report = machine.report("-o", ending)
+        return [(finding["kind"], finding["evidence"]["grade"]) for finding in report["findings"]]
+
+    expect(found("0"), [], "of one that went on")
+    expect(found("1"), [("out_of_memory", "proven")], "of one that died of it")
+    expect(found("killed"), [("out_of_memory", "suspected")], "of one whose end nobody saw")
