@@ -171,15 +171,18 @@ void Instructions::decide(const Step& s) {
 void Instructions::move(const Step& s) {
   forget_conditions(s);
   if (s.to == kNone) return;
-  bool any = false;
-  Id moved = 0;
+  std::vector<Id> moved;
   for (std::size_t at = s.first + 1; at < s.i.operands.size(); ++at) {
     if (is_predicate(s.i.operands[at]) || !may_pass_address(s.i, s.first, at)) continue;
-    const Id each = value(s, s.i.operands[at], 0);
-    moved = any ? sets_.join(moved, each) : each;
-    any = true;
+    const bool fresh = moved.empty();
+    moved.resize(s.words);
+    for (std::uint32_t w = 0; w < s.words; ++w) {
+      const Id each = value(s, s.i.operands[at], w);
+      moved[w] = fresh ? each : sets_.join(moved[w], each);
+    }
   }
-  s.state.set(s.to, moved, s.predicate);
+  for (std::uint32_t w = 0; w < moved.size(); ++w) s.state.set(s.to + w, moved[w], s.predicate);
+  if (moved.empty()) set_words(s, 0);
 }
 
 // What another thread has in the register is in its set too.
@@ -218,7 +221,7 @@ void Instructions::compute(const Step& s) {
   forget_conditions(s);
   if (s.to == kNone) return;
   const bool wide = i.has("WIDE");
-  const bool pair = i.has("64") && i.base() != "SHF";
+  const bool pair = (i.has("64") || i.has("U64") || i.has("S64")) && !is_any(i.base(), {"SHF", "USHF"});
   Halves made;
   for (std::size_t at = s.first + 1; at < i.operands.size(); ++at) {
     const std::string_view operand = i.operands[at];
@@ -267,10 +270,11 @@ OriginSets::Id Instructions::value(const Step& s, std::string_view operand, std:
   if (operand.find("c[0x0]") != std::string_view::npos) return constant(operand, half);
   const std::uint32_t at = register_of(operand);
   if (at != kNone) return s.state.get(at + half, s.predicate);
-  const bool zero = half != 0 || operand == "RZ" || operand == "URZ";
+  if (operand == "RZ" || operand == "URZ") return sets_.one(number_origin(0));
   const bool negative = operand.starts_with("-0x");
-  const auto number = zero ? 0 : parse_hex(operand.substr(negative ? 1 : 0));
-  const std::uint32_t origin = number ? number_origin(negative ? 0 - *number : *number) : 0;
+  const auto number = parse_hex(operand.substr(negative ? 1 : 0));
+  if (!number || (negative && half != 0)) return 0;
+  const std::uint32_t origin = number_origin(half != 0 ? 0 : negative ? 0 - *number : *number);
   return origin == 0 ? 0 : sets_.one(origin);
 }
 

@@ -18,3 +18,15 @@ extern "C" __global__ void calls(float* a, float* b) { callee(a, b[threadIdx.x])
 extern "C" __global__ void loop(const float* a, float* b, int n, int64_t stride) { float s=0; for (int i=threadIdx.x;i<n;i+=blockDim.x) { s+=a[i*stride]; if (s>100) b[i]=s; else b[i+1]=a[i]; } assert(n<100); b[threadIdx.x]=s; }
 extern "C" __global__ void spill(float** o, const float* a, int k) { float v[40]; for(int i=0;i<40;i++) v[i]=a[i*k]; for(int i=0;i<40;i++) o[0][i]=v[(i*k)%40]; }
 extern "C" __global__ void sw(float*a,float*b,float*c,int k){ switch(k){case 0:a[0]=1;break;case 1:b[0]=2;break;case 2:c[0]=3;break;case 3:a[1]=c[4];break;case 4:b[3]=a[2];break;case 5: c[2]=b[2];break; case 6: a[7]=b[7];break; default: return;} }
+extern "C" __global__ void aligned(float* a) { float4* p = (float4*)(((uint64_t)a + 15) & ~15ull); p[threadIdx.x] = make_float4(1, 2, 3, 4); }
+extern "C" __global__ void exchange(unsigned* a, double* b) { atomicCAS(a, 1u, 2u); atomicAdd(b, 1.0); }
+extern "C" __global__ void lesser(float* a, float* b) { float* p = a < b ? a : b; *p = 1; }
+extern "C" __global__ void next(float* a, float* b, int n) { float* p = b;
+#pragma unroll 1
+  for (int i = 0; i < n; ++i) { *p = 1; p = a; __syncthreads(); } }
+extern "C" __global__ void walk(const float* a, float* b, long n) { const float* p = a + blockIdx.x * n; const float* e = p + n; float* o = b;
+#pragma unroll 1
+  while (p < e) { *o = *p * 2; p += 3; o += n; __syncthreads(); } }
+extern "C" __global__ void swapped(float* a, float* b, float* c, float* d, int n) { float *x = a, *y = b;
+#pragma unroll 1
+  for (int i = 0; i < n; ++i) { *x = *y; if (i & 1) { float* t = x; x = y; y = t; } else { x = c; y = d; } __syncthreads(); } }

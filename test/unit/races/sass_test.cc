@@ -52,6 +52,24 @@ TEST_CASE("pointers inside of a structure, on three architectures") {
 
 TEST_CASE("addresses that are put together with carries") { CHECK(modes("vec.sm90", {0, 8}) == Modes{write, read}); }
 
+TEST_CASE("addresses that are moved, chosen and compared as a whole, as the latest architecture has it") {
+  constexpr std::uint32_t kBank = 0x380;
+  CHECK(modes("aligned.sm120", {0}, kBank) == Modes{write});
+  CHECK(modes("exchange.sm120", {0, 8}, kBank) == Modes{atomic, atomic});
+  CHECK(modes("walk.sm120", {0, 8}, kBank) == Modes{read, write});
+  CHECK(modes("lesser.sm120", {0, 8}, kBank) == Modes{unknown, unknown});
+  CHECK(modes("next.sm120", {0, 8}, kBank) == Modes{unknown, unknown});
+  CHECK(modes("swapped.sm120", {0, 8, 16, 24}, kBank) == Modes{unknown, unknown, unknown, unknown});
+}
+
+TEST_CASE("both halves of what is chosen under a condition") {
+  CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+                 "/*0010*/ LDC.64 R4, c[0x0][0x218] ;\n"
+                 "/*0020*/ SEL.64 R6, R2, R4, !P0 ;\n"
+                 "/*0030*/ STG.E desc[UR4][R6.64], R9 ;\n"
+                 "/*0040*/ EXIT ;\n") == Modes{unknown, unknown});
+}
+
 TEST_CASE("atomic operations are told from writes") { CHECK(modes("hist.sm90", {0, 8}) == Modes{read, atomic}); }
 
 TEST_CASE("one of two pointers, whichever the program takes, is written: neither is known to be") {
