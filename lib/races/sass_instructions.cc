@@ -10,7 +10,8 @@ namespace {
 
 using namespace origin;
 
-constexpr std::uint32_t kStackPointer = 1;  // R1
+constexpr std::uint32_t kStackPointer = 1;                         // R1
+constexpr std::uint32_t kFirstArgument = 4, kEndOfArguments = 16;  // where functions are passed them, and return
 
 // Whether what an instruction makes may be an address because this operand is one: what is multiplied, shifted or
 // counted with is a number.
@@ -145,11 +146,19 @@ void Instructions::step(std::uint32_t at, Registers& state) {
 
 // ---- calls, conditions, numbers
 
-// A function that lies elsewhere may do anything with the pointers that it is given; where they are passed, from R4
-// on. One that lies here is gone through like a jump, with the registers as they are.
+// A function that lies elsewhere may do anything with the pointers that it is given, in registers or in a structure in
+// local memory, which it may alter. What it returns is none of them. One that lies here is gone through like a jump,
+// with the registers as they are.
 void Instructions::call(const Step& s) {
-  if (program_.target_of(s.i) != nullptr || calls_ == Calls::harmless) return;
-  for (std::uint32_t at = 4; at < 16; at += 2) note({s.state.held()[at], s.state.held()[at + 1]}, Mode::unknown);
+  if (program_.target_of(s.i) != nullptr) return;
+  if (calls_ == Calls::anything) {
+    for (std::uint32_t at = kFirstArgument; at < kEndOfArguments; at += 2) {
+      note({s.state.held()[at], s.state.held()[at + 1]}, Mode::unknown);
+    }
+    note({pool_, pool_}, Mode::unknown);
+    for (std::uint32_t at = kStack; at < kRegisters; ++at) s.state.set(at, 0, s.predicate);
+  }
+  for (std::uint32_t at = kFirstArgument; at < kEndOfArguments; ++at) s.state.set(at, 0, s.predicate);
 }
 
 // What an instruction decides is a new condition under an old name. Carries come behind the result.

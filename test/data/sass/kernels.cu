@@ -30,3 +30,15 @@ extern "C" __global__ void walk(const float* a, float* b, long n) { const float*
 extern "C" __global__ void swapped(float* a, float* b, float* c, float* d, int n) { float *x = a, *y = b;
 #pragma unroll 1
   for (int i = 0; i < n; ++i) { *x = *y; if (i & 1) { float* t = x; x = y; y = t; } else { x = c; y = d; } __syncthreads(); } }
+struct Two { float *a, *b; };
+typedef void (*Fill)(Two*, int, int, int, int, int, int, int, int, int, int);
+__device__ __noinline__ void fill_a(Two* t, int, int, int, int, int, int, int, int, int, int) { t->a[0] = 1; }
+__device__ __noinline__ void fill_b(Two* t, int, int, int, int, int, int, int, int, int, int) { t->b[0] = 1; }
+__device__ Fill fills[2] = {fill_a, fill_b};
+extern "C" __global__ void on_stack(float* a, float* b, int c) { Two t{a, b}; fills[c](&t, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10); }
+typedef float* (*Find)(float*, int, int, int, int, int, int, int, int, int, int);
+__device__ float* other;
+__device__ __noinline__ float* find_it(float* p, int x, int, int, int, int, int, int, int, int, int) { return x > 3 ? other : p + 1; }
+__device__ __noinline__ float* find_other(float*, int, int, int, int, int, int, int, int, int, int) { return other; }
+__device__ Find finds[2] = {find_it, find_other};
+extern "C" __global__ void returned(float* a, int c) { *finds[c](a, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10) = 1; }

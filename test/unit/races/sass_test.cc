@@ -182,6 +182,22 @@ TEST_CASE("a function elsewhere may do anything with what it is given, unless it
   CHECK(read_sass(text, {0x210, 8}, Calls::harmless).mode(0) == none);
 }
 
+TEST_CASE("a function that is called by its address may write what a structure on the stack points to") {
+  CHECK(modes("on_stack.sm90", {0, 8}) == Modes{unknown, unknown});
+  CHECK(modes("on_stack.sm120", {0, 8}, 0x380) == Modes{unknown, unknown});
+}
+
+TEST_CASE("a pointer that such a function returns, or puts into a structure, is not the one that it was given") {
+  CHECK(modes("returned.sm90", {0}) == Modes{unknown});
+  CHECK(modes_of("/*0000*/ LDC.64 R4, c[0x0][0x210] ;\n"
+                 "/*0010*/ STL.64 [R1+0x8], R4 ;\n"
+                 "/*0020*/ CALL.ABS.NOINC R2 ;\n"
+                 "/*0030*/ LDL.64 R6, [R1+0x8] ;\n"
+                 "/*0040*/ STG.E desc[UR4][R6.64], R9 ;\n"
+                 "/*0050*/ EXIT ;\n",
+                 1) == Modes{unknown});
+}
+
 TEST_CASE("what an address is moved by is no address") {
   const std::string used = "/*0040*/ LDG.E R8, desc[UR4][R4.64] ;\n/*0050*/ EXIT ;\n";
   const std::string base = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ LDC.64 R6, c[0x0][0x218] ;\n";
