@@ -102,6 +102,7 @@ Instructions::Rule Instructions::rule_of(std::string_view base) {
       {"UTMACCTL", &I::nothing},
       {"UTMACMDFLUSH", &I::nothing},
       {"LDGMC", &I::escape},
+      {"CCTL", &I::nothing},
   };
   const auto known = kRules.find(base);
   if (known != kRules.end()) return known->second;
@@ -118,6 +119,10 @@ Instructions::Decoded Instructions::decode(const Instruction& i) {
   out.rule = rule_of(i.base());
   if (i.base() == "IMAD" && i.has("MOV")) out.rule = &Instructions::move;
   if (i.base() == "IMAD" && i.has("IADD")) out.rule = &Instructions::add;
+  const auto is_descriptor = [](std::string_view operand) { return operand.starts_with("desc["); };
+  if (out.rule == &Instructions::compute && std::any_of(i.operands.begin(), i.operands.end(), is_descriptor)) {
+    out.rule = &Instructions::use_memory;
+  }
   out.predicate = predicate_of(i.predicate);
   while (out.first < i.operands.size() && is_predicate(i.operands[out.first])) ++out.first;
   if (out.first < i.operands.size()) out.to = register_of(i.operands[out.first]);

@@ -71,6 +71,7 @@ class Instructions {
   void store_tensor(const Step& s);
   void reduce_tensor(const Step& s);
   void escape(const Step& s);
+  void use_memory(const Step& s);
 
   void forget_conditions(const Step& s);
   Id constant(std::string_view operand, std::uint32_t half);

@@ -216,4 +216,11 @@ void Instructions::escape(const Step& s) {
   }
 }
 
+// An instruction of a later architecture: what describes memory, "desc[UR4][R2.64]", is all that is known of it.
+void Instructions::use_memory(const Step& s) {
+  escape(s);
+  forget_conditions(s);
+  set_words(s, 0);
+}
+
 }  // namespace cudadiag::races

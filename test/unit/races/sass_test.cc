@@ -198,6 +198,18 @@ TEST_CASE("a pointer that such a function returns, or puts into a structure, is 
                  1) == Modes{unknown});
 }
 
+TEST_CASE("an instruction that is not known may do anything with the memory that it describes") {
+  CHECK(modes_of("/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+                 "/*0010*/ LDC.64 R4, c[0x0][0x218] ;\n"
+                 "/*0020*/ LDC.64 R6, c[0x0][0x220] ;\n"
+                 "/*0030*/ STNEW.E.64 desc[UR4][R2.64+0x10], R8 ;\n"
+                 "/*0040*/ LDNEW.E.64 R4, desc[UR4][R4.64] ;\n"
+                 "/*0050*/ STG.E desc[UR4][R4.64], R9 ;\n"
+                 "/*0060*/ CCTL.E.PF2 [R6] ;\n"
+                 "/*0070*/ EXIT ;\n",
+                 3) == Modes{unknown, unknown, none});
+}
+
 TEST_CASE("what an address is moved by is no address") {
   const std::string used = "/*0040*/ LDG.E R8, desc[UR4][R4.64] ;\n/*0050*/ EXIT ;\n";
   const std::string base = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ LDC.64 R6, c[0x0][0x218] ;\n";
