@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpucore/elf_image.h"
 #include "races/sass.h"
@@ -13,6 +14,7 @@ namespace cudadiag::command {
 struct KernelCode {
   std::string architecture;  // as nvdisasm has it: "SM90a"
   races::ParameterBank bank;
+  std::vector<std::uint32_t> parameters;  // where each begins, from the first one's beginning
   races::Calls calls = races::Calls::anything;
   gpucore::Bytes instructions;  // lie in the image's file
 };

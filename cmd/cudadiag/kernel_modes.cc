@@ -213,7 +213,10 @@ const std::vector<races::KernelAccesses>& KernelModes::look(const std::string& k
 }
 
 races::KernelAccesses KernelModes::read(const KernelCode& code) const {
-  return races::read_sass(disassemble(disassembler_, code.architecture, code.instructions), code.bank, code.calls);
+  races::KernelAccesses accesses =
+      races::read_sass(disassemble(disassembler_, code.architecture, code.instructions), code.bank, code.calls);
+  accesses.parameters = code.parameters;
+  return accesses;
 }
 
 std::string find_disassembler(const std::vector<std::string>& command) {

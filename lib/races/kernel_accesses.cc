@@ -13,6 +13,18 @@ struct Unit {
   auto operator<=>(const Unit&) const = default;
 };
 
+// The array that a word lies in that is read for itself as well; no array: none. It does not go beyond the parameter in
+// which it begins.
+Unit array_around(const std::set<std::uint32_t>& arrays, std::uint32_t word,
+                  const std::vector<std::uint32_t>& parameters) {
+  const auto behind = arrays.upper_bound(word);
+  if (behind == arrays.begin()) return {};
+  const std::uint32_t begin = *std::prev(behind);
+  const auto next = std::upper_bound(parameters.begin(), parameters.end(), begin);
+  const bool inside = begin == word || (!parameters.empty() && (next == parameters.end() || word < *next));
+  return inside ? Unit{begin, true} : Unit{};
+}
+
 }  // namespace
 
 Mode KernelAccesses::mode(std::uint32_t parameter, const LiveWords& live) const {
@@ -34,15 +46,20 @@ Mode KernelAccesses::mode(std::uint32_t parameter, const LiveWords& live) const 
     return at == standing_for.end() || unit.array || at->second.array ? unit : at->second;
   };
   const Unit wanted = stands_for(unit_of(parameter));
+  const Unit around = array_around(arrays, parameter, parameters);
   bool reads = false, writes = false, adds = false, may_alter = false;
   for (const CodeAccess& access : accesses) {
     std::set<Unit> made_of;
+    bool chosen = false;
     for (const Origin& origin : access.origins) {
       const Unit unit{origin.offset, origin.indexed};
-      if (live.empty() || standing_for.contains(unit)) made_of.insert(stands_for(unit));
+      const bool is_around = around.array && unit == around;
+      if (live.empty() || standing_for.contains(unit) || is_around) made_of.insert(stands_for(unit));
+      chosen |= origin.chosen || (is_around && unit != wanted);
     }
-    if (!access.anywhere && !made_of.contains(wanted)) continue;
-    if (access.anywhere || made_of.size() > 1) {
+    const bool may_mean_it = made_of.contains(wanted) || (around.array && made_of.contains(around));
+    if (!access.anywhere && !may_mean_it) continue;
+    if (access.anywhere || made_of.size() > 1 || chosen) {
       may_alter |= access.mode != Mode::read;
       reads = true;
       continue;

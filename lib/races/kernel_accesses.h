@@ -10,10 +10,11 @@
 namespace cudadiag::races {
 
 // Where an address in a kernel's code comes from: the offset of a word among the parameters; of an array of words that
-// is indexed, where it begins.
+// is indexed, where it begins; chosen: by something that may be the same for all threads, so that one element alone may
+// be meant.
 struct Origin {
   std::uint32_t offset = 0;
-  bool indexed = false;
+  bool indexed = false, chosen = false;
   auto operator<=>(const Origin&) const = default;
 };
 
@@ -36,10 +37,11 @@ using LiveWords = std::vector<LiveWord>;  // by offset; none: nothing is known o
 struct KernelAccesses {
   bool known = false;  // false: its code could not be followed
   std::set<CodeAccess> accesses;
+  std::vector<std::uint32_t> parameters;  // where each begins, sorted; none: not known
 
   // Of the memory that the word at `parameter` points to. Unknown where code may alter it by an address that may as
-  // well be made of another word; of words that hold the same address one counts, of those that hold none of memory
-  // none does.
+  // well be made of another word, or of another element of an array; of words that hold the same address one counts, of
+  // those that hold none of memory none does.
   Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;
 };
 

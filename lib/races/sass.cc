@@ -123,7 +123,7 @@ KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls)
   OriginSets sets;
   Instructions instructions(program, bank, calls, sets);
   if (program.empty() || !Walk(program, instructions, sets).run()) return {};
-  return {true, instructions.accesses()};
+  return {true, instructions.accesses(), {}};
 }
 
 }  // namespace cudadiag::races

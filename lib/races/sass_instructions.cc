@@ -74,6 +74,8 @@ Instructions::Rule Instructions::rule_of(std::string_view base) {
       {"IADD", &I::add},
       {"UIADD", &I::add},
       {"VIADD", &I::add},
+      {"S2R", &I::load_special},
+      {"S2UR", &I::load_special},
       {"LDC", &I::load_constant},
       {"ULDC", &I::load_constant},
       {"LDCU", &I::load_constant},
@@ -239,7 +241,11 @@ void Instructions::compute(const Step& s) {
   Halves made;
   for (std::size_t at = s.first + 1; at < i.operands.size(); ++at) {
     const std::string_view operand = i.operands[at];
-    if (is_predicate(operand) || !may_pass_address(i, s.first, at)) continue;
+    if (is_predicate(operand)) continue;
+    if (!may_pass_address(i, s.first, at)) {
+      made.low = sets_.join(made.low, sets_.marks(value(s, operand, 0)));
+      continue;
+    }
     const bool is_pair = pair || (wide && at == s.first + 3);
     made.low = sets_.join(made.low, value(s, operand, 0));
     made.high = sets_.join(made.high, value(s, operand, is_pair ? 1 : 0));
@@ -248,10 +254,24 @@ void Instructions::compute(const Step& s) {
   if (wide || pair) s.state.set(s.to + 1, sets_.blurred(made.high), s.predicate);
 }
 
+// "S2R R7, SR_CTAID.X"
+void Instructions::load_special(const Step& s) {
+  const std::string_view what = s.first + 1 < s.i.operands.size() ? s.i.operands[s.first + 1] : "";
+  const bool is_number = what.starts_with("SR_TID") || what.starts_with("SR_CTAID") || what == "SR_LANEID";
+  if (s.to != kNone) s.state.set(s.to, is_number ? sets_.one(kThread) : 0, s.predicate);
+}
+
 // ---- constants
 
+// A word of an array among the parameters, of which numbers of threads or blocks take every element.
+OriginSets::Id Instructions::indexed(Id index, std::uint32_t offset) {
+  const bool by_thread = sets_.has(index, kThread);
+  const Id word = sets_.one(offset | kIndexed | (by_thread ? 0 : kChosen));
+  return by_thread ? sets_.join(word, sets_.one(kThread)) : word;
+}
+
 // A word of constant bank 0, the `half`th 4 bytes from where the operand says; nothing that is no parameter.
-OriginSets::Id Instructions::constant(std::string_view operand, std::uint32_t half) {
+OriginSets::Id Instructions::constant(const Step& s, std::string_view operand, std::uint32_t half) {
   const std::size_t at = operand.find("c[0x0][");
   if (at == std::string_view::npos) return 0;
   std::string_view place = operand.substr(at + 7);
@@ -267,7 +287,8 @@ OriginSets::Id Instructions::constant(std::string_view operand, std::uint32_t ha
   if (!offset) return by_register ? sets_.one(kTop) : 0;
   if (by_register) {
     if (*offset < bank_.offset) return sets_.one(kTop);
-    return *offset >= bank_.offset + bank_.size ? 0 : sets_.one((*offset - bank_.offset + 4 * half) | kIndexed);
+    if (*offset >= bank_.offset + bank_.size) return 0;
+    return indexed(s.state.get(register_of(head), s.predicate), *offset - bank_.offset + 4 * half);
   }
   const std::uint32_t word = *offset + 4 * half;
   const OwnAddresses own = own_addresses(bank_.offset);
@@ -281,7 +302,7 @@ OriginSets::Id Instructions::constant(std::string_view operand, std::uint32_t ha
 
 // What an operand brings; `half`: of a pair or more the how-manieth register.
 OriginSets::Id Instructions::value(const Step& s, std::string_view operand, std::uint32_t half) {
-  if (operand.find("c[0x0]") != std::string_view::npos) return constant(operand, half);
+  if (operand.find("c[0x0]") != std::string_view::npos) return constant(s, operand, half);
   const std::uint32_t at = register_of(operand);
   if (at != kNone) return s.state.get(at + half, s.predicate);
   if (operand == "RZ" || operand == "URZ") return sets_.one(number_origin(0));

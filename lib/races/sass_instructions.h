@@ -55,6 +55,7 @@ class Instructions {
   void shuffle(const Step& s);
   void add(const Step& s);
   void compute(const Step& s);
+  void load_special(const Step& s);
   void load_constant(const Step& s);
   void load_shared(const Step& s);
   void store_shared(const Step& s);
@@ -74,7 +75,8 @@ class Instructions {
   void use_memory(const Step& s);
 
   void forget_conditions(const Step& s);
-  Id constant(std::string_view operand, std::uint32_t half);
+  Id constant(const Step& s, std::string_view operand, std::uint32_t half);
+  Id indexed(Id index, std::uint32_t offset);
   Id value(const Step& s, std::string_view operand, std::uint32_t half);
   void set_words(const Step& s, Id value);
   void put(Id& pool, Id value);

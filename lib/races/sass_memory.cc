@@ -39,7 +39,7 @@ void Instructions::set_words(const Step& s, Id value) {
 }
 
 void Instructions::put(Id& pool, Id value) {
-  const Id joined = sets_.join(pool, value);
+  const Id joined = sets_.join(pool, sets_.without_marks(value));
   memory_version_ += joined != pool ? 1 : 0;
   pool = joined;
 }
@@ -116,7 +116,7 @@ void Instructions::note(const Halves& place, Mode mode) {
   for (const std::uint32_t each : sets_.of(place.low)) {
     if (each == kTop) access.anywhere = true;
     if (!is_word(each) || value_of(each) % 8 != 0 || !std::binary_search(high.begin(), high.end(), each + 4)) continue;
-    access.origins.push_back({value_of(each), is_indexed(each)});
+    access.origins.push_back({value_of(each), is_indexed(each), is_chosen(each)});
   }
   if (access.anywhere || !access.origins.empty()) accesses_.insert(std::move(access));
 }
@@ -132,7 +132,8 @@ void Instructions::set_loaded(const Step& s, const Halves& place) {
       if (!is_place(each) || !std::binary_search(high.begin(), high.end(), kUpper)) continue;
       const bool nowhere = is_indexed(each) && (value_of(each) == 0 || value_of(each) >= bank_.size);
       const std::uint32_t word = ((each & ~kPlace) + 4 * w) & ~3u;
-      loaded = sets_.join(loaded, sets_.one(nowhere ? kTop : word));
+      const Id held = is_indexed(each) ? indexed(place.low, value_of(word)) : sets_.one(word);
+      loaded = sets_.join(loaded, nowhere ? sets_.one(kTop) : held);
     }
     s.state.set(s.to + w, loaded, s.predicate);
   }

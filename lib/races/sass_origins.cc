@@ -45,6 +45,22 @@ OriginSets::Id OriginSets::join(Id a, Id b) {
   return joined_[key] = number(bounded(std::move(both)));
 }
 
+bool OriginSets::has(Id id, std::uint32_t origin) const {
+  return std::binary_search(sets_[id].begin(), sets_[id].end(), origin);
+}
+
+OriginSets::Id OriginSets::marks(Id id) {
+  Set out = sets_[id];
+  std::erase_if(out, [](std::uint32_t each) { return !is_mark(each); });
+  return number(std::move(out));
+}
+
+OriginSets::Id OriginSets::without_marks(Id id) {
+  Set out = sets_[id];
+  std::erase_if(out, is_mark);
+  return number(std::move(out));
+}
+
 // A loop that adds to a place comes to no end by itself.
 OriginSets::Set OriginSets::bounded(Set set) {
   const auto places = static_cast<std::size_t>(std::count_if(set.begin(), set.end(), is_place));

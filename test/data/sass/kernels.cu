@@ -42,3 +42,7 @@ __device__ __noinline__ float* find_it(float* p, int x, int, int, int, int, int,
 __device__ __noinline__ float* find_other(float*, int, int, int, int, int, int, int, int, int, int) { return other; }
 __device__ Find finds[2] = {find_it, find_other};
 extern "C" __global__ void returned(float* a, int c) { *finds[c](a, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10) = 1; }
+struct Eight { float* p[8]; };
+extern "C" __global__ void picked(const __grid_constant__ Eight x, int k) { x.p[k][threadIdx.x] = x.p[0][1] + x.p[3][0]; }
+extern "C" __global__ void listed(const __grid_constant__ Eight x, const int* k) { x.p[k[0]][threadIdx.x] = 1; }
+extern "C" __global__ void each(const __grid_constant__ Eight x, float* y) { x.p[blockIdx.x][threadIdx.x] = y[threadIdx.x]; }

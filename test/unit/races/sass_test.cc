@@ -91,6 +91,23 @@ TEST_CASE("arrays of pointers are told apart by where they begin") {
   CHECK(modes("multi.sm90", {0, 8, 280, 288, 296}) == Modes{read, read, read, write, write});
 }
 
+TEST_CASE("of an array that is indexed by the number of a block every element is used, by another number one of them") {
+  CHECK(modes("each.sm90", {0, 8, 56, 64}) == Modes{write, write, write, read});
+  CHECK(modes("each.sm120", {0, 8, 56, 64}, 0x380) == Modes{write, write, write, read});
+  CHECK(modes("listed.sm90", {0, 8, 56, 64}) == Modes{unknown, unknown, unknown, read});
+  CHECK(modes("picked.sm90", {0, 8, 56}) == Modes{unknown, unknown, unknown});
+}
+
+TEST_CASE("a word of an array that is read for itself is one that an index may mean, up to the next parameter") {
+  KernelAccesses kernel = read_sass(text_of("picked.sm90"), {0x210, 0x44});
+  CHECK(kernel.mode(24) == read);  // where the array ends is not known
+  kernel.parameters = {0, 64};
+  CHECK(kernel.mode(24) == unknown);
+  CHECK(kernel.mode(24, {{0, 0}, {24, 24}}) == unknown);
+  kernel.parameters = {0, 24, 64};
+  CHECK(kernel.mode(24) == read);
+}
+
 TEST_CASE("through a function of its own") { CHECK(modes("calls.sm90", {0, 8}) == Modes{write, read}); }
 
 TEST_CASE("loops, and a call that ends the program") { CHECK(modes("loop.sm90", {0, 8}) == Modes{read, write}); }
