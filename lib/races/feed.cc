@@ -24,7 +24,7 @@ constexpr std::size_t kMostPending = 256;
 constexpr std::size_t kMostLiveWords = 1u << 14;
 
 const char* name_of(Mode mode) {
-  constexpr const char* names[] = {"unknown", "none", "read", "write", "atomic"};
+  constexpr const char* names[] = {"unknown", "none", "read", "write", "atomic", "unknown", "unknown"};
   return names[static_cast<std::size_t>(mode)];
 }
 

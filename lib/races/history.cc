@@ -4,6 +4,15 @@
 #include <utility>
 
 namespace cudadiag::races {
+namespace {
+
+// What all of an allocation is to the other side: it does not matter where in it that uses it.
+Mode somewhere_in(const Access& other, Mode mode) {
+  if (other.what != What::allocation && other.what != What::free) return mode;
+  return mode == Mode::near_read ? Mode::read : mode == Mode::near_write ? Mode::unknown : mode;
+}
+
+}  // namespace
 
 History::History(const Order& order, ModeOf mode_of, std::size_t most_accesses)
     : order_(order), mode_of_(std::move(mode_of)), most_(most_accesses) {}
@@ -180,8 +189,15 @@ void History::settle(bool at_last) {
 bool History::conclude(Race& race, bool at_last) {
   const auto first = resolved(race.first), second = resolved(race.second);
   if ((!first || !second) && !at_last) return false;
-  const Mode a = race.first.mode = first.value_or(Mode::unknown);
-  const Mode b = race.second.mode = second.value_or(Mode::unknown);
+  const Mode a = race.first.mode = somewhere_in(race.second, first.value_or(Mode::unknown));
+  const Mode b = race.second.mode = somewhere_in(race.first, second.value_or(Mode::unknown));
+  if (is_near(a) || is_near(b)) {
+    const auto only_reads = [](Mode mode) {
+      return mode == Mode::read || mode == Mode::near_read || mode == Mode::none;
+    };
+    if (!only_reads(a) || !only_reads(b)) keep_unjudged(race);
+    return true;
+  }
   if (a == Mode::none || b == Mode::none || (a == Mode::atomic && b == Mode::atomic)) return true;
   const bool written = alters(a) || alters(b), unknown = a == Mode::unknown || b == Mode::unknown;
   if (!written && a == b && unknown) keep_unjudged(race);

@@ -56,7 +56,7 @@ class History {
 
   // Each pair of sites once, in the order in which they were found.
   const std::vector<Race>& races() const { return races_; }
-  // Pairs of which no side is known to write or not to, each pair of parameters once; the first ones.
+  // Pairs of which no side is known to write or not to, or where, each pair of parameters once; the first ones.
   const std::vector<Race>& unjudged_pairs() const { return unjudged_pairs_; }
   std::uint64_t unlisted() const { return unlisted_; }    // pairs for which there was no room
   std::uint64_t forgotten() const { return forgotten_; }  // accesses that were dropped for want of room

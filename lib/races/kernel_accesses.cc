@@ -47,18 +47,23 @@ Mode KernelAccesses::mode(std::uint32_t parameter, const LiveWords& live) const 
   };
   const Unit wanted = stands_for(unit_of(parameter));
   const Unit around = array_around(arrays, parameter, parameters);
-  bool reads = false, writes = false, adds = false, may_alter = false;
+  bool reads = false, writes = false, adds = false, may_alter = false, reads_near = false, alters_near = false;
   for (const CodeAccess& access : accesses) {
     std::set<Unit> made_of;
-    bool chosen = false;
+    bool chosen = false, shifted = true;
     for (const Origin& origin : access.origins) {
       const Unit unit{origin.offset, origin.indexed};
       const bool is_around = around.array && unit == around;
       if (live.empty() || standing_for.contains(unit) || is_around) made_of.insert(stands_for(unit));
       chosen |= origin.chosen || (is_around && unit != wanted);
+      if (is_around || stands_for(unit) == wanted) shifted &= origin.shifted;
     }
     const bool may_mean_it = made_of.contains(wanted) || (around.array && made_of.contains(around));
     if (!access.anywhere && !may_mean_it) continue;
+    if (!access.anywhere && shifted) {
+      (access.mode == Mode::read ? reads_near : alters_near) = true;
+      continue;
+    }
     if (access.anywhere || made_of.size() > 1 || chosen) {
       may_alter |= access.mode != Mode::read;
       reads = true;
@@ -71,7 +76,9 @@ Mode KernelAccesses::mode(std::uint32_t parameter, const LiveWords& live) const 
   }
   if (writes || (adds && reads)) return Mode::write;
   if (may_alter) return Mode::unknown;
-  return adds ? Mode::atomic : reads ? Mode::read : Mode::none;
+  if (adds) return Mode::atomic;
+  if (reads) return Mode::read;
+  return alters_near ? Mode::near_write : reads_near ? Mode::near_read : Mode::none;
 }
 
 }  // namespace cudadiag::races

@@ -11,10 +11,10 @@ namespace cudadiag::races {
 
 // Where an address in a kernel's code comes from: the offset of a word among the parameters; of an array of words that
 // is indexed, where it begins; chosen: by something that may be the same for all threads, so that one element alone may
-// be meant.
+// be meant; shifted: something is added to the word, for every thread, that likely is not 0.
 struct Origin {
   std::uint32_t offset = 0;
-  bool indexed = false, chosen = false;
+  bool indexed = false, chosen = false, shifted = false;
   auto operator<=>(const Origin&) const = default;
 };
 

@@ -13,11 +13,16 @@ using namespace origin;
 constexpr std::uint32_t kStackPointer = 1;                         // R1
 constexpr std::uint32_t kFirstArgument = 4, kEndOfArguments = 16;  // where functions are passed them, and return
 
+// "USHF": "SHF"
+std::string_view without_u(std::string_view base) {
+  if (base.starts_with('U')) base.remove_prefix(1);
+  return base;
+}
+
 // Whether what an instruction makes may be an address because this operand is one: what is multiplied, shifted or
 // counted with is a number.
 bool may_pass_address(const Instruction& i, std::size_t first, std::size_t at) {
-  std::string_view base = i.base();
-  if (base.starts_with('U')) base.remove_prefix(1);
+  const std::string_view base = without_u(i.base());
   std::vector<std::string_view> values;  // after the destination, without conditions
   std::size_t place = 0;
   for (std::size_t each = first + 1; each < i.operands.size(); ++each) {
@@ -32,6 +37,23 @@ bool may_pass_address(const Instruction& i, std::size_t first, std::size_t at) {
                                            "FADD",  "FMUL", "FFMA", "FSEL", "FMNMX", "FRND", "MUFU", "HADD2", "HMUL2",
                                            "HFMA2", "DADD", "DMUL", "DFMA", "IDP",   "HMMA", "IMMA", "DMMA",  "QGMMA"};
   return std::find(std::begin(kNumbers), std::end(kNumbers), base) == std::end(kNumbers);
+}
+
+bool is_constant(std::string_view operand) {
+  return operand == "RZ" || operand == "URZ" || operand.starts_with("0x") || operand.starts_with("-0x");
+}
+
+bool is_product(const Instruction& i) {
+  const std::string_view base = without_u(i.base());
+  return (is_any(base, {"IMAD", "LEA", "IMUL"}) && !i.has("HI")) || base == "SHL" || (base == "SHF" && i.has("L"));
+}
+
+// -1 - x, or as much less: "LOP3.LUT R3, RZ, R3, RZ, 0x33, !PT", "LOP3.LUT R2, R2, 0xfffffffc, RZ, 0x3c, !PT".
+bool is_complement(const Instruction& i, std::size_t first) {
+  if (!i.base().ends_with("LOP3") || i.operands.size() < first + 5) return false;
+  const std::string_view how = i.operands[first + 4];
+  const auto number = parse_hex(i.operands[first + 2]);
+  return is_any(how, {"0xf", "0x33", "0x55"}) || (how == "0x3c" && number && *number >= 0x80000000);
 }
 
 // Numbers that can lead from one descriptor to another; others are of no interest.
@@ -74,6 +96,7 @@ Instructions::Rule Instructions::rule_of(std::string_view base) {
       {"IADD", &I::add},
       {"UIADD", &I::add},
       {"VIADD", &I::add},
+      {"HFMA2", &I::load_halves},
       {"S2R", &I::load_special},
       {"S2UR", &I::load_special},
       {"LDC", &I::load_constant},
@@ -209,26 +232,83 @@ void Instructions::shuffle(const Step& s) {
   }
 }
 
+Lead Instructions::lead_of(std::string_view operand, Id id) const {
+  const bool negative = operand.starts_with('-');
+  if (sets_.has(id, kAddend)) return negative ? Lead::back : Lead::away;
+  if (sets_.has(id, kBefore)) return negative ? Lead::anywhere : Lead::back;
+  if (operand == "RZ" || operand == "URZ" || operand == "0x0") return Lead::nowhere;
+  const auto number = parse_hex(operand.substr(negative ? 1 : 0));
+  if (number) return negative || *number >= 0x80000000 ? Lead::back : Lead::anywhere;
+  return negative ? Lead::down : Lead::anywhere;
+}
+
+// What is multiplied, or shifted to the left.
+Instructions::Term Instructions::product(const Step& s, const std::vector<std::string_view>& factors) {
+  const bool multiplied = s.i.base().ends_with("IMAD");
+  Term made;
+  bool strict = is_product(s.i), any = false, negative = false;
+  for (const std::string_view factor : factors) {
+    const Id id = value(s, factor, 0);
+    const Lead lead = lead_of(factor, id);
+    if (multiplied && lead == Lead::nowhere) return {};
+    if (sets_.has(id, kThread)) made.id = sets_.one(kThread);
+    const bool constant = is_constant(factor) || sets_.is_constant(id);
+    negative ^= lead == Lead::back || lead == Lead::down;
+    any |= !is_constant(factor);
+    strict &= constant || lead == Lead::away || lead == Lead::back;
+  }
+  if (any) made.lead = negative ? Lead::down : Lead::anywhere;
+  if (any && strict) made.lead = negative ? Lead::back : Lead::away;
+  made.id = sets_.together(made.id, 0, made.lead);
+  return made;
+}
+
+// Of their sum, without one of them.
+Lead Instructions::lead_of_sum(const std::vector<Term>& terms, std::size_t without) {
+  bool away = false, anywhere = false, back = false, down = false;
+  for (std::size_t at = 0; at < terms.size(); ++at) {
+    if (at == without) continue;
+    const Term& term = terms[at];
+    away |= term.lead == Lead::away;
+    anywhere |= term.lead == Lead::anywhere;
+    back |= term.lead == Lead::back;
+    down |= term.lead == Lead::down || (term.lead == Lead::back && !term.constant);
+  }
+  if (away) return down ? Lead::anywhere : Lead::away;
+  if (anywhere) return Lead::anywhere;
+  return back ? Lead::back : down ? Lead::down : Lead::nowhere;
+}
+
+std::vector<OriginSets::Id> Instructions::led_by_others(const std::vector<Term>& terms) {
+  std::vector<Id> out;
+  for (std::size_t at = 0; at < terms.size(); ++at) {
+    out.push_back(sets_.led(terms[at].id, lead_of_sum(terms, at)));
+  }
+  return out;
+}
+
 // Their sum: places in it that are moved by known numbers are known again.
 void Instructions::add(const Step& s) {
   const bool pair = s.i.has("64");
   if (s.i.has("X")) return compute(s);
   forget_conditions(s);
   if (s.to == kNone) return;
-  std::vector<Id> lower;
+  std::vector<Term> terms;
   Id high = 0;
   for (std::size_t at = s.first + 1; at < s.i.operands.size(); ++at) {
     const std::string_view operand = s.i.operands[at];
     if (is_predicate(operand) || !may_pass_address(s.i, s.first, at)) continue;
     const bool taken_away = operand.starts_with('-') && !operand.starts_with("-0x");
-    lower.push_back(taken_away ? sets_.blurred(value(s, operand, 0)) : value(s, operand, 0));
+    const Id id = value(s, operand, 0);
+    terms.push_back({taken_away ? sets_.blurred(id) : id, lead_of(operand, id), is_constant(operand)});
     if (pair) high = sets_.join(high, value(s, operand, 1));
   }
+  std::vector<Id> lower = led_by_others(terms);
   // Places first: the sum of numbers is none that is kept.
   std::stable_partition(lower.begin(), lower.end(), [&](Id id) { return !sets_.are_numbers(id); });
   Id low = 0;
   for (std::size_t each = 0; each < lower.size(); ++each) low = each == 0 ? lower[0] : sets_.sum(low, lower[each]);
-  s.state.set(s.to, low, s.predicate);
+  s.state.set(s.to, sets_.together(low, 0, lead_of_sum(terms, terms.size())), s.predicate);
   if (pair) s.state.set(s.to + 1, sets_.blurred(high), s.predicate);
 }
 
@@ -238,20 +318,45 @@ void Instructions::compute(const Step& s) {
   if (s.to == kNone) return;
   const bool wide = i.has("WIDE");
   const bool pair = (i.has("64") || i.has("U64") || i.has("S64")) && !is_any(i.base(), {"SHF", "USHF"});
-  Halves made;
+  std::vector<std::string_view> numbers;
+  std::vector<Term> terms;
+  Id high = 0;
   for (std::size_t at = s.first + 1; at < i.operands.size(); ++at) {
     const std::string_view operand = i.operands[at];
     if (is_predicate(operand)) continue;
     if (!may_pass_address(i, s.first, at)) {
-      made.low = sets_.join(made.low, sets_.marks(value(s, operand, 0)));
+      numbers.push_back(operand);
       continue;
     }
+    const Id id = value(s, operand, 0);
     const bool is_pair = pair || (wide && at == s.first + 3);
-    made.low = sets_.join(made.low, value(s, operand, 0));
-    made.high = sets_.join(made.high, value(s, operand, is_pair ? 1 : 0));
+    terms.push_back({id, lead_of(operand, id), is_constant(operand)});
+    high = sets_.join(high, is_pair ? value(s, operand, 1) : id);
   }
-  s.state.set(s.to, sets_.blurred(made.low), s.predicate);
-  if (wide || pair) s.state.set(s.to + 1, sets_.blurred(made.high), s.predicate);
+  s.state.set(s.to, sets_.blurred(made_of(s, terms, product(s, numbers))), s.predicate);
+  if (wide || pair) s.state.set(s.to + 1, sets_.blurred(high), s.predicate);
+}
+
+// The lower half. What is no sum is one of the terms, or has something of each.
+OriginSets::Id Instructions::made_of(const Step& s, std::vector<Term> terms, const Term& product) {
+  const std::string_view base = without_u(s.i.base());
+  Id low = 0;
+  if (is_any(base, {"IADD3", "IADD", "VIADD", "IMAD", "LEA"}) || terms.empty()) {
+    terms.push_back(product);
+    for (const Id each : led_by_others(terms)) low = sets_.together(low, each, Lead::nowhere);
+    return sets_.together(low, 0, lead_of_sum(terms, terms.size()));
+  }
+  for (std::size_t at = 0; at < terms.size(); ++at) low = at == 0 ? terms[0].id : sets_.join(low, terms[at].id);
+  if (is_any(base, {"IMNMX", "VIMNMX"})) return low;
+  return sets_.together(low, 0, is_complement(s.i, s.first) ? Lead::back : Lead::nowhere);
+}
+
+// "HFMA2 R5, -RZ, RZ, 1.875, 0": the two halves of a constant.
+void Instructions::load_halves(const Step& s) {
+  const auto& operands = s.i.operands;
+  if (operands.size() < 5 || operands[1] != "-RZ" || operands[2] != "RZ") return compute(s);
+  const bool zero = operands[3] == "0" && operands[4] == "0";
+  if (s.to != kNone) s.state.set(s.to, sets_.one(zero ? number_origin(0) : kConstant), s.predicate);
 }
 
 // "S2R R7, SR_CTAID.X"
@@ -262,6 +367,8 @@ void Instructions::load_special(const Step& s) {
 }
 
 // ---- constants
+
+OriginSets::Id Instructions::parameter(std::uint32_t word) { return sets_.together(sets_.one(word), 0, Lead::away); }
 
 // A word of an array among the parameters, of which numbers of threads or blocks take every element.
 OriginSets::Id Instructions::indexed(Id index, std::uint32_t offset) {
@@ -297,7 +404,7 @@ OriginSets::Id Instructions::constant(const Step& s, std::string_view operand, s
     if (word == its) return sets_.one(kPlace | (its == own.bank ? (0 - bank_.offset) & kValue : 0));
     if (word == its + 4) return sets_.one(kUpper);
   }
-  return word < bank_.offset || word >= bank_.offset + bank_.size ? 0 : sets_.one((word - bank_.offset) & ~3u);
+  return word < bank_.offset || word >= bank_.offset + bank_.size ? 0 : parameter((word - bank_.offset) & ~3u);
 }
 
 // What an operand brings; `half`: of a pair or more the how-manieth register.
@@ -310,7 +417,7 @@ OriginSets::Id Instructions::value(const Step& s, std::string_view operand, std:
   const auto number = parse_hex(operand.substr(negative ? 1 : 0));
   if (!number || (negative && half != 0)) return 0;
   const std::uint32_t origin = number_origin(half != 0 ? 0 : negative ? 0 - *number : *number);
-  return origin == 0 ? 0 : sets_.one(origin);
+  return sets_.one(origin == 0 ? kConstant : origin);
 }
 
 void Instructions::load_constant(const Step& s) {

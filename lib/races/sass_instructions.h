@@ -55,6 +55,7 @@ class Instructions {
   void shuffle(const Step& s);
   void add(const Step& s);
   void compute(const Step& s);
+  void load_halves(const Step& s);
   void load_special(const Step& s);
   void load_constant(const Step& s);
   void load_shared(const Step& s);
@@ -75,6 +76,18 @@ class Instructions {
   void use_memory(const Step& s);
 
   void forget_conditions(const Step& s);
+  // A value that is added to others.
+  struct Term {
+    Id id = 0;
+    Lead lead = Lead::nowhere;
+    bool constant = false;
+  };
+  Lead lead_of(std::string_view operand, Id id) const;
+  Term product(const Step& s, const std::vector<std::string_view>& factors);
+  Id made_of(const Step& s, std::vector<Term> terms, const Term& product);
+  static Lead lead_of_sum(const std::vector<Term>& terms, std::size_t without);
+  std::vector<Id> led_by_others(const std::vector<Term>& terms);
+  Id parameter(std::uint32_t word);
   Id constant(const Step& s, std::string_view operand, std::uint32_t half);
   Id indexed(Id index, std::uint32_t offset);
   Id value(const Step& s, std::string_view operand, std::uint32_t half);

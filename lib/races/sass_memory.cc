@@ -69,7 +69,7 @@ void Instructions::load_local(const Step& s) {
   if (s.to == kNone) return;
   for (std::uint32_t w = 0; w < s.words; ++w) {
     const Id held = s.state.get(stack_word(s, w), s.predicate);
-    s.state.set(s.to + w, sets_.join(anywhere_on_stack_, held), s.predicate);
+    s.state.set(s.to + w, anywhere_on_stack_ == 0 ? held : sets_.join(anywhere_on_stack_, held), s.predicate);
   }
 }
 
@@ -92,17 +92,18 @@ void Instructions::store_local(const Step& s) {
 // "R2.64+0x10", "R2.U32+UR4", "UR4": the halves of an address.
 Instructions::Halves Instructions::place(const Step& s, std::string_view text) {
   Halves out;
+  std::vector<Term> terms;
   while (!text.empty()) {
     const std::size_t plus = text.find('+');
     const std::string_view part = text.substr(0, plus);
     const std::uint32_t at = register_of(part);
-    if (at != kNone) {
-      const bool narrow = part.find(".U32") != std::string_view::npos;
-      out.low = sets_.join(out.low, s.state.get(at, s.predicate));
-      if (!narrow) out.high = sets_.join(out.high, s.state.get(at + 1, s.predicate));
-    }
+    const Id low = at == kNone ? 0 : s.state.get(at, s.predicate);
+    const bool narrow = at == kNone || part.find(".U32") != std::string_view::npos;
+    if (!narrow) out.high = sets_.join(out.high, s.state.get(at + 1, s.predicate));
+    terms.push_back({low, lead_of(part, low), at == kNone});
     text = plus == std::string_view::npos ? "" : text.substr(plus + 1);
   }
+  for (const Id each : led_by_others(terms)) out.low = sets_.join(out.low, each);
   return out;
 }
 
@@ -115,9 +116,14 @@ void Instructions::note(const Halves& place, Mode mode) {
   const auto& high = sets_.of(place.high);
   for (const std::uint32_t each : sets_.of(place.low)) {
     if (each == kTop) access.anywhere = true;
-    if (!is_word(each) || value_of(each) % 8 != 0 || !std::binary_search(high.begin(), high.end(), each + 4)) continue;
-    access.origins.push_back({value_of(each), is_indexed(each), is_chosen(each)});
+    const std::uint32_t upper = (each & ~(kMoved | kShifted)) + 4;
+    if (!is_word(each) || value_of(each) % 8 != 0 || !std::binary_search(high.begin(), high.end(), upper)) continue;
+    access.origins.push_back({value_of(each), is_indexed(each), is_chosen(each), (each & kShifted) != 0});
   }
+  // Where it may also be the word itself, that counts.
+  const auto same_word = [](Origin a, const Origin& b) { return a.shifted = b.shifted, a == b; };
+  std::sort(access.origins.begin(), access.origins.end());
+  access.origins.erase(std::unique(access.origins.begin(), access.origins.end(), same_word), access.origins.end());
   if (access.anywhere || !access.origins.empty()) accesses_.insert(std::move(access));
 }
 
@@ -132,7 +138,7 @@ void Instructions::set_loaded(const Step& s, const Halves& place) {
       if (!is_place(each) || !std::binary_search(high.begin(), high.end(), kUpper)) continue;
       const bool nowhere = is_indexed(each) && (value_of(each) == 0 || value_of(each) >= bank_.size);
       const std::uint32_t word = ((each & ~kPlace) + 4 * w) & ~3u;
-      const Id held = is_indexed(each) ? indexed(place.low, value_of(word)) : sets_.one(word);
+      const Id held = is_indexed(each) ? indexed(place.low, value_of(word)) : parameter(word);
       loaded = sets_.join(loaded, nowhere ? sets_.one(kTop) : held);
     }
     s.state.set(s.to + w, loaded, s.predicate);

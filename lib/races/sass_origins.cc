@@ -34,15 +34,41 @@ OriginSets::Id OriginSets::join(Id a, Id b) {
   if (a == b) return a;
   if (a > b) std::swap(a, b);
   const bool numbers = are_numbers(b);
-  if (a == 0) return numbers ? 0 : b;
-  if (numbers != are_numbers(a)) return numbers ? a : b;
+  if (a == 0) return numbers ? 0 : uncertain(b);
+  if (numbers != are_numbers(a)) return uncertain(numbers ? a : b);
   const std::uint32_t key = std::uint32_t{a} << 16 | b;
   const auto known = joined_.find(key);
   if (known != joined_.end()) return known->second;
   Set both;
   std::set_union(sets_[a].begin(), sets_[a].end(), sets_[b].begin(), sets_[b].end(), std::back_inserter(both));
   if (both.size() > kMostNumbers && numbers) both.clear();
+  std::erase_if(both, [&](std::uint32_t each) { return is_certain(each) && (!has(a, each) || !has(b, each)); });
   return joined_[key] = number(bounded(std::move(both)));
+}
+
+OriginSets::Id OriginSets::uncertain(Id id) {
+  Set out = sets_[id];
+  return std::erase_if(out, is_certain) == 0 ? id : number(std::move(out));
+}
+
+OriginSets::Id OriginSets::together(Id a, Id b, Lead lead) {
+  const Id joined = uncertain(join(a, b));
+  if (lead != Lead::away && lead != Lead::back) return joined;
+  Set out = sets_[are_numbers(joined) ? 0 : joined];
+  out.push_back(lead == Lead::away ? kAddend : kBefore);
+  return number(sorted(std::move(out)));
+}
+
+// Words of which one would be an address are at multiples of 8.
+OriginSets::Id OriginSets::led(Id id, Lead lead) {
+  if (lead == Lead::nowhere || lead == Lead::down) return id;
+  Set out = sets_[id];
+  for (std::uint32_t& each : out) {
+    if (!is_word(each) || value_of(each) % 8 != 0 || (each & kShifted) != 0) continue;
+    const bool shifted = lead == Lead::away || (lead == Lead::back && (each & kMoved) == 0);
+    each = shifted ? (each & ~kMoved) | kShifted : each | kMoved;
+  }
+  return out == sets_[id] ? id : number(sorted(std::move(out)));
 }
 
 bool OriginSets::has(Id id, std::uint32_t origin) const {
@@ -87,7 +113,7 @@ OriginSets::Id OriginSets::sum(Id a, Id b) {
   const std::uint32_t key = std::uint32_t{a} << 16 | b;
   const auto known = sums_.find(key);
   if (known != sums_.end()) return known->second;
-  return sums_[key] = join(moved(a, b), moved(b, a));
+  return sums_[key] = uncertain(join(moved(a, b), moved(b, a)));
 }
 
 // By numbers that are known, the places are known again.

@@ -16,22 +16,33 @@ namespace cudadiag::races {
 //   number    exactly this
 //   kTop      any word of the parameters
 //   kThread   something that is made, among others, of the number of a thread or block
+//   kAddend   a parameter, or the sum or product of one and something else: likely more than 0 for every thread
+//   kBefore   a number less than 0
+//   kConstant a number that stands in the code, other than 0, which is not kept
 //
 // With kIndexed: a word of the array, or a place in it, that begins there; a word with kChosen, too: that of which
-// element is not made of the number of a thread or block, and is thus one of them for all it is known.
+// element is not made of the number of a thread or block, and is thus one of them for all it is known. A lower half
+// with kMoved: plus something that may be 0 for some thread; with kShifted: plus something that likely is for none.
 namespace origin {
 inline constexpr std::uint32_t kTop = 0xffffffff, kIndexed = 0x80000000;
 inline constexpr std::uint32_t kPlace = 0x40000000, kNumber = 0x20000000, kUpper = 0x10000000, kChosen = 0x08000000;
-inline constexpr std::uint32_t kThread = kUpper | 1;
-inline constexpr std::uint32_t kValue = 0x07ffffff;
+inline constexpr std::uint32_t kMoved = 0x04000000, kShifted = 0x02000000;
+inline constexpr std::uint32_t kThread = kUpper | 1, kAddend = kUpper | 2, kBefore = kUpper | 3;
+inline constexpr std::uint32_t kConstant = kUpper | 4;
+inline constexpr std::uint32_t kValue = 0x01ffffff;
 constexpr bool is_place(std::uint32_t origin) { return origin != kTop && (origin & kPlace) != 0; }
 constexpr bool is_number(std::uint32_t origin) { return origin != kTop && (origin & kNumber) != 0; }
 constexpr bool is_word(std::uint32_t origin) { return (origin & (kPlace | kNumber | kUpper)) == 0; }
-constexpr bool is_mark(std::uint32_t origin) { return origin == kThread; }
+// Of what a register holds on all paths.
+constexpr bool is_certain(std::uint32_t origin) { return origin >= kAddend && origin <= kConstant; }
+constexpr bool is_mark(std::uint32_t origin) { return origin == kThread || is_certain(origin); }
 constexpr bool is_indexed(std::uint32_t origin) { return (origin & kIndexed) != 0; }
 constexpr bool is_chosen(std::uint32_t origin) { return origin != kTop && (origin & kChosen) != 0; }
 constexpr std::uint32_t value_of(std::uint32_t origin) { return origin & kValue; }
 }  // namespace origin
+
+// Where it leads from an address to add a number: 0, 0 or less, less, 0 or more, more.
+enum class Lead { nowhere, down, back, anywhere, away };
 
 // Sets of them are few: each gets a number, 0 is the empty one. A register may always hold something else as well,
 // unless its set is one of numbers alone: then it holds one of these.
@@ -45,18 +56,24 @@ class OriginSets {
   // There were too many.
   bool full() const { return full_; }
   bool has(Id id, std::uint32_t origin) const;
+  bool is_constant(Id id) const { return has(id, origin::kConstant) || (are_numbers(id) && !has(id, origin::kNumber)); }
   bool are_numbers(Id id) const { return id != 0 && origin::is_number(sets_[id].front()); }
 
   Id number(Set set);
   Id one(std::uint32_t origin) { return number({origin}); }
   // What it holds is one or the other.
   Id join(Id a, Id b);
+  // It is a sum that leads there, or made of them otherwise.
+  Id together(Id a, Id b, Lead lead);
+  Id led(Id id, Lead lead);
+  // Without what has to hold on all paths.
+  Id uncertain(Id id);
   // What is made of it by anything but moving it around.
   Id blurred(Id id);
   // What a number that is made of it still tells; what it tells of addresses.
   Id marks(Id id);
   Id without_marks(Id id);
-  // What their sum may be an address because of.
+  // What their sum may be an address because of. Nothing that has to hold on all paths is kept.
   Id sum(Id a, Id b);
 
  private:

@@ -294,7 +294,7 @@ std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
   if (pairs == 0) return "";
   const std::string text = fmt::format(
       "{} unordered pair{} of kernels on the same memory {} not told, as it is not "
-      "known whether one of them writes",
+      "known whether one of them writes, or where",
       thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
   if (!races.kernels.disassembler) {
     return text +

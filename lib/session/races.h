@@ -41,7 +41,7 @@ struct RaceCounts {
   std::uint64_t gaps = 0;        // so often nothing could be concluded from what was before
   std::uint64_t forgotten = 0;   // accesses dropped for want of room
   std::uint64_t unlisted = 0;    // races beyond those that are listed
-  std::uint64_t unjudged = 0;    // unordered pairs of kernels of which it is not known whether they write
+  std::uint64_t unjudged = 0;    // unordered pairs of kernels of which it is not known whether they write, or where
 };
 
 // Kernels whose code was wanted, and was found and understood.

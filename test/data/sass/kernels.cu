@@ -46,3 +46,18 @@ struct Eight { float* p[8]; };
 extern "C" __global__ void picked(const __grid_constant__ Eight x, int k) { x.p[k][threadIdx.x] = x.p[0][1] + x.p[3][0]; }
 extern "C" __global__ void listed(const __grid_constant__ Eight x, const int* k) { x.p[k[0]][threadIdx.x] = 1; }
 extern "C" __global__ void each(const __grid_constant__ Eight x, float* y) { x.p[blockIdx.x][threadIdx.x] = y[threadIdx.x]; }
+extern "C" __global__ void part(float* a, int begin) { int i = begin + blockIdx.x * blockDim.x + threadIdx.x; a[i] = a[i] + 1; }
+extern "C" __global__ void reversed(float* end) { end[-1 - (int)threadIdx.x] = 1; }
+extern "C" __global__ void backwards(float* end, float* begin) { float* p = end;
+#pragma unroll 1
+  while (p != begin) *--p = 1; }
+extern "C" __global__ void stride(float* a, const float* b, int n, int rows) { float* p = a;
+#pragma unroll 1
+  for (int i = blockIdx.x; i < rows; i += gridDim.x) { p[i * n + threadIdx.x] = b[n * threadIdx.x]; p += n; } }
+extern "C" __global__ void bytes_on(char* a, long begin, const char* b) { a[begin + threadIdx.x] = b[threadIdx.x]; }
+extern "C" __global__ void strided_loop(float* a, int n, int step) {
+#pragma unroll 1
+  for (int i = threadIdx.x; i < n; i += step) a[i] = 1; }
+extern "C" __global__ void stencil(const float* a, float* b, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x + 1; if (i < n) b[i - 1] = a[i - 1] + a[i + 1]; }
+extern "C" __global__ void product(float* a, int row, int width) { a[row * width + threadIdx.x] = 1; }
+extern "C" __global__ void clamped(float* a, int last) { int i = min((int)(threadIdx.x + blockIdx.x * 256), last); a[i] = 1; }

@@ -69,6 +69,38 @@ TEST_CASE("different addresses that kernels are given do not meet") {
   CHECK(s.races() == 0);
 }
 
+TEST_CASE("a kernel that goes on from its address before it uses memory races with nothing for certain") {
+  const auto tell = [](Mode near, const auto& other) {
+    Story s;
+    const auto a = s.non_blocking(), b = s.non_blocking();
+    s.kernel(a, near);
+    other(s, b);
+    CHECK(s.races() == 0);
+    return s.history.unjudged();
+  };
+  const auto copies_to = [](Story& s, StreamNumber on) { s.copy(on, kA, kB, 4096); };
+  const auto copies_from = [](Story& s, StreamNumber on) { s.copy(on, kB, kA, 4096); };
+  const auto does_the_same = [](Story& s, StreamNumber on) { s.kernel(on, Mode::near_write); };
+  const auto reads_there = [](Story& s, StreamNumber on) { s.reads(on); };
+  CHECK(tell(Mode::near_write, copies_to) == 1);
+  CHECK(tell(Mode::near_write, copies_from) == 1);
+  CHECK(tell(Mode::near_write, does_the_same) == 1);
+  CHECK(tell(Mode::near_write, reads_there) == 1);
+  CHECK(tell(Mode::near_read, copies_to) == 1);
+  CHECK(tell(Mode::near_read, copies_from) == 0);
+  CHECK(tell(Mode::near_read, reads_there) == 0);
+}
+
+TEST_CASE("memory that is freed is used wherever in it a kernel goes") {
+  for (const Mode mode : {Mode::near_read, Mode::near_write}) {
+    Story s;
+    const auto a = s.non_blocking(), b = s.non_blocking();
+    s.kernel(a, mode, kA + 512);
+    s.range(b, What::free, kA, 4096);
+    CHECK(s.one_race());
+  }
+}
+
 TEST_CASE("a kernel meets a copy that holds its address, from either side") {
   for (const bool kernel_first : {false, true}) {
     for (const std::uint64_t address : {kA + 4095, kA + 4096}) {

@@ -232,12 +232,50 @@ TEST_CASE("what an address is moved by is no address") {
   const std::string base = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ LDC.64 R6, c[0x0][0x218] ;\n";
   for (const char* moved : {"/*0020*/ IMAD.WIDE R4, R6, R7, R2 ;\n", "/*0020*/ IMAD.WIDE.U32 R4, R6, 0x4, R2 ;\n",
                             "/*0020*/ LEA R4, P0, R6, R2, 0x2 ;\n/*0030*/ LEA.HI.X R5, R6, R3, R7, 0x2, P0 ;\n"}) {
-    CHECK(modes_of(base + moved + used) == Modes{read, none});
+    CHECK(modes_of(base + moved + used) == Modes{near_read, none});
   }
   for (const char* moved : {"/*0020*/ IMAD.IADD R4, R2, 0x1, R9 ;\n/*0030*/ IMAD.MOV.U32 R5, RZ, RZ, R3 ;\n",
                             "/*0020*/ IADD3 R4, P0, R9, R2, RZ ;\n/*0030*/ IMAD.X R5, R3, 0x1, R10, P0 ;\n"}) {
     CHECK(modes_of(base + moved + used) == Modes{read, none});
   }
+}
+
+TEST_CASE("code that adds a parameter to an address does not use the place where the address is, but one near it") {
+  CHECK(modes("part.sm80", {0}, 0x160) == Modes{near_write});
+  CHECK(modes("part.sm90", {0}) == Modes{near_write});
+  CHECK(modes("part.sm120", {0}, 0x380) == Modes{near_write});
+  CHECK(modes("product.sm80", {0}, 0x160) == Modes{near_write});
+  CHECK(modes("bytes_on.sm90", {0, 16}) == Modes{near_write, read});
+  // In steps of a parameter, from the address on; at most as far as a parameter.
+  CHECK(modes("stride.sm90", {0, 8}) == Modes{write, read});
+  CHECK(modes("strided_loop.sm90", {0}) == Modes{write});
+  CHECK(modes("clamped.sm90", {0}) == Modes{write});
+}
+
+TEST_CASE("what lies before the place where an address is, is near it, unless a thread's number leads back") {
+  CHECK(modes("reversed.sm80", {0}, 0x160) == Modes{near_write});
+  CHECK(modes("reversed.sm120", {0}, 0x380) == Modes{near_write});
+  CHECK(modes("backwards.sm90", {0, 8}) == Modes{near_write, none});
+  CHECK(modes("backwards.sm120", {0, 8}, 0x380) == Modes{near_write, none});
+  const std::string base = "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n/*0010*/ S2R R6, SR_TID.X ;\n";
+  const std::string before = "/*0030*/ STG.E desc[UR4][R2.64+-0x4], R9 ;\n/*0040*/ EXIT ;\n";
+  CHECK(modes_of(base + before, 1) == Modes{near_write});
+  CHECK(modes_of(base + "/*0020*/ IMAD.WIDE R2, R6, 0x4, R2 ;\n" + before, 1) == Modes{write});
+  CHECK(modes_of(base + "/*0020*/ IMAD.WIDE R2, R6, -0x4, R2 ;\n" + before, 1) == Modes{near_write});
+  CHECK(modes_of(base + "/*0020*/ IADD.64 R2, R2, 0x8 ;\n" + before, 1) == Modes{write});
+}
+
+TEST_CASE("what is near an address on one path alone is at it on the other") {
+  const std::string base =
+      "/*0000*/ LDC.64 R2, c[0x0][0x210] ;\n"
+      "/*0010*/ LDC R6, c[0x0][0x218] ;\n";
+  const std::string stored =
+      "/*0030*/ IMAD.WIDE R2, R6, 0x4, R2 ;\n"
+      "/*0040*/ STG.E desc[UR4][R2.64], R9 ;\n"
+      "/*0050*/ EXIT ;\n";
+  CHECK(modes_of(base + stored) == Modes{near_write, none});
+  CHECK(modes_of(base + "/*0020*/ @P0 MOV R6, RZ ;\n" + stored) == Modes{write, none});
+  CHECK(modes_of(base + "/*0020*/ S2R R6, SR_TID.X ;\n" + stored) == Modes{write, none});
 }
 
 TEST_CASE("what was put into one of two registers on one path alone is not what is written") {
