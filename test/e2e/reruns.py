@@ -485,7 +485,7 @@ def the_launch_of_a_graph_is_no_kernel_of_several(machine):
     assert "likeliest of" not in result.stderr, result.stderr
 
 
-def bisect_runs_words_that_are_no_utf8(machine):
+def bisect_runs_words_that_are_no_text(machine):
     folder = os.fsencode(machine.folder) + b"/caf\xe9"
     os.mkdir(folder)
     machine.plan(FAULT)
