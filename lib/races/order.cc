@@ -55,7 +55,13 @@ Moment Order::issue(StreamNumber number) {
       context.pending.push_back(number);
     }
   }
+  note_blur(stream);
   return now;
+}
+
+// It may wait for what others issue after what follows in it.
+void Order::note_blur(Stream& stream) const {
+  if (stream.blurred == 0 && stream.clock.vague()) stream.blurred = now_;
 }
 
 void Order::remember(Point& point, StreamNumber number) const {
@@ -99,14 +105,14 @@ void Order::event_waited(std::uint64_t event, StreamNumber stream) {
 
 void Order::event_seen(std::uint64_t event) {
   const auto known = events_.find(event);
-  if (known == events_.end() || known->second.at == 0) return;
-  host_joins(known->second.clock, known->second.component, known->second.at);
+  if (known == events_.end()) return stranger_met();
+  if (known->second.at != 0) host_joins(known->second.clock, known->second.component, known->second.at);
 }
 
 void Order::word_written(std::uint64_t address, StreamNumber stream) {
   issue(stream);
   remember(words_[address], stream);
-  streams_[stream].told = now_;
+  tell(stream);
 }
 
 void Order::word_waited(std::uint64_t address, StreamNumber stream) {
@@ -116,7 +122,18 @@ void Order::word_waited(std::uint64_t address, StreamNumber stream) {
   streams_[stream].clock.blur();
 }
 
-void Order::host_told(StreamNumber stream) { streams_[stream].told = issue(stream); }
+void Order::host_told(StreamNumber stream) {
+  issue(stream);
+  tell(stream);
+}
+
+void Order::tell(StreamNumber number) {
+  const Stream& stream = streams_[number];
+  told_.join(stream.clock);
+  told_.raise(stream.component, now_);
+  prune(told_);
+  if (stream.clock.vague()) stranger_met();
+}
 
 void Order::stranger_waited(StreamNumber stream) {
   issue(stream);
@@ -127,6 +144,7 @@ Moment Order::graph_launched(std::uint64_t executable, StreamNumber stream) {
   const Moment now = issue(stream);
   Point& last = graphs_[executable];
   if (last.at != 0) join(streams_[stream].clock, last);
+  note_blur(streams_[stream]);
   remember(last, stream);
   return now;
 }
@@ -141,6 +159,7 @@ void Order::raise_host(Component component, Moment at) {
 void Order::host_joins(const Clock& clock, Component component, Moment at) {
   clock.each([this](Component known, Moment moment) { raise_host(known, moment); });
   raise_host(component, at);
+  if (clock.vague()) stranger_met();
 }
 
 void Order::stream_seen(StreamNumber number) {
@@ -167,16 +186,20 @@ bool Order::done(const Access& access) const {
   return of.traits.blocking && host_knows(contexts_.find(of.traits.context)->second.barrier, access.at);
 }
 
-bool Order::before(const Access& access, StreamNumber stream) const {
-  if (access.stream == stream) return true;
+bool Order::covers(const Clock& clock, const Access& access) const {
   const Stream& of = streams_[access.stream];
-  const Clock& clock = streams_[stream].clock;
-  if (clock.at(of.component) >= access.at || done(access)) return true;
+  if (clock.at(of.component) >= access.at) return true;
   return of.traits.blocking && clock.at(contexts_.find(of.traits.context)->second.barrier) >= access.at;
 }
 
+bool Order::before(const Access& access, StreamNumber stream) const {
+  return access.stream == stream || covers(streams_[stream].clock, access) || done(access);
+}
+
 bool Order::uncertain(const Access& access, StreamNumber stream) const {
-  return streams_[stream].clock.vague() || access.at <= streams_[access.stream].told;
+  const Moment blurred = streams_[access.stream].blurred;
+  return streams_[stream].clock.vague() || (blurred != 0 && blurred <= access.at) || access.at <= unsure_until_ ||
+         covers(told_, access);
 }
 
 bool Order::ever_waited(StreamNumber stream, StreamNumber other) const {

@@ -47,6 +47,8 @@ class Order {
   void host_told(StreamNumber stream);
   // The stream waits for something that is not this process's.
   void stranger_waited(StreamNumber stream);
+  // Something that is not followed: all that was issued before may come before all that follows.
+  void stranger_met() { unsure_until_ = now_; }
 
   // Launches of one executable graph follow each other, whatever their streams.
   Moment graph_launched(std::uint64_t executable, StreamNumber stream);
@@ -68,7 +70,7 @@ class Order {
     Component component = 0;
     Clock clock;
     Moment legacy_seen = 0;
-    Moment told = 0;       // until here the host may know
+    Moment blurred = 0;    // since when it may have waited for more than its clock says; 0: it has not
     bool active = false;   // something was issued since the context's streams were last seen by the host
     bool pending = false;  // likewise, by the legacy stream
   };
@@ -90,6 +92,9 @@ class Order {
   void join(Clock& clock, const Point& point);
   void prune(Clock& clock) const;
   void host_joins(const Clock& clock, Component component, Moment at);
+  void tell(StreamNumber stream);
+  void note_blur(Stream& stream) const;
+  bool covers(const Clock& clock, const Access& access) const;
   void raise_host(Component component, Moment at);
   bool host_knows(Component component, Moment at) const { return component < host_.size() && host_[component] >= at; }
 
@@ -99,6 +104,8 @@ class Order {
   std::unordered_map<std::uint32_t, Context> contexts_;
   std::unordered_map<std::uint64_t, Point> events_, graphs_, words_;
   std::vector<Moment> host_;  // by component
+  Clock told_;                // what the host may know, though it did not ask the driver
+  Moment unsure_until_ = 0;   // what was issued up to here may come before whatever follows
 };
 
 }  // namespace cudadiag::races

@@ -331,6 +331,63 @@ TEST_CASE("a wait for something of another process leaves what follows uncertain
   CHECK(s.one_possible_race());
 }
 
+TEST_CASE("a host function tells of what its stream had waited for too") {
+  for (const bool waited : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream(), c = s.stream();
+    s.order.event_made(kEvent);
+    s.writes(a);
+    s.order.event_recorded(kEvent, a);
+    if (waited) s.order.event_waited(kEvent, b);
+    s.order.host_told(b);
+    s.writes(c);
+    CHECK((waited ? s.one_possible_race() : s.one_race()));
+  }
+}
+
+TEST_CASE("what the host may have learnt from a stream that waited for a word leaves all before uncertain") {
+  enum class By { nothing, stream, context, event, host_function, word };
+  for (const By by : {By::nothing, By::stream, By::context, By::event, By::host_function, By::word}) {
+    Story s;
+    const auto a = s.stream(0), b = s.stream(1), c = s.stream(0);
+    s.order.event_made(kEvent);
+    s.order.word_waited(kB, b);
+    s.order.event_recorded(kEvent, b);
+    s.writes(a);
+    if (by == By::stream) s.order.stream_seen(b);
+    if (by == By::context) s.order.context_seen(1);
+    if (by == By::event) s.order.event_seen(kEvent);
+    if (by == By::host_function) s.order.host_told(b);
+    if (by == By::word) s.order.word_written(kB + 8, b);
+    s.writes(c);
+    CHECK((by == By::nothing ? s.one_race() : s.one_possible_race()));
+    s.writes(c, kB), s.writes(a, kB);
+    CHECK(s.races() == 2);
+    CHECK_FALSE(s.history.races().back().possible);
+  }
+}
+
+TEST_CASE("a stream that waits for a word may do so for what is issued after its own operation") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.order.word_waited(kB, b);
+  s.writes(b);
+  s.writes(a);
+  CHECK(s.one_possible_race());
+}
+
+TEST_CASE("an event of which nothing is known leaves all before it uncertain when the host sees it") {
+  for (const bool known : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    if (known) s.order.event_made(kEvent);
+    s.writes(a);
+    s.order.event_seen(kEvent);
+    s.writes(b);
+    CHECK((known ? s.one_race() : s.one_possible_race()));
+  }
+}
+
 TEST_CASE("launches of one executable graph follow each other") {
   for (const bool same : {false, true}) {
     Story s;
