@@ -142,7 +142,8 @@ void Feed::record(const std::byte* record) {
     case Kind::host_saw_context:
       return order_.context_seen(context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord0))));
     case Kind::event_made:
-      return order_.event_made(wire::load(record, race::kWord0));
+      return wire::load(record, race::kWord1) == 0 ? order_.event_made(wire::load(record, race::kWord0))
+                                                   : order_.event_gone(wire::load(record, race::kWord0));
     case Kind::event_sync:
       return order_.event_seen(wire::load(record, operation::kArgument));
     case Kind::memory_made:
@@ -152,9 +153,8 @@ void Feed::record(const std::byte* record) {
     case Kind::host_saw_stream:
       if (has_stream) order_.stream_seen(stream);
       return;
-    case Kind::stranger_wait:
-      if (has_stream) order_.stranger_waited(stream);
-      return;
+    case Kind::stranger_met:
+      return order_.stranger_met();
     default:
       break;
   }
@@ -206,8 +206,9 @@ void Feed::operation(const std::byte* record, StreamNumber stream, Pending& pend
       const auto what = static_cast<MemoryOperation>(wire::load(record, operation::kMemoryOperation));
       const bool tells = what == MemoryOperation::write || what == MemoryOperation::signal_semaphore;
       if (!tells) order_.word_waited(argument, stream);
-      if (tells || what == MemoryOperation::unknown) order_.word_written(argument, stream);
-      return;
+      // A batch stands for its first wait, and may write after that.
+      return tells || what == MemoryOperation::unknown ? order_.word_written(argument, stream)
+                                                       : order_.host_told(stream);
     }
     default:
       order_.issue(stream);

@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 12, kMostAccesses = 1u << 16;
 constexpr std::size_t kMostGraphParts = 1u << 21;
 constexpr std::size_t kMostPairs = 20000;  // of one graph's accesses that are compared
-constexpr std::uint32_t kCopyNode = 1;     // CU_GRAPH_NODE_TYPE_MEMCPY
+// CUgraphNodeType of cuda.h.
+constexpr std::uint32_t kCopyNode = 1, kEventWaitNode = 6, kEventRecordNode = 7;
 
 }  // namespace
 
@@ -35,8 +36,10 @@ void Feed::graph_made(const std::byte* record, std::uint64_t exec) {
   if (graphs_.size() >= kMostGraphs) forget_graphs();
   Graph& made = graphs_[exec];
   graph_parts_ -= made.parts;
+  const std::uint64_t order = wire::load(record, race::kWord2), before = made.order;
   made = {};
   made.successors.resize(std::min<std::uint64_t>(wire::load(record, race::kWord1), kMostNodes));
+  made.order = order == 0 && made.successors.empty() ? before : order;
   made.roots.assign(made.successors.size(), true);
   count_graph_parts(made, made.successors.size());
 }
@@ -52,12 +55,17 @@ void Feed::graph_edges(const std::byte* record, Graph& graph) {
   count_graph_parts(graph, 3);
 }
 
-// What a kernel is given, or which bytes a copy or memset touches.
+// What a kernel is given, which bytes a copy or memset touches, or whose event it is.
 void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pending) {
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;
-  const std::uint32_t type = wire::load(record, race::kNodeType);
-  graph.has_children |= (type & race::kInChild) != 0;
+  const std::uint32_t type = wire::load(record, race::kNodeType) & ~race::kInChild;
+  graph.has_children |= (wire::load(record, race::kNodeType) & race::kInChild) != 0;
+  if (type == kEventWaitNode || type == kEventRecordNode) {
+    const std::uint64_t event = wire::load(record, race::kWord1);
+    if (event != 0) (type == kEventWaitNode ? graph.waited : graph.recorded).push_back(event);
+    return count_graph_parts(graph, 1);
+  }
   Access access;
   access.site = wire::load(record, operation::kSite);
   access.node = node + 1;
@@ -72,7 +80,7 @@ void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pend
   const std::uint64_t destination = wire::load(record, race::kWord1), source = wire::load(record, race::kWord2);
   const std::uint64_t bytes = wire::load(record, race::kWord3);
   const Rows& rows = pending.rows;
-  access.what = (type & ~race::kInChild) == kCopyNode ? What::copy : What::memset;
+  access.what = type == kCopyNode ? What::copy : What::memset;
   if (source != 0) {
     graph.accesses.push_back(with_place(access, source, rows.source_pitch, bytes, rows.width, rows.rows, Mode::read));
   }
@@ -96,11 +104,20 @@ void Feed::forget_graphs() {
 
 void Feed::graph(const std::byte* record, StreamNumber stream) {
   const std::uint64_t exec = wire::load(record, operation::kArgument);
-  const Moment at = order_.graph_launched(exec, stream);
+  Graph anything;
+  anything.order = race::kTells | race::kWaits;
   const auto known = graphs_.find(exec);
-  if (known == graphs_.end()) return;
-  Graph* graph = &known->second;
-  for (Access each : graph->accesses) {
+  Graph& graph = known == graphs_.end() ? anything : known->second;
+  if ((graph.order & race::kWaits) != 0) order_.stranger_waited(stream);
+  for (const std::uint64_t event : graph.waited) order_.event_waited(event, stream);
+  const Moment at = order_.graph_launched(exec, stream);
+  graph_accesses(graph, record, at, stream);
+  for (const std::uint64_t event : graph.recorded) order_.event_recorded(event, stream);
+  if ((graph.order & race::kTells) != 0) order_.host_told(stream);
+}
+
+void Feed::graph_accesses(Graph& graph, const std::byte* record, Moment at, StreamNumber stream) {
+  for (Access each : graph.accesses) {
     if (memory_at(each.begin) == nullptr) continue;
     each.at = at;
     each.stream = stream;
@@ -108,7 +125,7 @@ void Feed::graph(const std::byte* record, StreamNumber stream) {
     each.ticks = wire::load(record, operation::kTicks);
     add(each);
   }
-  if (gap_until_ == 0 && !std::exchange(graph->looked_into, true)) inside_graph(*graph, at, stream);
+  if (gap_until_ == 0 && !std::exchange(graph.looked_into, true)) inside_graph(graph, at, stream);
 }
 
 // Branches of one graph, once per graph: every launch of it has the same.

@@ -13,6 +13,8 @@ struct Graph {
   std::vector<Access> accesses;
   std::vector<std::vector<std::uint32_t>> successors;  // by node
   std::vector<bool> roots;                             // nodes that wait for none
+  std::vector<std::uint64_t> waited, recorded;         // events, by nodes of theirs
+  std::uint64_t order = 0;                             // wire::race::GraphOrder
   bool has_children = false, looked_into = false;
   std::size_t parts = 0;  // that were told of: nodes, edges, accesses
 };

@@ -30,8 +30,9 @@ class Order {
   // An operation is put into the stream; its moment.
   Moment issue(StreamNumber stream);
 
-  // A new event, or the end of one: nothing has been recorded in it.
+  // A new event: nothing has been recorded in it.
   void event_made(std::uint64_t event);
+  void event_gone(std::uint64_t event) { events_.erase(event); }
   void event_recorded(std::uint64_t event, StreamNumber stream);
   // Of an event that nobody was seen to make or record (another process's, say) the order is not known.
   void event_waited(std::uint64_t event, StreamNumber stream);

@@ -77,12 +77,84 @@ void RaceRecords::host_saw_context(ThreadState& thread, std::uint32_t context) {
   publish(thread, record);
 }
 
+namespace {
+
+// It returns when the data of its copy have arrived, or may at least be taken to have: what the program's host code
+// does next, it does after it. A copy to the host says so by its own record.
+bool waits_for_copy(std::uint32_t id) {
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2_ptds:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy_ptds:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2_ptds:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DUnaligned_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DUnaligned_v2_ptds:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2:
+    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2_ptds:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void RaceRecords::stranger_met(ThreadState& thread) {
+  publish(thread, begin(thread, Kind::stranger_met, operation::kNoStream));
+}
+
+void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
+  if ((thread.open.flags & operation::kCaptured) != 0) return;
+  if (waits_for_copy(id)) return host_saw_stream(thread, thread.open.stream);
+  const bool extended =
+      id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx || id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz;
+  if (!extended) return;
+  const CUlaunchConfig* config = static_cast<const cuLaunchKernelEx_params*>(data.functionParams)->config;
+  for (unsigned i = 0; config != nullptr && i < config->numAttrs; ++i) {
+    // It records an event at a point of its own.
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+        config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
+      return stranger_met(thread);
+    }
+  }
+}
+
 // ---- graphs
 
-void RaceRecords::graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes) {
+namespace {
+
+std::uint64_t order_of(std::uint32_t type) {
+  switch (type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      return 0;
+    case CU_GRAPH_NODE_TYPE_HOST:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+      return race::kTells;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+      return race::kWaits;
+    default:
+      return race::kTells | race::kWaits;
+  }
+}
+
+}  // namespace
+
+void RaceRecords::graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes, std::uint64_t order) {
   std::byte* record = begin_at_call(thread, Kind::graph_made);
   wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(exec));
   wire::store(record, race::kWord1, nodes);
+  wire::store(record, race::kWord2, order);
   publish(thread, record);
 }
 
@@ -90,10 +162,15 @@ void RaceRecords::graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, In
   GraphDescription description(*driver_);
   // More would push each other out of the ring.
   constexpr std::size_t kMostNodes = 1200;
-  if (graph == nullptr || !description.read(graph, interner) || description.size() > kMostNodes) {
-    return graph_made(thread, exec, 0);
+  if (graph == nullptr || !description.read(graph, interner)) {
+    return graph_made(thread, exec, 0, race::kTells | race::kWaits);
   }
-  graph_made(thread, exec, description.size());
+  std::uint64_t order = 0;
+  for (std::size_t node = 0; node < description.size(); ++node) {
+    order |= order_of(wire::load(description.record(node), wire::intern::kNodeType));
+  }
+  if (description.size() > kMostNodes) return graph_made(thread, exec, 0, order);
+  graph_made(thread, exec, description.size(), order);
   for (std::size_t node = 0; node < description.size(); ++node) {
     graph_node(thread, exec, description, node, graphs.site_of(description.handle(node)));
   }
@@ -122,6 +199,7 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
     CUDA_KERNEL_NODE_PARAMS kernel = {};
     CUDA_MEMCPY3D copy = {};
     CUDA_MEMSET_NODE_PARAMS fill = {};
+    CUevent event = nullptr;
     CUgraphNode handle = description.handle(node);
     if (type == CU_GRAPH_NODE_TYPE_KERNEL && driver_->graph_kernel_node_get_params != nullptr &&
         driver_->graph_kernel_node_get_params(handle, &kernel) == CUDA_SUCCESS) {
@@ -139,6 +217,12 @@ void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescrip
       call.rows = static_cast<std::uint32_t>(fill.height);
       call.destination_pitch = fill.pitch;
       call.argument = call.width * fill.height;
+    } else if (type == CU_GRAPH_NODE_TYPE_EVENT_RECORD && driver_->graph_event_record_node_get_event != nullptr &&
+               driver_->graph_event_record_node_get_event(handle, &event) == CUDA_SUCCESS) {
+      call.destination = reinterpret_cast<std::uint64_t>(event);
+    } else if (type == CU_GRAPH_NODE_TYPE_WAIT_EVENT && driver_->graph_event_wait_node_get_event != nullptr &&
+               driver_->graph_event_wait_node_get_event(handle, &event) == CUDA_SUCCESS) {
+      call.destination = reinterpret_cast<std::uint64_t>(event);
     }
   }
   if (call.rows != 1) before_rows(thread, call);
@@ -158,47 +242,45 @@ void RaceRecords::stream_made(ThreadState& thread, CUstream stream, const CUpti_
   streams_->find(thread, {stream, false}, data.contextUid);
 }
 
+void RaceRecords::event_made(ThreadState& thread, CUevent event) {
+  std::byte* record = begin(thread, Kind::event_made, operation::kNoStream);
+  wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(event));
+  publish(thread, record);
+}
+
+void RaceRecords::event_gone(ThreadState& thread, CUevent event) {
+  std::byte* record = begin_at_call(thread, Kind::event_made);
+  wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(event));
+  wire::store(record, race::kWord1, 1u);
+  publish(thread, record);
+}
+
 void RaceRecords::returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
-  CUevent event = nullptr;
-  CUstream waiter = nullptr;
-  bool strange = false, per_thread = false;
+  const void* p = data.functionParams;
   switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuEventCreate: {
-      const auto& p = *static_cast<const cuEventCreate_params*>(data.functionParams);
-      if (p.phEvent != nullptr) event = *p.phEvent;
-      break;
-    }
+    case CUPTI_DRIVER_TRACE_CBID_cuEventCreate:
+      return event_made(thread, *static_cast<const cuEventCreate_params*>(p)->phEvent);
     case CUPTI_DRIVER_TRACE_CBID_cuEventDestroy_v2:
-      event = static_cast<const cuEventDestroy_v2_params*>(data.functionParams)->hEvent;
-      break;
+      return event_gone(thread, static_cast<const cuEventDestroy_v2_params*>(p)->hEvent);
     // Known before the program captures it: a stream that is being captured cannot be asked how it was made, as the
     // question breaks the capture.
     case CUPTI_DRIVER_TRACE_CBID_cuStreamCreate:
-      stream_made(thread, *static_cast<const cuStreamCreate_params*>(data.functionParams)->phStream, data);
-      return;
+      return stream_made(thread, *static_cast<const cuStreamCreate_params*>(p)->phStream, data);
     case CUPTI_DRIVER_TRACE_CBID_cuStreamCreateWithPriority:
-      stream_made(thread, *static_cast<const cuStreamCreateWithPriority_params*>(data.functionParams)->phStream, data);
-      return;
+      return stream_made(thread, *static_cast<const cuStreamCreateWithPriority_params*>(p)->phStream, data);
     case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxStreamCreate:
-      stream_made(thread, *static_cast<const cuGreenCtxStreamCreate_params*>(data.functionParams)->phStream, data);
-      return;
-    case CUPTI_DRIVER_TRACE_CBID_cuWaitExternalSemaphoresAsync_ptsz:
-      per_thread = true;
-      [[fallthrough]];
-    case CUPTI_DRIVER_TRACE_CBID_cuWaitExternalSemaphoresAsync:
-      waiter = static_cast<const cuWaitExternalSemaphoresAsync_params*>(data.functionParams)->stream;
-      strange = true;
-      break;
+      return stream_made(thread, *static_cast<const cuGreenCtxStreamCreate_params*>(p)->phStream, data);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecEventRecordNodeSetEvent:
+      return graph_changed(thread, static_cast<const cuGraphExecEventRecordNodeSetEvent_params*>(p)->hGraphExec);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecEventWaitNodeSetEvent:
+      return graph_changed(thread, static_cast<const cuGraphExecEventWaitNodeSetEvent_params*>(p)->hGraphExec);
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxRecordEvent:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxWaitEvent:
+    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxRecordEvent:
+    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxWaitEvent:
+      return stranger_met(thread);
     default:
       return;
-  }
-  if (strange) {
-    const std::uint32_t stream = streams_->find(thread, {waiter, per_thread}, data.contextUid);
-    publish(thread, begin(thread, Kind::stranger_wait, stream));
-  } else if (event != nullptr) {
-    std::byte* record = begin(thread, Kind::event_made, operation::kNoStream);
-    wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(event));
-    publish(thread, record);
   }
 }
 
@@ -216,24 +298,6 @@ void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall
                      id == CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister;
   wire::store(record, race::kWord2, made ? static_cast<std::uint64_t>(call.kind) : waits ? 1u : 0u);
   publish(thread, record);
-}
-
-bool waits_for_copy(std::uint32_t id) {
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2_ptds:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy_ptds:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2_ptds:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DUnaligned_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DUnaligned_v2_ptds:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2_ptds:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace cudadiag::record

@@ -23,6 +23,7 @@ class RaceRecords {
   void before_kernel(ThreadState& thread, const Call& call, std::uint32_t function);
   void before_rows(ThreadState& thread, const Call& call);
   // EXIT of calls that succeeded.
+  void issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void host_saw_stream(ThreadState& thread, std::uint32_t stream);
   void host_saw_context(ThreadState& thread, std::uint32_t context);
   void returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
@@ -30,7 +31,7 @@ class RaceRecords {
               std::uint32_t context, std::uint32_t site);
   // What an executable graph was made of, or that it is not that any more.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
-  void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0); }
+  void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
   void module_unloaded() { words_.module_unloaded(); }
 
  private:
@@ -38,7 +39,10 @@ class RaceRecords {
   std::byte* begin(ThreadState& thread, wire::operation::Kind kind, std::uint32_t stream);
   std::byte* begin_at_call(ThreadState& thread, wire::operation::Kind kind);
 
-  void graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes);
+  void event_made(ThreadState& thread, CUevent event);
+  void event_gone(ThreadState& thread, CUevent event);
+  void stranger_met(ThreadState& thread);
+  void graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes, std::uint64_t order);
   void graph_node(ThreadState& thread, CUgraphExec exec, GraphDescription& description, std::size_t node,
                   std::uint32_t site);
   void tell_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function);
@@ -47,9 +51,5 @@ class RaceRecords {
   Streams* streams_ = nullptr;
   ParameterWords words_;
 };
-
-// A call that returns when the data of its copy have arrived, or may at least be taken to have: what the program's host
-// code does next, it does after it. A copy to the host says so by its own record.
-bool waits_for_copy(std::uint32_t id);
 
 }  // namespace cudadiag::record

@@ -179,7 +179,7 @@ void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule
   switch (rule.role) {
     case Role::operation:
       leave_operation(thread, rule, result);
-      if (ok && options_.races && waits_for_copy(id)) races_.host_saw_stream(thread, thread.open.stream);
+      if (ok && options_.races) races_.issued(thread, id, data);
       break;
     case Role::stream_wait:
       if (ok) streams_.finish_wait(thread);

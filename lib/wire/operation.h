@@ -48,7 +48,7 @@ enum class Kind : std::uint8_t {
   event_made = 16,
   memory_made = 17,
   memory_freed = 18,
-  stranger_wait = 19,
+  stranger_met = 19,
   graph_made = 20,
   graph_node = 21,
   graph_edges = 22,

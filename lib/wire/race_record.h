@@ -7,18 +7,17 @@
 //    rows             of the copy or memset whose record follows: width, rows, pitches; argument and addresses are its
 //    host_saw_stream  stream: everything issued to it before has finished
 //    host_saw_context word 0: index of the context
-//    event_made       word 0: CUevent, made or destroyed: nothing is recorded in it
+//    event_made       word 0: CUevent: nothing is recorded in it; word 1: 1 if it is no event any more
 //    memory_made      word 0: address, word 1: bytes, word 2: wire::allocation::Kind; stream: of stream-ordered ones
 //    memory_freed     word 0: address, word 2: 1 if the call waits for all work of its context, whose index is word 1;
 //                     stream: of stream-ordered ones
 //                     both have a site
-//    stranger_wait    stream: it waits for something that is not CUDA's own (an external semaphore)
+//    stranger_met     a call that is not followed may let all that follows wait for all that was issued before
 //    graph_made       word 0: CUgraphExec, word 1: number of nodes that follow, with their edges, in the same ring; 0:
-//    what
-//                     it does to memory is not known
+//                     what it does to memory is not known; word 2: GraphOrder, 0 of a graph that was changed: as before
 //    graph_node       node, type: its index and CUgraphNodeType; site: its own; word 0: CUgraphExec; of copies and
-//    memsets
-//                     word 1: destination, word 2: source, word 3: bytes. Its parameters or rows come before it.
+//                     memsets word 1: destination, word 2: source, word 3: bytes; of those of events word 1: CUevent.
+//                     Its parameters or rows come before it.
 //    graph_edges      word 0: CUgraphExec; words 1 to 3: from | to << 32, both 1 + the index of a node; 0: fewer
 #pragma once
 
@@ -51,5 +50,11 @@ inline constexpr Field<std::uint32_t, kOffsets> kRows;
 inline constexpr Field<std::uint32_t, kOffsets> kNode;
 inline constexpr Field<std::uint32_t, kOffsets + 4> kNodeType;
 inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node lies in a child graph
+
+// What a graph's nodes may do besides.
+enum GraphOrder : std::uint64_t {
+  kTells = 1,  // let others go on: events, host functions, words in memory, external semaphores
+  kWaits = 2,  // wait for others
+};
 
 }  // namespace cudadiag::wire::race

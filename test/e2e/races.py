@@ -70,6 +70,17 @@ def memory_that_does_not_meet_is_none(machine):
         _expect_none(machine, "race_memory", which)
 
 
+def what_graphs_and_events_order_is_none(machine):
+    for which in ("graph_event", "graph_waits_for_event"):
+        _expect_none(machine, "race_order", which)
+
+
+def what_only_the_host_or_a_word_tells_is_no_certain_race(machine):
+    for which in ("graph_function", "graph_word", "context_event", "function_behind"):
+        _, finding = _expect_race(machine, "race_order", which)
+        expect(finding["evidence"]["grade"], "suspected", which)
+
+
 def a_race_is_told_with_both_lines_and_the_missing_edge(machine):
     result, finding = _expect_race(machine, "race_streams", "nothing")
     first, then, allocated = (targets.marked_line("race_streams", mark)

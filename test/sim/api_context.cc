@@ -198,6 +198,17 @@ SIM_API_VOID(cuCtxSynchronize, quiet) {
   return gpu.wait(lock, context, gpu.everything_in(context));
 }
 
+// As the legacy stream would, but for all streams.
+SIM_API(cuCtxRecordEvent, context, (CUcontext hCtx, CUevent hEvent), (hCtx, hEvent)) {
+  if (!hCtx || !hEvent) return CUDA_ERROR_INVALID_HANDLE;
+  Gpu& gpu = Gpu::instance();
+  Gpu::Lock lock(gpu.mutex);
+  const CUresult result =
+      gpu.submit(lock, *hCtx->legacy, {.kind = sim::Op::Kind::wait_streams, .after = gpu.everything_in(*hCtx)});
+  hEvent->recorded = {hCtx->legacy, hCtx->legacy->issued};
+  return result;
+}
+
 SIM_API(cuModuleLoadData, context, (CUmodule * module, const void* image), (module, image)) {
   if (!image) return CUDA_ERROR_INVALID_VALUE;
   *module = load_module(image);

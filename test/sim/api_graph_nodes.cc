@@ -180,6 +180,18 @@ SIM_API(cuGraphMemcpyNodeGetParams, driver, (CUgraphNode hNode, CUDA_MEMCPY3D* n
   return CUDA_SUCCESS;
 }
 
+SIM_API(cuGraphEventRecordNodeGetEvent, driver, (CUgraphNode hNode, CUevent* event_out), (hNode, event_out)) {
+  if (hNode->type != CU_GRAPH_NODE_TYPE_EVENT_RECORD) return CUDA_ERROR_INVALID_VALUE;
+  *event_out = static_cast<CUevent>(hNode->op.data);
+  return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphEventWaitNodeGetEvent, driver, (CUgraphNode hNode, CUevent* event_out), (hNode, event_out)) {
+  if (hNode->type != CU_GRAPH_NODE_TYPE_WAIT_EVENT) return CUDA_ERROR_INVALID_VALUE;
+  *event_out = static_cast<CUevent>(hNode->op.data);
+  return CUDA_SUCCESS;
+}
+
 SIM_API(cuGraphExecKernelNodeSetParams_v2, context,
         (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS* nodeParams),
         (hGraphExec, hNode, nodeParams)) {

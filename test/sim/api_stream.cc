@@ -16,10 +16,14 @@ CUresult create_stream(CUstream* handle, unsigned int flags, int priority) {
   return CUDA_SUCCESS;
 }
 
-CUresult record_event(CUevent event, CUstream handle, bool per_thread) {
+// An external one stays a node of its own.
+CUresult record_event(CUevent event, CUstream handle, unsigned int flags, bool per_thread) {
   Gpu::Lock lock(Gpu::instance().mutex);
   CUstream_st* stream = sim::stream_of(handle, per_thread);
   if (!event || !stream) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream->capture && (flags & CU_EVENT_RECORD_EXTERNAL)) {
+    return sim::issue(lock, *stream, {.kind = Op::Kind::record_event, .data = event});
+  }
   event->capture = stream->capture;
   event->tail = stream->tail;
   if (!stream->capture) event->recorded = {stream->shared_from_this(), stream->issued};
@@ -116,11 +120,13 @@ SIM_API_STREAM(cuStreamQuery, _ptsz, quiet, (CUstream hStream), (hStream)) {
 
 SIM_API_STREAM(cuStreamWaitEvent, _ptsz, context, (CUstream hStream, CUevent hEvent, unsigned int Flags),
                (hStream, hEvent, Flags)) {
-  static_cast<void>(Flags);
   Gpu& gpu = Gpu::instance();
   Gpu::Lock lock(gpu.mutex);
   CUstream_st* stream = sim::stream_of(hStream, per_thread);
   if (!stream || !hEvent) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream->capture && (Flags & CU_EVENT_WAIT_EXTERNAL)) {
+    return sim::issue(lock, *stream, {.kind = Op::Kind::wait_event, .data = hEvent});
+  }
   if (hEvent->capture || stream->capture) return join_capture(*stream, *hEvent);
   if (hEvent->recorded.met()) return CUDA_SUCCESS;
   return gpu.submit(lock, *stream, {.kind = Op::Kind::wait_streams, .after = {hEvent->recorded}});
@@ -215,13 +221,12 @@ SIM_API(cuEventDestroy_v2, context, (CUevent hEvent), (hEvent)) {
 }
 
 SIM_API_STREAM(cuEventRecord, _ptsz, context, (CUevent hEvent, CUstream hStream), (hEvent, hStream)) {
-  return record_event(hEvent, hStream, per_thread);
+  return record_event(hEvent, hStream, 0, per_thread);
 }
 
 SIM_API_STREAM(cuEventRecordWithFlags, _ptsz, context, (CUevent hEvent, CUstream hStream, unsigned int flags),
                (hEvent, hStream, flags)) {
-  static_cast<void>(flags);
-  return record_event(hEvent, hStream, per_thread);
+  return record_event(hEvent, hStream, flags, per_thread);
 }
 
 SIM_API(cuEventQuery, quiet, (CUevent hEvent), (hEvent)) {

@@ -56,6 +56,12 @@ CUresult issue(Gpu::Lock& lock, CUstream_st& stream, Op op) {
     if (gpu.capturing > 0) {
       if (const CUresult refused = refuse_legacy(stream); refused != CUDA_SUCCESS) return refused;
     }
+    auto* event = static_cast<CUevent>(op.data);
+    if (op.kind == Op::Kind::record_event) {
+      event->recorded = {stream.shared_from_this(), stream.issued};
+      return CUDA_SUCCESS;
+    }
+    if (op.kind == Op::Kind::wait_event) op = {.kind = Op::Kind::wait_streams, .after = {event->recorded}};
     return gpu.submit(lock, stream, std::move(op));
   }
   if (stream.capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -90,6 +96,10 @@ CUgraphNodeType node_type(const Op& op) {
     case Op::Kind::write32:
     case Op::Kind::wait32:
       return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+    case Op::Kind::record_event:
+      return CU_GRAPH_NODE_TYPE_EVENT_RECORD;
+    case Op::Kind::wait_event:
+      return CU_GRAPH_NODE_TYPE_WAIT_EVENT;
     default:
       return CU_GRAPH_NODE_TYPE_EMPTY;
   }

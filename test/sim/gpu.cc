@@ -339,6 +339,8 @@ void Gpu::execute(const Op& op) {
     case Op::Kind::prefetch:
     case Op::Kind::wait32:
     case Op::Kind::wait_streams:
+    case Op::Kind::record_event:
+    case Op::Kind::wait_event:
       break;
   }
 }

@@ -23,7 +23,19 @@ struct Dependency {
 
 // One entry of a stream's queue.
 struct Op {
-  enum class Kind : std::uint8_t { kernel, copy, set8, set32, prefetch, host_function, write32, wait32, wait_streams };
+  enum class Kind : std::uint8_t {
+    kernel,
+    copy,
+    set8,
+    set32,
+    prefetch,
+    host_function,
+    write32,
+    wait32,
+    wait_streams,
+    record_event,  // of graphs: `data` is the event
+    wait_event,
+  };
   Kind kind = Kind::kernel;
   bool device_source = false;       // source is device memory, to be checked when the operation runs
   bool device_destination = false;  // likewise

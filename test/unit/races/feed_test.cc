@@ -18,7 +18,7 @@ using operation::Kind;
 
 namespace {
 
-constexpr std::uint64_t kBuffer = 0x7f0000000000, kExec = 0x91;
+constexpr std::uint64_t kBuffer = 0x7f0000000000, kExec = 0x91, kEvent = 0xe1;
 
 // One process with two non-blocking streams and a buffer; records are handed over as a ring would.
 struct Process {
@@ -69,14 +69,31 @@ struct Process {
     wire::store(record, race::kWord0, kExec);
     hand();
   }
-  void graph(bool edge) {
+  void graph_made(std::uint64_t nodes, std::uint64_t order = 0) {
     std::byte* record = blank(Kind::graph_made, operation::kNoStream);
     wire::store(record, race::kWord0, kExec);
-    wire::store(record, race::kWord1, 2);
+    wire::store(record, race::kWord1, nodes);
+    wire::store(record, race::kWord2, order);
     hand();
+  }
+  void event(Kind kind, std::uint32_t stream = operation::kNoStream) {
+    wire::store(blank(kind, stream), kind == Kind::event_made ? race::kWord0 : operation::kArgument, kEvent);
+    hand();
+  }
+  // CUgraphNodeType 6 waits for it, 7 records it.
+  void event_node(std::uint32_t node, std::uint32_t type) {
+    std::byte* record = blank(Kind::graph_node, operation::kNoStream);
+    wire::store(record, race::kNode, node);
+    wire::store(record, race::kNodeType, type);
+    wire::store(record, race::kWord0, kExec);
+    wire::store(record, race::kWord1, kEvent);
+    hand();
+  }
+  void graph(bool edge) {
+    graph_made(2);
     graph_node(0, 1), graph_node(1, 2);
     if (!edge) return;
-    record = blank(Kind::graph_edges, operation::kNoStream);
+    std::byte* record = blank(Kind::graph_edges, operation::kNoStream);
     wire::store(record, race::kWord0, kExec);
     wire::store(record, race::kWord1, 1 | std::uint64_t{2} << 32);
     hand();
@@ -217,11 +234,84 @@ TEST_CASE("graphs that nobody could have made are forgotten, and take no memory 
 TEST_CASE("a graph that was changed does nothing that is known") {
   Process p;
   p.graph(false);
-  wire::store(p.blank(Kind::graph_made, operation::kNoStream), race::kWord0, kExec);
-  p.hand();
+  p.graph_made(0);
   p.launch(0);
   p.kernel(1, 2);
   CHECK(p.races() == 0);
+}
+
+TEST_CASE("what a graph lets go on, or waits for, in ways that no call shows is uncertain") {
+  constexpr std::uint64_t kNeither = 0;
+  for (const std::uint64_t order : {kNeither, std::uint64_t{race::kTells}, std::uint64_t{race::kWaits}}) {
+    for (const bool first : {true, false}) {
+      Process p;
+      p.graph_made(1, order);
+      p.graph_node(0, 1);
+      if (first) p.launch(0);
+      p.kernel(1, 2);
+      if (!first) p.launch(0);
+      REQUIRE(p.races() == 1);
+      CHECK(p.feed.races().front().possible == (order == race::kWaits || (order == race::kTells && first)));
+    }
+  }
+}
+
+TEST_CASE("a graph that was changed orders as before, and one that is not known may do anything") {
+  enum class Known { not_at_all, once, as_harmless };
+  for (const Known known : {Known::not_at_all, Known::once, Known::as_harmless}) {
+    Process p;
+    if (known != Known::not_at_all)
+      p.graph_made(1, known == Known::once ? std::uint64_t{race::kTells} : 0), p.graph_made(0);
+    p.kernel(0, 1);
+    p.launch(0);
+    p.kernel(1, 2);
+    REQUIRE(p.races() == 1);
+    CHECK(p.feed.races().front().possible == (known != Known::as_harmless));
+  }
+}
+
+TEST_CASE("events that a graph's nodes record and wait for are such as any") {
+  for (const std::uint32_t type : {6u, 7u}) {
+    for (const bool waited : {false, true}) {
+      Process p;
+      p.event(Kind::event_made);
+      p.graph_made(2, type == 6 ? race::kWaits : race::kTells);
+      p.graph_node(0, 1), p.event_node(1, type);
+      if (type == 6) {
+        p.kernel(0, 2);
+        if (waited) p.event(Kind::event_record, 0);
+        p.launch(1);
+      } else {
+        p.launch(0);
+        if (waited) p.event(Kind::event_wait, 1);
+        p.kernel(1, 2);
+      }
+      CHECK(p.races() == (waited ? 0 : 1));
+    }
+  }
+}
+
+TEST_CASE("what a call that is not followed may order is uncertain, as is what waits for an event that is gone") {
+  for (const bool met : {false, true}) {
+    Process p;
+    p.kernel(0, 1);
+    if (met) p.blank(Kind::stranger_met, operation::kNoStream), p.hand();
+    p.kernel(1, 2);
+    REQUIRE(p.races() == 1);
+    CHECK(p.feed.races().front().possible == met);
+  }
+  for (const bool gone : {false, true}) {
+    Process p;
+    p.event(Kind::event_made);
+    wire::store(p.blank(Kind::event_made, operation::kNoStream), race::kWord0, kEvent);
+    wire::store(p.bytes, race::kWord1, std::uint64_t{gone});
+    p.hand();
+    p.kernel(0, 1);
+    p.event(Kind::event_wait, 1);
+    p.kernel(1, 2);
+    REQUIRE(p.races() == 1);
+    CHECK(p.feed.races().front().possible == gone);
+  }
 }
 
 TEST_CASE("records that make no sense do no harm") {

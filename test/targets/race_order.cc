@@ -1,0 +1,85 @@
+// Two memsets of one buffer on streams that the second never waits for by itself, `race_order WHICH`: ways in which
+// they are ordered all the same.
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "driver.h"
+
+namespace {
+
+constexpr std::size_t kBytes = 1 << 16;
+std::atomic<bool> told = false;
+
+void CUDA_CB tell(void*) { told = true; }
+
+CUevent event_of(unsigned flags) {
+  CUevent event = nullptr;
+  CHECK(cuEventCreate(&event, flags));
+  return event;
+}
+
+// What is captured between both, launched on the stream.
+template <typename Issue>
+void launch_graph(const Driver& driver, CUstream stream, Issue issue) {
+  CUstream captured = driver.stream();
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  CHECK(cuStreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_RELAXED));
+  issue(captured);
+  CHECK(cuStreamEndCapture(captured, &graph));
+  CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  CHECK(cuGraphLaunch(exec, stream));
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  const auto is = [&](const char* name) { return std::strcmp(arguments[1], name) == 0; };
+  Driver driver;
+  CUstream first = driver.stream(), second = driver.stream(), between = driver.stream();
+  CUdeviceptr buffer = driver.allocate(kBytes), word = driver.allocate(4096);
+  CUevent event = event_of(CU_EVENT_DISABLE_TIMING);
+  const auto fill = [&](CUstream stream) { CHECK(cuMemsetD8Async(buffer, 1, kBytes, stream)); };
+  if (is("graph_event")) {
+    launch_graph(driver, first, [&](CUstream captured) {
+      fill(captured);
+      CHECK(cuEventRecordWithFlags(event, captured, CU_EVENT_RECORD_EXTERNAL));
+    });
+    CHECK(cuStreamWaitEvent(second, event, 0));
+  } else if (is("graph_waits_for_event")) {
+    fill(first);
+    CHECK(cuEventRecord(event, first));
+    launch_graph(driver, second, [&](CUstream captured) {
+      CHECK(cuStreamWaitEvent(captured, event, CU_EVENT_WAIT_EXTERNAL));
+      fill(captured);
+    });
+  } else if (is("graph_function")) {
+    launch_graph(driver, first, [&](CUstream captured) {
+      fill(captured);
+      CHECK(cuLaunchHostFunc(captured, tell, nullptr));
+    });
+  } else if (is("graph_word")) {
+    fill(first);
+    CHECK(cuStreamWriteValue32(first, word, 1, 0));
+    launch_graph(driver, second, [&](CUstream captured) {
+      CHECK(cuStreamWaitValue32(captured, word, 1, CU_STREAM_WAIT_VALUE_EQ));
+      fill(captured);
+    });
+  } else if (is("context_event")) {
+    fill(first);
+    CHECK(cuCtxRecordEvent(driver.context, event));
+    CHECK(cuStreamWaitEvent(second, event, 0));
+  } else if (is("function_behind")) {
+    fill(first);
+    CHECK(cuEventRecord(event, first));
+    CHECK(cuStreamWaitEvent(between, event, 0));
+    CHECK(cuLaunchHostFunc(between, tell, nullptr));
+  }
+  if (is("graph_function") || is("function_behind")) {
+    while (!told) std::this_thread::yield();
+  }
+  if (!is("graph_waits_for_event") && !is("graph_word")) fill(second);
+  CHECK(cuCtxSynchronize());
+  std::puts("done");
+}
