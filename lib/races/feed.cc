@@ -53,7 +53,13 @@ void Feed::lost(std::uint64_t count, std::uint64_t until) {
   lost_ += count;
   ++gaps_;
   gap_until_ = std::max(gap_until_, until);
+  forget_all();
+}
+
+// A graph may be another one by now, and what a kernel was given, the next one's.
+void Feed::forget_all() {
   history_.forget_all();
+  forget_graphs();
   for (Pending& pending : pending_) pending = {};
 }
 
@@ -124,7 +130,7 @@ void Feed::record(const std::byte* record) {
   newest_ = std::max(newest_, ticks);
   if (gap_until_ != 0 && ticks >= gap_until_) {
     gap_until_ = 0;
-    history_.forget_all();
+    forget_all();
     read_allocations();
   }
   Pending& pending = pending_[thread];

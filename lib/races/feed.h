@@ -86,6 +86,7 @@ class Feed : public session::RingReader {
   void memory_freed(const std::byte* record, bool has_stream, StreamNumber stream);
   std::uint32_t live_words(const Pending& pending);
   void add(Access access);
+  void forget_all();
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
   std::uint32_t context_uid(std::uint32_t index) const;
   const Memory* memory_at(std::uint64_t address) const;

@@ -186,6 +186,33 @@ TEST_CASE("across a gap nothing is concluded, nor inside it; behind it everythin
   CHECK(p.feed.counts().gaps == 1);
 }
 
+TEST_CASE("a graph of before a gap, or of inside one, may be another one by now") {
+  for (const bool inside : {false, true}) {
+    Process p;
+    if (!inside) p.graph(false);
+    p.feed.lost(1, p.ticks + (inside ? 10 : 1));  // its edges, say
+    if (inside) p.graph(false), p.ticks += 10;
+    p.made(kBuffer, 1 << 20);
+    p.launch(0);
+    p.kernel(1, 2);
+    CHECK(p.races() == 0);
+    p.graph(false), p.launch(0);
+    CHECK(p.races() > 0);
+  }
+}
+
+TEST_CASE("what a kernel was given is not the next one's where its own record is lost") {
+  Process p;
+  p.feed.lost(1, p.ticks + 2);
+  p.parameter(kBuffer, 1);
+  p.ticks += 5;
+  p.made(kBuffer, 1 << 20);
+  wire::store(p.blank(Kind::kernel, 0), operation::kSite, std::uint16_t{3});
+  p.hand();
+  p.kernel(1, 2);
+  CHECK(p.races() == 0);
+}
+
 TEST_CASE("operations that the recorder had no ring for are a gap too") {
   Process p;
   p.kernel(0, 1);
