@@ -199,10 +199,12 @@ bool History::conclude(Race& race, bool at_last) {
     return true;
   }
   if (a == Mode::none || b == Mode::none || (a == Mode::atomic && b == Mode::atomic)) return true;
-  const bool written = alters(a) || alters(b), unknown = a == Mode::unknown || b == Mode::unknown;
-  if (!written && a == b && unknown) keep_unjudged(race);
-  if (!written && (!unknown || a == b)) return true;
-  race.possible = !written || race.uncertain;
+  const bool altered = alters(a) || alters(b), unknown = a == Mode::unknown || b == Mode::unknown;
+  if (!altered && a == b && unknown) keep_unjudged(race);
+  if (!altered && (!unknown || a == b)) return true;
+  // What is not known may be atomic as well.
+  const bool written = a == Mode::write || b == Mode::write;
+  race.possible = race.uncertain || (unknown && !written);
   keep(race);
   return true;
 }

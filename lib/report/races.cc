@@ -55,8 +55,9 @@ Judged judged(const session::Race& race, const Process& process, RaceTensors& te
     to.second = std::move(pair->second);
     to.first_by_schema = judge(to.race.first, to.first);
     to.second_by_schema = judge(to.race.second, to.second);
-    const bool known_to_write = to.race.first.mode == "write" || to.race.second.mode == "write";
-    if (to.by_schema() && known_to_write) to.race.possible = race.uncertain;
+    const auto one = [&](std::string_view mode) { return to.race.first.mode == mode || to.race.second.mode == mode; };
+    const bool disturb = one("write") || (one("atomic") && one("read"));
+    if (to.by_schema() && disturb) to.race.possible = race.uncertain;
     return to;
   }
   to.rerun =
@@ -213,8 +214,9 @@ class RaceBuilder {
     const bool by_tensors = first.exact != from_.first.exact || second.exact != from_.second.exact;
     if (from_.possible) {
       finding_.grade = Grade::suspected;
-      because = from_.uncertain ? "they are not ordered as far as the driver's calls tell"
-                                : "nothing orders them, but neither is known to write";
+      because = from_.uncertain                   ? "they are not ordered as far as the driver's calls tell"
+                : alters(first) || alters(second) ? "nothing orders them, but both may do what they do atomically"
+                                                  : "nothing orders them, but neither is known to write";
     } else if (first.exact && second.exact) {
       finding_.grade = Grade::proven;
       because = by_tensors ? "the calls into the driver leave the two unordered, here and in a rerun, where the "
