@@ -157,7 +157,8 @@ void Feed::record(const std::byte* record) {
     case Kind::memory_freed:
       return memory_freed(record, has_stream, stream);
     case Kind::host_saw_stream:
-      if (has_stream) order_.stream_seen(stream);
+      // To memory that the driver does not know a copy has been made when its call returns.
+      if (has_stream && memory_at(wire::load(record, race::kWord0)) == nullptr) order_.stream_seen(stream);
       return;
     case Kind::stranger_met:
       return order_.stranger_met();
@@ -287,17 +288,14 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Rows& rows) 
   access.ticks = wire::load(record, operation::kTicks);
   access.what = is_copy ? What::copy : What::memset;
   const auto place = [&](std::uint64_t address, std::uint64_t pitch, Mode mode) {
-    if (memory_at(address) == nullptr) return false;
+    if (memory_at(address) == nullptr) return;
     add(with_place(access, address, pitch, bytes, rows.width, rows.rows, mode));
-    return true;
   };
   const std::uint64_t source = wire::load(record, operation::kSource);
   const std::uint64_t destination = wire::load(record, operation::kDestination);
   if (is_copy && source != 0) place(source, rows.source_pitch, Mode::read);
-  const bool known = destination != 0 && place(destination, rows.destination_pitch, Mode::write);
-  // To memory that the driver does not know the copy is made by the time the call returns.
-  const bool waits = (wire::load(record, operation::kFlags) & operation::kBlocking) != 0;
-  if (waits || (is_copy && destination != 0 && !known)) order_.stream_seen(stream);
+  if (destination != 0) place(destination, rows.destination_pitch, Mode::write);
+  if ((wire::load(record, operation::kFlags) & operation::kBlocking) != 0) order_.stream_seen(stream);
 }
 
 // ---- memory

@@ -46,6 +46,7 @@ void read_rows(const Copy& copy, Call& call) {
     if (copy.Depth != 1) call.rows = dense ? static_cast<std::uint32_t>(copy.Height * copy.Depth) : 0;
     call.argument *= copy.Depth;
   }
+  call.to_host = copy.dstMemoryType == CU_MEMORYTYPE_HOST || copy.dstMemoryType == CU_MEMORYTYPE_UNIFIED;
   call.destination = place(copy.dstMemoryType, copy.dstDevice, copy.dstHost, to);
   call.source = place(copy.srcMemoryType, copy.srcDevice, copy.srcHost, from);
 }
@@ -124,8 +125,14 @@ void decode(const void* raw, Call& call) {
   if constexpr (requires { p.kernelParams; }) call.parameters = p.kernelParams;
   if constexpr (requires { p.extra; }) call.extra = p.extra;
   if constexpr (requires { p.dstDevice; }) call.destination = p.dstDevice;
-  if constexpr (requires { p.dstHost; }) call.destination = reinterpret_cast<std::uint64_t>(p.dstHost);
-  if constexpr (requires { CUdeviceptr{p.dst}; }) call.destination = p.dst;
+  if constexpr (requires { p.dstHost; }) {
+    call.destination = reinterpret_cast<std::uint64_t>(p.dstHost);
+    call.to_host = true;
+  }
+  if constexpr (requires { CUdeviceptr{p.dst}; }) {
+    call.destination = p.dst;
+    call.to_host = true;
+  }
   if constexpr (requires { CUdeviceptr{p.devPtr}; }) call.destination = p.devPtr;
   if constexpr (requires { p.srcDevice; }) call.source = p.srcDevice;
   if constexpr (requires { p.srcHost; }) call.source = reinterpret_cast<std::uint64_t>(p.srcHost);

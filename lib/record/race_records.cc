@@ -67,8 +67,10 @@ void RaceRecords::before_rows(ThreadState& thread, const Call& call) {
   publish(thread, record);
 }
 
-void RaceRecords::host_saw_stream(ThreadState& thread, std::uint32_t stream) {
-  publish(thread, begin(thread, Kind::host_saw_stream, stream));
+void RaceRecords::host_saw_stream(ThreadState& thread, std::uint32_t stream, std::uint64_t copied_to) {
+  std::byte* record = begin(thread, Kind::host_saw_stream, stream);
+  wire::store(record, race::kWord0, copied_to);
+  publish(thread, record);
 }
 
 void RaceRecords::host_saw_context(ThreadState& thread, std::uint32_t context) {
@@ -108,6 +110,12 @@ void RaceRecords::stranger_met(ThreadState& thread) {
 void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
   if ((thread.open.flags & operation::kCaptured) != 0) return;
   if (waits_for_copy(id)) return host_saw_stream(thread, thread.open.stream);
+  const CallRule& rule = driver_call(id);
+  if (rule.kind == Kind::copy && !rule.proves_finished) {
+    Call call;
+    rule.decode(data.functionParams, call);
+    if (call.to_host) host_saw_stream(thread, thread.open.stream, call.destination);
+  }
   const bool extended =
       id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx || id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz;
   if (!extended) return;

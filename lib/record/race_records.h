@@ -24,7 +24,7 @@ class RaceRecords {
   void before_rows(ThreadState& thread, const Call& call);
   // EXIT of calls that succeeded.
   void issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
-  void host_saw_stream(ThreadState& thread, std::uint32_t stream);
+  void host_saw_stream(ThreadState& thread, std::uint32_t stream, std::uint64_t copied_to = 0);
   void host_saw_context(ThreadState& thread, std::uint32_t context);
   void returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,

@@ -5,7 +5,9 @@
 //    parameters       site: the kernel's function id; offsets, words: 4 words among the parameters of the kernel whose
 //                     record follows in the same ring, that may be addresses; 0: fewer
 //    rows             of the copy or memset whose record follows: width, rows, pitches; argument and addresses are its
-//    host_saw_stream  stream: everything issued to it before has finished
+//    host_saw_stream  stream: everything issued to it before has finished; word 0: if the driver does not know the
+//    memory
+//                     there, as the asynchronous copy to it by a call that may go to the host has returned; 0: anyway
 //    host_saw_context word 0: index of the context
 //    event_made       word 0: CUevent: nothing is recorded in it; word 1: 1 if it is no event any more
 //    memory_made      word 0: address, word 1: bytes, word 2: wire::allocation::Kind; stream: of stream-ordered ones

@@ -66,7 +66,7 @@ def memory_that_meets_is_a_race(machine):
 
 
 def memory_that_does_not_meet_is_none(machine):
-    for which in ("slices", "two_readers", "pageable", "freed_after_use"):
+    for which in ("slices", "two_readers", "pageable", "pageable_by_address", "freed_after_use"):
         _expect_none(machine, "race_memory", which)
 
 

@@ -22,6 +22,10 @@ int main(int, char** arguments) {
     static char host[kHalf];
     CHECK(cuMemcpyDtoHAsync(host, buffer, kHalf, a));
     CHECK(cuMemsetD8Async(buffer, 0, kHalf, b));
+  } else if (is("pageable_by_address")) {
+    static char host[kHalf];
+    CHECK(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(host), buffer, kHalf, a));
+    CHECK(cuMemsetD8Async(buffer, 0, kHalf, b));
   } else if (is("pinned")) {
     void* host = nullptr;
     CHECK(cuMemHostAlloc(&host, kHalf, 0));

@@ -341,6 +341,23 @@ TEST_CASE("what a call that is not followed may order is uncertain, as is what w
   }
 }
 
+TEST_CASE("an asynchronous copy to memory that is not known has been made where the call says so") {
+  enum class Says { nothing, to_the_host, to_known_memory };
+  for (const Says says : {Says::nothing, Says::to_the_host, Says::to_known_memory}) {
+    Process p;
+    p.kernel(0, 1);
+    const std::uint64_t to = says == Says::to_known_memory ? kBuffer + 64 : 0x7e0000000000;
+    std::byte* record = p.blank(Kind::copy, 0);
+    wire::store(record, operation::kDestination, to);
+    wire::store(record, operation::kSource, std::uint64_t{0x55550000});
+    wire::store(record, operation::kBytes, 4);
+    p.hand();
+    if (says != Says::nothing) wire::store(p.blank(Kind::host_saw_stream, 0), race::kWord0, to), p.hand();
+    p.kernel(1, 2);
+    CHECK(p.races() == (says == Says::to_the_host ? 0 : 1));
+  }
+}
+
 TEST_CASE("records that make no sense do no harm") {
   std::mt19937_64 random(5);
   Process p;
