@@ -220,6 +220,7 @@ constexpr void add_launches(Builder& b) {
   RULE(operation, kernel, cuLaunchGridAsync);
   RULE_SZ(operation, graph, cuGraphLaunch);
   RULE_SZ(operation, host_function, cuLaunchHostFunc);
+  RULE_SZ(operation, host_function, cuStreamAddCallback);
 }
 
 constexpr void add_copies(Builder& b) {

@@ -263,6 +263,14 @@ void RaceRecords::event_gone(ThreadState& thread, CUevent event) {
   publish(thread, record);
 }
 
+void RaceRecords::host_saw_event(ThreadState& thread, CUevent event) {
+  std::byte* record = begin(thread, Kind::event_sync, operation::kNoStream);
+  wire::store(record, operation::kFlags, std::uint8_t{operation::kReturned});
+  wire::store(record, operation::kArgument, reinterpret_cast<std::uint64_t>(event));
+  wire::store(record, operation::kBegan, wire::load(thread.entry, wire::thread::kCallTicks));
+  publish(thread, record);
+}
+
 void RaceRecords::returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
   const void* p = data.functionParams;
   switch (id) {
@@ -270,6 +278,12 @@ void RaceRecords::returned(ThreadState& thread, std::uint32_t id, const CUpti_Ca
       return event_made(thread, *static_cast<const cuEventCreate_params*>(p)->phEvent);
     case CUPTI_DRIVER_TRACE_CBID_cuEventDestroy_v2:
       return event_gone(thread, static_cast<const cuEventDestroy_v2_params*>(p)->hEvent);
+    case CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime:
+    case CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime_v2: {
+      const auto& both = *static_cast<const cuEventElapsedTime_params*>(p);
+      host_saw_event(thread, both.hStart);
+      return host_saw_event(thread, both.hEnd);
+    }
     // Known before the program captures it: a stream that is being captured cannot be asked how it was made, as the
     // question breaks the capture.
     case CUPTI_DRIVER_TRACE_CBID_cuStreamCreate:

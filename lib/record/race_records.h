@@ -40,6 +40,7 @@ class RaceRecords {
   std::byte* begin_at_call(ThreadState& thread, wire::operation::Kind kind);
 
   void event_made(ThreadState& thread, CUevent event);
+  void host_saw_event(ThreadState& thread, CUevent event);
   void event_gone(ThreadState& thread, CUevent event);
   void stranger_met(ThreadState& thread);
   void graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes, std::uint64_t order);

@@ -71,12 +71,12 @@ def memory_that_does_not_meet_is_none(machine):
 
 
 def what_graphs_and_events_order_is_none(machine):
-    for which in ("graph_event", "graph_waits_for_event"):
+    for which in ("graph_event", "graph_waits_for_event", "elapsed"):
         _expect_none(machine, "race_order", which)
 
 
 def what_only_the_host_or_a_word_tells_is_no_certain_race(machine):
-    for which in ("graph_function", "graph_word", "context_event", "function_behind"):
+    for which in ("graph_function", "graph_word", "context_event", "function_behind", "callback"):
         _, finding = _expect_race(machine, "race_order", which)
         expect(finding["evidence"]["grade"], "suspected", which)
 

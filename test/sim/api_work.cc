@@ -1,5 +1,6 @@
 // Kernel launches and host functions.
 #include <cstring>
+#include <memory>
 
 #include "api.h"
 #include "launch.h"
@@ -108,6 +109,33 @@ SIM_API(cuLaunchGrid, context, (CUfunction f, int grid_width, int grid_height), 
 SIM_API(cuLaunchGridAsync, context, (CUfunction f, int grid_width, int grid_height, CUstream hStream),
         (f, grid_width, grid_height, hStream)) {
   return launch_grid(f, grid_width, grid_height, hStream);
+}
+
+namespace {
+
+struct Callback {
+  CUstreamCallback function;
+  CUstream stream;
+  void* data;
+};
+
+void CUDA_CB call_back(void* data) {
+  const std::unique_ptr<Callback> callback(static_cast<Callback*>(data));
+  callback->function(callback->stream, CUDA_SUCCESS, callback->data);
+}
+
+}  // namespace
+
+SIM_API_STREAM(cuStreamAddCallback, _ptsz, context,
+               (CUstream hStream, CUstreamCallback callback, void* userData, unsigned int flags),
+               (hStream, callback, userData, flags)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  CUstream_st* stream = sim::stream_of(hStream, per_thread);
+  if (!stream || !callback || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult refused = sim::refuse_capturing(*stream); refused != CUDA_SUCCESS) return refused;
+  return sim::issue(
+      lock, *stream,
+      {.kind = Op::Kind::host_function, .host_function = call_back, .data = new Callback{callback, hStream, userData}});
 }
 
 SIM_API_STREAM(cuLaunchHostFunc, _ptsz, context, (CUstream hStream, CUhostFn fn, void* userData),

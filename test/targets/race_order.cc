@@ -12,6 +12,7 @@ constexpr std::size_t kBytes = 1 << 16;
 std::atomic<bool> told = false;
 
 void CUDA_CB tell(void*) { told = true; }
+void CUDA_CB tell_of(CUstream, CUresult, void*) { told = true; }
 
 CUevent event_of(unsigned flags) {
   CUevent event = nullptr;
@@ -75,8 +76,18 @@ int main(int, char** arguments) {
     CHECK(cuEventRecord(event, first));
     CHECK(cuStreamWaitEvent(between, event, 0));
     CHECK(cuLaunchHostFunc(between, tell, nullptr));
+  } else if (is("callback")) {
+    fill(first);
+    CHECK(cuStreamAddCallback(first, tell_of, nullptr, 0));
+  } else if (is("elapsed")) {
+    CUevent begin = event_of(CU_EVENT_DEFAULT), end = event_of(CU_EVENT_DEFAULT);
+    CHECK(cuEventRecord(begin, first));
+    fill(first);
+    CHECK(cuEventRecord(end, first));
+    float milliseconds = 0;
+    while (cuEventElapsedTime(&milliseconds, begin, end) == CUDA_ERROR_NOT_READY) std::this_thread::yield();
   }
-  if (is("graph_function") || is("function_behind")) {
+  if (is("graph_function") || is("function_behind") || is("callback")) {
     while (!told) std::this_thread::yield();
   }
   if (!is("graph_waits_for_event") && !is("graph_word")) fill(second);
