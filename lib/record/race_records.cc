@@ -18,8 +18,8 @@ void RaceRecords::attach(const DriverApi& driver, Streams& streams) {
   words_.attach(driver);
 }
 
-std::byte* RaceRecords::begin_at_call(ThreadState& thread, Kind kind) {
-  std::byte* record = begin(thread, kind, operation::kNoStream);
+std::byte* RaceRecords::begin_at_call(ThreadState& thread, Kind kind, std::uint32_t stream) {
+  std::byte* record = begin(thread, kind, stream);
   // That of the operation it belongs to, or of all parts of a graph: by time they stay together.
   wire::store(record, operation::kTicks, wire::load(thread.entry, wire::thread::kCallTicks));
   return record;
@@ -256,6 +256,7 @@ void RaceRecords::event_made(ThreadState& thread, CUevent event) {
   publish(thread, record);
 }
 
+// Its handle may be another event's by the time the call returns.
 void RaceRecords::event_gone(ThreadState& thread, CUevent event) {
   std::byte* record = begin_at_call(thread, Kind::event_made);
   wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(event));
@@ -311,7 +312,9 @@ void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall
   if (call.address == 0) return;
   const bool made = call.what == MemoryCall::What::makes;
   if (made) words_.memory_made(call.address, call.bytes);
-  std::byte* record = begin(thread, made ? Kind::memory_made : Kind::memory_freed, stream);
+  // What is gone may be another's by the time the call returns.
+  std::byte* record =
+      made ? begin(thread, Kind::memory_made, stream) : begin_at_call(thread, Kind::memory_freed, stream);
   wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));
   wire::store(record, race::kWord0, call.address);
   wire::store(record, race::kWord1, made ? call.bytes : context);

@@ -37,7 +37,8 @@ class RaceRecords {
  private:
   void stream_made(ThreadState& thread, CUstream stream, const CUpti_CallbackData& data);
   std::byte* begin(ThreadState& thread, wire::operation::Kind kind, std::uint32_t stream);
-  std::byte* begin_at_call(ThreadState& thread, wire::operation::Kind kind);
+  std::byte* begin_at_call(ThreadState& thread, wire::operation::Kind kind,
+                           std::uint32_t stream = wire::operation::kNoStream);
 
   void event_made(ThreadState& thread, CUevent event);
   void host_saw_event(ThreadState& thread, CUevent event);
