@@ -22,6 +22,7 @@ using operation::Kind;
 constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
 constexpr std::size_t kMostLiveWords = 1u << 14;
+constexpr std::uint64_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD of cuda.h, behind CU_STREAM_LEGACY
 
 const char* name_of(Mode mode) {
   constexpr const char* names[] = {"unknown", "none", "read", "write", "atomic", "unknown", "unknown"};
@@ -83,7 +84,8 @@ void Feed::read_allocations() {
     if (!copy || wire::load(copy->data(), a::kFreed) != 0) continue;
     const std::uint64_t begin = wire::load(copy->data(), a::kAddress);
     memory_[begin] = {begin, wire::load(copy->data(), a::kBytes), wire::load(copy->data(), a::kSite),
-                      wire::load(copy->data(), a::kKind) == static_cast<std::uint8_t>(a::Kind::ordered)};
+                      wire::load(copy->data(), a::kKind) == static_cast<std::uint8_t>(a::Kind::ordered),
+                      home_of(wire::load(copy->data(), a::kKind), wire::load(copy->data(), a::kContext))};
   }
 }
 
@@ -92,6 +94,10 @@ void Feed::read_allocations() {
 std::uint32_t Feed::context_uid(std::uint32_t index) const {
   if (index >= contexts_.size() / area::kContextSize) return 0;
   return wire::load(contexts_.data() + index * area::kContextSize, wire::context::kUid);
+}
+
+std::uint32_t Feed::home_of(std::uint8_t kind, std::uint32_t context) const {
+  return wire::allocation::takes_device_memory(static_cast<wire::allocation::Kind>(kind)) ? context_uid(context) : 0;
 }
 
 bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
@@ -277,9 +283,25 @@ void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& p
   }
 }
 
+// Between two devices' memories a copy in a default stream begins when all that either was given before has finished,
+// and all that follows begins after it.
+bool Feed::joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const {
+  const Memory *from = memory_at(source), *to = memory_at(destination);
+  const bool apart =
+      from != nullptr && to != nullptr && from->context != 0 && to->context != 0 && from->context != to->context;
+  return apart && order_.traits(stream).handle <= kPerThreadStream;
+}
+
 void Feed::copy(const std::byte* record, StreamNumber stream, const Rows& rows) {
   const bool is_copy = static_cast<Kind>(wire::load(record, operation::kKind)) == Kind::copy;
   const std::uint64_t bytes = operation::bytes_of(record);
+  const std::uint64_t source = wire::load(record, operation::kSource);
+  const std::uint64_t destination = wire::load(record, operation::kDestination);
+  const bool joins = is_copy && joins_devices(stream, source, destination);
+  if (joins) {
+    order_.context_seen(memory_at(source)->context);
+    order_.context_seen(memory_at(destination)->context);
+  }
   Access access;
   access.at = order_.issue(stream);
   access.stream = stream;
@@ -291,11 +313,9 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Rows& rows) 
     if (memory_at(address) == nullptr) return;
     add(with_place(access, address, pitch, bytes, rows.width, rows.rows, mode));
   };
-  const std::uint64_t source = wire::load(record, operation::kSource);
-  const std::uint64_t destination = wire::load(record, operation::kDestination);
   if (is_copy && source != 0) place(source, rows.source_pitch, Mode::read);
   if (destination != 0) place(destination, rows.destination_pitch, Mode::write);
-  if ((wire::load(record, operation::kFlags) & operation::kBlocking) != 0) order_.stream_seen(stream);
+  if (joins || (wire::load(record, operation::kFlags) & operation::kBlocking) != 0) order_.stream_seen(stream);
 }
 
 // ---- memory
@@ -306,7 +326,9 @@ void Feed::memory_made(const std::byte* record, bool has_stream, StreamNumber st
   auto at = memory_.upper_bound(begin);
   if (at != memory_.begin() && std::prev(at)->second.begin + std::prev(at)->second.bytes > begin) --at;
   while (at != memory_.end() && at->first < begin + bytes) at = memory_.erase(at);
-  memory_[begin] = {begin, bytes, wire::load(record, operation::kSite), has_stream};
+  memory_[begin] = {begin, bytes, wire::load(record, operation::kSite), has_stream,
+                    home_of(static_cast<std::uint8_t>(wire::load(record, race::kWord2)),
+                            static_cast<std::uint32_t>(wire::load(record, race::kWord3)))};
   history_.forget(begin, bytes);
   if (!has_stream) return;
   Access access;
@@ -376,6 +398,7 @@ session::Race Feed::told(const Race& found, const Memory& home) const {
   to.uncertain = found.uncertain;
   to.waited_before = found.ever_waited;
   to.several = found.several;
+  to.one_graph = found.first.at == found.second.at;
   to.times = found.times;
   to.address = home.begin, to.bytes = home.bytes, to.allocated = home.site;
   return to;

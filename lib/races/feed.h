@@ -48,6 +48,7 @@ class Feed : public session::RingReader {
     std::uint64_t begin = 0, bytes = 0;
     std::uint32_t site = 0;
     bool of_stream = false;
+    std::uint32_t context = 0;  // uid, of memory of a device
   };
   // The entry of the area's table, and which of its lives this is.
   struct Known {
@@ -89,6 +90,9 @@ class Feed : public session::RingReader {
   void forget_all();
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
   std::uint32_t context_uid(std::uint32_t index) const;
+  std::uint32_t home_of(std::uint8_t kind, std::uint32_t context) const;
+  // Whether a copy between these waits for two devices, and they for it.
+  bool joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const;
   const Memory* memory_at(std::uint64_t address) const;
   void note_homes();
   session::Race told(const Race& race, const Memory& home) const;

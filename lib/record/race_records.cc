@@ -322,6 +322,7 @@ void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall
   const bool waits = id == CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2 || id == CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost ||
                      id == CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister;
   wire::store(record, race::kWord2, made ? static_cast<std::uint64_t>(call.kind) : waits ? 1u : 0u);
+  wire::store(record, race::kWord3, made ? context : 0u);
   publish(thread, record);
 }
 

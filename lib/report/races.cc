@@ -155,7 +155,9 @@ class RaceBuilder {
   void words() {
     const RaceAccess& first = finding_.race->accesses[0];
     const RaceAccess& second = finding_.race->accesses[1];
-    const std::string a = stream_phrase(first.stream), b = stream_phrase(second.stream);
+    const std::string a = stream_phrase(first.stream);
+    const bool alike = first.stream == second.stream && !from_.one_graph;
+    const std::string b = stream_phrase(second.stream) + (alike ? " of another context" : "");
     const bool named =
         first.tensor && second.tensor && !first.tensor->name.empty() && first.tensor->name == second.tensor->name;
     const std::string memory = named                         ? first.tensor->name
@@ -164,7 +166,7 @@ class RaceBuilder {
     finding_.text =
         fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory, verb(first), a, verb(second), b);
     std::string& missing = finding_.race->missing;
-    if (first.stream == second.stream && first.graph_node != second.graph_node) {
+    if (from_.one_graph) {
       missing = "the two nodes are on branches of one graph, and none depends on the other";
     } else {
       missing =
@@ -184,7 +186,7 @@ class RaceBuilder {
     const explain::Dialect dialect = dialect_of(process_, second.stack, torch_);
     const bool allocator = finding_.race->allocation && !finding_.race->allocation->owner.empty();
     std::vector<std::string>& fix = finding_.fix;
-    if (first.stream == second.stream) {
+    if (from_.one_graph) {
       fix.push_back("make one node depend on the other, or capture both on one stream");
     } else if (dialect.python) {
       fix.push_back(explain::in_dialect("before this line: let " + b + " wait for " + a +

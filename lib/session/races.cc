@@ -71,6 +71,7 @@ Json to_json(const std::vector<Race>& races) {
                      {"possible", race.possible},
                      {"uncertain", race.uncertain},
                      {"waited_before", race.waited_before},
+                     {"one_graph", race.one_graph},
                      {"several", race.several},
                      {"times", race.times},
                      {"address", race.address},
@@ -88,6 +89,7 @@ Race race_of(const Json& from) {
   race.possible = is_set(from, "possible");
   race.uncertain = is_set(from, "uncertain");
   race.waited_before = is_set(from, "waited_before");
+  race.one_graph = is_set(from, "one_graph");
   race.several = is_set(from, "several");
   take(from, "times", race.times);
   take(from, "address", race.address);

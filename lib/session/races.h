@@ -28,6 +28,7 @@ struct Race {
   bool possible = false;       // not certain: neither is known to write, both may be atomic, or `uncertain`
   bool uncertain = false;      // something that the driver does not tell of may order them
   bool waited_before = false;  // the second one's stream had waited for the first one's, for something earlier
+  bool one_graph = false;      // both are nodes of one launch of a graph
   bool several = false;        // it stands for pairs with other parameters too
   std::uint64_t times = 1;
   std::uint64_t address = 0, bytes = 0;  // the allocation; bytes 0: not known

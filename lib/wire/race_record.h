@@ -10,7 +10,8 @@
 //                     there, as the asynchronous copy to it by a call that may go to the host has returned; 0: anyway
 //    host_saw_context word 0: index of the context
 //    event_made       word 0: CUevent: nothing is recorded in it; word 1: 1 if it is no event any more
-//    memory_made      word 0: address, word 1: bytes, word 2: wire::allocation::Kind; stream: of stream-ordered ones
+//    memory_made      word 0: address, word 1: bytes, word 2: wire::allocation::Kind, word 3: index of its context;
+//                     stream: of stream-ordered ones
 //    memory_freed     word 0: address, word 2: 1 if the call waits for all work of its context, whose index is word 1;
 //                     stream: of stream-ordered ones
 //                     both have a site

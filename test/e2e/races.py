@@ -75,6 +75,14 @@ def what_graphs_and_events_order_is_none(machine):
         _expect_none(machine, "race_order", which)
 
 
+def a_copy_between_devices_waits_for_both(machine):
+    machine.plan("devices=2")
+    _expect_none(machine, "race_order", "copy_between_devices")
+    result, _ = _expect_race(machine, "race_order", "devices")
+    expect_in("the default stream of another context never waited for the default stream",
+              " ".join(result.stderr.split()), "missing edge")
+
+
 def what_only_the_host_or_a_word_tells_is_no_certain_race(machine):
     for which in ("graph_function", "graph_word", "context_event", "function_behind", "callback"):
         _, finding = _expect_race(machine, "race_order", which)

@@ -90,7 +90,21 @@ int main(int, char** arguments) {
   if (is("graph_function") || is("function_behind") || is("callback")) {
     while (!told) std::this_thread::yield();
   }
-  if (!is("graph_waits_for_event") && !is("graph_word")) fill(second);
+  if (is("copy_between_devices") || is("devices")) {
+    CUcontext other = nullptr;
+    CUdeviceptr there = 0;
+    CHECK(cuDevicePrimaryCtxRetain(&other, 1));
+    CHECK(cuCtxSetCurrent(other));
+    CHECK(cuMemAlloc(&there, kBytes));
+    CHECK(cuCtxSetCurrent(driver.context));
+    fill(nullptr);
+    if (is("copy_between_devices")) CHECK(cuMemcpyDtoD(there, buffer, kBytes));
+    CHECK(cuCtxSetCurrent(other));
+    if (is("copy_between_devices")) CHECK(cuMemsetD8Async(there, 1, kBytes, nullptr));
+    fill(nullptr);
+  } else if (!is("graph_waits_for_event") && !is("graph_word")) {
+    fill(second);
+  }
   CHECK(cuCtxSynchronize());
   std::puts("done");
 }

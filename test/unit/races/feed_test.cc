@@ -6,6 +6,7 @@
 #include <random>
 
 #include "unit/session/area_builder.h"
+#include "wire/allocation.h"
 #include "wire/race_record.h"
 
 using namespace cudadiag;
@@ -28,7 +29,19 @@ struct Process {
       wire::store(area.stream(i), wire::stream::kHandle, 0x100 + i);
       wire::store(area.stream(i), wire::stream::kFlags, static_cast<std::uint32_t>(wire::stream::kNonBlocking));
     }
+    area.live_stream(2);
+    wire::store(area.stream(2), wire::stream::kHandle, std::uint64_t{1});
+    wire::store(area.stream(2), wire::stream::kFlags, static_cast<std::uint32_t>(wire::stream::kLegacy));
+    wire::store(area.stream(2), wire::stream::kContext, 1);
+    for (std::uint32_t i = 0; i < 2; ++i) wire::store(area.context(i), wire::context::kUid, i + 1);
     made(kBuffer, 1 << 20);
+  }
+
+  static test::AreaShape shape() {
+    test::AreaShape shape;
+    shape.contexts = 2;
+    shape.streams = 3;
+    return shape;
   }
 
   std::byte* blank(Kind kind, std::uint32_t stream) {
@@ -104,7 +117,7 @@ struct Process {
   }
   std::size_t races() const { return feed.races().size(); }
 
-  test::AreaBuilder area;
+  test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
   LiveWords live;  // of the launch that was asked about last
@@ -355,6 +368,33 @@ TEST_CASE("an asynchronous copy to memory that is not known has been made where 
     if (says != Says::nothing) wire::store(p.blank(Kind::host_saw_stream, 0), race::kWord0, to), p.hand();
     p.kernel(1, 2);
     CHECK(p.races() == (says == Says::to_the_host ? 0 : 1));
+  }
+}
+
+TEST_CASE("a copy between two devices in a default stream waits for both, and both for it") {
+  constexpr std::uint64_t kThere = kBuffer + (1 << 20);
+  enum class Copy { none, in_a_default_stream, in_another_stream, on_one_device };
+  for (const Copy copy : {Copy::none, Copy::in_a_default_stream, Copy::in_another_stream, Copy::on_one_device}) {
+    Process p;
+    const auto made = [&](std::uint64_t address, std::uint64_t context) {
+      std::byte* record = p.blank(Kind::memory_made, operation::kNoStream);
+      wire::store(record, race::kWord0, address);
+      wire::store(record, race::kWord1, std::uint64_t{1} << 20);
+      wire::store(record, race::kWord2, static_cast<std::uint64_t>(wire::allocation::Kind::device));
+      wire::store(record, race::kWord3, context);
+      p.hand();
+    };
+    made(kBuffer, 0), made(kThere, copy == Copy::on_one_device ? 0 : 1);
+    p.kernel(0, 1), p.kernel(1, 3, kThere);
+    if (copy != Copy::none) {
+      std::byte* record = p.blank(Kind::copy, copy == Copy::in_another_stream ? 0 : 2);
+      wire::store(record, operation::kSource, kBuffer);
+      wire::store(record, operation::kDestination, kThere);
+      wire::store(record, operation::kBytes, 64);
+      p.hand();
+    }
+    p.kernel(0, 1, kThere), p.kernel(1, 1);
+    CHECK((p.races() == 0) == (copy == Copy::in_a_default_stream));
   }
 }
 
