@@ -1,12 +1,14 @@
 #include "races/order.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cudadiag::races {
 namespace {
 
 // A clock is pruned when it has grown by so much.
 constexpr std::size_t kRoomy = 64;
+constexpr std::size_t kMostGone = 1024;
 
 }  // namespace
 
@@ -22,6 +24,26 @@ StreamNumber Order::stream_made(const StreamTraits& traits) {
   made.traits = traits;
   made.component = components_++;
   return static_cast<StreamNumber>(streams_.size() - 1);
+}
+
+void Order::stream_gone(StreamNumber number) {
+  Stream& stream = streams_[number];
+  if (stream.traits.legacy) return;  // it goes with its context
+  Context& context = context_of(stream.traits.context);
+  const auto leave = [&](bool& in, std::vector<StreamNumber>& among, Clock& behind) {
+    if (!std::exchange(in, false)) return;
+    std::erase(among, number);
+    behind.join(stream.clock);
+    behind.raise(stream.component, now_);
+    prune(behind);
+  };
+  leave(stream.active, context.active, context.gone_active);
+  leave(stream.pending, context.pending, context.gone_pending);
+  stream.clock = {};
+  gone_.push_back(stream.component);
+  if (gone_.size() <= kMostGone) return;
+  raise_host(gone_.front(), now_);
+  gone_.pop_front();
 }
 
 // ---- streams
@@ -40,6 +62,7 @@ Moment Order::issue(StreamNumber number) {
       streams_[other].pending = false;
     }
     context.pending.clear();
+    stream.clock.join(std::exchange(context.gone_pending, {}));
     stream.clock.raise(context.barrier, now);
     context.legacy = number;
     context.legacy_at = now;
@@ -176,6 +199,7 @@ void Order::context_seen(std::uint32_t number) {
     streams_[stream].clock.drop_if([this](Component c, Moment moment) { return host_knows(c, moment); });
   }
   context.active.clear();
+  host_joins(std::exchange(context.gone_active, {}), context.barrier, now_);
 }
 
 // ---- questions

@@ -25,6 +25,9 @@ struct StreamTraits {
 class Order {
  public:
   StreamNumber stream_made(const StreamTraits& traits);
+  // Nothing more is issued to it; what was may still be at work. Of very many such streams the oldest are taken to have
+  // finished.
+  void stream_gone(StreamNumber stream);
   const StreamTraits& traits(StreamNumber stream) const { return streams_[stream].traits; }
 
   // An operation is put into the stream; its moment.
@@ -78,6 +81,8 @@ class Order {
   struct Context {
     Component barrier = 0;
     std::vector<StreamNumber> active, pending;
+    // What those of them that are gone had come to.
+    Clock gone_active, gone_pending;
     StreamNumber legacy = 0;
     Moment legacy_at = 0;  // 0: there was no operation on it
   };
@@ -102,6 +107,7 @@ class Order {
   Moment now_ = 0;
   Component components_ = 0;
   std::deque<Stream> streams_;
+  std::deque<Component> gone_;  // of streams that are gone, the latest ones
   std::unordered_map<std::uint32_t, Context> contexts_;
   std::unordered_map<std::uint64_t, Point> events_, graphs_, words_;
   std::vector<Moment> host_;  // by component

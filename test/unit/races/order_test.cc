@@ -402,6 +402,46 @@ TEST_CASE("launches of one executable graph follow each other") {
   }
 }
 
+TEST_CASE("what a stream was given before it went is waited for with its context's other streams") {
+  enum class By { nothing, context, legacy, event };
+  for (const By by : {By::nothing, By::context, By::legacy, By::event}) {
+    for (const bool directly : {true, false}) {
+      Story s;
+      const auto zero = s.legacy(), a = s.non_blocking(), b = s.stream(), c = s.stream();
+      s.order.event_made(kEvent), s.order.event_made(kOther);
+      s.writes(directly ? b : a);
+      s.order.event_recorded(kOther, a);
+      s.order.event_waited(kOther, b);
+      s.order.event_recorded(kEvent, b);
+      s.order.stream_gone(b);
+      if (by == By::context) s.order.context_seen(0);
+      if (by == By::legacy) s.reads(zero, kB);
+      if (by == By::event) s.order.event_waited(kEvent, c);
+      s.writes(c);
+      CHECK(s.races() == (by == By::nothing ? 1 : 0));
+    }
+  }
+}
+
+TEST_CASE("twenty thousand streams come and go, each between the same two") {
+  Story s;
+  const auto a = s.non_blocking();
+  s.order.event_made(kEvent), s.order.event_made(kOther);
+  for (int i = 0; i < 20000; ++i) {
+    s.writes(a);
+    s.order.event_recorded(kEvent, a);
+    const auto b = s.non_blocking();
+    s.order.event_waited(kEvent, b);
+    s.writes(b);
+    s.order.event_recorded(kOther, b);
+    s.order.stream_gone(b);
+    s.order.event_waited(kOther, a);
+  }
+  CHECK(s.races() == 0);
+  s.writes(s.non_blocking());
+  CHECK(s.races() > 0);
+}
+
 TEST_CASE("a thousand streams that hand work on in a ring: no race, and one that is left out is one") {
   for (const bool gap : {false, true}) {
     Story s;
