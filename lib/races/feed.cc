@@ -36,6 +36,10 @@ const char* name_of(What what) {
 
 std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
 
+StreamTraits traits_of(std::uint64_t handle, std::uint32_t context, std::uint32_t flags) {
+  return {handle, context, (flags & wire::stream::kLegacy) != 0, (flags & wire::stream::kNonBlocking) == 0};
+}
+
 }  // namespace
 
 Feed::Feed(std::span<const std::byte> bytes, KernelMode kernel_mode)
@@ -57,11 +61,12 @@ void Feed::lost(std::uint64_t count, std::uint64_t until) {
   forget_all();
 }
 
-// A graph may be another one by now, and what a kernel was given, the next one's.
+// A graph may be another one by now, as may a stream, and what a kernel was given, the next one's.
 void Feed::forget_all() {
   history_.forget_all();
   forget_graphs();
   for (Pending& pending : pending_) pending = {};
+  for (Known& known : known_) known.sure = false;
 }
 
 void Feed::look_for_drops() {
@@ -100,20 +105,35 @@ std::uint32_t Feed::home_of(std::uint8_t kind, std::uint32_t context) const {
   return wire::allocation::takes_device_memory(static_cast<wire::allocation::Kind>(kind)) ? context_uid(context) : 0;
 }
 
+void Feed::begin_life(Known& known, std::uint64_t created, const StreamTraits& traits) {
+  if (known.is) order_.stream_gone(known.number);
+  known = {created, order_.stream_made(traits), true, true};
+}
+
+void Feed::stream_made(const std::byte* record, std::uint32_t index, std::uint64_t ticks) {
+  if (index >= known_.size() || (known_[index].is && known_[index].created == ticks)) return;
+  begin_life(known_[index], ticks,
+             traits_of(wire::load(record, race::kWord0), static_cast<std::uint32_t>(wire::load(record, race::kWord1)),
+                       static_cast<std::uint32_t>(wire::load(record, race::kWord2))));
+}
+
+// What was told of the entry's lives counts; what it says itself is of its latest one, which may have come since.
 bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
   if (index >= known_.size()) return false;
   Known& known = known_[index];
   const std::byte* entry = streams_.data() + index * area::kStreamSize;
   const std::uint64_t created = wire::load(entry, wire::stream::kCreated);
-  // A later stream may have the entry by now.
-  if (!known.is || (created != known.created && created <= ticks)) {
-    if (created > ticks) return false;
-    const std::uint32_t flags = wire::load(entry, wire::stream::kFlags);
-    known = {created,
-             order_.stream_made({wire::load(entry, wire::stream::kHandle), context_uid(context_of(entry)),
-                                 (flags & wire::stream::kLegacy) != 0, (flags & wire::stream::kNonBlocking) == 0}),
-             true};
+  const bool same = known.is && created == known.created;
+  if (!same && created <= ticks) {
+    begin_life(known, created,
+               traits_of(wire::load(entry, wire::stream::kHandle), context_uid(context_of(entry)),
+                         wire::load(entry, wire::stream::kFlags)));
+  } else if (!same && !known.sure) {
+    // Whose record this is was lost.
+    lost(1, created);
+    return false;
   }
+  known.sure = true;
   stream = known.number;
   return true;
 }
@@ -147,8 +167,9 @@ void Feed::record(const std::byte* record) {
     return;
   }
   if (kind == Kind::parameters || kind == Kind::rows) return note_parameters(record, pending);
-  StreamNumber stream = 0;
   const auto index = wire::load(record, operation::kStream);
+  if (kind == Kind::stream_made) return stream_made(record, index, ticks);
+  StreamNumber stream = 0;
   const bool has_stream = find_stream(index, ticks, stream);
   switch (kind) {
     case Kind::host_saw_context:

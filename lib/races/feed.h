@@ -55,6 +55,7 @@ class Feed : public session::RingReader {
     std::uint64_t created = 0;
     StreamNumber number = 0;
     bool is = false;
+    bool sure = false;  // since then nothing was lost that would tell of another
   };
   struct Word {
     std::uint64_t value;
@@ -88,6 +89,8 @@ class Feed : public session::RingReader {
   std::uint32_t live_words(const Pending& pending);
   void add(Access access);
   void forget_all();
+  void begin_life(Known& known, std::uint64_t created, const StreamTraits& traits);
+  void stream_made(const std::byte* record, std::uint32_t index, std::uint64_t ticks);
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
   std::uint32_t context_uid(std::uint32_t index) const;
   std::uint32_t home_of(std::uint8_t kind, std::uint32_t context) const;

@@ -14,7 +14,7 @@ using operation::Kind;
 void RaceRecords::attach(const DriverApi& driver, Streams& streams) {
   driver_ = &driver;
   streams_ = &streams;
-  streams.ask_for_flags();
+  streams.tell_of_streams();
   words_.attach(driver);
 }
 

@@ -8,6 +8,7 @@
 #include "record/clock.h"
 #include "wire/hash.h"
 #include "wire/operation.h"
+#include "wire/race_record.h"
 
 namespace cudadiag::record {
 
@@ -203,12 +204,13 @@ std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32
   const std::uint64_t handle = own_handle(given);
   const std::uint32_t generation = generation_.load(std::memory_order_acquire);
   const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
-  found = find_slow(handle, context_uid, per_thread ? thread.tid : 0);
+  found = find_slow(thread, handle, context_uid, per_thread ? thread.tid : 0);
   if (found != kNone) cache_place(thread, handle, context_uid) = {handle, context_uid, generation, found};
   return found;
 }
 
-std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid) {
+std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std::uint32_t context_uid,
+                                 std::uint32_t tid) {
   const std::size_t bucket = mix(handle, tid) % kBuckets;
   std::uint32_t context_place;
   {
@@ -225,7 +227,7 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
   }
   const bool legacy = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY);
   unsigned made_with = 0;
-  if (asks_for_flags_ && driver_->stream_get_flags != nullptr && !legacy && tid == 0 && can_ask) {
+  if (tells_of_streams_ && driver_->stream_get_flags != nullptr && !legacy && tid == 0 && can_ask) {
     driver_->stream_get_flags(reinterpret_cast<CUstream>(handle), &made_with);
   }
   const std::uint32_t flags = (legacy ? stream::kLegacy : 0u) | (tid != 0 ? stream::kPerThread : 0u) |
@@ -247,12 +249,31 @@ std::uint32_t Streams::find_slow(std::uint64_t handle, std::uint32_t context_uid
     wire::store(made, stream::kThreadTid, tid);
     wire::store(made, stream::kFlags, flags);
     wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::live));
+    if (tells_of_streams_) tell_made(thread, taken);
     next_[taken] = buckets_[bucket];
     buckets_[bucket] = taken + 1;
     return taken;
   } while (new_page(context_place) < kPages);
   area_->count(area::kDroppedStreams);
   return kNone;
+}
+
+// Before any thread can find the entry, so that no operation on it is read first.
+void Streams::tell_made(ThreadState& thread, std::uint32_t at) {
+  namespace operation = wire::operation;
+  namespace race = wire::race;
+  const std::byte* made = entry(at);
+  std::byte* record = next_record(thread, *this);
+  memset(record + operation::kSerial.end, 0, area::kOperationSize - operation::kSerial.end);
+  wire::store(record, operation::kKind, static_cast<std::uint8_t>(operation::Kind::stream_made));
+  wire::store(record, operation::kThread, static_cast<std::uint8_t>(thread.index));
+  wire::store(record, operation::kStream, static_cast<std::uint16_t>(at));
+  wire::store(record, operation::kTicks, wire::load(made, stream::kCreated));
+  wire::store(record, race::kWord0, wire::load(made, stream::kHandle));
+  wire::store(record, race::kWord1,
+              wire::load(contexts_ + wire::load(made, stream::kContext) * area::kContextSize, context::kUid));
+  wire::store(record, race::kWord2, wire::load(made, stream::kFlags));
+  publish(thread, record);
 }
 
 // Copies, event waits and waits of the host take streams of any context. Where the stream's own is not known either, it

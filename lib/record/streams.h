@@ -33,8 +33,9 @@ class Streams {
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode mode);
 
-  // From now on a stream's entry says whether it waits for the legacy stream.
-  void ask_for_flags() { asks_for_flags_ = true; }
+  // From now on a stream's entry says whether it waits for the legacy stream, and a record tells of each
+  // (race_record.h).
+  void tell_of_streams() { tells_of_streams_ = true; }
 
   // The context is current to the thread. False: it is not made yet, so ask again at the next call.
   bool context_created(CUcontext context, std::uint32_t uid);
@@ -109,7 +110,8 @@ class Streams {
   bool can_be_at_work(std::uint32_t stream) const;
   std::uint32_t home_of(std::uint64_t handle, std::uint32_t current);
   void end_all(std::uint64_t handle, std::uint32_t tid);
-  std::uint32_t find_slow(std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
+  std::uint32_t find_slow(ThreadState& thread, std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
+  void tell_made(ThreadState& thread, std::uint32_t stream);
   // Callers of both hold the lock.
   std::uint32_t known_entry(std::size_t bucket, std::uint64_t handle, std::uint32_t context, std::uint32_t tid) const;
   std::uint32_t take_entry(std::uint32_t context);
@@ -137,7 +139,7 @@ class Streams {
   std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; changes when a handle may be reused
   std::atomic<int> captures_ = 0;
   MarkerMode mode_ = MarkerMode::sparse;
-  bool asks_for_flags_ = false;
+  bool tells_of_streams_ = false;
   std::array<Page, kPages> pages_{};
 
   AreaMap* area_ = nullptr;

@@ -52,6 +52,7 @@ enum class Kind : std::uint8_t {
   graph_made = 20,
   graph_node = 21,
   graph_edges = 22,
+  stream_made = 23,
 };
 
 // What a memory operation does at the address in kArgument, or with the semaphore of that handle. A batch stands for
@@ -67,7 +68,7 @@ enum class MemoryOperation : std::uint8_t {
   signal_semaphore = 7,
 };
 
-constexpr bool is_race_record(Kind kind) { return kind >= Kind::parameters && kind <= Kind::graph_edges; }
+constexpr bool is_race_record(Kind kind) { return kind >= Kind::parameters && kind <= Kind::stream_made; }
 
 // Whether the GPU takes the operation in stream order, so that it has an ordinal and can be the one that failed.
 constexpr bool has_ordinal(Kind kind) {

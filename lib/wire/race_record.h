@@ -9,6 +9,9 @@
 //    memory
 //                     there, as the asynchronous copy to it by a call that may go to the host has returned; 0: anyway
 //    host_saw_context word 0: index of the context
+//    stream_made      stream: its entry is this stream's from now on, its ticks are kCreated; word 0: handle, word 1:
+//    uid of
+//                     its context, word 2: flags as in stream.h
 //    event_made       word 0: CUevent: nothing is recorded in it; word 1: 1 if it is no event any more
 //    memory_made      word 0: address, word 1: bytes, word 2: wire::allocation::Kind, word 3: index of its context;
 //                     stream: of stream-ordered ones

@@ -53,6 +53,15 @@ struct Process {
   }
   void hand() { feed.record(bytes); }
 
+  void stream(std::uint32_t index, std::uint64_t handle) {
+    std::byte* record = blank(Kind::stream_made, index);
+    wire::store(record, race::kWord0, handle);
+    wire::store(record, race::kWord1, 1);
+    wire::store(record, race::kWord2, std::uint64_t{wire::stream::kNonBlocking});
+    hand();
+  }
+  // Another stream has the entry by then.
+  void later_stream(std::uint32_t index) { wire::store(area.stream(index), wire::stream::kCreated, ticks + 1000); }
   void made(std::uint64_t address, std::uint64_t size) {
     std::byte* record = blank(Kind::memory_made, operation::kNoStream);
     wire::store(record, race::kWord0, address);
@@ -241,6 +250,47 @@ TEST_CASE("another stream at the same place of the table is another stream") {
   wire::store(p.area.stream(0), wire::stream::kCreated, p.ticks);
   p.kernel(0, 2);
   CHECK(p.races() == 1);
+}
+
+TEST_CASE("a stream is whose record came last, whatever has its place in the table by now") {
+  for (const bool told : {true, false}) {
+    Process p;
+    p.later_stream(1);
+    if (told) p.stream(1, 0x200);
+    p.kernel(0, 1), p.kernel(1, 2);
+    REQUIRE(p.races() == (told ? 1 : 0));
+    if (told) CHECK(p.feed.races().front().second.stream == 0x200);
+    // What came before the later one is not understood.
+    CHECK(p.feed.counts().gaps == (told ? 0 : 1));
+  }
+}
+
+TEST_CASE("what an earlier stream waited for, the next one at its place did not") {
+  for (const bool again : {false, true}) {
+    Process p;
+    p.stream(1, 0x200);
+    p.event(Kind::event_made);
+    p.kernel(0, 1);
+    p.event(Kind::event_record, 0), p.event(Kind::event_wait, 1);
+    if (again) p.stream(1, 0x200);
+    p.later_stream(1);
+    p.kernel(1, 2);
+    CHECK(p.races() == (again ? 1 : 0));
+  }
+}
+
+TEST_CASE("behind a gap a stream may be another one") {
+  for (const bool later : {false, true}) {
+    Process p;
+    p.stream(1, 0x200);
+    wire::store(p.area.stream(1), wire::stream::kCreated, p.ticks);
+    p.feed.lost(1, p.ticks + 1);
+    if (later) p.later_stream(1);
+    p.made(kBuffer, 1 << 20);
+    p.kernel(0, 1), p.kernel(1, 2);
+    CHECK(p.races() == (later ? 0 : 1));
+    CHECK(p.feed.counts().gaps == (later ? 2 : 1));
+  }
 }
 
 TEST_CASE("a graph's nodes race with other streams, and with each other where nothing orders them") {
