@@ -37,6 +37,7 @@ struct Access {
   What what = What::kernel;
   bool exact = false;       // false: this is where a kernel was pointed to, and how far it goes from there is not known
   std::uint8_t thread = 0;  // that issued it, and when
+  bool may_end = false;  // its kernel was given an address below too, in the same memory: this may be the end of that
   std::uint64_t ticks = 0;
   // Whose it is. A graph's node: 1 + its index.
   std::uint32_t site = 0, function = 0, parameter = 0, node = 0;

@@ -287,6 +287,13 @@ std::uint32_t Feed::live_words(const Pending& pending) {
   return live_words_[known->second] == launch_ ? known->second : 0;
 }
 
+bool Feed::may_end(const Word& word, const Pending& pending) const {
+  const Memory* memory = memory_at(word.value);
+  return memory != nullptr && std::any_of(pending.words.begin(), pending.words.end(), [&](const Word& other) {
+           return memory->begin <= other.value && other.value < word.value;
+         });
+}
+
 void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& pending) {
   Access access;
   access.at = order_.issue(stream);
@@ -300,6 +307,7 @@ void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& p
     access.begin = word.value;
     access.function = word.function;
     access.parameter = word.offset;
+    access.may_end = may_end(word, pending);
     add(access);
   }
 }

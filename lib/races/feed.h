@@ -96,6 +96,7 @@ class Feed : public session::RingReader {
   std::uint32_t home_of(std::uint8_t kind, std::uint32_t context) const;
   // Whether a copy between these waits for two devices, and they for it.
   bool joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const;
+  bool may_end(const Word& word, const Pending& pending) const;
   const Memory* memory_at(std::uint64_t address) const;
   void note_homes();
   session::Race told(const Race& race, const Memory& home) const;

@@ -74,9 +74,11 @@ void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pend
     access.begin = word.value;
     access.function = word.function;
     access.parameter = word.offset;
+    access.may_end = may_end(word, pending);
     graph.accesses.push_back(access);
   }
   access.function = access.parameter = access.words = 0;
+  access.may_end = false;
   const std::uint64_t destination = wire::load(record, race::kWord1), source = wire::load(record, race::kWord2);
   const std::uint64_t bytes = wire::load(record, race::kWord3);
   const Rows& rows = pending.rows;

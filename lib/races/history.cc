@@ -186,6 +186,15 @@ void History::settle(bool at_last) {
   }
 }
 
+namespace {
+
+// The one may have been given the address as the end of what it uses, where the other begins.
+bool may_end_where(const Access& unknown, const Access& other) {
+  return unknown.mode == Mode::unknown && unknown.may_end && unknown.begin == other.begin;
+}
+
+}  // namespace
+
 bool History::conclude(Race& race, bool at_last) {
   const auto first = resolved(race.first), second = resolved(race.second);
   if ((!first || !second) && !at_last) return false;
@@ -204,7 +213,8 @@ bool History::conclude(Race& race, bool at_last) {
   if (!altered && (!unknown || a == b)) return true;
   // What is not known may be atomic as well.
   const bool written = a == Mode::write || b == Mode::write;
-  race.possible = race.uncertain || (unknown && !written);
+  race.possible = race.uncertain || (unknown && !written) || may_end_where(race.first, race.second) ||
+                  may_end_where(race.second, race.first);
   keep(race);
   return true;
 }

@@ -24,8 +24,10 @@ namespace cudadiag::races {
 using ModeOf = std::function<std::optional<Mode>(const Access&)>;
 
 struct Race {
-  Access first, second;      // in the order of issue, their modes as far as they are known
-  bool possible = false;     // neither is known to write, both may be atomic, or there may be order that is not told of
+  Access first, second;  // in the order of issue, their modes as far as they are known
+  // Neither is known to write, both may be atomic, one may end where the other begins, or there may be order that is
+  // not told of.
+  bool possible = false;
   bool ever_waited = false;  // the second one's stream has waited for the first one's, for something earlier
   bool uncertain = false;    // of `possible`: the order is what is not known
   bool several = false;      // of them, some have other parameters

@@ -210,15 +210,22 @@ class RaceBuilder {
     }
   }
 
+  const char* doubt(const RaceAccess& first, const RaceAccess& second) const {
+    if (from_.uncertain) return "they are not ordered as far as the driver's calls tell";
+    if (first.mode == "write" || second.mode == "write") {
+      return "nothing orders them, but the address may be the end of what one of them uses";
+    }
+    return alters(first) || alters(second) ? "nothing orders them, but both may do what they do atomically"
+                                           : "nothing orders them, but neither is known to write";
+  }
+
   void evidence(const RaceAccess& first, const RaceAccess& second) {
     using analyse::Grade;
     std::string& because = finding_.because;
     const bool by_tensors = first.exact != from_.first.exact || second.exact != from_.second.exact;
     if (from_.possible) {
       finding_.grade = Grade::suspected;
-      because = from_.uncertain                   ? "they are not ordered as far as the driver's calls tell"
-                : alters(first) || alters(second) ? "nothing orders them, but both may do what they do atomically"
-                                                  : "nothing orders them, but neither is known to write";
+      because = doubt(first, second);
     } else if (first.exact && second.exact) {
       finding_.grade = Grade::proven;
       because = by_tensors ? "the calls into the driver leave the two unordered, here and in a rerun, where the "

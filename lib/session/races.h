@@ -25,7 +25,7 @@ struct RaceAccess {
 struct Race {
   std::uint32_t pid = 0;
   RaceAccess first, second;    // in the order of issue
-  bool possible = false;       // not certain: neither is known to write, both may be atomic, or `uncertain`
+  bool possible = false;       // not certain: they need not clash by what is known, or `uncertain`
   bool uncertain = false;      // something that the driver does not tell of may order them
   bool waited_before = false;  // the second one's stream had waited for the first one's, for something earlier
   bool one_graph = false;      // both are nodes of one launch of a graph

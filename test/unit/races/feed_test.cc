@@ -75,7 +75,7 @@ struct Process {
     wire::store(record, race::kOffset0, offset);
     hand();
   }
-  // Function 1 writes, 2 reads; so do their sites.
+  // Function 1 writes, 4 does what is not known, all others read; so do their sites.
   void kernel(std::uint32_t stream, std::uint32_t function, std::uint64_t address = kBuffer, std::uint8_t flags = 0) {
     parameter(address, function);
     std::byte* record = blank(Kind::kernel, stream);
@@ -132,7 +132,7 @@ struct Process {
   LiveWords live;  // of the launch that was asked about last
   Feed feed{area.bytes(), [this](std::uint32_t function, std::uint32_t, const LiveWords& words) {
               live = words;
-              return std::optional(function == 1 ? Mode::write : Mode::read);
+              return std::optional(function == 1 ? Mode::write : function == 4 ? Mode::unknown : Mode::read);
             }};
 };
 
@@ -187,6 +187,25 @@ TEST_CASE("of a launch it is known which words held addresses, and which the sam
   for (std::uint16_t each = 0; each < 40; ++each) p.parameter(kBuffer, 1, static_cast<std::uint16_t>(8 + 8 * each));
   p.kernel(1, 1);
   CHECK(p.live.empty());
+}
+
+TEST_CASE("an address above another one of the launch may be the end of what its kernel uses") {
+  enum class Other { below, elsewhere, known_to_be_used };
+  for (const Other other : {Other::below, Other::elsewhere, Other::known_to_be_used}) {
+    for (const std::uint64_t from : {0u, 32u}) {
+      Process p;
+      p.made(kBuffer + (1 << 20), 1 << 20);
+      const std::uint32_t function = other == Other::known_to_be_used ? 1 : 4;
+      p.parameter(other == Other::elsewhere ? kBuffer + (1 << 20) : kBuffer, function);
+      p.kernel(0, function, kBuffer + 64);
+      std::byte* record = p.blank(Kind::memset, 1);
+      wire::store(record, operation::kDestination, kBuffer + 64 - from);
+      wire::store(record, operation::kBytes, 64);
+      p.hand();
+      REQUIRE(p.races() == 1);
+      CHECK(p.feed.races().front().possible == (other == Other::below && from == 0));
+    }
+  }
 }
 
 TEST_CASE("across a gap nothing is concluded, nor inside it; behind it everything is") {
