@@ -63,7 +63,7 @@ std::string obstacle_to_rerun(const session::Session& session, const launch::Inp
   if (!report_file.empty()) search.except.push_back(std::filesystem::absolute(report_file, ignored));
   const launch::FileChanges changes = launch::changed_files(search);
   if (changes.first) return changes.first->lexically_relative(search.folder).string() + " changed while it ran";
-  return changes.whole ? "" : "the working folder is too large to be looked through for files that it wrote";
+  return changes.whole ? "" : "not all of the working folder could be looked through for files that it wrote";
 }
 
 }  // namespace cudadiag::command

@@ -59,9 +59,9 @@ std::optional<Note> unrelated_end(const Session& session, bool handled) {
     end = ending(session.manifest.passes.front().end);
   }
   for (const Process& process : session.processes) {
-    if (end.bad || !process.end || !ending(*process.end).bad) continue;
+    if (end.bad || !own_ending(process).bad) continue;
     who = fmt::format("process {}", process.pid);
-    end = ending(*process.end);
+    end = own_ending(process);
   }
   if (!end.bad) return std::nullopt;
   return Note{"unrelated-end", fmt::format("{} ended with {} and no CUDA call had failed{}", who, end.text,

@@ -26,8 +26,13 @@ Ending ending(const session::ProcessEnd& end) {
   return result;
 }
 
-Ending ending_of(const session::Session& session, const session::Process& process) {
+Ending own_ending(const session::Process& process) {
   if (process.end) return ending(*process.end);
+  return process.record.exit_status ? ending({process.record.exit_status, std::nullopt}) : Ending{};
+}
+
+Ending ending_of(const session::Session& session, const session::Process& process) {
+  if (const Ending own = own_ending(process); own.known) return own;
   if (session.manifest.passes.empty()) return {};
   Ending result = ending(session.manifest.passes.front().end);
   result.of_process = false;

@@ -1,6 +1,7 @@
 // How a process ended, as far as the launcher saw it.
 #pragma once
 
+#include <csignal>
 #include <string>
 
 #include "session/session.h"
@@ -16,10 +17,15 @@ struct Ending {
 
   // Ended from outside rather than by a fault of its own.
   bool killed() const;
+  // Of these, by somebody who asked it to end: at the terminal, or a job's manager.
+  bool asked_for() const { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 };
 
 Ending ending(const session::ProcessEnd& end);
-// The process's own end; where that is not known, that of the command.
+// The process's own end, or with what status it called exit(), after which it may still have crashed. Neither is known
+// of one that was killed, say, and had another parent than the launcher.
+Ending own_ending(const session::Process& process);
+// The same; where that is not known, that of the command.
 Ending ending_of(const session::Session& session, const session::Process& process);
 
 }  // namespace cudadiag::analyse

@@ -38,7 +38,8 @@ Errors worth_looking_at(const ProcessRecord& record) {
   return errors;
 }
 
-// Another thread's error did not keep the main thread from giving the GPU more to do.
+// Another thread's error did not keep the main thread from giving the GPU more to do: it may have been dealt with, or
+// raised there later.
 bool main_thread_went_on(const ProcessRecord& record, const Error& error) {
   if (error.tid == record.pid) return false;
   return std::any_of(record.operations.begin(), record.operations.end(), [&](const session::Operation& operation) {
@@ -47,13 +48,13 @@ bool main_thread_went_on(const ProcessRecord& record, const Error& error) {
   });
 }
 
-// The last failing call of each thread, if nothing worked on that thread afterwards, nor on the main thread.
-Errors last_words(const ProcessRecord& record, const Errors& errors) {
+// The last failing call of each thread, if nothing worked on that thread afterwards.
+Errors last_words(const Errors& errors) {
   std::map<std::uint32_t, const Error*> last;
   for (const Error* error : errors) last[error->tid] = error;
   Errors result;
   for (const auto& [tid, error] : last) {
-    if (!(error->flags & wire::error::kThenWorked) && !main_thread_went_on(record, *error)) result.push_back(error);
+    if (!(error->flags & wire::error::kThenWorked)) result.push_back(error);
   }
   return result;
 }
@@ -114,7 +115,10 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
   const std::string who = end.of_process ? "the program" : "the command";
-  const std::string unknown = end.of_process ? "" : "; how this process of it ended is not known";
+  const bool went_on = end.signal == 0 && main_thread_went_on(process.record, error);
+  const std::string doubt = !end.of_process ? "; how this process of it ended is not known"
+                            : went_on       ? "; its main thread had given the GPU more to do in between"
+                                            : "";
   if (found_no_device(error)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
@@ -123,7 +127,8 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
         who, end.text);
     return failure;
   }
-  failure.grade = end.of_process ? Grade::proven : Grade::suspected;
+  // Whoever kills a program may do so because of such an error, or for reasons of his own.
+  failure.grade = doubt.empty() && !end.killed() ? Grade::proven : Grade::suspected;
   if (error.code == kCaptureInvalidated) failure.grade = std::max(failure.grade, Grade::inferred);
   if (says_nothing(error.code)) {
     failure.grade = Grade::suspected;
@@ -134,7 +139,7 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
     return failure;
   }
   failure.because =
-      fmt::format("{}, and {} ended with {} afterwards{}", broke_capture(error, noticed), who, end.text, unknown);
+      fmt::format("{}, and {} ended with {} afterwards{}", broke_capture(error, noticed), who, end.text, doubt);
   return failure;
 }
 
@@ -147,13 +152,14 @@ class HandledCalls {
     entry.calls.insert(visible_call(error));
   }
 
-  std::vector<Note> notes(bool complete) const {
+  std::vector<Note> notes(bool complete, const Ending& end) const {
     std::vector<Note> notes;
     for (const auto& [code, entry] : by_code_) {
       const std::string name = entry.calls.size() == 1 ? " of " + *entry.calls.begin() : "";
-      notes.push_back({"error-handled",
-                       fmt::format("{}{} returned {} ({}) and the program went on",
-                                   times(entry.count, complete, "call", "calls"), name, cuda_error(code).title, code)});
+      notes.push_back(
+          {"error-handled", fmt::format("{}{} returned {} ({}) and the program {}",
+                                        times(entry.count, complete, "call", "calls"), name, cuda_error(code).title,
+                                        code, end.asked_for() ? "went on until " + end.text : std::string("went on"))});
     }
     return notes;
   }
@@ -243,9 +249,9 @@ const Error* swallowed_before(const Error& failed, const std::vector<Error>& err
 
 CallFindings failed_calls(const session::Process& process, const Ending& end) {
   const Errors errors = worth_looking_at(process.record);
-  // A sticky error explains the end by itself, and so does whoever ended it from outside.
-  const bool died_here = end.bad && !end.killed() && process.record.state != wire::area::State::frozen;
-  const Errors last = died_here ? last_words(process.record, errors) : Errors();
+  // A sticky error explains the end by itself, and so does whoever asked for it.
+  const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
+  const Errors last = died_here ? last_words(errors) : Errors();
   const bool complete = process.record.error_count <= process.record.errors.size();
 
   CallFindings findings;
@@ -273,7 +279,7 @@ CallFindings failed_calls(const session::Process& process, const Ending& end) {
   }
   std::stable_sort(findings.failures.begin(), findings.failures.end(),
                    [](const Failure& a, const Failure& b) { return a.reported->ticks < b.reported->ticks; });
-  findings.notes = handled.notes(complete);
+  findings.notes = handled.notes(complete, end);
   return findings;
 }
 

@@ -200,6 +200,7 @@ void Target::forward(const ReceivedSignal& signal) const {
 }
 
 bool Target::has_started(pid_t process) const {
+  if (::getpgid(process) != ::getpgrp()) return false;
   for (const pid_t own = ::getpid(); process > 1 && process != own;) {
     if (process == pid_) return true;
     if (std::find(bystanders_.begin(), bystanders_.end(), process) != bystanders_.end()) return false;
@@ -212,8 +213,9 @@ bool Target::has_started(pid_t process) const {
 bool Target::signal_all(int signal) const {
   if (!ended_) ::kill(-pid_, signal);
   const auto descendants = descendants_of(::getpid(), bystanders_);
-  for (const pid_t descendant : descendants) ::kill(descendant, signal);
-  return !descendants.empty();
+  bool any = false;
+  for (const pid_t descendant : descendants) any |= ::kill(descendant, signal) == 0;
+  return any;
 }
 
 bool Target::reap() {

@@ -66,7 +66,7 @@ class Target {
 
   pid_t pid() const { return pid_; }
   void forward(const ReceivedSignal& signal) const;
-  // Whether the process is the target or comes from it, as far as that can still be seen.
+  // Whether the process is the target or comes from it, and is in our process group, as far as that can still be seen.
   bool has_started(pid_t process) const;
   // Sends it to the target, its group, and all that descends from this process and was not there before the target.
   // False: there was nobody.

@@ -34,7 +34,10 @@ void Feed::graph_part(const std::byte* record, const Pending& pending) {
 
 void Feed::graph_made(const std::byte* record, std::uint64_t exec) {
   if (graphs_.size() >= kMostGraphs) forget_graphs();
-  Graph& made = graphs_[exec];
+  const auto [place, fresh] = graphs_.try_emplace(exec);
+  Graph& made = place->second;
+  // Changed, and what it was is not known any more.
+  if (fresh) made.order = race::kTells | race::kWaits;
   graph_parts_ -= made.parts;
   const std::uint64_t order = wire::load(record, race::kWord2), before = made.order;
   made = {};

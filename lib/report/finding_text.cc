@@ -272,7 +272,7 @@ class FindingText {
     if (launch.shared_bytes != 0) facts += fmt::format("  shared {} B", launch.shared_bytes);
     if (launch.stream != 0) facts += "  " + stream_name(launch.stream);
     if (const PossibleKernels kernels = possible_kernels(finding_); kernels.several() && launch.operation == "kernel") {
-      facts += kernels.known == 1
+      facts += kernels.known <= 1
                    ? "  the likeliest"
                    : fmt::format("  the likeliest of {}{} kernels", kernels.known, kernels.more ? " or more" : "");
     }

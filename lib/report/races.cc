@@ -157,7 +157,7 @@ class RaceBuilder {
     const RaceAccess& second = finding_.race->accesses[1];
     const std::string a = stream_phrase(first.stream);
     const bool alike = first.stream == second.stream && !from_.one_graph;
-    const std::string b = stream_phrase(second.stream) + (alike ? " of another context" : "");
+    const std::string b = alike ? other_stream_phrase(second.stream) : stream_phrase(second.stream);
     const bool named =
         first.tensor && second.tensor && !first.tensor->name.empty() && first.tensor->name == second.tensor->name;
     const std::string memory = named                         ? first.tensor->name

@@ -159,7 +159,7 @@ std::string without_secrets(std::string_view text) {
     const std::string_view content = text.substr(value.begin, value.end - value.begin);
     if (content.empty() || !(value.quoted || option || capitals || looks_random(content))) continue;
     out.append(text.substr(end, value.begin - end)).append(kRedacted);
-    at = value.end;
+    at = end_of_credentials(text, content, value.end);
   }
   return out;
 }

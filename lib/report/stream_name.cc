@@ -22,4 +22,9 @@ std::string stream_phrase(std::uint64_t handle) {
   return article + stream_name(handle);
 }
 
+std::string other_stream_phrase(std::uint64_t handle) {
+  if (handle == kLegacyStream) return stream_phrase(handle) + " of another context";
+  return handle == kPerThreadStream ? "another thread's default stream" : "another " + stream_name(handle);
+}
+
 }  // namespace cudadiag::report

@@ -51,8 +51,7 @@ struct Process {
   std::uint32_t pid = 0, parent_pid = 0;
   std::vector<std::string> argv;
   std::optional<int> rank;
-  // Known for the process that the launcher started, those it reaped, and what called exit().
-  std::optional<ProcessEnd> end;
+  std::optional<ProcessEnd> end;  // known for the process that the launcher started, and those it reaped
   ProcessRecord record;
   std::vector<Delivery> deliveries;  // of a rerun, from inside Python
   std::filesystem::path log;         // its full log; empty: there is none

@@ -70,8 +70,12 @@ std::vector<fs::path> areas_in(const fs::path& folder) {
 
 // For what `cudadiag env` prints, or a run that has not failed yet.
 bool is_blank(const fs::path& folder) {
-  std::error_code ignored;
-  return !fs::exists(folder / kManifest, ignored) && areas_in(folder).empty();
+  std::error_code error;
+  if (fs::exists(folder / kManifest, error)) return false;
+  for (fs::directory_iterator it(folder / kRecordFolder, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_regular_file(error)) return false;
+  }
+  return true;
 }
 
 bool written_since(const fs::path& path, std::chrono::seconds ago) {

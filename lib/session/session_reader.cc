@@ -215,7 +215,6 @@ Process describe_process(ProcessRecord record, const Manifest& manifest) {
   }
   const auto end = manifest.ends.find(process.pid);
   if (end != manifest.ends.end()) process.end = end->second;
-  if (!process.end && record.exit_status) process.end = ProcessEnd{record.exit_status, {}};
   process.record = std::move(record);
   return process;
 }

@@ -1,6 +1,5 @@
 """The launcher's cases, a function each; its name is the claim."""
 
-import fcntl
 import json
 import mmap
 import os
@@ -11,7 +10,6 @@ import signal
 import socket
 import stat
 import struct
-import subprocess
 import sys
 import tarfile
 
@@ -222,25 +220,6 @@ def colour_only_where_it_is_wanted(machine):
         machine.environment.update(terminal)
         shown, _ = machine.on_terminal(*rerunning)
         expect(("\x1b" in shown, "confirmed by a rerun" in shown), (False, True), f"{shown} with {terminal}")
-
-
-def report_is_whole_where_writing_does_not_wait(machine):
-    """Whoever sets O_NONBLOCK sets it for all that write to the same pipe; this one is full."""
-    machine.plan(targets.plan("third_of_ten"))
-    command = machine.command("run", "--rerun=never", "--", machine.build / "targets/third_of_ten")
-    wanted = machine.plain(*command).stderr
-    reads, writes = os.pipe()
-    os.set_blocking(writes, False)
-    filled = os.write(writes, b"." * fcntl.fcntl(writes, fcntl.F_GETPIPE_SZ))
-    run = subprocess.Popen(command, env=machine.environment, cwd=machine.folder, stdin=subprocess.DEVNULL,
-                           stdout=subprocess.DEVNULL, stderr=writes)
-    os.close(writes)
-    while [name for name in machine.sessions() if not name.endswith(".incomplete")][1:] == []:
-        expect(run.poll(), None, "status while nobody reads")
-    with open(reads, "rb") as reader:
-        shown = reader.read()[filled:].decode()
-    run.wait()
-    expect(len(shown.splitlines()), len(wanted.splitlines()), "lines of " + shown)
 
 
 def cupti_in_other_hands_is_said(machine):

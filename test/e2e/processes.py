@@ -1,9 +1,11 @@
 """What passes between the launcher and the processes it looks after: signals, ends, places for their records."""
 
+import fcntl
 import os
 import pathlib
 import resource
 import signal
+import subprocess
 import sys
 
 import targets
@@ -100,3 +102,35 @@ def own_end_of_a_child_decides_what_it_died_of(machine):
     expect(found("0"), [], "of one that went on")
     expect(found("1"), [("out_of_memory", "proven")], "of one that died of it")
     expect(found("killed"), [("out_of_memory", "suspected")], "of one whose end nobody saw")
+
+
+def _finished(machine):
+    return [name for name in machine.sessions() if not name.endswith(".incomplete")]
+
+
+def _waits_for_a_reader(pid):
+    """It polls for as long as it has patience with one who does not read."""
+    try:
+        call = pathlib.Path(f"/proc/{pid}/syscall").read_text().split()
+        return len(call) > 3 and int(call[3], 16) == 5000
+    except OSError:
+        return False
+
+
+def report_is_whole_where_writing_does_not_wait(machine):
+    """Whoever sets O_NONBLOCK sets it for all that write to the same pipe; this one is full."""
+    machine.plan(targets.plan("third_of_ten"))
+    command = machine.command("run", "--rerun=never", "--", machine.build / "targets/third_of_ten")
+    wanted = machine.plain(*command).stderr
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
+    filled = os.write(writes, b"." * fcntl.fcntl(writes, fcntl.F_GETPIPE_SZ))
+    run = subprocess.Popen(command, env=machine.environment, cwd=machine.folder, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, stderr=writes)
+    os.close(writes)
+    while not _waits_for_a_reader(run.pid) and len(_finished(machine)) < 2:
+        expect(run.poll(), None, "status while nobody reads")
+    with open(reads, "rb") as reader:
+        shown = reader.read()[filled:].decode()
+    run.wait()
+    expect(len(shown.splitlines()), len(wanted.splitlines()), "lines of " + shown)

@@ -136,7 +136,7 @@ TEST_CASE("no device is suspected when the program dies, and nothing when it goe
   CHECK(findings.failures[0].because.find("nvidia-smi") != std::string::npos);
 }
 
-TEST_CASE("another thread's failing call after which the main thread went on is not what the program died of") {
+TEST_CASE("another thread's failing call after which the main thread went on may be what the program died of") {
   Calls calls;
   session::ProcessRecord& record = calls.process.record;
   record.pid = 7;
@@ -150,22 +150,28 @@ TEST_CASE("another thread's failing call after which the main thread went on is 
     record.operations = {later};
     return calls.after(1);
   };
-  CHECK(findings().failures.empty());
-  CHECK(findings().notes.size() == 1);
+  REQUIRE(findings().failures.size() == 1);
+  CHECK(findings().failures[0].grade == Grade::suspected);
+  CHECK(findings().failures[0].because.ends_with("; its main thread had given the GPU more to do in between"));
+  CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
   SUBCASE("it had issued that before") { later.ticks = 5; }
   SUBCASE("the thread itself issued it") { later.thread = 1; }
   SUBCASE("that failed, too") {
     later.flags = wire::operation::kReturned;
     later.result = 2;
   }
-  CHECK(findings().failures.size() == 1);
+  CHECK(findings().failures.at(0).grade == Grade::proven);
 }
 
-TEST_CASE("a program that was ended from outside did not die of its last failing call") {
+TEST_CASE("what a program died of that was ended from outside") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
-  CHECK(failed_calls(calls.process, ending({std::nullopt, 15})).failures.empty());
-  CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.size() == 1);
+  const auto ended_by = [&](int signal) { return failed_calls(calls.process, ending({std::nullopt, signal})); };
+  CHECK(ended_by(15).failures.empty());
+  CHECK(ended_by(15).notes.at(0).text ==
+        "1 call of cudaMalloc returned out of memory (2) and the program went on until signal 15");
+  CHECK(ended_by(9).failures.at(0).grade == Grade::suspected);
+  CHECK(ended_by(6).failures.at(0).grade == Grade::proven);
 }
 
 TEST_CASE("where not every failing call was kept, their number is the least") {

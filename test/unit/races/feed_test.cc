@@ -379,6 +379,20 @@ TEST_CASE("a graph that was changed orders as before, and one that is not known 
   }
 }
 
+TEST_CASE("a graph that was forgotten and then changed may do anything") {
+  Process p;
+  p.graph_made(1, 0);
+  p.feed.lost(1, p.ticks + 1);
+  p.ticks += 5;
+  p.graph_made(0);
+  p.made(kBuffer, 1 << 20);
+  p.kernel(0, 1);
+  p.launch(0);
+  p.kernel(1, 2);
+  REQUIRE(p.races() == 1);
+  CHECK(p.feed.races().front().possible);
+}
+
 TEST_CASE("events that a graph's nodes record and wait for are such as any") {
   for (const std::uint32_t type : {6u, 7u}) {
     for (const bool waited : {false, true}) {

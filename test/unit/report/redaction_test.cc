@@ -36,6 +36,9 @@ TEST_CASE("values of secrets are taken out by their names") {
 }
 
 TEST_CASE("credentials of requests are taken out by the word before them") {
+  CHECK(text("--authorization=Bearer s3cr3tvalue x") == "--authorization=REDACTED x");
+  CHECK(text("AUTH_HEADER=Bearer leakone --auth-header=Basic leakthree=") ==
+        "AUTH_HEADER=REDACTED --auth-header=REDACTED");
   CHECK(text("--auth-header=Authorization: Bearer zzz888") == "--auth-header=REDACTED Bearer REDACTED");
   CHECK(text("-H 'Authorization: Basic YWRhOnB3==' -v") == "-H 'Authorization: Basic REDACTED' -v");
   CHECK(text("f\"bearer {token}\"") == "f\"bearer {token}\"");
