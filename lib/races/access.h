@@ -37,7 +37,9 @@ struct Access {
   What what = What::kernel;
   bool exact = false;       // false: this is where a kernel was pointed to, and how far it goes from there is not known
   std::uint8_t thread = 0;  // that issued it, and when
-  bool may_end = false;  // its kernel was given an address below too, in the same memory: this may be the end of that
+  // The kernel was given an address below too, in the same memory, of which this may be the end; or it was given this
+  // one on another stream as well, so that each launch may have a part of its own.
+  bool may_end = false, may_be_base = false;
   std::uint64_t ticks = 0;
   // Whose it is. A graph's node: 1 + its index.
   std::uint32_t site = 0, function = 0, parameter = 0, node = 0;

@@ -56,10 +56,13 @@ void History::put(Place& place, const Access& access) {
   ++accesses_;
 }
 
-void History::add(const Access& access) {
+void History::add(Access access) {
   if (accesses_ >= most_) make_room();
   if (!access.exact) {
     Place& place = point(access.begin);
+    access.may_be_base = std::any_of(place.begin(), place.end(), [&](const Access& known) {
+      return known.function == access.function && known.parameter == access.parameter && known.stream != access.stream;
+    });
     check(place, access);
     const auto behind = pieces_.upper_bound(access.begin);
     if (behind != pieces_.begin()) {
@@ -188,9 +191,10 @@ void History::settle(bool at_last) {
 
 namespace {
 
-// The one may have been given the address as the end of what it uses, where the other begins.
-bool may_end_where(const Access& unknown, const Access& other) {
-  return unknown.mode == Mode::unknown && unknown.may_end && unknown.begin == other.begin;
+// The one may have been given the address as the end of what it uses, where the other begins, or to count from.
+bool may_keep_off(const Access& unknown, const Access& other) {
+  if (unknown.mode != Mode::unknown) return false;
+  return unknown.may_be_base || (unknown.may_end && unknown.begin == other.begin);
 }
 
 }  // namespace
@@ -213,8 +217,8 @@ bool History::conclude(Race& race, bool at_last) {
   if (!altered && (!unknown || a == b)) return true;
   // What is not known may be atomic as well.
   const bool written = a == Mode::write || b == Mode::write;
-  race.possible = race.uncertain || (unknown && !written) || may_end_where(race.first, race.second) ||
-                  may_end_where(race.second, race.first);
+  race.possible = race.uncertain || (unknown && !written) || may_keep_off(race.first, race.second) ||
+                  may_keep_off(race.second, race.first);
   keep(race);
   return true;
 }

@@ -42,7 +42,7 @@ class History {
   History(const Order& order, ModeOf mode_of, std::size_t most_accesses = 1u << 20);
 
   // In the order of issue; its stream's clock is that of its operation.
-  void add(const Access& access);
+  void add(Access access);
   // Two of one operation that nothing orders: nodes of a graph.
   void meet(const Access& a, const Access& b) {
     if (touches(a, b)) compare(a, b);

@@ -213,7 +213,7 @@ class RaceBuilder {
   const char* doubt(const RaceAccess& first, const RaceAccess& second) const {
     if (from_.uncertain) return "they are not ordered as far as the driver's calls tell";
     if (first.mode == "write" || second.mode == "write") {
-      return "nothing orders them, but the address may be the end of what one of them uses";
+      return "nothing orders them, but one of them may have been given the address to count from, or as an end";
     }
     return alters(first) || alters(second) ? "nothing orders them, but both may do what they do atomically"
                                            : "nothing orders them, but neither is known to write";

@@ -202,6 +202,22 @@ TEST_CASE("what a pair amounts to") {
   both_ways(none, write, 0), both_ways(none, unknown, 0);
 }
 
+TEST_CASE("an address that a kernel of unknown code is given on several streams may be where each counts from") {
+  for (const bool several : {false, true}) {
+    for (const Mode mode : {Mode::unknown, Mode::read}) {
+      Story s;
+      const auto a = s.stream(), b = s.stream();
+      s.memset(a, kA, 64);
+      Access access;
+      access.begin = kA, access.function = 1, access.mode = mode;
+      if (several) access.at = s.order.issue(a), access.stream = a, s.history.add(access);
+      access.at = s.order.issue(b), access.stream = b, s.history.add(access);
+      REQUIRE(s.races() == 1);
+      CHECK(s.history.races().front().possible == (several && mode == Mode::unknown));
+    }
+  }
+}
+
 TEST_CASE("a pair of lines is told once, and counted") {
   Story s;
   const auto a = s.stream(), b = s.stream();
