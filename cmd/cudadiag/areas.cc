@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "session/area_reader.h"
+#include "session/live_place.h"
 #include "session/session_reader.h"
 #include "wire/area.h"
 
@@ -35,6 +36,7 @@ std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const 
 
 std::vector<std::uint32_t> recording_processes(const launch::Arena& arena) {
   std::vector<std::uint32_t> found;
+  const session::LivePlace place = arena.place();
   for (std::size_t area = 0; area < arena.claimed(); ++area) {
     const launch::LiveArea live(arena, area);
     const auto bytes = live.bytes();
@@ -42,7 +44,7 @@ std::vector<std::uint32_t> recording_processes(const launch::Arena& arena) {
     if (bytes.empty() || wire::load_acquire(bytes.data(), wire::area::kState) != recording) continue;
     const std::uint32_t pid = wire::load(bytes.data(), wire::area::kPid);
     const bool known = std::find(found.begin(), found.end(), pid) != found.end();
-    if (!known && arena.is_mapped_by(pid)) found.push_back(pid);
+    if (!known && session::is_held_by(place, pid)) found.push_back(pid);
   }
   return found;
 }

@@ -32,17 +32,13 @@ Life life_of(std::uint32_t pid) {
   return life;
 }
 
-}  // namespace
-
-bool has_ended(std::uint32_t pid) { return life_of(pid) == Life::gone; }
-
-namespace {
-
 bool hangs(const session::Process& process, double seconds) {
   return process.record.state == wire::area::State::recording && analyse::hang(process, seconds).has_value();
 }
 
 }  // namespace
+
+bool has_ended(std::uint32_t pid) { return life_of(pid) == Life::gone; }
 
 HangWatch::HangWatch(const launch::Arena& arena, double seconds)
     : arena_(arena),

@@ -133,7 +133,7 @@ std::set<int> wait_for_end(launch::Target& target, launch::SignalRelay& relay, R
     for (const launch::ReceivedSignal& signal : relay.take_signals()) {
       // It has sent it to the group that it shares with us, and so to itself.
       if (target.has_started(signal.sender)) continue;
-      target.forward(signal);
+      target.forward(signal.number);
       sent.insert(signal.number);
     }
     if (stop_on_race != nullptr && stop_on_race->found_any() && !target.reap()) {

@@ -13,7 +13,6 @@
 #include <climits>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <utility>
 
 #include "wire/area.h"
@@ -108,17 +107,6 @@ session::LivePlace Arena::place() const {
   struct stat status {};
   ::fstat(file_.get(), &status);
   return {static_cast<std::uint32_t>(::getpid()), file_.get(), status.st_ino};
-}
-
-bool Arena::is_mapped_by(std::uint32_t pid) const {
-  // "7f00…-7f01… rw-s 00001000 00:01 4711    /memfd:cudadiag-arena (deleted)"
-  const std::string wanted = " " + std::to_string(place().inode) + " ";
-  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const std::size_t name = line.find("/memfd:cudadiag-arena");
-    if (name != std::string::npos && line.rfind(wanted, name) != std::string::npos) return true;
-  }
-  return false;
 }
 
 void Arena::stamp_clock(std::size_t area) const {

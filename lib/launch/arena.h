@@ -37,9 +37,6 @@ class Arena {
   std::uint64_t begin(std::size_t area) const;
   std::uint64_t end(std::size_t area) const { return begin(area) + area_bytes_; }
 
-  // Whether the process has it mapped, as those do that record to it; false also where that may not be seen.
-  bool is_mapped_by(std::uint32_t pid) const;
-
   // The time of a process that has not stamped it itself, for those who read the area later.
   void stamp_clock(std::size_t area) const;
 

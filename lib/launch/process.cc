@@ -195,8 +195,8 @@ std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>&
   return Target(pid, bystanders);
 }
 
-void Target::forward(const ReceivedSignal& signal) const {
-  if (!ended_) ::kill(pid_, signal.number);
+void Target::forward(int signal) const {
+  if (!ended_) ::kill(pid_, signal);
 }
 
 bool Target::has_started(pid_t process) const {

@@ -65,7 +65,7 @@ class Target {
                                                   const SpawnOptions& options = {});
 
   pid_t pid() const { return pid_; }
-  void forward(const ReceivedSignal& signal) const;
+  void forward(int signal) const;
   // Whether the process is the target or comes from it, and is in our process group, as far as that can still be seen.
   bool has_started(pid_t process) const;
   // Sends it to the target, its group, and all that descends from this process and was not there before the target.

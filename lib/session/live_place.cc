@@ -38,8 +38,8 @@ std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) 
 }
 
 // "7f0c14000000-7f0c18000000 rw-s 00001000 00:01 4711   /memfd:cudadiag-arena (deleted)"
-bool maps(const fs::path& list, std::uint64_t inode) {
-  std::ifstream file(list);
+bool maps(const std::string& process, std::uint64_t inode) {
+  std::ifstream file("/proc/" + process + "/maps");
   for (std::string line; std::getline(file, line);) {
     if (line.find(" /memfd:cudadiag-arena") == std::string::npos) continue;
     std::istringstream fields(line);
@@ -77,6 +77,8 @@ bool was_lost(const fs::path& session) {
          !fs::exists(session / kManifest, ignored) && !is_being_written(session);
 }
 
+bool is_held_by(const LivePlace& place, std::uint32_t pid) { return maps(std::to_string(pid), place.inode); }
+
 std::vector<std::uint32_t> holders_of(const LivePlace& place) {
   std::vector<std::uint32_t> found;
   std::error_code error;
@@ -84,7 +86,7 @@ std::vector<std::uint32_t> holders_of(const LivePlace& place) {
     const std::string name = it->path().filename().string();
     std::uint32_t pid = 0;
     const auto [rest, failure] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (failure == std::errc() && *rest == '\0' && maps(it->path() / "maps", place.inode)) found.push_back(pid);
+    if (failure == std::errc() && *rest == '\0' && maps(name, place.inode)) found.push_back(pid);
   }
   std::sort(found.begin(), found.end());
   return found;

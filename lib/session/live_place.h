@@ -36,7 +36,10 @@ std::optional<LivePlace> live_place(const std::filesystem::path& session);
 // The launcher was killed before it could write anything of the recording that it held.
 bool was_lost(const std::filesystem::path& session);
 
-// Processes that still have that recording in their memory, of those that this user may look at.
+// Whether the process has that recording in its memory, as those do that record to it; false also where that may not be
+// seen.
+bool is_held_by(const LivePlace& place, std::uint32_t pid);
+// All such processes.
 std::vector<std::uint32_t> holders_of(const LivePlace& place);
 
 // The newest session that is being recorded.
