@@ -50,7 +50,10 @@ CASES = {  # name -> unit, command ("@x" is a file of the build's gpu/ folder), 
 }
 SWITCHED = {  # name -> command
     "launch-bound, one process": ["training_step.py", "launch_bound"],
+    "compute-bound, one process": ["training_step.py", "compute_bound"],
     "inference, one process": ["training_step.py", "inference"],
+    "empty launch, one process": ["@launches", "empty"],
+    "8 threads, one process": ["@launches", "threads"],
 }
 FAILING = "failure at launch 1,000,000"
 MEMORY = "memory"

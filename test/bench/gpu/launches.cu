@@ -1,15 +1,34 @@
-// Host cost of launching: ./launches empty|graph|replay|threads prints the median ns per launch of its own rounds;
-// of replay, until the GPU is done.
+// Host cost of launching: ./launches empty|graph|replay|threads [switch] prints the median ns per launch of its own
+// rounds; of replay, until the GPU is done. With switch (switched_cupti.cc), empty and threads go half of their rounds
+// without a subscriber's callbacks: they print the ratio of the others to these.
+#include <dlfcn.h>
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
 __global__ void nothing() {}
 
-constexpr int kRounds = 200, kBatch = 500, kThreads = 8;
+constexpr int kRounds = 200, kBatch = 500, kThreads = 8, kSwitchedPairs = 1000;
+
+double median(std::vector<double> all) {
+  std::nth_element(all.begin(), all.begin() + all.size() / 2, all.end());
+  return all[all.size() / 2];
+}
+
+// ns per call.
+template <typename F>
+double batch_ns(int batch, F call) {
+  auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < batch; i++) call();
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / batch;
+}
 
 // ns per call over batches that fit the launch queue, so that the host never waits for the GPU inside one.
 template <typename F>
@@ -17,11 +36,10 @@ std::vector<double> rounds(cudaStream_t s, int batch, F call, bool until_done = 
   std::vector<double> ns;
   for (int round = 0; round < kRounds; round++) {
     auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < batch; i++) call(s);
-    std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
+    double spent = batch_ns(batch, [&] { call(s); });
     cudaStreamSynchronize(s);
-    if (until_done) spent = std::chrono::steady_clock::now() - start;
-    if (round >= kRounds / 10) ns.push_back(spent.count() / batch);
+    std::chrono::duration<double, std::nano> whole = std::chrono::steady_clock::now() - start;
+    if (round >= kRounds / 10) ns.push_back(until_done ? whole.count() / batch : spent);
   }
   return ns;
 }
@@ -36,12 +54,54 @@ cudaGraphExec_t graph_of_hundred(cudaStream_t s) {
   return exec;
 }
 
-int main(int, char** argv) {
+// Median of the ratios of rounds beside each other, with a subscriber's callbacks and without; a thread for each
+// stream.
+template <typename F>
+double switched_ratio(const std::vector<cudaStream_t>& streams, F call) {
+  auto callbacks = reinterpret_cast<void (*)(std::uint32_t)>(dlsym(RTLD_DEFAULT, "switch_callbacks"));
+  std::vector<double> each(streams.size()), ratios;
+  pthread_barrier_t turn;
+  pthread_barrier_init(&turn, nullptr, static_cast<unsigned>(streams.size()) + 1);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < streams.size(); i++) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 2 * kSwitchedPairs; round++) {
+        pthread_barrier_wait(&turn);
+        for (int warm = 1; warm >= 0; warm--) {  // the first one meets what switching has left in the caches
+          each[i] = batch_ns(warm ? kBatch / 10 : kBatch, [&] { call(streams[i]); });
+          cudaStreamSynchronize(streams[i]);
+        }
+        pthread_barrier_wait(&turn);
+      }
+    });
+  }
+  std::mt19937 dice(1);
+  for (int pair = 0; pair < kSwitchedPairs; pair++) {
+    double ns[2];
+    for (int turns = 0, on = static_cast<int>(dice() % 2); turns < 2; turns++, on = 1 - on) {
+      callbacks(static_cast<std::uint32_t>(on));
+      pthread_barrier_wait(&turn);
+      pthread_barrier_wait(&turn);
+      ns[on] = median(each);
+    }
+    ratios.push_back(ns[1] / ns[0]);
+  }
+  for (auto& t : threads) t.join();
+  return median(ratios);
+}
+
+int main(int argc, char** argv) {
   std::string what = argv[1];
   auto launch = [](cudaStream_t s) { nothing<<<1, 32, 0, s>>>(); };
   std::vector<cudaStream_t> streams(kThreads);
   for (auto& s : streams) cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), launch(s);
   cudaDeviceSynchronize();
+  if (argc > 2) {
+    if (what == "empty") streams.resize(1);
+    double ratio = switched_ratio(streams, launch);
+    printf("ratio %.4f\n", ratio);
+    return cudaDeviceSynchronize() != cudaSuccess;
+  }
   std::vector<double> all;
   if (what == "empty") all = rounds(streams[0], kBatch, launch);
   if (what == "graph" || what == "replay") {
@@ -57,6 +117,5 @@ int main(int, char** argv) {
     for (auto& ns : each) all.insert(all.end(), ns.begin(), ns.end());
   }
   if (all.empty() || cudaDeviceSynchronize() != cudaSuccess) return 1;
-  std::nth_element(all.begin(), all.begin() + all.size() / 2, all.end());
-  printf("median %.1f\n", all[all.size() / 2]);
+  printf("median %.1f\n", median(all));
 }

@@ -19,9 +19,7 @@ SHAPES = {  # layers, width, batch, tokens, warm-up steps, steps
     "compute_bound": (12, 2048, 8, 1024, 3, 5),
     "inference": (12, 512, 1, 16, 20, 100),
 }
-
-
-SWITCHED_PAIRS = 300
+SWITCHED_PAIRS = {"launch_bound": 300, "compute_bound": 60, "inference": 300}
 
 
 def train(model, optimizer, x):
@@ -61,11 +59,11 @@ def times(step, steps):
     return found
 
 
-def switched_ratio(step):
+def switched_ratio(step, pairs):
     """Median of the ratios of steps beside each other, with a subscriber's callbacks and without."""
     switch = ctypes.CDLL("libcupti.so.13", os.RTLD_NOLOAD | os.RTLD_NOW).switch_callbacks
     ratios = []
-    for _ in range(SWITCHED_PAIRS):
+    for _ in range(pairs):
         ms = {}
         for on in random.sample((0, 1), 2):
             switch(on)
@@ -78,7 +76,7 @@ def main(name, *how):
     step, warm_up, steps = prepare(name)
     times(step, warm_up)
     if "switch" in how:
-        print(f"ratio {switched_ratio(step):.4f}")
+        print(f"ratio {switched_ratio(step, SWITCHED_PAIRS[name]):.4f}")
         return
     if "serve" in how:
         print("ready", flush=True)
