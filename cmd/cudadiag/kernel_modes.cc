@@ -29,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{10};   // for one kernel
 constexpr std::chrono::milliseconds kTick{20};  // more than one of the clock by which files are told apart
+constexpr std::size_t kMostSpecials = 16;       // sets of zeros that one kernel is looked at with
 constexpr int kToDie = 1000;                    // milliseconds
 constexpr std::size_t kMostOutput = 64u << 20;
 constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module: the recorder keeps no more of all
@@ -117,13 +118,23 @@ KernelModes::~KernelModes() {
 }
 
 std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uint32_t parameter,
-                                             const races::LiveWords& live) {
+                                             const races::LaunchWords& launch) {
   if (kernel.empty()) return races::Mode::unknown;
   const std::lock_guard lock(mutex_);
-  Known& known = known_[kernel];
+  const auto mode = known_mode({kernel, 0}, parameter, launch.live);
+  if (!mode || !races::is_near(*mode) || launch.zeros == 0) return mode;
+  // What it adds to the address may be 0 in this launch.
+  const Wanted special{kernel, launch.zeros};
+  if (!known_.contains(special) && specials_[kernel]++ >= kMostSpecials) return mode;
+  return known_mode(special, parameter, launch.live);
+}
+
+std::optional<races::Mode> KernelModes::known_mode(const Wanted& wanted, std::uint32_t parameter,
+                                                   const races::LiveWords& live) {
+  Known& known = known_[wanted];
   if (disassembler_.empty()) return races::Mode::unknown;
   if (known.modules != newest_module()) {
-    if (!known.wanted) wanted_.push_back(kernel);
+    if (!known.wanted) wanted_.push_back(wanted);
     known.wanted = true;
     wake_.notify_all();
     return std::nullopt;
@@ -145,15 +156,17 @@ void KernelModes::wait(std::chrono::seconds patience) {
 
 std::size_t KernelModes::asked() const {
   const std::lock_guard lock(mutex_);
-  return known_.size();
+  return static_cast<std::size_t>(
+      std::count_if(known_.begin(), known_.end(), [](const auto& known) { return known.first.zeros == 0; }));
 }
 
 std::size_t KernelModes::understood() const {
   const std::lock_guard lock(mutex_);
   std::size_t count = 0;
-  for (const auto& [kernel, known] : known_) {
+  for (const auto& [wanted, known] : known_) {
     const auto followed = [](const races::KernelAccesses& code) { return code.known; };
-    if (!known.codes.empty() && std::all_of(known.codes.begin(), known.codes.end(), followed)) ++count;
+    if (wanted.zeros == 0 && !known.codes.empty() && std::all_of(known.codes.begin(), known.codes.end(), followed))
+      ++count;
   }
   return count;
 }
@@ -163,15 +176,15 @@ void KernelModes::run() {
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !wanted_.empty(); });
     if (stopping_) return;
-    const std::string kernel = std::move(wanted_.front());
+    const Wanted wanted = std::move(wanted_.front());
     wanted_.pop_front();
     busy_ = true;
     lock.unlock();
     if (newest_module() > fs::file_time_type::clock::now() - kTick) std::this_thread::sleep_for(kTick);
     const fs::file_time_type modules = newest_module();
-    const auto& codes = look(kernel);
+    const auto& codes = look(wanted);
     lock.lock();
-    known_[kernel] = {codes, modules, false};
+    known_[wanted] = {codes, modules, false};
     busy_ = false;
     wake_.notify_all();
   }
@@ -192,29 +205,31 @@ void KernelModes::index_new_modules() {
     const std::string text = read_file(it->path());
     const auto image = gpucore::ElfImage::read(bytes_of(text));
     if (!image) continue;
-    for (const std::string& kernel : kernels_of(*image)) homes_[kernel].modules.push_back(it->path());
+    for (const std::string& kernel : kernels_of(*image)) homes_[kernel].push_back(it->path());
   }
 }
 
-const std::vector<races::KernelAccesses>& KernelModes::look(const std::string& kernel) {
+const std::vector<races::KernelAccesses>& KernelModes::look(const Wanted& wanted) {
   index_new_modules();
-  Homes& homes = homes_[kernel];
-  for (; homes.looked_at < homes.modules.size(); ++homes.looked_at) {
-    const std::string text = read_file(homes.modules[homes.looked_at]);
+  const std::vector<fs::path>& homes = homes_[wanted.kernel];
+  Read& so_far = read_[wanted];
+  for (; so_far.looked_at < homes.size(); ++so_far.looked_at) {
+    const std::string text = read_file(homes[so_far.looked_at]);
     const auto image = gpucore::ElfImage::read(bytes_of(text));
-    const auto code = image ? kernel_code(*image, kernel) : std::nullopt;
+    const auto code = image ? kernel_code(*image, wanted.kernel) : std::nullopt;
     const std::string all = code ? fmt::format("{} {} {} {} ", code->architecture, code->bank.offset, code->bank.size,
                                                static_cast<int>(code->calls)) +
                                        std::string(code->instructions.all())
                                  : "";
-    if (homes.codes.insert(all).second) homes.accesses.push_back(code ? read(*code) : races::KernelAccesses{});
+    if (!so_far.codes.insert(all).second) continue;
+    so_far.accesses.push_back(code ? read(*code, wanted.zeros) : races::KernelAccesses{});
   }
-  return homes.accesses;
+  return so_far.accesses;
 }
 
-races::KernelAccesses KernelModes::read(const KernelCode& code) const {
+races::KernelAccesses KernelModes::read(const KernelCode& code, races::ZeroWords zeros) const {
   races::KernelAccesses accesses =
-      races::read_sass(disassemble(disassembler_, code.architecture, code.instructions), code.bank, code.calls);
+      races::read_sass(disassemble(disassembler_, code.architecture, code.instructions), code.bank, code.calls, zeros);
   accesses.parameters = code.parameters;
   return accesses;
 }

@@ -28,7 +28,7 @@ class KernelModes {
   KernelModes& operator=(const KernelModes&) = delete;
 
   // Nothing: it is being looked for. Unknown where modules have different kernels of one name, and these differ in it.
-  std::optional<races::Mode> mode(const std::string& kernel, std::uint32_t parameter, const races::LiveWords& live);
+  std::optional<races::Mode> mode(const std::string& kernel, std::uint32_t parameter, const races::LaunchWords& launch);
   // Until all that was asked for is known, for so long.
   void wait(std::chrono::seconds patience);
   // Kernels whose code was looked for; whether it was found and understood.
@@ -37,34 +37,41 @@ class KernelModes {
   bool has_disassembler() const { return !disassembler_.empty(); }
 
  private:
-  // Of one name.
+  // Kernels of one name, in launches with these zeros among their parameters; 0: in all.
+  struct Wanted {
+    std::string kernel;
+    races::ZeroWords zeros = 0;
+    auto operator<=>(const Wanted&) const = default;
+  };
   struct Known {
     std::vector<races::KernelAccesses> codes;                  // each that differs
     std::optional<std::filesystem::file_time_type> modules{};  // which there were; nothing: none was looked at yet
     bool wanted = false;
   };
-  struct Homes {
-    std::vector<std::filesystem::path> modules;
-    std::size_t looked_at = 0;
+  struct Read {
+    std::size_t looked_at = 0;    // of the modules that have it
     std::set<std::string> codes;  // all that tells them apart
     std::vector<races::KernelAccesses> accesses;
   };
 
   void run();
   std::filesystem::file_time_type newest_module() const;
-  const std::vector<races::KernelAccesses>& look(const std::string& kernel);
-  races::KernelAccesses read(const KernelCode& code) const;
+  std::optional<races::Mode> known_mode(const Wanted& wanted, std::uint32_t parameter, const races::LiveWords& live);
+  const std::vector<races::KernelAccesses>& look(const Wanted& wanted);
+  races::KernelAccesses read(const KernelCode& code, races::ZeroWords zeros) const;
   void index_new_modules();
 
   const std::filesystem::path modules_;
   const std::string disassembler_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::string> wanted_;
-  std::map<std::string, Known> known_;
+  std::deque<Wanted> wanted_;
+  std::map<Wanted, Known> known_;
+  std::map<std::string, std::size_t> specials_;  // how many zeros each kernel was looked at with
   bool busy_ = false, stopping_ = false;
   // The thread's own.
-  std::map<std::string, Homes> homes_;  // of kernels
+  std::map<std::string, std::vector<std::filesystem::path>> homes_;  // modules, by kernels
+  std::map<Wanted, Read> read_;
   std::set<std::filesystem::path> indexed_;
   std::thread thread_;
 };

@@ -60,10 +60,10 @@ struct RaceWatch::Watched {
     if (feed) return true;
     if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
     const auto mode = [this](std::uint32_t function, std::uint32_t parameter,
-                             const races::LiveWords& live) -> std::optional<races::Mode> {
+                             const races::LaunchWords& launch) -> std::optional<races::Mode> {
       const std::string* name = session::by_id(names.with_function(function).functions, function);
       if (name == nullptr) return races::Mode::unknown;
-      return modes.mode(*name, parameter, live);
+      return modes.mode(*name, parameter, launch);
     };
     feed = std::make_unique<races::Feed>(area.bytes(), mode);
     return true;
@@ -129,8 +129,11 @@ session::Races RaceWatch::finish() {
   for (const auto& process : processes_) {
     if (process->ready()) process->follower.finish(*process->feed);
   }
-  settle(false);
-  modes_.wait(kPatience);
+  // What a kernel does may raise the question of what it does in launches with zeros.
+  for (int round = 0; round < 2; ++round) {
+    settle(false);
+    modes_.wait(kPatience);
+  }
   settle(true);
   // It can be large, up to 1 GiB a process.
   std::error_code ignored;

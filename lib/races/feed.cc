@@ -21,8 +21,8 @@ using operation::Kind;
 
 constexpr std::size_t kMostThreads = 8192;
 constexpr std::size_t kMostPending = 256;
-constexpr std::size_t kMostLiveWords = 1u << 14;
-constexpr std::uint64_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD of cuda.h, behind CU_STREAM_LEGACY
+constexpr std::size_t kMostLaunches = 1u << 14;  // that differ in what is known of their words
+constexpr std::uint64_t kPerThreadStream = 2;    // CU_STREAM_PER_THREAD of cuda.h, behind CU_STREAM_LEGACY
 
 const char* name_of(Mode mode) {
   constexpr const char* names[] = {"unknown", "none", "read", "write", "atomic", "unknown", "unknown"};
@@ -44,7 +44,7 @@ StreamTraits traits_of(std::uint64_t handle, std::uint32_t context, std::uint32_
 
 Feed::Feed(std::span<const std::byte> bytes, KernelMode kernel_mode)
     : area_(bytes), history_(order_, [this, mode = std::move(kernel_mode)](const Access& access) {
-        return mode(access.function, access.parameter, live_words_[access.words]);
+        return mode(access.function, access.parameter, launches_[access.words]);
       }) {
   const session::AreaRegions regions(area_);
   streams_ = regions.region(area::Region::streams);
@@ -206,6 +206,7 @@ void Feed::note_parameters(const std::byte* record, Pending& pending) {
     return;
   }
   const std::uint32_t function = wire::load(record, operation::kSite);
+  pending.zeros = wire::load(record, race::kZeros);
   const auto take = [&](auto value, auto offset) {
     const std::uint64_t word = wire::load(record, value);
     if (word != 0 && pending.words.size() < kMostPending) {
@@ -269,22 +270,23 @@ void Feed::note_homes() {
   }
 }
 
-std::uint32_t Feed::live_words(const Pending& pending) {
-  // Of one or too many nothing is to be concluded.
-  if (pending.words.size() < 2 || pending.words.size() >= race::kMostWords) return 0;
-  launch_.clear();
-  std::uint64_t hash = wire::kHashSeed;
-  for (auto word = pending.words.begin(); word != pending.words.end(); ++word) {
+std::uint32_t Feed::launch_words(const Pending& pending) {
+  launch_.live.clear();
+  launch_.zeros = pending.zeros;
+  std::uint64_t hash = wire::mix(wire::kHashSeed, pending.zeros);
+  // From one address nothing is to be concluded, from too many neither.
+  const bool telling = pending.words.size() >= 2 && pending.words.size() < race::kMostWords;
+  for (auto word = pending.words.begin(); telling && word != pending.words.end(); ++word) {
     const auto same = std::find_if(pending.words.begin(), word, [&](const Word& w) { return w.value == word->value; });
-    launch_.push_back({word->offset, same->offset});
+    launch_.live.push_back({word->offset, same->offset});
     hash = wire::mix(hash, std::uint64_t{word->offset} << 32 | same->offset);
   }
-  const auto [known, fresh] = live_words_numbers_.try_emplace(hash, 0);
-  if (fresh && live_words_.size() < kMostLiveWords) {
-    known->second = static_cast<std::uint32_t>(live_words_.size());
-    live_words_.push_back(launch_);
+  const auto [known, fresh] = launch_numbers_.try_emplace(hash, 0);
+  if (fresh && launches_.size() < kMostLaunches) {
+    known->second = static_cast<std::uint32_t>(launches_.size());
+    launches_.push_back(launch_);
   }
-  return live_words_[known->second] == launch_ ? known->second : 0;
+  return launches_[known->second] == launch_ ? known->second : 0;
 }
 
 bool Feed::may_end(const Word& word, const Pending& pending) const {
@@ -301,7 +303,7 @@ void Feed::kernel(const std::byte* record, StreamNumber stream, const Pending& p
   access.site = wire::load(record, operation::kSite);
   access.thread = wire::load(record, operation::kThread);
   access.ticks = wire::load(record, operation::kTicks);
-  access.words = live_words(pending);
+  access.words = launch_words(pending);
   for (const Word& word : pending.words) {
     if (memory_at(word.value) == nullptr) continue;
     access.begin = word.value;

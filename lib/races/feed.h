@@ -25,7 +25,7 @@ class Feed : public session::RingReader {
   // What a kernel does with the memory of one of its parameters, in a launch of which this is known; nothing: ask
   // again.
   using KernelMode =
-      std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter, const LiveWords& live)>;
+      std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter, const LaunchWords& launch)>;
 
   // `area` stays mapped as long as this lives.
   Feed(std::span<const std::byte> area, KernelMode kernel_mode);
@@ -68,6 +68,7 @@ class Feed : public session::RingReader {
   // What came before an operation's record in its ring.
   struct Pending {
     std::vector<Word> words;
+    ZeroWords zeros = 0;
     Rows rows;
   };
 
@@ -86,7 +87,7 @@ class Feed : public session::RingReader {
   void inside_graph(const Graph& graph, Moment at, StreamNumber stream);
   void memory_made(const std::byte* record, bool has_stream, StreamNumber stream);
   void memory_freed(const std::byte* record, bool has_stream, StreamNumber stream);
-  std::uint32_t live_words(const Pending& pending);
+  std::uint32_t launch_words(const Pending& pending);
   void add(Access access);
   void forget_all();
   void begin_life(Known& known, std::uint64_t created, const StreamTraits& traits);
@@ -106,9 +107,9 @@ class Feed : public session::RingReader {
   std::span<const std::byte> streams_, contexts_;
   Order order_;
   History history_;
-  std::vector<LiveWords> live_words_{1};                                 // by the number of an access
-  std::unordered_map<std::uint64_t, std::uint32_t> live_words_numbers_;  // by hash
-  LiveWords launch_;                                                     // in hand
+  std::vector<LaunchWords> launches_{1};                             // by the number of an access
+  std::unordered_map<std::uint64_t, std::uint32_t> launch_numbers_;  // by hash
+  LaunchWords launch_;                                               // in hand
   std::vector<Known> known_;
   std::vector<Pending> pending_;                     // by thread
   std::map<std::uint64_t, Memory> memory_;           // by address; not overlapping

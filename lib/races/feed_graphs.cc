@@ -72,7 +72,7 @@ void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pend
   Access access;
   access.site = wire::load(record, operation::kSite);
   access.node = node + 1;
-  access.words = live_words(pending);
+  access.words = launch_words(pending);
   for (const Word& word : pending.words) {
     access.begin = word.value;
     access.function = word.function;

@@ -34,6 +34,15 @@ struct LiveWord {
 };
 using LiveWords = std::vector<LiveWord>;  // by offset; none: nothing is known of the launch
 
+// Of the first 32 times 4 bytes of a launch's parameters, a bit for each that are 0.
+using ZeroWords = std::uint32_t;
+
+struct LaunchWords {
+  LiveWords live;
+  ZeroWords zeros = 0;
+  auto operator<=>(const LaunchWords&) const = default;
+};
+
 struct KernelAccesses {
   bool known = false;  // false: its code could not be followed
   std::set<CodeAccess> accesses;

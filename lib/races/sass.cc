@@ -118,10 +118,10 @@ class Walk {
 
 }  // namespace
 
-KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls) {
+KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls, ZeroWords zeros) {
   const Program program(text);
   OriginSets sets;
-  Instructions instructions(program, bank, calls, sets);
+  Instructions instructions(program, bank, calls, zeros, sets);
   if (program.empty() || !Walk(program, instructions, sets).run()) return {};
   return {true, instructions.accesses(), {}};
 }

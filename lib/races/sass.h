@@ -25,7 +25,7 @@ struct ParameterBank {
 // What functions that lie elsewhere, or are called by their address, may do with what they are given.
 enum class Calls { anything, harmless };
 
-// Not known where the text is none, or too much of it.
-KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls = Calls::anything);
+// Of launches whose parameters have these zeros. Not known where the text is none, or too much of it.
+KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls = Calls::anything, ZeroWords zeros = 0);
 
 }  // namespace cudadiag::races

@@ -155,8 +155,8 @@ Instructions::Decoded Instructions::decode(const Instruction& i) {
   return out;
 }
 
-Instructions::Instructions(const Program& program, ParameterBank bank, Calls calls, OriginSets& sets)
-    : program_(program), bank_(bank), calls_(calls), sets_(sets) {
+Instructions::Instructions(const Program& program, ParameterBank bank, Calls calls, ZeroWords zeros, OriginSets& sets)
+    : program_(program), bank_(bank), calls_(calls), zeros_(zeros), sets_(sets) {
   decoded_.reserve(program.size());
   bool used = false, moved_late = false;
   for (std::uint32_t at = 0; at < program.size(); ++at) {
@@ -236,7 +236,7 @@ Lead Instructions::lead_of(std::string_view operand, Id id) const {
   const bool negative = operand.starts_with('-');
   if (sets_.has(id, kAddend)) return negative ? Lead::back : Lead::away;
   if (sets_.has(id, kBefore)) return negative ? Lead::anywhere : Lead::back;
-  if (operand == "RZ" || operand == "URZ" || operand == "0x0") return Lead::nowhere;
+  if (operand == "0x0" || sets_.is_zero(id)) return Lead::nowhere;
   const auto number = parse_hex(operand.substr(negative ? 1 : 0));
   if (number) return negative || *number >= 0x80000000 ? Lead::back : Lead::anywhere;
   return negative ? Lead::down : Lead::anywhere;
@@ -368,7 +368,10 @@ void Instructions::load_special(const Step& s) {
 
 // ---- constants
 
-OriginSets::Id Instructions::parameter(std::uint32_t word) { return sets_.together(sets_.one(word), 0, Lead::away); }
+OriginSets::Id Instructions::parameter(std::uint32_t word) {
+  if (word / 4 < 32 && (zeros_ >> word / 4 & 1) != 0) return sets_.one(number_origin(0));
+  return sets_.together(sets_.one(word), 0, Lead::away);
+}
 
 // A word of an array among the parameters, of which numbers of threads or blocks take every element.
 OriginSets::Id Instructions::indexed(Id index, std::uint32_t offset) {

@@ -15,7 +15,7 @@ namespace cudadiag::races {
 
 class Instructions {
  public:
-  Instructions(const Program& program, ParameterBank bank, Calls calls, OriginSets& sets);
+  Instructions(const Program& program, ParameterBank bank, Calls calls, ZeroWords zeros, OriginSets& sets);
 
   void step(std::uint32_t at, Registers& state);
   // Accesses are kept from here on.
@@ -102,6 +102,7 @@ class Instructions {
   const Program& program_;
   const ParameterBank bank_;
   const Calls calls_;
+  const ZeroWords zeros_;
   OriginSets& sets_;
   std::vector<Decoded> decoded_;    // by instruction
   bool stack_holds_still_ = false;  // its pointer is set in the beginning alone

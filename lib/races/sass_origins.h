@@ -57,6 +57,7 @@ class OriginSets {
   bool full() const { return full_; }
   bool has(Id id, std::uint32_t origin) const;
   bool is_constant(Id id) const { return has(id, origin::kConstant) || (are_numbers(id) && !has(id, origin::kNumber)); }
+  bool is_zero(Id id) const { return sets_[id] == Set{origin::kNumber}; }
   bool are_numbers(Id id) const { return id != 0 && origin::is_number(sets_[id].front()); }
 
   Id number(Set set);

@@ -65,6 +65,7 @@ ParameterWords::Layout ParameterWords::layout_of(CUfunction function) {
 void ParameterWords::scan(const void* bytes, std::size_t size, std::size_t offset, Found& found) const {
   const std::uint64_t lowest = lowest_.load(std::memory_order_relaxed),
                       highest = highest_.load(std::memory_order_relaxed);
+  scan_zeros(bytes, size, offset, found);
   for (std::size_t at = (8 - offset % 8) % 8; at + 8 <= size && found.count < wire::race::kMostWords; at += 8) {
     std::uint64_t value;
     std::memcpy(&value, static_cast<const std::byte*>(bytes) + at, sizeof value);
@@ -73,8 +74,17 @@ void ParameterWords::scan(const void* bytes, std::size_t size, std::size_t offse
   }
 }
 
+void ParameterWords::scan_zeros(const void* bytes, std::size_t size, std::size_t offset, Found& found) {
+  for (std::size_t at = (4 - offset % 4) % 4; at + 4 <= size && (offset + at) / 4 < 32; at += 4) {
+    std::uint32_t value;
+    std::memcpy(&value, static_cast<const std::byte*>(bytes) + at, sizeof value);
+    if (value == 0) found.zeros |= 1u << (offset + at) / 4;
+  }
+}
+
 void ParameterWords::find(CUfunction function, void* const* parameters, void* const* extra, Found& found) {
   found.count = 0;
+  found.zeros = 0;
   if (parameters != nullptr) {
     const Layout layout = layout_of(function);
     for (std::size_t i = 0; i < layout.count; ++i) {

@@ -30,6 +30,7 @@ class ParameterWords {
   struct Found {
     std::array<Word, wire::race::kMostWords> words;
     std::size_t count = 0;
+    std::uint32_t zeros = 0;  // wire::race::kZeros
   };
   void find(CUfunction function, void* const* parameters, void* const* extra, Found& found);
 
@@ -42,6 +43,7 @@ class ParameterWords {
   Layout layout_of(CUfunction function);
   std::uint32_t ask(CUfunction function);
   void scan(const void* bytes, std::size_t size, std::size_t offset, Found& found) const;
+  static void scan_zeros(const void* bytes, std::size_t size, std::size_t offset, Found& found);
 
   const DriverApi* driver_ = nullptr;
   std::atomic<std::uint64_t> lowest_ = ~std::uint64_t{0}, highest_ = 0, generation_ = 0;

@@ -45,6 +45,7 @@ void RaceRecords::tell_words(ThreadState& thread, const ParameterWords::Found& f
   for (std::size_t i = 0; i < found.count; i += race::kWords) {
     std::byte* record = begin_at_call(thread, Kind::parameters);
     wire::store(record, operation::kSite, static_cast<std::uint16_t>(function));
+    wire::store(record, race::kZeros, found.zeros);
     const auto put = [&](std::size_t at, auto value, auto offset) {
       if (at >= found.count) return;
       wire::store(record, value, found.words[at].value);

@@ -3,7 +3,8 @@
 // serial, kind, thread and ticks, and these fields.
 //
 //    parameters       site: the kernel's function id; offsets, words: 4 words among the parameters of the kernel whose
-//                     record follows in the same ring, that may be addresses; 0: fewer
+//                     record follows in the same ring, that may be addresses; 0: fewer; zeros: of the first 32 times
+//                     4 bytes of its parameters, a bit for each that are 0
 //    rows             of the copy or memset whose record follows: width, rows, pitches; argument and addresses are its
 //    host_saw_stream  stream: everything issued to it before has finished; word 0: if the driver does not know the
 //    memory
@@ -47,6 +48,8 @@ inline constexpr Field<std::uint16_t, kOffsets> kOffset0;
 inline constexpr Field<std::uint16_t, kOffsets + 2> kOffset1;
 inline constexpr Field<std::uint16_t, kOffsets + 4> kOffset2;
 inline constexpr Field<std::uint16_t, kOffsets + 6> kOffset3;
+
+inline constexpr Field<std::uint32_t, 28> kZeros;
 
 inline constexpr Field<std::uint64_t, kBody> kWidth;
 inline constexpr Field<std::uint64_t, kBody + 8> kDestinationPitch;

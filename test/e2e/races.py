@@ -210,6 +210,15 @@ def kernels_are_judged_by_their_code(machine):
         _expect_none(machine, "race_kernels", f"{CUBIN} {which}")
 
 
+def kernels_that_begin_elsewhere_are_no_race_unless_they_begin_there(machine):
+    _with_disassembler(machine)
+    for which in ("part__8_4:0 copy_from", "part__8_4:0 part__8_4:0"):
+        _expect_race(machine, "race_kernels", f"{CUBIN} {which}")
+    for which in ("part__8_4:32 part__8_4:0", "part__8_4:32 part__8_4:64", "copy_from part__8_4:32"):
+        result = _expect_none(machine, "race_kernels", f"{CUBIN} {which}")
+        expect_in("1 unordered pair of kernels on the same memory is not told", result.stderr, which)
+
+
 def kernels_of_unknown_code_are_no_race(machine):
     machine.environment["CUDA_HOME"] = machine.environment["CUDA_PATH"] = str(machine.folder)
     machine.environment["PATH"] = "/usr/bin:/bin"

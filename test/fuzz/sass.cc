@@ -1,4 +1,5 @@
-// Feeds the reader of nvdisasm's text. The first four bytes say where the kernel's parameters lie.
+// Feeds the reader of nvdisasm's text. The first four bytes say where the kernel's parameters lie, and which of them
+// are 0.
 #include "races/sass.h"
 
 using namespace cudadiag::races;
@@ -8,7 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ParameterBank bank{static_cast<std::uint32_t>(data[0] | data[1] << 8),
                            static_cast<std::uint32_t>(data[2] | data[3] << 8)};
   const Calls calls = data[3] % 2 == 0 ? Calls::anything : Calls::harmless;
-  const KernelAccesses accesses = read_sass({reinterpret_cast<const char*>(data + 4), size - 4}, bank, calls);
+  const ZeroWords zeros = data[2] * 0x01010101u;
+  const KernelAccesses accesses = read_sass({reinterpret_cast<const char*>(data + 4), size - 4}, bank, calls, zeros);
   for (const std::uint32_t parameter : {0, 8}) accesses.mode(parameter);
   return 0;
 }

@@ -26,13 +26,17 @@ struct Program : Driver {
     code.assign(std::istreambuf_iterator<char>(file), {});
     CHECK(cuModuleLoadData(&module, code.data()));
   }
-  // `copy_from`, `copy_to`: reads or writes the buffer, and does the other to one of its own; `elsewhere`: writes that.
+  // `copy_from`, `copy_to`: reads or writes the buffer, and does the other to one of its own; `elsewhere`: writes that;
+  // `part__8_4:N`: writes from its Nth element on.
   void launch(const std::string& what, CUstream stream) {
     const bool copies = what.compare(0, 5, "copy_") == 0;
     CUdeviceptr other = others[launches++];
-    const CUfunction function = kernel(copies ? "copy__8_8" : what == "elsewhere" ? "write__8" : what.c_str());
+    const std::size_t colon = what.find(':');
+    int from = colon == std::string::npos ? 0 : std::stoi(what.substr(colon + 1));
+    const std::string named = copies ? "copy__8_8" : what == "elsewhere" ? "write__8" : what.substr(0, colon);
+    const CUfunction function = kernel(named.c_str());
     CUdeviceptr used = what == "elsewhere" ? other : buffer;
-    void* one[] = {&used};
+    void* one[] = {&used, &from};
     void* two[] = {what == "copy_to" ? &buffer : &other, what == "copy_to" ? &other : &buffer};
     CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, copies ? two : one, nullptr));
   }

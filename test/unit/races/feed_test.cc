@@ -11,6 +11,7 @@
 
 using namespace cudadiag;
 using races::Feed;
+using races::LaunchWords;
 using races::LiveWords;
 using races::Mode;
 namespace operation = wire::operation;
@@ -68,16 +69,18 @@ struct Process {
     wire::store(record, race::kWord1, size);
     hand();
   }
-  void parameter(std::uint64_t value, std::uint32_t function, std::uint16_t offset = 0) {
+  void parameter(std::uint64_t value, std::uint32_t function, std::uint16_t offset = 0, std::uint32_t zeros = 0) {
     std::byte* record = blank(Kind::parameters, operation::kNoStream);
     wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(function));
     wire::store(record, race::kWord0, value);
     wire::store(record, race::kOffset0, offset);
+    wire::store(record, race::kZeros, zeros);
     hand();
   }
   // Function 1 writes, 4 does what is not known, all others read; so do their sites.
-  void kernel(std::uint32_t stream, std::uint32_t function, std::uint64_t address = kBuffer, std::uint8_t flags = 0) {
-    parameter(address, function);
+  void kernel(std::uint32_t stream, std::uint32_t function, std::uint64_t address = kBuffer, std::uint8_t flags = 0,
+              std::uint32_t zeros = 0) {
+    parameter(address, function, 0, zeros);
     std::byte* record = blank(Kind::kernel, stream);
     wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(function));
     wire::store(record, operation::kFlags, flags);
@@ -129,9 +132,9 @@ struct Process {
   test::AreaBuilder area{shape()};
   std::uint64_t ticks = 0;
   alignas(8) std::byte bytes[wire::area::kOperationSize];
-  LiveWords live;  // of the launch that was asked about last
-  Feed feed{area.bytes(), [this](std::uint32_t function, std::uint32_t, const LiveWords& words) {
-              live = words;
+  LaunchWords asked;  // of the launch that was asked about last
+  Feed feed{area.bytes(), [this](std::uint32_t function, std::uint32_t, const LaunchWords& words) {
+              asked = words;
               return std::optional(function == 1 ? Mode::write : function == 4 ? Mode::unknown : Mode::read);
             }};
 };
@@ -181,12 +184,20 @@ TEST_CASE("of a launch it is known which words held addresses, and which the sam
   p.parameter(kBuffer + 64, 1, 24);
   p.kernel(1, 1);
   CHECK(p.races() == 1);
-  CHECK(p.live == LiveWords{{8, 8}, {16, 16}, {24, 8}, {0, 16}});
+  CHECK(p.asked.live == LiveWords{{8, 8}, {16, 16}, {24, 8}, {0, 16}});
   // The recorder may have left some out.
   p.kernel(0, 3);
   for (std::uint16_t each = 0; each < 40; ++each) p.parameter(kBuffer, 1, static_cast<std::uint16_t>(8 + 8 * each));
   p.kernel(1, 1);
-  CHECK(p.live.empty());
+  CHECK(p.asked.live.empty());
+}
+
+TEST_CASE("of a launch it is known which of its parameters are 0, of one with a single address too") {
+  Process p;
+  p.kernel(0, 2);
+  p.kernel(1, 1, kBuffer, 0, 5);
+  CHECK(p.races() == 1);
+  CHECK(p.asked == LaunchWords{{}, 5});
 }
 
 TEST_CASE("an address above another one of the launch may be the end of what its kernel uses") {

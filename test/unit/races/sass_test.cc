@@ -23,8 +23,9 @@ using Modes = std::vector<Mode>;
 using enum Mode;
 
 // Of each of the pointers, in their order.
-Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers, std::uint32_t bank = 0x210) {
-  const KernelAccesses kernel = read_sass(text_of(name), {bank, 0x800});
+Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers, std::uint32_t bank = 0x210,
+            ZeroWords zeros = 0) {
+  const KernelAccesses kernel = read_sass(text_of(name), {bank, 0x800}, Calls::anything, zeros);
   REQUIRE(kernel.known);
   Modes out;
   for (const std::uint32_t pointer : pointers) out.push_back(kernel.mode(pointer));
@@ -250,6 +251,19 @@ TEST_CASE("code that adds a parameter to an address does not use the place where
   CHECK(modes("stride.sm90", {0, 8}) == Modes{write, read});
   CHECK(modes("strided_loop.sm90", {0}) == Modes{write});
   CHECK(modes("clamped.sm90", {0}) == Modes{write});
+}
+
+TEST_CASE("a parameter that is 0 in a launch moves no address of it") {
+  const ZeroWords third = 1u << 2, fourth = 1u << 3;
+  CHECK(modes("part.sm80", {0}, 0x160, third) == Modes{write});
+  CHECK(modes("part.sm90", {0}, 0x210, third) == Modes{write});
+  CHECK(modes("part.sm120", {0}, 0x380, third) == Modes{write});
+  CHECK(modes("part.sm90", {0}, 0x210, fourth) == Modes{near_write});
+  CHECK(modes("product.sm80", {0}, 0x160, third) == Modes{write});
+  CHECK(modes("product.sm80", {0}, 0x160, fourth) == Modes{write});
+  CHECK(modes("bytes_on.sm90", {0, 16}, 0x210, third | fourth) == Modes{write, read});
+  CHECK(modes("bytes_on.sm90", {0, 16}, 0x210, fourth) == Modes{near_write, read});
+  CHECK(modes("reversed.sm80", {0}, 0x160, third | fourth) == Modes{near_write});
 }
 
 TEST_CASE("what lies before the place where an address is, is near it, unless a thread's number leads back") {
