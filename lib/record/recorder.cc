@@ -247,13 +247,29 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
     const std::uint32_t marked = dense && streams_.unmarked(open.stream) > 0 ? streams_.mark(open.stream) : 0;
     open.ordinal = streams_.enter(open.stream, open.flags);
     if (marked != 0 && open.ordinal == marked + 1) open.flags |= operation::kMarkedBefore;
-    open.mark = dense || streams_.unmarked(open.stream) >= kSparseDistance;
+    open.mark = dense || is_due(thread, site.ordinal);
   }
   if (options_.races && (open.flags & operation::kCaptured) == 0) {
     if (rule.kind == Kind::kernel) races_.before_kernel(thread, call, site.function);
     if (call.rows != 1) races_.before_rows(thread, call);
   }
   write_operation(thread, rule, call, site.ordinal);
+}
+
+bool Recorder::is_due(const ThreadState& thread, std::uint32_t site_ordinal) const {
+  const std::uint32_t unmarked = streams_.unmarked(thread.open.stream);
+  if (unmarked < kSparseDistance) return false;
+  return site_ordinal <= kSettledOperations || unmarked >= kFarDistance ||
+         wire::load(thread.entry, wire::thread::kCallTicks) >= thread.next_marker;
+}
+
+// False: there is none behind this operation.
+bool Recorder::mark(ThreadState& thread) {
+  const std::uint64_t began = ticks();
+  const bool marked = streams_.mark(thread.open.stream) == thread.open.ordinal;
+  const std::uint64_t ended = ticks();
+  thread.next_marker = ended + kPartsOfTime * (ended - began);
+  return marked;
 }
 
 void Recorder::take_turn(ThreadState& thread, bool armed) {
@@ -347,9 +363,7 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
     const bool contended = (open.flags & operation::kContended) != 0;
     if (ok && rule.proves_finished && !contended) streams_.completed(open.stream, open.ordinal);
     // After a refused call nothing more is asked of the driver.
-    if (ok && open.mark && !rule.proves_finished && streams_.mark(open.stream) == open.ordinal) {
-      open.flags |= operation::kMarked;
-    }
+    if (ok && open.mark && !rule.proves_finished && mark(thread)) open.flags |= operation::kMarked;
     // Whether it failed or finished, the record says so before anything else can be issued.
     if (ok && (open.flags & operation::kAlone) != 0 && !alone_.wait(thread)) {
       open.flags &= static_cast<std::uint8_t>(~operation::kAlone);

@@ -53,6 +53,11 @@ class Recorder {
   // How many operations of a site get markers of their own in sparse mode, and how far apart markers are after that.
   static constexpr std::uint32_t kDenseOperations = 8;
   static constexpr std::uint32_t kSparseDistance = 16;
+  // Once a site has had so many, markers take one part in so many of a thread's time at most, unless they would be too
+  // far apart then: where threads wait for the driver's lock, a marker costs as much as a launch.
+  static constexpr std::uint32_t kSettledOperations = 256;
+  static constexpr std::uint32_t kPartsOfTime = 100;
+  static constexpr std::uint32_t kFarDistance = 64;
 
   // False: there is nowhere to record to. Everything else that fails leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
@@ -94,6 +99,8 @@ class Recorder {
                           std::uintptr_t frame);
   [[gnu::hot]] void enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                     const CUpti_CallbackData& data, std::uintptr_t frame);
+  [[gnu::hot]] bool is_due(const ThreadState& thread, std::uint32_t site_ordinal) const;
+  [[gnu::hot]] bool mark(ThreadState& thread);
   void take_turn(ThreadState& thread, bool armed);
   [[gnu::hot]] void write_operation(ThreadState& thread, const CallRule& rule, const Call& call,
                                     std::uint32_t site_ordinal);

@@ -53,6 +53,7 @@ struct alignas(128) ThreadState {
   OpenOperation open;
   StackRange stack;                // on which it was last
   StreamCacheEntry newest_stream;  // that was looked up
+  std::uint64_t next_marker;       // ticks before which a sparse one takes too much of the time
   Turn turn;
   // A call on graphs that the thread is inside: its own site, and whether the nodes made in it are the program's.
   std::uint32_t graph_site;

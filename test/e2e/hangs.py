@@ -18,6 +18,12 @@ SHAPES = {
 MARKED = 32  # wire::operation::kMarked
 
 
+def _marked(machine):
+    """Of each operation of the latest session, whether a marker stands behind it."""
+    lines = expect_success(machine.cudadiag("dump")).stdout.splitlines()
+    return [bool(int(re.search(r" flags=(\d+)", line)[1]) & MARKED) for line in lines if line.startswith("operation ")]
+
+
 def _line(mark):
     lines = SOURCE.read_text().splitlines()
     return str(SOURCE), 1 + next(i for i, line in enumerate(lines) if line.endswith("// " + mark))
@@ -341,9 +347,18 @@ def all_operations_are_seen_to_end_where_hangs_are_looked_for(machine):
     machine.plan("fault kernel=fill nth=40 code=700")
     for options, unmarked in ((["--hang-after", "60"], 0), (["--hang-after", "60", "--markers", "sparse"], 1), ([], 1)):
         machine.run(machine.build / "targets/million_launches", "40", options=options)
-        lines = expect_success(machine.cudadiag("dump")).stdout.splitlines()
-        flags = [int(re.search(r" flags=(\d+)", line)[1]) for line in lines if line.startswith("operation ")]
-        expect(min(sum(not flag & MARKED for flag in flags), 1), unmarked, f"unmarked operations with {options}")
+        expect(min(_marked(machine).count(False), 1), unmarked, f"unmarked operations with {options}")
+
+
+def markers_stand_behind_all_operations_of_a_line_at_first_and_never_far_apart(machine):
+    machine.plan("fault kernel=fill nth=3000 code=700")
+    machine.run(machine.build / "targets/million_launches", "3000")
+    marked = _marked(machine)
+    expect((len(marked), marked[:9]), (3000, [True] * 8 + [False]), "the first ones")
+    places = [at for at, is_marked in enumerate(marked) if is_marked]
+    distances = [(place, after - place) for place, after in zip(places[7:], places[8:])]
+    expect({distance for place, distance in distances if place < 256 - 16}, {16}, "how far apart they are at first")
+    assert all(16 <= distance <= 64 for _, distance in distances), f"how far apart they are: {distances}"
 
 
 def calls_that_were_refused_are_not_unfinished(machine):
