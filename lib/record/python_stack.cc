@@ -191,10 +191,11 @@ bool PythonStacks::walk(const std::byte* frame, Walk& walk, Visit visit) const {
             : read<std::uintptr_t>(frame, layout.frame_instruction);
     visit(code, instruction);
     ++walk.frames;
-    // A code object's memory may come back as another one: its line table then lies elsewhere.
+    // A code object's memory may come back as another one: its line table or the name of its file then lies elsewhere.
     const auto table = read<std::uintptr_t>(code, layout.code_line_table);
-    walk.hash =
-        mix(walk.hash, reinterpret_cast<std::uintptr_t>(code) ^ instruction << 20 ^ table * 0x9e3779b97f4a7c15u);
+    const auto file = read<std::uintptr_t>(code, layout.code_file);
+    walk.hash = mix(walk.hash, reinterpret_cast<std::uintptr_t>(code) ^ instruction << 20 ^
+                                   (table + 3 * file) * 0x9e3779b97f4a7c15u);
   }
   return true;
 }

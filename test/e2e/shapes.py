@@ -78,6 +78,20 @@ def cells_of_a_notebook(machine):
     expect_in("(the cell of a notebook, whose text is not on disk)", result.stderr, "report")
 
 
+def a_cell_at_the_place_in_memory_of_one_that_is_gone(machine):
+    """What a cell was made of is dropped when it has run, and the next one of its size may lie where it lay."""
+    _write(machine.folder / "cells.py", (
+        f"import sys\nsys.path.insert(0, {str(HERE / 'programs')!r})\nimport cuda\ncuda.start()\n"
+        "launch, parameters = cuda.kernel('smooth')\n"
+        "names = {'launch': launch, 'with_what': (cuda.stream(), parameters, None)}\n"
+        "files = [f'/tmp/ipykernel_12/{100 + cell}.py' for cell in range(40)]\n"
+        "for file in files:\n    exec(compile('\\nlaunch(*with_what)\\n', file, 'exec'), names)\n"
+        "sys.exit(3 if cuda.driver.cuCtxSynchronize() else 0)\n"))
+    machine.plan("fault kernel=smooth nth=40 code=700")
+    expect(machine.run(sys.executable, "cells.py").returncode, 3, "status")
+    _leads(machine, "/tmp/ipykernel_12/139.py", 2)
+
+
 def switches_of_the_interpreter(machine):
     for switch in ("-I", "-S", "-E", "-O", "-B", "-u", "-Xdev"):
         _fails(machine, sys.executable, switch, SOURCE, file=SOURCE)
