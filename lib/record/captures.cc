@@ -32,11 +32,13 @@ void Captures::refused(const Stream& stream) {
   }
 }
 
-void Captures::ended(const Stream& stream) {
+bool Captures::ended(const Stream& stream) {
   const LockGuard lock(mutex_);
+  const std::size_t before = used_;
   const auto last = entries_.begin() + static_cast<std::ptrdiff_t>(used_);
   const auto kept = std::remove_if(entries_.begin(), last, [&](const Entry& entry) { return entry.stream == stream; });
   used_ = static_cast<std::size_t>(kept - entries_.begin());
+  return used_ < before;
 }
 
 Capture Captures::concerned(const Stream& stream, std::uint32_t tid) const {

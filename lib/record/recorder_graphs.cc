@@ -86,10 +86,9 @@ void Recorder::begin_capture(ThreadState& thread, std::uint32_t id, const CallRu
 
 void Recorder::end_capture(const ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data,
                            std::uint32_t result) {
-  // Called by the wrong thread it ends nothing.
+  // Called by the wrong thread, or on another stream than the one that began it, it ends nothing.
   if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) return;
-  streams_.capture_ended();
-  captures_.ended(captured_stream(thread, rule, data));
+  if (captures_.ended(captured_stream(thread, rule, data))) streams_.capture_ended();
 }
 
 }  // namespace cudadiag::record
