@@ -115,18 +115,22 @@ void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_Ca
     if (failures_.frozen()) return;
     if (thread != nullptr) {
       enter(*thread, id, rule, data, frame);
-    } else if (rule.role == Role::operation) {
-      count_dropped();
+    } else {
+      enter_unrecorded(id, rule, data);
     }
     return;
   }
   const auto* returned = static_cast<const CUresult*>(data.functionReturnValue);
   const std::uint32_t result = returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
-  if (thread != nullptr) leave(*thread, id, rule, data, result);
+  if (thread != nullptr) {
+    leave(*thread, id, rule, data, result);
+  } else if (rule.role == Role::capture_begin && result != CUDA_SUCCESS) {
+    refuse_capture(nullptr, rule, data);
+  }
   if (rule.memory && result == CUDA_SUCCESS) note_memory(thread, id, data, frame);
   if (!is_answer(result)) fail(thread, wire::error::Domain::driver, id, data, result, frame);
+  if (rule.role == Role::capture_end) end_capture(thread, rule, data, result);
   if (thread == nullptr) return;
-  if (rule.role == Role::capture_end) end_capture(*thread, rule, data, result);
   thread->open = {};
   alone_.leave(*thread);
 }
@@ -152,9 +156,7 @@ void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule
       break;
     case Role::capture_begin:
       if (alone_.on()) alone_.pass(thread);
-      // Counted before the call: nothing of ours may reach the driver once the capture is on.
-      streams_.capture_began();
-      begin_capture(thread, id, rule, data, frame);
+      begin_capture(&thread, id, rule, data, frame);
       break;
     case Role::graph:
       enter_graph_call(thread, id, data, frame);
@@ -166,6 +168,13 @@ void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule
   if (rule.ends_stream && alone_.on()) alone_.pass(thread);
   if (rule.blocks) show_call(thread, id, rule, data, frame);
   if (rule.ends_context) look_before_end(id, data);
+}
+
+void Recorder::enter_unrecorded(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data) {
+  if (rule.role == Role::operation) count_dropped();
+  if (rule.role == Role::capture_begin) begin_capture(nullptr, id, rule, data, 0);
+  if (rule.role == Role::graph) forget_graph(id, data);
+  if (rule.memory) note_freed(id, rule, data);
 }
 
 void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
@@ -195,8 +204,7 @@ void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule
       if (ok) note_event_completed(thread, rule, data);
       break;
     case Role::capture_begin:
-      if (!ok) captures_.refused(captured_stream(thread, rule, data));
-      if (!ok) streams_.capture_ended();
+      if (!ok) refuse_capture(&thread, rule, data);
       break;
     case Role::capture_end:
       break;  // once its error, if it has one, is recorded
@@ -414,7 +422,7 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
   if (thread != nullptr && domain == wire::error::Domain::driver) {
     failed.started = wire::load(thread->entry, wire::thread::kCallTicks);
     if (wire::error::is_of_capture(code)) {
-      capture = captures_.concerned(captured_stream(*thread, record::driver_call(id), data), thread->tid);
+      capture = captures_.concerned(captured_stream(thread, record::driver_call(id), data), thread->tid);
     }
   } else if (thread != nullptr && wire::error::is_of_capture(code)) {
     capture = captures_.concerned({}, thread->tid);

@@ -97,6 +97,8 @@ class Recorder {
 
   [[gnu::hot]] void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                           std::uintptr_t frame);
+  // Of a thread that has no ring: its operations are lost, but what its calls do to others' is followed.
+  void enter_unrecorded(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   [[gnu::hot]] void enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                     const CUpti_CallbackData& data, std::uintptr_t frame);
   [[gnu::hot]] bool is_due(const ThreadState& thread, std::uint32_t site_ordinal) const;
@@ -111,14 +113,18 @@ class Recorder {
             std::uint32_t code, std::uintptr_t frame);
   void enter_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void leave_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok);
-  static Captures::Stream captured_stream(const ThreadState& thread, const CallRule& rule,
+  void forget_graph(std::uint32_t id, const CUpti_CallbackData& data);
+  // `thread` of these may be null.
+  static Captures::Stream captured_stream(const ThreadState* thread, const CallRule& rule,
                                           const CUpti_CallbackData& data);
-  void begin_capture(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+  void begin_capture(ThreadState* thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                      std::uintptr_t frame);
-  void end_capture(const ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data,
+  void refuse_capture(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data);
+  void end_capture(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data,
                    std::uint32_t result);
   void show_call(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                  std::uintptr_t frame);
+  void note_freed(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void note_memory(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void note_context_destroyed(ThreadState* thread, std::uint32_t uid, std::uintptr_t frame);
   void ask_what_is_left(FailedCall& failed) const;

@@ -1,5 +1,7 @@
 // What the recorder notes of graphs: their nodes as they are made, captures, executable graphs.
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "record/clock.h"
 #include "record/recorder.h"
@@ -64,27 +66,54 @@ void Recorder::graph_node(const ThreadState* thread, std::uint32_t id, const CUp
   }
 }
 
+// What it makes of an executable graph is not read: such a graph is not known from then on.
+void Recorder::forget_graph(std::uint32_t id, const CUpti_CallbackData& data) {
+  using What = GraphCall::What;
+  const GraphCall call = decode_graph_call(id, data.functionParams);
+  if (call.what == What::update || call.what == What::set_node || call.what == What::destroy) {
+    graphs_.destroyed(call.exec);
+  }
+}
+
 // ---- captures
 
-Captures::Stream Recorder::captured_stream(const ThreadState& thread, const CallRule& rule,
+namespace {
+
+std::uint32_t tid_of(const ThreadState* thread) {
+  return thread != nullptr ? thread->tid : static_cast<std::uint32_t>(syscall(SYS_gettid));
+}
+
+}  // namespace
+
+Captures::Stream Recorder::captured_stream(const ThreadState* thread, const CallRule& rule,
                                            const CUpti_CallbackData& data) {
   Call call;
   if (rule.decode != nullptr) rule.decode(data.functionParams, call);
   call.stream.per_thread = rule.per_thread;
-  return Captures::stream(call.stream, data.contextUid, thread.tid);
+  return Captures::stream(call.stream, data.contextUid, tid_of(thread));
 }
 
-void Recorder::begin_capture(ThreadState& thread, std::uint32_t id, const CallRule& rule,
+void Recorder::begin_capture(ThreadState* thread, std::uint32_t id, const CallRule& rule,
                              const CUpti_CallbackData& data, std::uintptr_t frame) {
+  // Counted before the call: nothing of ours may reach the driver once the capture is on.
+  streams_.capture_began();
   Call call;
   rule.decode(data.functionParams, call);
-  const Place at = place(thread, id, Kind::none, 0, frame);
-  const std::uint32_t site = interner_.site(at.key, at.python, at.native, 0, Kind::none, thread.index);
+  std::uint32_t site = 0;
+  if (thread != nullptr) {
+    const Place at = place(*thread, id, Kind::none, 0, frame);
+    site = interner_.site(at.key, at.python, at.native, 0, Kind::none, thread->index);
+  }
   captures_.began(captured_stream(thread, rule, data),
-                  {ticks(), thread.tid, static_cast<CUstreamCaptureMode>(call.argument), site});
+                  {ticks(), tid_of(thread), static_cast<CUstreamCaptureMode>(call.argument), site});
 }
 
-void Recorder::end_capture(const ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data,
+void Recorder::refuse_capture(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data) {
+  captures_.refused(captured_stream(thread, rule, data));
+  streams_.capture_ended();
+}
+
+void Recorder::end_capture(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data,
                            std::uint32_t result) {
   // Called by the wrong thread, or on another stream than the one that began it, it ends nothing.
   if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) return;

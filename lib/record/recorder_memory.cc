@@ -39,6 +39,18 @@ void Recorder::note_memory(ThreadState* thread, std::uint32_t id, const CUpti_Ca
   allocations_.made({call.address, call.bytes, call.kind, thread->index, site, context, stream});
 }
 
+// By a thread that has no ring, where its call begins: the address may be another's when it returns.
+void Recorder::note_freed(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data) {
+  using What = MemoryCall::What;
+  const What what = memory_call(id);
+  const bool may_be_node = rule.role == Role::operation && streams_.capture_going_on();
+  if ((what != What::frees && what != What::unmaps) || may_be_node) return;
+  const MemoryCall call = decode_memory_call(id, data.functionParams);
+  const Allocations::Freed freed = {call.address, ticks(), 0, operation::kNoStream};
+  if (what == What::unmaps) return allocations_.unmapped(freed, call.bytes);
+  allocations_.freed(freed);
+}
+
 void Recorder::note_context_destroyed(ThreadState* thread, std::uint32_t uid, std::uintptr_t frame) {
   const std::uint32_t context = streams_.context_index(uid);
   if (failures_.frozen() || context == Streams::kNone) return;

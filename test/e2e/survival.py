@@ -245,6 +245,14 @@ def threads_of_any_number_have_default_streams_of_their_own(machine):
     expect_in(" streams=0 ", next(line for line in dump if line.startswith("dropped ")), "what was dropped")
 
 
+def memory_freed_by_a_thread_without_a_place_is_not_kept_for_living(machine):
+    machine.plan(plan("unrecorded_thread"))
+    machine.run(machine.build / "targets/unrecorded_thread", "memory")
+    dump = expect_success(machine.cudadiag("dump")).stdout.splitlines()
+    (allocation,) = [line for line in dump if line.startswith("allocation ")]
+    assert " freed=0 " not in allocation, allocation
+
+
 def closed_pipe_of_ours_costs_the_command_nothing(machine):
     """As in `cudadiag run -- COMMAND 2>&1 | head -1`."""
     machine.plan(FAULT)

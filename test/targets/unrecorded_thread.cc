@@ -1,0 +1,88 @@
+// More threads live than there is room for, and the one that has none alters a graph, captures, or frees memory for the
+// others; then a launch is bad.
+// Plan: fault kernel=scale nth=1 code=700
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "driver.h"
+
+static constexpr int kRoom = 128;
+
+class Gate {
+ public:
+  void arrive() {
+    std::unique_lock lock(mutex_);
+    ++arrived_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return open_; });
+  }
+  void wait_for(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return arrived_ == count; });
+  }
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int arrived_ = 0;
+  bool open_ = false;
+};
+
+static CUgraph captured(CUfunction kernel, CUstream stream) {
+  CUgraph graph = nullptr;
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  CHECK(LAUNCH(kernel, stream));
+  CHECK(cuStreamEndCapture(stream, &graph));
+  return graph;
+}
+
+int main(int, char** argv) {
+  Driver driver;
+  CUstream stream = driver.stream(), other = driver.stream();
+  CUfunction fill = driver.kernel("fill"), scale = driver.kernel("scale");
+  const bool graphs = std::strcmp(argv[1], "graph") == 0, captures = std::strcmp(argv[1], "capture") == 0;
+  CUgraph graph = captured(fill, other);
+  CUgraphExec exec = nullptr;
+  CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  CUdeviceptr memory = driver.allocate(4096);
+  Gate gate;
+  std::vector<std::thread> threads;
+  for (int i = 1; i < kRoom; ++i) {
+    threads.emplace_back([&] {
+      CHECK(cuCtxSetCurrent(driver.context));
+      gate.arrive();
+    });
+  }
+  gate.wait_for(kRoom - 1);
+  const auto elsewhere = [&](auto work) {
+    std::thread([&] {
+      CHECK(cuCtxSetCurrent(driver.context));
+      work();
+    }).join();
+  };
+  if (graphs) {
+    elsewhere([&] {
+      CUgraphExecUpdateResultInfo info;
+      CHECK(cuGraphExecUpdate(exec, captured(scale, other), &info));
+    });
+    CHECK(cuGraphLaunch(exec, stream));  // TRUE LINE graph
+  } else if (captures) {
+    elsewhere([&] { CHECK(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED)); });
+    for (int i = 0; i < 3; ++i) CHECK(LAUNCH(fill, other));
+    elsewhere([&] { CHECK(cuStreamEndCapture(other, &graph)); });
+  } else {
+    elsewhere([&] { CHECK(cuMemFree(memory)); });
+  }
+  if (!graphs) LAUNCH(scale, stream);  // TRUE LINE capture
+  CHECK(cuStreamSynchronize(stream));  // REPORTED LINE
+  gate.open();
+  for (std::thread& thread : threads) thread.join();
+}
