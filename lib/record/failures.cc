@@ -3,6 +3,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "record/clock.h"
 
 namespace cudadiag::record {
@@ -16,11 +18,36 @@ void Failures::attach(AreaMap& map, Interner& interner, Streams& streams) {
   streams_ = &streams;
 }
 
+namespace {
+
+// The first half keeps the first failures, the second half the latest.
+std::uint32_t index_of(std::uint64_t serial) {
+  constexpr std::uint64_t kHalf = area::kErrors / 2;
+  return static_cast<std::uint32_t>(serial <= kHalf ? serial - 1 : kHalf + (serial - 1) % kHalf);
+}
+
+void remember(ThreadState& thread, std::uint64_t serial) {
+  auto& recent = thread.recent;
+  if (thread.recent_errors == recent.size()) {
+    std::move(recent.begin() + 1, recent.end(), recent.begin());
+    --thread.recent_errors;
+    if (thread.recent_worked > 0) --thread.recent_worked;
+  }
+  recent[thread.recent_errors++] = serial;
+}
+
+}  // namespace
+
 std::byte* Failures::record(std::uint32_t index) const {
   return area_->region(area::Region::errors) + index * area::kErrorSize;
 }
 
-std::uint32_t Failures::add(ThreadState* thread, const FailedCall& failed) {
+std::byte* Failures::find(std::uint64_t serial) const {
+  std::byte* known = record(index_of(serial));
+  return wire::load(known, error::kSerial) == serial ? known : nullptr;
+}
+
+std::uint64_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   if (frozen()) return 0;
   const std::uint32_t name = interner_->string(failed.name);
   const std::uint32_t explanation = failed.explanation.empty() ? 0 : interner_->string(failed.explanation);
@@ -28,9 +55,7 @@ std::uint32_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   const std::uint32_t outer_name = outer == nullptr ? 0 : interner_->string(outer);
   const LockGuard lock(mutex_);
   const std::uint64_t serial = count_.fetch_add(1) + 1;
-  // The first half keeps the first failures, the second half the latest.
-  constexpr std::uint64_t kHalf = area::kErrors / 2;
-  const auto index = static_cast<std::uint32_t>(serial <= kHalf ? serial - 1 : kHalf + (serial - 1) % kHalf);
+  const std::uint32_t index = index_of(serial);
   std::byte* to = record(index);
   wire::store_release(to, error::kSerial, 0);
   std::atomic_thread_fence(std::memory_order_release);
@@ -76,10 +101,10 @@ std::uint32_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   wire::store(area_->header(), area::kErrorCount, serial);
   if (is_sticky(failed.code)) {
     freeze(index + 1, failed.code);
-  } else if (thread != nullptr && thread->recent_errors < thread->recent.size()) {
-    thread->recent[thread->recent_errors++] = index;
+  } else if (thread != nullptr) {
+    remember(*thread, serial);
   }
-  return index + 1;
+  return serial;
 }
 
 void Failures::freeze(std::uint32_t record, std::uint32_t code) {
@@ -93,21 +118,27 @@ void Failures::freeze(std::uint32_t record, std::uint32_t code) {
   area_->wake_launcher();
 }
 
-void Failures::set_outer_code(std::uint32_t at, std::uint32_t code) {
-  if (at != 0) wire::store(record(at - 1), error::kOuterCode, code);
+void Failures::set_outer_code(std::uint64_t serial, std::uint32_t code) {
+  const LockGuard lock(mutex_);
+  if (std::byte* known = find(serial)) wire::store(known, error::kOuterCode, code);
 }
 
-void Failures::add_flag(std::uint32_t index, std::uint8_t flag) {
-  wire::atomic(record(index), error::kFlags).fetch_or(flag, std::memory_order_release);
+void Failures::add_flag(std::uint64_t serial, std::uint8_t flag) {
+  if (std::byte* known = find(serial)) {
+    wire::atomic(known, error::kFlags).fetch_or(flag, std::memory_order_release);
+  }
 }
 
 void Failures::looked_at(ThreadState& thread) {
+  if (thread.recent_errors == 0) return;
+  const LockGuard lock(mutex_);
   for (std::uint32_t i = 0; i < thread.recent_errors; ++i) add_flag(thread.recent[i], error::kLookedAt);
   // Those that worked on already have their whole story told.
   if (thread.recent_worked == thread.recent_errors) thread.recent_errors = thread.recent_worked = 0;
 }
 
 void Failures::worked(ThreadState& thread) {
+  const LockGuard lock(mutex_);
   for (; thread.recent_worked < thread.recent_errors; ++thread.recent_worked) {
     add_flag(thread.recent[thread.recent_worked], error::kThenWorked);
   }

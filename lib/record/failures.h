@@ -42,10 +42,10 @@ class Failures {
  public:
   void attach(AreaMap& area, Interner& interner, Streams& streams);
 
-  // `thread` may be null. Returns 1 + the index of its record; 0: not kept.
-  std::uint32_t add(ThreadState* thread, const FailedCall& failed);
+  // `thread` may be null. Returns the serial of its record; 0: not kept.
+  std::uint64_t add(ThreadState* thread, const FailedCall& failed);
   // The runtime call around a failed driver call has returned too.
-  void set_outer_code(std::uint32_t record, std::uint32_t code);
+  void set_outer_code(std::uint64_t serial, std::uint32_t code);
   // The thread asked for its last error / has issued an operation successfully.
   void looked_at(ThreadState& thread);
   void worked(ThreadState& thread);
@@ -54,7 +54,9 @@ class Failures {
 
  private:
   std::byte* record(std::uint32_t index) const;
-  void add_flag(std::uint32_t index, std::uint8_t flag);
+  // Callers of both hold the lock. Null: the record has been another failure's since.
+  std::byte* find(std::uint64_t serial) const;
+  void add_flag(std::uint64_t serial, std::uint8_t flag);
   void freeze(std::uint32_t record, std::uint32_t code);
 
   AreaMap* area_ = nullptr;

@@ -432,7 +432,7 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
   if (code == CUDA_ERROR_OUT_OF_MEMORY) ask_what_is_left(failed);
   failed.explanation = driver_log::explanation();
   if (is_sticky(code) && !failures_.frozen()) look_for_late_settings();
-  const std::uint32_t record = failures_.add(thread, failed);
+  const std::uint64_t record = failures_.add(thread, failed);
   if (thread != nullptr && domain == wire::error::Domain::driver) thread->runtime_error = record;
   // From the first failure on it matters who asks for the last error; before that these two are called too often.
   if (!failures_.frozen() && !watching_last_error_.exchange(true)) {

@@ -43,7 +43,8 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.adds_nodes = false;
   state.markers = {};
   state.runtime_call = nullptr;
-  state.runtime_error = state.recent_errors = state.recent_worked = 0;
+  state.runtime_error = 0;
+  state.recent_errors = state.recent_worked = 0;
   wire::store(state.entry, thread::kTid, state.tid);
   prctl(PR_GET_NAME, state.entry + thread::kNameOffset);
   wire::store_release(state.entry, thread::kState, static_cast<std::uint32_t>(thread::State::live));

@@ -60,11 +60,11 @@ struct alignas(128) ThreadState {
   bool adds_nodes;
   AddedMarkers markers;         // put in for the length of the call
   const char* runtime_call;     // the runtime call around the current driver call; null: none
-  std::uint32_t runtime_error;  // 1 + error index recorded inside that runtime call; 0: none
-  // Failed calls of this thread whose story is not over: indices of their records. The first `recent_worked` of
-  // them were followed by an operation that worked.
-  std::array<std::uint32_t, 16> recent;
+  std::uint64_t runtime_error;  // serial of the error recorded inside that runtime call; 0: none
+  // Failed calls of this thread whose story is not over, the latest of them: serials of their records. The first
+  // `recent_worked` of them were followed by an operation that worked.
   std::uint32_t recent_errors, recent_worked;
+  std::array<std::uint64_t, 16> recent;
 
   // Issued ordinals at ENTER of a call that waits: what its success proves finished.
   std::uint32_t waited_stream;

@@ -36,6 +36,7 @@ FAILING = {
     "caught_and_goes_on": Failing(),
     "invalid_argument": Failing("proven", "sync_error", confirmed=""),
     "refused_launch": Failing("proven", "sync_error", confirmed="", cause="block-too-large"),
+    "refused_after_others": Failing("proven", "sync_error", confirmed=""),
     "alloc_fails_fatal": Failing("proven", "out_of_memory", confirmed="", cause="memory-refused-though-free"),
     "three_holders": Failing("proven", "out_of_memory", confirmed="", cause="out-of-memory"),
     "freed_pointer": Failing(),
@@ -95,7 +96,7 @@ FAILING = {
     "py_threads": Failing("inferred", candidates=True, leads=False),
 }
 
-CLEAN = ("healthy", "graph_kept", "alloc_fails_handled", "capture_beside_launches", "capture_given_up", "host_segfault", "no_cuda",
+CLEAN = ("healthy", "graph_kept", "alloc_fails_handled", "refused_often", "capture_beside_launches", "capture_given_up", "host_segfault", "no_cuda",
          "py_exception", "hanging_kernel")
 
 

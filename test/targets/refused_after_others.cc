@@ -1,0 +1,34 @@
+// One thread goes on after a refused call; another one dies of its own, so many refused calls later that the record of
+// the first lies where that of the last is kept.
+#include <future>
+#include <thread>
+
+#include "driver.h"
+
+static void refuse(int times) {
+  int value = 1;
+  for (int i = 0; i < times; ++i) {
+    if (cuMemcpyHtoD(0x1000, &value, sizeof value) == CUDA_SUCCESS) std::puts("not refused");
+  }
+}
+
+int main() {
+  Driver driver;
+  CUfunction fill = driver.kernel("fill");
+  std::promise<void> refused, died;
+  refuse(128);
+  std::thread other([&] {
+    CHECK(cuCtxSetCurrent(driver.context));
+    refuse(1);
+    refused.set_value();
+    died.get_future().wait();
+    CHECK(LAUNCH(fill, nullptr));
+  });
+  refused.get_future().wait();
+  refuse(127);
+  int value = 1;
+  const CUresult last = cuMemcpyHtoD(0x2000, &value, sizeof value);  // TRUE LINE
+  died.set_value();
+  other.join();
+  CHECK(last);
+}

@@ -1,0 +1,14 @@
+// Correct: asks for memory that it may not get, again and again, goes on without, and ends with a status of its own.
+// Plan: fail api=cuMemAlloc_v2 nth=every code=2
+#include "driver.h"
+
+int main() {
+  Driver driver;
+  CUfunction fill = driver.kernel("fill");
+  for (int i = 0; i < 20; ++i) {
+    CUdeviceptr memory = 0;
+    if (cuMemAlloc(&memory, 4096) != CUDA_SUCCESS) CHECK(LAUNCH(fill, nullptr));
+  }
+  CHECK(cuCtxSynchronize());
+  return 3;
+}
