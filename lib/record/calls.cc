@@ -326,6 +326,8 @@ constexpr void mark_blocking(Builder& b) {
         CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2}) {
     b.table[id].blocks = true;
   }
+  b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy].decode = decode<cuStreamDestroy_params>;
+  b.table[CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2].decode = decode<cuStreamDestroy_v2_params>;
   // Not cuDevicePrimaryCtxRelease: most of these end nothing.
   b.table[CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2].ends_context = true;
   b.table[CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxReset_v2].ends_context = true;

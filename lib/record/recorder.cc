@@ -164,8 +164,11 @@ void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule
     default:
       break;
   }
-  // A stream that is waited for alone is asked by its handle.
-  if (rule.ends_stream && alone_.on()) alone_.pass(thread);
+  if (rule.ends_stream) {
+    // A stream that is waited for alone is asked by its handle.
+    if (alone_.on()) alone_.pass(thread);
+    mark_last(rule, data);
+  }
   if (rule.blocks) show_call(thread, id, rule, data, frame);
   if (rule.ends_context) look_before_end(id, data);
 }
@@ -278,6 +281,18 @@ bool Recorder::mark(ThreadState& thread) {
   const std::uint64_t ended = ticks();
   thread.next_marker = ended + kPartsOfTime * (ended - began);
   return marked;
+}
+
+// How far a stream is that is destroyed while it is at work can be seen by a marker alone.
+void Recorder::mark_last(const CallRule& rule, const CUpti_CallbackData& data) {
+  if (rule.decode == nullptr) return;
+  Call call;
+  rule.decode(data.functionParams, call);
+  const std::uint32_t stream = streams_.living(call.stream.handle);
+  if (stream != Streams::kNone && streams_.context_of(stream) == streams_.context_index(data.contextUid) &&
+      streams_.unmarked(stream) > 0 && !streams_.finished(stream, streams_.issued(stream))) {
+    streams_.mark(stream);
+  }
 }
 
 void Recorder::take_turn(ThreadState& thread, bool armed) {

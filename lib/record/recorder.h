@@ -103,6 +103,7 @@ class Recorder {
                                     const CUpti_CallbackData& data, std::uintptr_t frame);
   [[gnu::hot]] bool is_due(const ThreadState& thread, std::uint32_t site_ordinal) const;
   [[gnu::hot]] bool mark(ThreadState& thread);
+  void mark_last(const CallRule& rule, const CUpti_CallbackData& data);
   void take_turn(ThreadState& thread, bool armed);
   [[gnu::hot]] void write_operation(ThreadState& thread, const CallRule& rule, const Call& call,
                                     std::uint32_t site_ordinal);

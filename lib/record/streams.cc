@@ -309,6 +309,14 @@ std::uint32_t Streams::known_entry(std::size_t bucket, std::uint64_t handle, std
   return kNone;
 }
 
+std::uint32_t Streams::living(CUstream made) {
+  const auto handle = reinterpret_cast<std::uint64_t>(made);
+  const LockGuard lock(mutex_);
+  std::uint32_t at = buckets_[mix(handle, 0) % kBuckets];
+  while (at != 0 && wire::load(entry(at - 1), stream::kHandle) != handle) at = next_[at - 1];
+  return at == 0 ? kNone : at - 1;
+}
+
 // A destroyed stream may still be at work: its marker word is free once the last marker has been written.
 bool Streams::reusable(std::uint32_t at) const {
   return wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::destroyed) &&
@@ -513,16 +521,21 @@ void Streams::hold(const std::byte* record) {
   const std::uint32_t at = wire::load(record, wire::operation::kStream);
   const std::uint32_t ordinal = wire::load(record, wire::operation::kOrdinal);
   if (at >= area::kStreams || ordinal == 0 || finished(at, ordinal)) return;
-  // Of a stream that is gone, or of an earlier one at this entry.
-  if (!can_be_at_work(at) || wire::load(record, wire::operation::kTicks) < wire::load(entry(at), stream::kCreated)) {
+  const std::byte* home = contexts_ + wire::load(entry(at), stream::kContext) * area::kContextSize;
+  const std::uint64_t created = wire::load(entry(at), stream::kCreated);
+  // Of a context that is gone, or of an earlier stream at this entry. A stream may be destroyed while it is at work.
+  if (wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::free) ||
+      wire::load(home, context::kState) != static_cast<std::uint32_t>(context::State::live) ||
+      wire::load(record, wire::operation::kTicks) < created) {
     return;
   }
   std::byte* places = area_->region(area::Region::held) + at * area::kHeldPerStream * area::kOperationSize;
   const LockGuard lock(held_mutex_);
   for (std::size_t i = 0; i < area::kHeldPerStream; ++i) {
     std::byte* place = places + i * area::kOperationSize;
-    const bool free =
-        wire::load(place, wire::operation::kSerial) == 0 || finished(at, wire::load(place, wire::operation::kOrdinal));
+    const bool free = wire::load(place, wire::operation::kSerial) == 0 ||
+                      wire::load(place, wire::operation::kTicks) < created ||
+                      finished(at, wire::load(place, wire::operation::kOrdinal));
     if (!free) continue;
     wire::store_release(place, wire::operation::kSerial, 0);
     std::atomic_thread_fence(std::memory_order_release);

@@ -49,6 +49,8 @@ class Streams {
   // False: the thread has not met it since anything was destroyed.
   [[gnu::hot]] bool find_known(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid,
                                std::uint32_t& found) const;
+  // Index of the entry of a stream that was made by the program; kNone: it has none.
+  std::uint32_t living(CUstream stream);
   std::uint32_t context_index(std::uint32_t uid);
 
   // ENTER and EXIT of a call that issues an operation. `enter` gives its ordinal and adds operation flags.

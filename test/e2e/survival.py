@@ -236,6 +236,14 @@ def stream_that_threads_meet_together_is_one(machine):
     expect(sum(line.startswith("stream ") for line in dump), 400, "streams")
 
 
+def stream_in_the_place_of_one_that_left_work_behind_is_kept(machine):
+    name = "stream_in_anothers_place"
+    machine.plan(plan(name))
+    machine.run(machine.build / "targets" / name, options=["--markers=off"])
+    location = machine.report()["findings"][0]["location"]
+    expect((location["file"], location["line"]), marked_line(name, "TRUE LINE"), "true line")
+
+
 def threads_of_any_number_have_default_streams_of_their_own(machine):
     machine.plan(FAULT.replace("smooth", "scale").replace("nth=3", "nth=2"))
     machine.run(machine.build / "targets/per_thread_stream", "5000")

@@ -1,0 +1,21 @@
+// Streams that live for a few launches each; the last one is destroyed with a bad launch on it, of which the program
+// hears thousands of launches later.
+// Plan: fault kernel=scale nth=1 code=700
+#include "driver.h"
+
+int main() {
+  Driver driver;
+  CUfunction fill = driver.kernel("fill"), scale = driver.kernel("scale");
+  CUstream lasting = driver.stream();
+  for (int i = 0; i < 40; ++i) {
+    CUstream stream = driver.stream();
+    CHECK(LAUNCH(fill, stream));
+    CHECK(LAUNCH(fill, stream));
+    CHECK(cuStreamDestroy(stream));
+  }
+  CUstream stream = driver.stream();
+  LAUNCH(scale, stream);  // TRUE LINE
+  CHECK(cuStreamDestroy(stream));
+  for (int i = 0; i < 5000; ++i) LAUNCH(fill, lasting);
+  CHECK(cuCtxSynchronize());  // REPORTED LINE
+}
