@@ -386,7 +386,10 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
     const bool contended = (open.flags & operation::kContended) != 0;
     if (ok && rule.proves_finished && !contended) streams_.completed(open.stream, open.ordinal);
     // After a refused call nothing more is asked of the driver.
-    if (ok && open.mark && !rule.proves_finished && mark(thread)) open.flags |= operation::kMarked;
+    if (ok && open.mark && !rule.proves_finished) {
+      if (mark(thread)) open.flags |= operation::kMarked;
+      if (open.ordinal >= Streams::kLastOrdinal) streams_.renew(open.stream);
+    }
     // Whether it failed or finished, the record says so before anything else can be issued.
     if (ok && (open.flags & operation::kAlone) != 0 && !alone_.wait(thread)) {
       open.flags &= static_cast<std::uint8_t>(~operation::kAlone);

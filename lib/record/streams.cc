@@ -447,7 +447,10 @@ bool Streams::queue_marker(std::uint32_t at, std::uint32_t ordinal) {
 
 void Streams::completed(std::uint32_t at, std::uint32_t ordinal) {
   note_completed(at, ordinal);
-  if (!is_old(at, ordinal)) return;
+  if (is_old(at, ordinal)) renew(at);
+}
+
+void Streams::renew(std::uint32_t at) {
   const LockGuard lock(mutex_);
   retire(at);
 }

@@ -30,6 +30,9 @@ struct StreamHandle {
 class Streams {
  public:
   static constexpr std::uint32_t kNone = 0xffffffff;
+  // Ordinals come to their end after 2^32 operations: from the first on a stream gets a fresh entry as soon as all that
+  // it was given has finished, from the second on in any case.
+  static constexpr std::uint32_t kOldOrdinal = 0xf0000000, kLastOrdinal = 0xff000000;
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode mode);
 
@@ -74,6 +77,9 @@ class Streams {
   void begin_context_wait(ThreadState& thread) const;
   void finish_context_wait(ThreadState& thread, std::uint32_t context_uid);
 
+  // What it is given from now on has an entry of its own.
+  void renew(std::uint32_t stream);
+
   CUstream handle(std::uint32_t stream) const;
   std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone for no stream
   std::uint32_t thread_of(std::uint32_t stream) const;   // tid, of a per-thread default stream
@@ -101,9 +107,6 @@ class Streams {
   static constexpr std::size_t kPages = wire::area::kStreams / kPerPage;
   static constexpr std::size_t kBuckets = 4096;
   static constexpr std::uint32_t kNotReady = 0xfffffffe;
-  // Ordinals come to their end after 2^32 operations: from here on a stream gets a fresh entry as soon as all that it
-  // was given has finished.
-  static constexpr std::uint32_t kOldOrdinal = 0xf0000000;
   static constexpr std::uint64_t kOneInFlight = std::uint64_t{1} << 32;  // of wire::stream::kIssuedInFlight
 
   std::byte* entry(std::uint32_t stream) const { return streams_ + stream * wire::area::kStreamSize; }

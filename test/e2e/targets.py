@@ -92,6 +92,7 @@ FAILING = {
     "py_third_of_ten": Failing(),
     "py_caught": Failing(),
     "py_four_billion": Failing(),
+    "py_four_billion:events": Failing(),
     "py_capture_item": broke_capture("capture-unsupported"),
     "py_module": Failing(source="python/solver.py"),
     "py_threads": Failing("inferred", candidates=True, leads=False),

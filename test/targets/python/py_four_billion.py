@@ -1,8 +1,11 @@
-# A stream that has been given 2^32 operations but a few, or so its recording is told; then they come round.
-# Plan: fault kernel=scale nth=35 code=700
+# A stream that has been given 2^32 operations but a few, or so its recording is told; then they come round. With an
+# argument the host waits for events alone.
+# Plan: fault kernel=scale nth=334 code=700
+import ctypes
 import mmap
 import os
 import struct
+import sys
 
 from driver import Driver, check, cuda, one_block
 
@@ -18,18 +21,27 @@ def pretend(stream, operations):
     struct.pack_into("<I4xII", arena, entry + 32, operations, operations, operations)
 
 
+def wait_for_all():
+    if len(sys.argv) > 1:
+        check(cuda.cuEventRecord(event, stream))
+        check(cuda.cuEventSynchronize(event))
+    else:
+        check(cuda.cuStreamSynchronize(stream))
+
+
 driver = Driver()
-stream = driver.stream()
+stream, event = driver.stream(), ctypes.c_void_p()
+check(cuda.cuEventCreate(ctypes.byref(event), 0))
 scale = one_block(driver.kernel("scale"), stream)
 cuda.cuLaunchKernel(*scale)
 check(cuda.cuStreamSynchronize(stream))
 if "CUDADIAG_ARENA" in os.environ:
-    pretend(stream, 0xfffffff0)
+    pretend(stream, 0xffffff00)
 cuda.cuLaunchKernel(*scale)
-check(cuda.cuStreamSynchronize(stream))
-for _ in range(30):
+wait_for_all()
+for _ in range(329):
     cuda.cuLaunchKernel(*scale)
-check(cuda.cuStreamSynchronize(stream))
+wait_for_all()
 for _ in range(4):
     cuda.cuLaunchKernel(*scale)  # TRUE LINE
 check(cuda.cuStreamSynchronize(stream))  # REPORTED LINE
