@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "record/clock.h"
+#include "record/uncancelled.h"
 
 namespace cudadiag::record {
 
@@ -18,6 +19,7 @@ constexpr std::uint64_t kTurns = 4;
 void pause(std::uint32_t& polls) {
   constexpr std::uint32_t kSpins = 64;
   if (++polls <= kSpins) return;
+  const Uncancelled uncancelled;
   const timespec moment = {0, polls < 1024 ? 20'000 : 500'000};
   nanosleep(&moment, nullptr);
 }

@@ -12,6 +12,7 @@
 #include <climits>
 
 #include "record/clock.h"
+#include "record/uncancelled.h"
 #include "wire/delivery.h"
 #include "wire/environment.h"
 
@@ -40,6 +41,7 @@ bool Deliveries::add(std::string_view text) {
   const std::size_t size = static_cast<std::size_t>(length) + text.size() + 1;
   if (text.size() > delivery::kMostLine || memchr(text.data(), '\n', text.size()) != nullptr) return false;
   if (used_.fetch_add(size) + size > delivery::kMostBytes) return false;
+  const Uncancelled uncancelled;
   const int file = open(delivery::kSuffix, O_APPEND);
   if (file < 0) return false;
   char end[] = "\n";
@@ -59,6 +61,7 @@ bool Deliveries::add_watched(std::string_view text) {
   memcpy(line + head, text.data(), text.size());
   memset(line + head + text.size(), ' ', sizeof line - head - text.size());
   line[sizeof line - 1] = '\n';
+  const Uncancelled uncancelled;
   const int file = open(delivery::kWatchedSuffix, 0);
   if (file < 0) return false;
   const auto place = static_cast<off_t>(watched_.fetch_add(1) % delivery::kWatched * sizeof line);

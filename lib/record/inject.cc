@@ -14,6 +14,7 @@
 #include "record/driver_log.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
+#include "record/uncancelled.h"
 #include "wire/environment.h"
 
 namespace cudadiag::record {
@@ -147,6 +148,7 @@ bool is_own_process() { return g_owned != nullptr && *g_owned != 0; }
 // Called by the driver inside cuInit. 1: loaded; anything else would make cuInit fail, so it is never returned.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   using namespace cudadiag::record;
+  const Uncancelled uncancelled;
   if (g_recorder.load() != nullptr || !own_this_process()) return 1;
   if (pthread_key_create(&g_thread_end, on_thread_end) != 0) return 1;
   t_this.inside = true;

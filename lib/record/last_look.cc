@@ -5,6 +5,7 @@
 
 #include "record/clock.h"
 #include "record/recorder.h"
+#include "record/uncancelled.h"
 
 namespace cudadiag::record {
 
@@ -18,6 +19,7 @@ void Recorder::look_for_faults(Ends ends) {
   const bool can_look = driver_.ctx_push_current != nullptr && driver_.ctx_pop_current != nullptr &&
                         driver_.stream_query != nullptr && !streams_.capture_going_on();
   if (!can_look) return;
+  const Uncancelled uncancelled;
   streams_.each_unfinished([&](CUcontext context, CUstream stream, std::uint32_t flags, std::uint32_t index) {
     const std::uint32_t at =
         wire::load(area_.region(area::Region::streams) + index * area::kStreamSize, wire::stream::kContext);

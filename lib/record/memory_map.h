@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "record/scratch.h"
+#include "record/uncancelled.h"
 
 namespace cudadiag::record {
 
@@ -32,6 +33,7 @@ class MemoryMap {
 
   int next_byte();
 
+  Uncancelled uncancelled_;
   int fd_;
   Scratch<Text> text_;
   std::size_t at_ = 0, filled_ = 0;

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "record/uncancelled.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {
@@ -26,6 +27,7 @@ void ModuleImages::give_up(const char* why) {
 
 void ModuleImages::save(std::span<const std::byte> image) {
   if (folder_[0] == '\0' || image.empty()) return;
+  const Uncancelled uncancelled;
   // A file that outgrows its limit would end the target with SIGXFSZ.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < image.size()) {

@@ -1,0 +1,20 @@
+// A thread that is to be cancelled ends in the next call that lets it (open, read, write, nanosleep). None of ours may
+// be that call: the program counts on going on until one of its own.
+#pragma once
+
+#include <pthread.h>
+
+namespace cudadiag::record {
+
+class Uncancelled {
+ public:
+  Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+}  // namespace cudadiag::record
