@@ -1,13 +1,19 @@
 // A fixed hash table from a 64-bit key to a small id: looked up without a lock, filled under its owner's lock,
-// never emptied. It takes no memory but its own, and a full table says so instead of growing.
+// never emptied. It takes no memory but its own, and a full table says so instead of growing. An id may have a stamp:
+// since when it holds.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 namespace cudadiag::record {
+
+struct StampedId {
+  std::uint32_t id, stamp;  // id 0: none
+};
 
 template <std::size_t Capacity>
 class IdTable {
@@ -15,20 +21,33 @@ class IdTable {
 
  public:
   // 0: not there.
-  std::uint32_t find(std::uint64_t key) const {
+  std::uint32_t find(std::uint64_t key) const { return find_stamped(key).id; }
+  StampedId find_stamped(std::uint64_t key) const {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
       const std::uint64_t seen = key_of(at).load(std::memory_order_acquire);
-      if (seen == key) return entries_[at].id;
-      if (seen == 0) return 0;
+      if (seen == key) return std::bit_cast<StampedId>(value_of(at).load(std::memory_order_relaxed));
+      if (seen == 0) break;
     }
-    return 0;
+    return {};
   }
 
   // False: no place left near the key. Callers hold the owner's lock. Key 0 is not a key.
   bool insert(std::uint64_t key, std::uint32_t id) {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
       if (key_of(at).load(std::memory_order_relaxed) != 0) continue;
-      entries_[at].id = id;
+      value_of(at).store(std::bit_cast<std::uint64_t>(StampedId{id, 0}), std::memory_order_relaxed);
+      key_of(at).store(key, std::memory_order_release);
+      return true;
+    }
+    return false;
+  }
+
+  // The same of a key that may be there.
+  bool put(std::uint64_t key, StampedId value) {
+    for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
+      const std::uint64_t seen = key_of(at).load(std::memory_order_relaxed);
+      if (seen != 0 && seen != key) continue;
+      value_of(at).store(std::bit_cast<std::uint64_t>(value), std::memory_order_relaxed);
       key_of(at).store(key, std::memory_order_release);
       return true;
     }
@@ -40,11 +59,13 @@ class IdTable {
   static constexpr std::size_t kProbes = 64;
   // Plain memory, so that making the table touches none of its pages: they come zeroed from the kernel.
   struct Entry {
-    std::uint64_t key;
-    std::uint32_t id;
+    std::uint64_t key, value;  // value: a StampedId
   };
   std::atomic_ref<std::uint64_t> key_of(std::size_t at) const {
     return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(entries_[at].key));
+  }
+  std::atomic_ref<std::uint64_t> value_of(std::size_t at) const {
+    return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(entries_[at].value));
   }
 
   std::array<Entry, Capacity> entries_;

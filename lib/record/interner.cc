@@ -121,14 +121,21 @@ std::uint32_t Interner::python_stack(std::uint64_t key, std::span<const PythonFr
              });
 }
 
-std::uint32_t Interner::native_stack(std::uint64_t key, std::span<const NativeFrame> frames, bool truncated) {
-  return add(native_stacks_, key, Tag::native, frame_count(frames.size(), truncated), std::as_bytes(frames), {},
-             [&](std::uint32_t id) {
-               if (!keeps_keys_) return;
-               site_key::Stack stack;
-               for (const NativeFrame& frame : frames) stack.add_native(module_keys_.of(frame.module), frame.address);
-               native_keys_.set(id, stack.key());
-             });
+std::uint32_t Interner::native_stack(std::uint64_t addresses, std::uint32_t stamp, std::span<const NativeFrame> frames,
+                                     bool truncated) {
+  const auto bytes = std::as_bytes(frames);
+  const std::uint64_t key =
+      mix(hash_bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()), truncated ? 1 : 0) | 1;
+  const std::uint32_t id =
+      add(native_stacks_, key, Tag::native, frame_count(frames.size(), truncated), bytes, {}, [&](std::uint32_t made) {
+        if (!keeps_keys_) return;
+        site_key::Stack stack;
+        for (const NativeFrame& frame : frames) stack.add_native(module_keys_.of(frame.module), frame.address);
+        native_keys_.set(made, stack.key());
+      });
+  const LockGuard lock(mutex_);
+  if (id != 0) native_addresses_.put(addresses, {id, stamp});
+  return id;
 }
 
 std::uint32_t Interner::site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,

@@ -76,7 +76,10 @@ class Interner {
   }
   std::uint32_t code(std::uint64_t key, const CodeObject& code);
   std::uint32_t python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated);
-  std::uint32_t native_stack(std::uint64_t key, std::span<const NativeFrame> frames, bool truncated);
+  // By its frames, and from now on by `addresses`, the hash of its return addresses, which other modules' code may have
+  // once some are unloaded: the stamp says when.
+  std::uint32_t native_stack(std::uint64_t addresses, std::uint32_t stamp, std::span<const NativeFrame> frames,
+                             bool truncated);
   std::uint32_t site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,
                      wire::operation::Kind kind, std::uint16_t thread);
 
@@ -92,7 +95,7 @@ class Interner {
   std::uint32_t find_module(std::uint64_t key) const { return modules_.find(key); }
   std::uint32_t find_code(std::uint64_t key) const { return codes_.find(key); }
   std::uint32_t find_python_stack(std::uint64_t key) const { return python_stacks_.find(key); }
-  std::uint32_t find_native_stack(std::uint64_t key) const { return native_stacks_.find(key); }
+  StampedId find_native_stack(std::uint64_t addresses) const { return native_addresses_.find_stamped(addresses); }
 
   // From now on keys are kept. Called before anything is interned that is to have one.
   void keep_keys() { keeps_keys_ = true; }
@@ -132,7 +135,8 @@ class Interner {
   std::array<bool, 8192> checking_functions_;  // by id; zeroed pages, as the tables'
   IdTable<32768> codes_;
   IdTable<131072> python_stacks_;
-  IdTable<131072> native_stacks_;
+  IdTable<131072> native_stacks_;     // by their frames
+  IdTable<131072> native_addresses_;  // by their return addresses
   IdTable<131072> sites_;
   bool keeps_keys_ = false;
   KeyTable<4096> module_keys_;

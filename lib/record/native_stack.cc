@@ -117,7 +117,7 @@ bool NativeStacks::stands(const SiteCache::Entry& entry, ThreadState& thread, st
 }
 
 std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt,
-                                    Recognition& recognition) {
+                                    std::uint32_t unloads, Recognition& recognition) {
   StackShapes& shapes = thread.shapes;
   if (!is_on(thread.stack, stack_pointer) && !change_stack(thread, stack_pointer)) return 0;
   const std::uint64_t key = mix(mix(kHashSeed, stack_pointer), salt) | 1;
@@ -130,19 +130,22 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
       continue;
     }
     const std::uint64_t addresses = hash_at(*shape, thread.stack, stack_pointer);
-    const std::uint32_t stack = addresses == 0 ? 0 : interner_->find_native_stack(addresses);
-    if (stack == 0) continue;
+    const StampedId stack = addresses == 0 ? StampedId{} : interner_->find_native_stack(addresses);
+    if (stack.id == 0) continue;
     shapes.misses[set] = 0;
     recognition = {shape, addresses};
-    return stack;
+    if (stack.stamp == unloads) return stack.id;
+    victim = shape;
+    break;
   }
   if (++shapes.misses[set] > kHopeless) return 0;
   if (victim == nullptr) victim = &ways[shapes.misses[set] % StackShapes::kWays];
-  return unwind(stack_pointer, *victim, key, recognition);
+  return unwind(stack_pointer, *victim, key, unloads, recognition);
 }
 
 std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key,
-                                   Recognition& recognition) {
+                                   std::uint32_t unloads, Recognition& recognition) {
+  recognition = {};
   std::array<UnwoundFrame, StackShape::kFrames> all;
   bool truncated = false;
   const std::size_t count = record::unwind(stack_pointer, stop_begin_, stop_end_, all, truncated);
@@ -151,7 +154,7 @@ std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& lea
   // What is asked for beyond the outermost is the outermost again.
   const auto frame = [&](std::size_t i) -> const UnwoundFrame& { return frames[std::min(i, frames.size() - 1)]; };
   const std::uint64_t addresses = hash_addresses(frames.size(), [&](std::size_t i) { return frame(i).return_address; });
-  const std::uint32_t stack = intern(frames, addresses, truncated);
+  const std::uint32_t stack = intern(frames, addresses, unloads, truncated);
   if (stack == 0) return 0;
   learn.key = key;
   learn.frames = static_cast<std::uint32_t>(frames.size());
@@ -173,8 +176,11 @@ std::uint32_t NativeStacks::intern_module(const LoadedModule& module) {
   return interner_->module(key, {module.bias, module.begin, module.end, Modules::path(module, *path), module.build_id});
 }
 
-std::uint32_t NativeStacks::intern(std::span<const UnwoundFrame> frames, std::uint64_t key, bool truncated) {
-  if (const std::uint32_t id = interner_->find_native_stack(key)) return id;
+std::uint32_t NativeStacks::intern(std::span<const UnwoundFrame> frames, std::uint64_t addresses, std::uint32_t unloads,
+                                   bool truncated) {
+  if (const StampedId known = interner_->find_native_stack(addresses); known.id != 0 && known.stamp == unloads) {
+    return known.id;
+  }
   std::array<NativeFrame, StackShape::kFrames> interned;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     LoadedModule module;
@@ -183,7 +189,7 @@ std::uint32_t NativeStacks::intern(std::span<const UnwoundFrame> frames, std::ui
     interned[i].module = intern_module(module);
     if (interned[i].module != 0) interned[i].address -= module.bias;
   }
-  return interner_->native_stack(key, {interned.data(), frames.size()}, truncated);
+  return interner_->native_stack(addresses, unloads, {interned.data(), frames.size()}, truncated);
 }
 
 }  // namespace cudadiag::record

@@ -23,15 +23,18 @@ class NativeStacks {
     std::uint64_t addresses;
   };
   // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else tells calls at the same depth
-  // apart (callback id, kernel). 0: not known.
-  std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt,
+  // apart (callback id, kernel). `unloads`: how often code was unloaded, with which libraries may have gone and others
+  // come to their place. 0: not known.
+  std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, std::uint32_t unloads,
                         Recognition& recognition);
   // Whether the stack that the entry's site has stands here again.
   [[gnu::hot]] static bool stands(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:
-  std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, Recognition& recognition);
-  std::uint32_t intern(std::span<const UnwoundFrame> frames, std::uint64_t key, bool truncated);
+  std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, std::uint32_t unloads,
+                       Recognition& recognition);
+  std::uint32_t intern(std::span<const UnwoundFrame> frames, std::uint64_t addresses, std::uint32_t unloads,
+                       bool truncated);
   std::uint32_t intern_module(const LoadedModule& module);
 
   Interner* interner_ = nullptr;

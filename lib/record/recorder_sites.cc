@@ -37,7 +37,8 @@ Recorder::Place Recorder::place(ThreadState& thread, std::uint32_t id, Kind kind
   const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
   const std::uint64_t salt = std::uint64_t{id} << 32 | function;
   NativeStacks::Recognition recognition{};
-  const std::uint32_t native = wants_native() ? native_.current(thread, frame, salt, recognition) : 0;
+  const auto unloads = static_cast<std::uint32_t>(function_generation_.load(std::memory_order_relaxed));
+  const std::uint32_t native = wants_native() ? native_.current(thread, frame, salt, unloads, recognition) : 0;
   const std::uint64_t stacks = mix(mix(kHashSeed, std::uint64_t{python} << 32 | native), salt);
   const std::uint64_t key = mix(stacks, std::uint64_t{thread.index} << 8 | static_cast<std::uint64_t>(kind)) | 1;
   return {python, native, key, recognition};

@@ -1,0 +1,22 @@
+// Two libraries of the same code, from other lines each, that libraries_alike opens one after the other.
+#include "driver.h"
+
+static CUmodule g_module;
+
+#ifdef FIRST
+extern "C" void step(CUstream stream) {
+  CUfunction scale = nullptr;
+  CHECK(cuModuleLoadData(&g_module, "target"));
+  CHECK(cuModuleGetFunction(&scale, g_module, "scale"));
+  LAUNCH(scale, stream);
+}
+#else
+extern "C" void step(CUstream stream) {
+  CUfunction scale = nullptr;
+  CHECK(cuModuleLoadData(&g_module, "target"));
+  CHECK(cuModuleGetFunction(&scale, g_module, "scale"));
+  LAUNCH(scale, stream);  // TRUE LINE
+}
+#endif
+
+[[gnu::destructor]] static void unload() { CHECK(cuModuleUnload(g_module)); }
