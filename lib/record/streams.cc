@@ -205,7 +205,9 @@ std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32
   const std::uint32_t generation = generation_.load(std::memory_order_acquire);
   const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
   found = find_slow(thread, handle, context_uid, per_thread ? thread.tid : 0);
-  if (found != kNone) cache_place(thread, handle, context_uid) = {handle, context_uid, generation, found};
+  if (found == kNotReady) return kNone;
+  // Nor is room looked for again until a stream has been destroyed.
+  cache_place(thread, handle, context_uid) = {handle, context_uid, generation, found};
   return found;
 }
 
@@ -216,7 +218,7 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
   {
     const LockGuard lock(mutex_);
     context_place = context_index(context_uid);
-    if (context_place == kNone) return kNone;
+    if (context_place == kNone) return kNotReady;
     if (const std::uint32_t known = known_entry(bucket, handle, context_place, tid); known != kNone) return known;
   }
   unsigned long long id = 0;

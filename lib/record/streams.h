@@ -49,7 +49,7 @@ class Streams {
 
   // Index of the stream's entry, made on first sight; kNone if there is no place.
   std::uint32_t find(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid);
-  // False: the thread has not met it since anything was destroyed.
+  // False: the thread has not met it since anything was destroyed. `found` may be kNone.
   [[gnu::hot]] bool find_known(ThreadState& thread, StreamHandle stream, std::uint32_t context_uid,
                                std::uint32_t& found) const;
   // Index of the entry of a stream that was made by the program; kNone: it has none.
@@ -115,6 +115,7 @@ class Streams {
   bool can_be_at_work(std::uint32_t stream) const;
   std::uint32_t home_of(std::uint64_t handle, std::uint32_t current);
   void end_all(std::uint64_t handle, std::uint32_t tid);
+  // kNotReady: the context is not made yet.
   std::uint32_t find_slow(ThreadState& thread, std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   void tell_made(ThreadState& thread, std::uint32_t stream);
   // Callers of both hold the lock.

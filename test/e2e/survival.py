@@ -236,6 +236,16 @@ def stream_that_threads_meet_together_is_one(machine):
     expect(sum(line.startswith("stream ") for line in dump), 400, "streams")
 
 
+def streams_without_a_place_are_asked_about_once(machine):
+    name = "streams_beyond_room"
+    machine.plan(plan(name))
+    machine.run(machine.build / "targets" / name)
+    dump = expect_success(machine.cudadiag("dump")).stdout.splitlines()
+    expect_in(" streams=100 ", next(line for line in dump if line.startswith("dropped ")), "what was dropped")
+    location = machine.report()["findings"][0]["location"]
+    expect((location["file"], location["line"]), marked_line(name, "TRUE LINE"), "true line")
+
+
 def stream_in_the_place_of_one_that_left_work_behind_is_kept(machine):
     name = "stream_in_anothers_place"
     machine.plan(plan(name))
