@@ -197,16 +197,17 @@ void Interner::stale_pointer(std::uint16_t thread, std::uint64_t serial, const S
   }
 }
 
+void Interner::add_pair(IdTable<1024>& table, Tag tag, std::uint32_t first, std::uint32_t second) {
+  const std::uint32_t payload[2] = {first, second};
+  add(table, mix(mix(wire::kHashSeed, first), second) | 1, tag, 0, bytes_of(payload));
+}
+
 void Interner::note(std::string_view code, std::string_view text) {
-  const std::uint32_t payload[2] = {string(code), string(text)};
-  const LockGuard lock(mutex_);
-  append(Tag::note, 0, bytes_of(payload));
+  add_pair(notes_, Tag::note, string(code), string(text));
 }
 
 void Interner::property(std::string_view key, std::string_view value) {
-  const std::uint32_t payload[2] = {string(key), string(value)};
-  const LockGuard lock(mutex_);
-  append(Tag::property, 0, bytes_of(payload));
+  add_pair(properties_, Tag::property, string(key), string(value));
 }
 
 }  // namespace cudadiag::record

@@ -105,6 +105,7 @@ class Interner {
     return wire::site_key::of_site(kind, python_keys_.of(python), native_keys_.of(native), function_keys_.of(function));
   }
 
+  // Once each: contexts that come and go have the same to tell.
   void note(std::string_view code, std::string_view text);
   void property(std::string_view key, std::string_view value);
 
@@ -126,6 +127,8 @@ class Interner {
   std::uint32_t add(IdTable<N>& table, std::uint64_t key, wire::intern::Tag tag, std::uint16_t count,
                     std::span<const std::byte> first, std::span<const std::byte> second, Describe describe);
 
+  void add_pair(IdTable<1024>& table, wire::intern::Tag tag, std::uint32_t first, std::uint32_t second);
+
   AreaMap* area_ = nullptr;
   Mutex mutex_;
   std::uint32_t next_id_[wire::intern::kTags] = {};
@@ -144,6 +147,7 @@ class Interner {
   KeyTable<32768> code_keys_;
   KeyTable<131072> python_keys_, native_keys_;
   IdTable<4096> node_types_;
+  IdTable<1024> notes_, properties_;
   IdTable<16384> graphs_;
   std::size_t graph_bytes_ = 0;
 };

@@ -254,6 +254,25 @@ def stream_in_the_place_of_one_that_left_work_behind_is_kept(machine):
     expect((location["file"], location["line"]), marked_line(name, "TRUE LINE"), "true line")
 
 
+def contexts_of_any_number_are_described_once(machine):
+    machine.plan(plan("many_resets"))
+    machine.run(machine.build / "targets/many_resets")
+    (area,) = (machine.state / "cudadiag/latest/record").glob("*.area")
+    entries = intern_entries(area.read_bytes(), {8: "note", 9: "property"})
+    expect(len(entries), len(set(entries)), "entries of notes and properties, and different ones")
+
+
+def intern_entries(area, tags):
+    """Those of the heap, as lib/wire/intern.h draws it, that have one of these tags."""
+    at = struct.unpack_from("<Q", area, 1024 + 16 * 11)[0]
+    end, entries = at + struct.unpack_from("<Q", area, 120)[0], []
+    while at < end:
+        size, tag = struct.unpack_from("<IH", area, at)
+        entries += [area[at:at + size]] if tag in tags else []
+        at += size
+    return entries
+
+
 def threads_of_any_number_have_default_streams_of_their_own(machine):
     machine.plan(FAULT.replace("smooth", "scale").replace("nth=3", "nth=2"))
     machine.run(machine.build / "targets/per_thread_stream", "5000")
