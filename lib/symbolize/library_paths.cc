@@ -13,7 +13,7 @@ constexpr std::string_view kSystemFolders[] = {
     "/lib/",         "/lib32/",      "/lib64/",          "/usr/lib/",        "/usr/lib32/",       "/usr/lib64/",
     "/usr/libexec/", "/opt/nvidia/", "/usr/local/cuda/", "/usr/local/cuda-", "/usr/local/nvidia/"};
 
-// Sonames up to the first '.' or '-', which cuts the hash that wheels put in.
+// What stem_of() makes of sonames.
 constexpr std::string_view kCudaStems[] = {
     "libcuda",         "libcudart",          "libcupti",         "libcublas",       "libcublasLt",   "libcudnn",
     "libcufft",        "libcufftw",          "libcurand",        "libcusolver",     "libcusolverMg", "libcusparse",
@@ -21,7 +21,8 @@ constexpr std::string_view kCudaStems[] = {
     "libnvJitLink",    "libnvjpeg",          "libnvToolsExt",    "libnvtx3interop", "libnvidia",     "libnvinfer",
     "libnvonnxparser", "libnvperf_host",     "libnvperf_target", "libnvfatbin",     "libnvblas",     "libnvshmem_host",
     "libcudadevrt",    "libcudadiag_record", "libaccinj64"};
-constexpr std::string_view kCudaStemPrefixes[] = {"libcudnn_", "libnpp", "libnvinfer_", "libnvidia_"};
+constexpr std::string_view kCudaStemPrefixes[] = {"libcudnn_",  "libnpp",    "libnvinfer_", "libnvidia_",
+                                                  "libnvidia-", "libnvrtc-", "libnccl-"};
 
 constexpr std::string_view kLibraryStems[] = {"libtorch",
                                               "libc10",
@@ -43,11 +44,11 @@ constexpr std::string_view kLibraryStems[] = {"libtorch",
                                               "libdl",
                                               "libpthread",
                                               "librt",
-                                              "ld",
-                                              "linux"};
-constexpr std::string_view kLibraryStemPrefixes[] = {"libtorch_", "libc10_", "libcaffe2", "libonnxruntime_"};
+                                              "ld"};
+constexpr std::string_view kLibraryStemPrefixes[] = {"libtorch_",       "libc10_",  "libcaffe2",
+                                                     "libonnxruntime_", "ld-linux", "linux-vdso"};
 
-constexpr std::string_view kLibrarySourceParts[] = {"/crt/",
+constexpr std::string_view kLibrarySourceParts[] = {"/include/crt/",
                                                     "/targets/x86_64-linux/include/",
                                                     "/targets/sbsa-linux/include/",
                                                     "/include/c++/",
@@ -61,7 +62,7 @@ constexpr std::string_view kLibrarySourceParts[] = {"/crt/",
                                                     "/lib/clang/",
                                                     "/rustc/",
                                                     "/.cargo/registry/"};
-constexpr std::string_view kLibrarySourceFolders[] = {"/usr/include/", "/usr/local/include/", "/usr/src/"};
+constexpr std::string_view kLibrarySourceFolders[] = {"/usr/include/", "/usr/local/include/", "/usr/src/debug/"};
 constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api.h", "host_runtime.h",
                                              "device_launch_parameters.h"};
 
@@ -69,7 +70,9 @@ constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api
 constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
                                                 "/.triton/dump/"};
 constexpr std::string_view kUserPseudoFiles[] = {"<string>",        "<stdin>",   "<console>", "<input>",
-                                                 "<ipython-input-", "<doctest ", "<cell ",    "<command-"};
+                                                 "<ipython-input-", "<doctest ", "<cell ",    "<command-",
+                                                 "<python-input-",  // CPython 3.13
+                                                 "<timeit-src>"};
 
 // Debuggers and build tools that run the program in their own process.
 constexpr std::string_view kToolParts[] = {"/debugpy/", "/helpers/pydev/", "_stage2_bootstrap.py"};
@@ -91,9 +94,13 @@ bool equals_any(std::string_view text, const Texts& texts) {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+// The name up to its first '.', without the hash that wheels or the version that old C libraries put behind a '-':
+// `libcudart` of libcudart-d0da41ae.so.11.0, `libc` of libc-2.31.so. A `libcuda-kernels` is not CUDA's.
 std::string_view stem_of(std::string_view path) {
-  const auto name = base_name(path);
-  return name.substr(0, name.find_first_of(".-"));
+  auto name = base_name(path);
+  name = name.substr(0, name.find('.'));
+  const auto dash = name.rfind('-');
+  return name.find_first_not_of("0123456789abcdef", dash + 1) == name.npos ? name.substr(0, dash) : name;
 }
 
 // What follows "python" in a name is a version, with the letters of debug and free-threaded builds: "3", "3.13t".
@@ -170,9 +177,10 @@ bool is_python_file_of_users(std::string_view file) {
 
 bool is_interpreter(std::string_view module) {
   auto name = base_name(module);
-  if (name.starts_with("libpython")) return true;
-  if (!name.starts_with("python")) return false;
-  name.remove_prefix(std::string_view("python").size());
+  constexpr std::string_view kPython = "python", kLibrary = "libpython";
+  if (name.starts_with(kLibrary)) return is_python_version(name.substr(kLibrary.size(), 1));
+  if (!name.starts_with(kPython)) return false;
+  name.remove_prefix(kPython.size());
   return is_python_version(name);
 }
 

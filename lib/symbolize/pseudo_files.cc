@@ -15,6 +15,10 @@ std::string_view archive_in(std::string_view file) {
 
 }  // namespace
 
+bool is_cell_of_magic(std::string_view file) {
+  return file == "<timed exec>" || file == "<timed eval>" || file == "<magic-timeit>";
+}
+
 std::string cell_name(std::string_view file) {
   if (file.starts_with(kInput)) {
     const auto number = file.substr(kInput.size());
@@ -28,8 +32,11 @@ std::string cell_name(std::string_view file) {
 
 std::string why_no_source(std::string_view file) {
   if (!cell_name(file).empty()) return "the cell of a notebook, whose text is not on disk";
-  if (file == "<string>") return "code that was made of a string or given with -c";
-  if (file == "<stdin>" || file == "<console>" || file == "<input>") return "code that was read from standard input";
+  if (is_cell_of_magic(file)) return "the cell of a notebook without its first line, whose text is not on disk";
+  if (file == "<string>" || file == "<timeit-src>") return "code that was made of a string or given with -c";
+  for (const std::string_view typed : {"<stdin>", "<console>", "<input>", "<python-input-"}) {
+    if (file.starts_with(typed)) return "code that was read from standard input";
+  }
   if (const auto archive = archive_in(file); !archive.empty()) return "code inside " + std::string(archive);
   return "";
 }

@@ -6,6 +6,10 @@
 
 namespace cudadiag::symbolize {
 
+// What IPython calls the rest of a cell that begins with %%time or %%timeit. What %time and %timeit were given on a
+// line of their own is called the same: there the line around it tells more.
+bool is_cell_of_magic(std::string_view file);
+
 // "cell In[3]" for `<ipython-input-3-0a1b>`, "cell ipykernel_12/345.py" for what a kernel calls its cells; else empty.
 std::string cell_name(std::string_view file);
 

@@ -9,6 +9,7 @@
 
 #include "symbolize/demangle.h"
 #include "symbolize/library_paths.h"
+#include "symbolize/pseudo_files.h"
 
 namespace cudadiag::symbolize {
 namespace {
@@ -192,10 +193,17 @@ bool UserCode::native(const NativeFrame& frame) const {
 }
 
 void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code) {
-  for (PythonFrame& frame : stack.python) frame.user = code.python(frame);
+  const bool in_cell_magic = std::any_of(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) {
+    return frame.function.ends_with("run_cell_magic");
+  });
+  for (PythonFrame& frame : stack.python) {
+    frame.user = code.python(frame) || (in_cell_magic && is_cell_of_magic(frame.file));
+  }
   // Code that a library made up at run time, as a Triton launcher is, has no file. Neither has what `python -c` runs:
   // that is the user's where nothing else is.
-  const auto is_nameless = [](const PythonFrame& frame) { return frame.file == "<string>"; };
+  const auto is_nameless = [](const PythonFrame& frame) {
+    return frame.file == "<string>" || frame.file == "<timeit-src>";
+  };
   const bool has_files = std::any_of(stack.python.begin(), stack.python.end(),
                                      [&](const PythonFrame& frame) { return frame.user && !is_nameless(frame); });
   for (PythonFrame& frame : stack.python) frame.user = frame.user && !(has_files && is_nameless(frame));

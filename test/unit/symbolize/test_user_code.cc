@@ -52,8 +52,9 @@ SourceStack stack_of(std::vector<NativeFrame> inside, const std::vector<NativeFr
 }  // namespace
 
 TEST_CASE("whose Python files are") {
-  for (const char* file : {"/home/u/train.py", "train.py", "<string>", "<stdin>", "<ipython-input-3-abc>",
-                           "/tmp/ipykernel_12/345.py", "/opt/app/lib/pythonic/a.py", "/srv/lib/python/a.py"}) {
+  for (const char* file :
+       {"/home/u/train.py", "train.py", "<string>", "<stdin>", "<ipython-input-3-abc>", "<python-input-0>",
+        "<timeit-src>", "/tmp/ipykernel_12/345.py", "/opt/app/lib/pythonic/a.py", "/srv/lib/python/a.py"}) {
     INFO(file);
     CHECK(UserCode().python(std::string_view(file)));
   }
@@ -70,27 +71,47 @@ TEST_CASE("whose Python files are") {
 TEST_CASE("whose modules are") {
   for (const char* path :
        {"/home/u/fill", "/opt/solver/lib/libsmooth.so", "libcudakernels.so", "/home/u/libcudart_wrap.so",
-        "/root/.cache/torch_extensions/py312_cu130/my/my.so", "/usr/local/bin/tool"}) {
+        "/root/.cache/torch_extensions/py312_cu130/my/my.so", "/usr/local/bin/tool", "/home/u/libcuda-kernels.so",
+        "/home/u/librt-engine.so", "/home/u/libpython_ops.so"}) {
     INFO(path);
     CHECK(UserCode().module(path));
   }
-  for (const char* path :
-       {"/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib64/libcuda.so.1", "/home/u/env/lib/libcudart.so.12",
-        "/x/libcudart-d0da41ae.so.11.0", "/x/libcublasLt.so.13", "/x/libcudnn_ops.so.9", "/x/libnccl.so.2",
-        "/home/u/libtorch/lib/libtorch_cuda.so", "/home/u/libtorch/lib/libc10_cuda.so", "/opt/conda/lib/libffi.so.8",
-        "/v/lib/python3.12/site-packages/a/_c.so", "/v/lib/python3.12/lib-dynload/_ctypes.so",
-        "/x/libcudadiag_record.so", "/opt/conda/bin/python3.12", "/x/libpython3.11.so.1.0",
-        "/usr/local/cuda-13.0/lib64/x.so", "[vdso]", ""}) {
+  for (const char* path : {"/lib/x86_64-linux-gnu/libc.so.6",
+                           "/usr/lib64/libcuda.so.1",
+                           "/home/u/env/lib/libcudart.so.12",
+                           "/x/libcudart-d0da41ae.so.11.0",
+                           "/x/libcublasLt.so.13",
+                           "/x/libcudnn_ops.so.9",
+                           "/x/libnccl.so.2",
+                           "/home/u/libtorch/lib/libtorch_cuda.so",
+                           "/home/u/libtorch/lib/libc10_cuda.so",
+                           "/opt/conda/lib/libffi.so.8",
+                           "/v/lib/python3.12/site-packages/a/_c.so",
+                           "/v/lib/python3.12/lib-dynload/_ctypes.so",
+                           "/x/libcudadiag_record.so",
+                           "/opt/conda/bin/python3.12",
+                           "/x/libpython3.11.so.1.0",
+                           "/x/libpython3.so",
+                           "/x/libnvidia-ml.so.1",
+                           "/x/libnvrtc-builtins.so.13.0",
+                           "/x/libc-2.31.so",
+                           "/x/ld-linux-x86-64.so.2",
+                           "/x/libgomp-a34b3233.so.1",
+                           "linux-vdso.so.1",
+                           "/usr/local/cuda-13.0/lib64/x.so",
+                           "[vdso]",
+                           ""}) {
     INFO(path);
     CHECK_FALSE(UserCode().module(path));
   }
 }
 
 TEST_CASE("the interpreter by its name") {
-  for (const char* path : {"/usr/bin/python3.12", "/opt/bin/python", "/b/python3", "/l/libpython3.10.so.1.0"}) {
+  for (const char* path : {"/usr/bin/python3.12", "/opt/bin/python", "/b/python3", "/l/libpython3.10.so.1.0",
+                           "/l/libpython3.so", "/l/libpython2.7.so"}) {
     CHECK(is_interpreter(path));
   }
-  for (const char* path : {"/home/u/pythonify", "/home/u/mypython3", "/home/u/libpy.so"})
+  for (const char* path : {"/home/u/pythonify", "/home/u/mypython3", "/home/u/libpy.so", "/home/u/libpython_ops.so"})
     CHECK_FALSE(is_interpreter(path));
 }
 
@@ -342,11 +363,47 @@ TEST_CASE("what the user says of libraries and of the sources in them") {
   CHECK(find_true_line(stack, "").location.line == 30);
 }
 
+// The cell's own frame stands at its first line, whatever line of the cell runs.
+TEST_CASE("a cell that begins with %%time") {
+  const auto called = [](const char* file, int line, const char* function) {
+    return PythonFrame{file, line, function};
+  };
+  const std::string ipython = "/v/site-packages/IPython/core/interactiveshell.py";
+  const auto line_in = [&](const char* file, const char* magic) {
+    SourceStack stack{{called(file, 3, "<module>"), called(ipython.c_str(), 2478, magic),
+                       called("/tmp/ipykernel_12/345.py", 7, "<module>")},
+                      {}};
+    return true_line(stack).location;
+  };
+  for (const char* file : {"<timed exec>", "<timed eval>", "<magic-timeit>"}) {
+    INFO(file);
+    CHECK(line_in(file, "InteractiveShell.run_cell_magic").file == file);
+    CHECK(line_in(file, "run_cell_magic").line == 3);
+    CHECK(line_in(file, "InteractiveShell.run_line_magic").line == 7);
+  }
+}
+
+TEST_CASE("a statement that timeit runs") {
+  CHECK(true_line({{python("<timeit-src>", 6), python("/home/u/bench.py", 10)}, {}}).location.line == 10);
+  CHECK(true_line({{python("<timeit-src>", 6), python("/usr/lib/python3.11/timeit.py", 178)}, {}}).user);
+}
+
+TEST_CASE("sources of the user in folders with common names") {
+  for (const char* file : {"/usr/src/app/step.cu", "/home/u/src/crt/reconstruct.cu"}) {
+    INFO(file);
+    CHECK_FALSE(is_library_source(file));
+  }
+  for (const char* file : {"/usr/src/debug/glibc-2.39/string/memcpy.c", kCrt.c_str()}) CHECK(is_library_source(file));
+}
+
 TEST_CASE("files that are none") {
   CHECK(cell_name("<ipython-input-12-0a1b>") == "cell In[12]");
   CHECK(cell_name("/tmp/ipykernel_12/345.py") == "cell ipykernel_12/345.py");
   CHECK(cell_name("/home/u/ipykernel.py") == "");
-  CHECK(why_no_source("<string>") != "");
+  for (const char* file : {"<string>", "<stdin>", "<stdin>-1", "<python-input-0>", "<timed exec>", "<timeit-src>"}) {
+    INFO(file);
+    CHECK(why_no_source(file) != "");
+  }
   CHECK(why_no_source("/home/u/app.pyz/__main__.py") == "code inside /home/u/app.pyz");
   CHECK(why_no_source("/home/u/train.py") == "");
 }
