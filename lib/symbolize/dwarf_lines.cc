@@ -3,14 +3,18 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
+#include <gelf.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <memory>
+#include <string_view>
 
 #include "symbolize/demangle.h"
 #include "symbolize/dwarf_scopes.h"
+#include "symbolize/line_rows.h"
 
 namespace cudadiag::symbolize {
 namespace {
@@ -33,6 +37,16 @@ int number_attribute(Dwarf_Die& die, unsigned name) {
   return found && value <= 0x7fffffff ? static_cast<int>(value) : 0;
 }
 
+// What the linker dropped begins at 0 and may reach over code that is there.
+bool covers(Dwarf_Die& die, std::uint64_t address) {
+  Dwarf_Addr base = 0, begin = 0, end = 0;
+  std::ptrdiff_t next = 0;
+  while ((next = dwarf_ranges(&die, next, &base, &begin, &end)) > 0) {
+    if (begin != 0 && begin <= address && address < end) return true;
+  }
+  return false;
+}
+
 bool is_function(int tag) { return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine; }
 
 // Functions of local classes are described inside the function around them, whose range they are outside of: looking
@@ -44,7 +58,7 @@ bool find_functions(Dwarf_Die& scope, std::uint64_t address, bool everywhere, in
   do {
     if (++entries > kMostEntries) return false;
     const int tag = dwarf_tag(&child);
-    const bool here = (is_function(tag) || tag == DW_TAG_lexical_block) && dwarf_haspc(&child, address) == 1;
+    const bool here = (is_function(tag) || tag == DW_TAG_lexical_block) && covers(child, address);
     const bool on_path = here && is_function(tag);
     if (on_path) path.push_back(child);
     const bool descend = here || is_container(tag) || (everywhere && (is_function(tag) || tag == DW_TAG_lexical_block));
@@ -68,7 +82,39 @@ struct Position {
   int line = 0;
 };
 
-Position position_of_address(Dwarf_Die& unit, std::uint64_t address) {
+gpucore::Bytes debug_line_of(Dwarf* dwarf) {
+  Elf* elf = dwarf_getelf(dwarf);
+  std::size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return {};
+  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section; section = elf_nextscn(elf, section)) {
+    GElf_Shdr header;
+    const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
+    if (!name || std::string_view(name) != ".debug_line") continue;
+    const Elf_Data* data = elf_getdata(section, nullptr);  // unpacked: libdw has done that
+    return data && data->d_buf ? gpucore::Bytes(data->d_buf, data->d_size) : gpucore::Bytes();
+  }
+  return {};
+}
+
+// Of a unit of which functions were dropped.
+Position position_among_dropped(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t address) {
+  constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
+  Dwarf_Attribute attribute;
+  Dwarf_Word program = 0;
+  Dwarf_Files* files = nullptr;
+  std::size_t count = 0;
+  if (dwarf_formudata(dwarf_attr(&unit, DW_AT_stmt_list, &attribute), &program) != 0) return {};
+  const auto row = row_at(debug_line_of(dwarf).slice(program, kAll), address);
+  if (!row || dwarf_getsrcfiles(&unit, &files, &count) != 0 || row->file >= count) return {};
+  return {absolute_path(dwarf_filesrc(files, row->file, nullptr, nullptr), unit), static_cast<int>(row->line)};
+}
+
+Position position_of_address(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t address) {
+  Dwarf_Lines* lines = nullptr;
+  std::size_t count = 0;
+  Dwarf_Addr first = 1;
+  if (dwarf_getsrclines(&unit, &lines, &count) == 0) dwarf_lineaddr(dwarf_onesrcline(lines, 0), &first);
+  if (first == 0) return position_among_dropped(dwarf, unit, address);
   Dwarf_Line* entry = dwarf_getsrc_die(&unit, address);
   int line = 0;
   if (!entry || dwarf_lineno(entry, &line) != 0) return {};
@@ -158,7 +204,7 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
   }
 
   std::vector<NativeFrame> frames;
-  Position position = position_of_address(*unit, address);
+  Position position = position_of_address(dwarf_, *unit, address);
   for (auto function = path.rbegin(); function != path.rend(); ++function) {
     frames.push_back(frame_of(*function, position));
     if (dwarf_tag(&*function) != DW_TAG_inlined_subroutine) return frames;  // what is around it did not call it
@@ -174,16 +220,20 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
 std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {
   if (!dwarf_) return std::nullopt;
   Dwarf_Addr bias = 0;
-  if (Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias)) return dwarf_dieoffset(unit);
-  if (!units_) index_units();
   const std::uint64_t wanted = address - bias_;
+  Dwarf_Die* likely = dwfl_module_addrdie(module_, address, &bias);
+  if (likely && covers(*likely, wanted)) return dwarf_dieoffset(likely);
+  if (!units_) index_units();
   const auto after = std::upper_bound(units_->begin(), units_->end(), wanted,
                                       [](std::uint64_t value, const UnitRange& range) { return value < range.begin; });
-  if (after == units_->begin() || std::prev(after)->end <= wanted) return std::nullopt;
+  if (after == units_->begin() || std::prev(after)->end <= wanted) {
+    return likely ? std::optional(dwarf_dieoffset(likely)) : std::nullopt;
+  }
   return std::prev(after)->unit;
 }
 
-// Clang writes no .debug_aranges: take the ranges from the units themselves.
+// Clang writes no .debug_aranges, and dropped functions can be in the way there: take the ranges from the units
+// themselves.
 void DwarfLines::index_units() {
   units_.emplace();
   Dwarf_CU* cu = nullptr;
@@ -192,7 +242,7 @@ void DwarfLines::index_units() {
     Dwarf_Addr base = 0, begin = 0, end = 0;
     std::ptrdiff_t next = 0;
     while ((next = dwarf_ranges(&unit, next, &base, &begin, &end)) > 0) {
-      if (begin < end) units_->push_back({begin, end, dwarf_dieoffset(&unit)});
+      if (begin != 0 && begin < end) units_->push_back({begin, end, dwarf_dieoffset(&unit)});
     }
   }
   std::sort(units_->begin(), units_->end(), [](const UnitRange& a, const UnitRange& b) { return a.begin < b.begin; });

@@ -76,6 +76,17 @@ TEST_CASE("a C function has one name") {
   }
 }
 
+TEST_CASE("code that lies where a function that the linker dropped reaches to") {
+  for (const char* path : {FIXTURE_DROPPED4, FIXTURE_DROPPED5}) {
+    INFO(path);
+    const auto frames = frames_of(path, fixture::kPlain);
+    REQUIRE(frames.size() == 1);
+    CHECK(frames[0].function == "fixture::from_plain_function()");
+    CHECK(frames[0].file == FIXTURE_DROPPED_SOURCE);
+    CHECK(frames[0].line == fixture::marked_line("plain", FIXTURE_DROPPED_SOURCE));
+  }
+}
+
 TEST_CASE("a stripped library still names what it exports") {
   const auto frames = frames_of(FIXTURE_STRIPPED, fixture::kPlain);
   REQUIRE(frames.size() == 1);
