@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 namespace cudadiag::explain {
 namespace {
-
-constexpr double kIgnoreIndex = -100;
 
 bool any(const std::optional<std::uint64_t>& count) { return count.value_or(0) > 0; }
 
@@ -36,12 +35,6 @@ void add_bound(const Argument& argument, Facts& facts) {
 }
 
 bool is_outside(const Argument& argument) { return any(argument.outside); }
-
-// Nothing but ignored labels lies outside.
-bool only_ignored(const Argument& argument) {
-  if (!argument.min || !argument.max || !argument.bound) return false;
-  return real(*argument.min) == kIgnoreIndex && real(*argument.max) < static_cast<double>(*argument.bound);
-}
 
 }  // namespace
 
@@ -105,21 +98,10 @@ bool add_bad_index(const Symptoms& symptoms, Facts& facts) {
 }
 
 bool add_bad_label(const Symptoms& symptoms, Facts& facts) {
-  const Argument* bad =
-      preferred(symptoms, [](const Argument& argument) { return is_outside(argument) && !only_ignored(argument); });
-  if (bad == nullptr) return false;
-  prove(symptoms, *bad, facts);
-  add_bound(*bad, facts);
-  const bool above = bad->max && bad->bound && real(*bad->max) >= static_cast<double>(*bad->bound);
-  if (bad->first_value && real(*bad->first_value) != kIgnoreIndex) {
-    facts.add("at", subscript(bad->first_outside));
-    facts.add("value", text_of(*bad->first_value));
-  } else if (above) {
-    facts.add("at", ".max()");
-    facts.add("value", text_of(*bad->max));
-  }
-  if (above && bad->min && real(*bad->min) == 1 && real(*bad->max) == static_cast<double>(*bad->bound)) {
-    facts.add("from_one", "labels from 1 to " + text_of(*bad->max));
+  if (!add_bad_index(symptoms, facts)) return false;
+  const Argument& bad = symptoms.arguments[facts.proof.back()];
+  if (bad.min && bad.max && bad.bound && real(*bad.min) == 1 && real(*bad.max) == static_cast<double>(*bad.bound)) {
+    facts.add("from_one", "labels from 1 to " + text_of(*bad.max));
   }
   return true;
 }
@@ -128,11 +110,12 @@ bool add_bad_value(const Symptoms& symptoms, Facts& facts, double low, double hi
   const auto beyond = [&](const Argument& argument) {
     return (argument.min && real(*argument.min) < low) || (argument.max && real(*argument.max) > high);
   };
-  const Argument* bad = preferred(symptoms, [&](const Argument& argument) {
+  // Operators take what they check first; weights behind it may be any numbers.
+  const auto bad = std::find_if(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
     return argument.dtype.find("float") != std::string::npos &&
            (any(argument.nan) || any(argument.inf) || beyond(argument));
   });
-  if (bad == nullptr) return false;
+  if (bad == symptoms.arguments.end()) return false;
   prove(symptoms, *bad, facts);
   std::string values;
   const auto say = [&](const std::string& part) { values += (values.empty() ? "" : ", ") + part; };

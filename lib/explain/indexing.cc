@@ -44,8 +44,12 @@ bool any_index(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
+// A composition is none.
 bool names_positions(std::string_view text) {
-  return has_any(text, {"position", "pos_emb", "pos_ids", "pos_id]", "wpe("});
+  for (auto at = text.find("position"); at != text.npos; at = text.find("position", at + 1)) {
+    if (at == 0 || std::islower(static_cast<unsigned char>(text[at - 1])) == 0) return true;
+  }
+  return has_any(text, {"pos_emb", "pos_ids", "pos_id]", "wpe("});
 }
 
 // 0, 1, 2 … along the last dimension.

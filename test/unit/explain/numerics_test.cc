@@ -61,6 +61,14 @@ TEST_CASE("binary cross entropy") {
   CHECK(id_of(pytorch_assert("input_val >= zero", "Loss.cu")) == "failed-assertion");
 }
 
+// The model's output has no name; the weights have one, and may be any numbers.
+TEST_CASE("binary cross entropy with weights") {
+  Symptoms symptoms = pytorch_assert(kBce, "Loss.cu");
+  symptoms.arguments = {floats("self", 0, 0.5, 3), floats("y", 0, 1), floats("weight", 0.5, 20)};
+  symptoms.arguments[0].origin = "operator";
+  CHECK(text_of(symptoms) == "binary_cross_entropy takes probabilities, from 0 to 1: self has 3 NaN");
+}
+
 TEST_CASE("other distributions") {
   CHECK(id_of(pytorch_assert("0 <= p4 && p4 <= 1", "DistributionTemplates.h")) == "bernoulli-outside-0-1");
   CHECK(id_of(pytorch_assert("0 <= p5 && p5 <= 1", "DistributionTemplates.h")) == "failed-assertion");
