@@ -1,11 +1,16 @@
 #include "gpucore/device_code.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
+#include <set>
+#include <tuple>
 #include <utility>
 
 namespace cudadiag::gpucore {
 namespace {
 
+constexpr std::uint64_t kSectionSize = 64;  // of a header
 constexpr std::uint64_t kSymbolSize = 24;
 constexpr unsigned kFunctionSymbol = 2;
 constexpr unsigned kKernelSymbol = 0x10;  // in st_other
@@ -26,12 +31,18 @@ DeviceCode::DeviceCode(const std::vector<Bytes>& images, Budget& budget) : budge
       continue;
     }
     if (elf->sections_missing() > 0) budget_.damage();
+    if (!budget_.take(elf->sections() * kSectionSize)) continue;
     images_.push_back(*elf);
     for (std::uint32_t i = 0; i < elf->sections(); ++i) {
       const Section section = elf->section(i);
       if (section.type == elf::kSymbols) read_symbols(static_cast<std::uint32_t>(images_.size() - 1), section);
     }
   }
+  innermost_ = pieces([](const Function&) { return true; },
+                      [this](std::size_t a, std::size_t b) {
+                        return std::pair(functions_[a].size, a) < std::pair(functions_[b].size, b);
+                      });
+  kernels_ = pieces([](const Function& function) { return function.kernel; }, std::less<>());
 }
 
 // A symbol: name u32 @0, info u8 @4, other u8 @5, section u16 @6, value u64 @8, size u64 @16.
@@ -54,19 +65,39 @@ void DeviceCode::read_symbols(std::uint32_t image, const Section& table) {
   }
 }
 
-const Function* DeviceCode::function_at(std::uint64_t pc) const {
-  const Function* found = nullptr;
-  for (const Function& function : functions_) {
-    if (function.contains(pc) && (found == nullptr || function.size < found->size)) found = &function;
+// Threads and functions are many: each address is looked up among pieces that do not overlap.
+template <typename Wanted, typename Before>
+std::vector<DeviceCode::Piece> DeviceCode::pieces(Wanted wanted, Before before) const {
+  std::vector<std::tuple<std::uint64_t, bool, std::size_t>> edges;  // address, whether it begins there, function
+  for (std::size_t i = 0; i < functions_.size(); ++i) {
+    const Function& function = functions_[i];
+    if (function.size == 0 || !wanted(function)) continue;
+    const std::uint64_t room = std::numeric_limits<std::uint64_t>::max() - function.address;
+    edges.emplace_back(function.address, true, i);
+    edges.emplace_back(function.address + std::min(function.size, room), false, i);
+  }
+  std::sort(edges.begin(), edges.end());
+  std::set<std::size_t, Before> open(before);
+  std::vector<Piece> found;
+  std::uint64_t from = 0;
+  for (const auto& [address, begins, function] : edges) {
+    if (!open.empty() && address > from) found.push_back({from, address, *open.begin()});
+    from = address;
+    begins ? void(open.insert(function)) : void(open.erase(function));
   }
   return found;
 }
 
-const Function* DeviceCode::kernel_at(std::uint64_t pc) const {
-  const auto found = std::find_if(functions_.begin(), functions_.end(),
-                                  [pc](const Function& function) { return function.kernel && function.contains(pc); });
-  return found == functions_.end() ? nullptr : &*found;
+const Function* DeviceCode::in(const std::vector<Piece>& pieces, std::uint64_t pc) const {
+  const auto after = std::upper_bound(pieces.begin(), pieces.end(), pc,
+                                      [](std::uint64_t value, const Piece& piece) { return value < piece.begin; });
+  if (after == pieces.begin() || std::prev(after)->end <= pc) return nullptr;
+  return &functions_[std::prev(after)->function];
 }
+
+const Function* DeviceCode::function_at(std::uint64_t pc) const { return in(innermost_, pc); }
+
+const Function* DeviceCode::kernel_at(std::uint64_t pc) const { return in(kernels_, pc); }
 
 Bytes DeviceCode::instructions(const Function& function) const {
   const ElfImage& elf = images_[function.image];

@@ -38,10 +38,20 @@ class DeviceCode {
   std::vector<LineChain> lines_at(std::span<const std::uint64_t> addresses) const;
 
  private:
+  // Addresses with one answer to what function is there.
+  struct Piece {
+    std::uint64_t begin, end;
+    std::size_t function;  // in functions_
+  };
   void read_symbols(std::uint32_t image, const Section& table);
+  // The function that comes first by `before` at each address, of those that `wanted` takes.
+  template <typename Wanted, typename Before>
+  std::vector<Piece> pieces(Wanted wanted, Before before) const;
+  const Function* in(const std::vector<Piece>& pieces, std::uint64_t pc) const;
 
   std::vector<ElfImage> images_;
   std::vector<Function> functions_;
+  std::vector<Piece> innermost_, kernels_;  // by address
   Budget& budget_;
 };
 

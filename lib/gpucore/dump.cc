@@ -33,6 +33,8 @@ class DumpReader {
     read_tables(Kind::contexts, Kind::devices, d.contexts, decode_context);
     read_tables(Kind::modules, Kind::contexts, d.modules, decode_module);
     read_tables(Kind::grids, Kind::devices, d.grids, decode_grid);
+    for (Row row = 0; row < d.grids.size(); ++row)
+      d.grid_rows_.try_emplace({d.grids[row].device, d.grids[row].id}, row);
     read_tables(Kind::sms, Kind::devices, d.sms,
                 [&](Bytes row, Row device) { return decode_sm(row, device, strings_); });
     read_tables(Kind::ctas, Kind::sms, d.ctas, decode_cta);
@@ -152,10 +154,8 @@ std::optional<Dump> Dump::read(Bytes file) {
 }
 
 const Grid* Dump::grid(const Cta& cta) const {
-  const Row device = sm(cta).device;
-  const auto found =
-      std::find_if(grids.begin(), grids.end(), [&](const Grid& g) { return g.id == cta.grid && g.device == device; });
-  return found == grids.end() ? nullptr : &*found;
+  const auto found = grid_rows_.find({sm(cta).device, cta.grid});
+  return found == grid_rows_.end() ? nullptr : &grids[found->second];
 }
 
 std::optional<Section> Dump::child(Kind kind, const Lane& parent) const {

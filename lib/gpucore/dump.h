@@ -7,8 +7,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpucore/bytes.h"
@@ -131,6 +133,7 @@ class Dump {
 
   ElfImage elf_;
   Budget budget_;
+  std::map<std::pair<Row, std::uint64_t>, Row> grid_rows_;  // by device and Grid::id
 };
 
 }  // namespace cudadiag::gpucore

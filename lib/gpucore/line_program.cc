@@ -1,6 +1,8 @@
 #include "gpucore/line_program.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -74,20 +76,24 @@ struct FoundChain {
   std::size_t unit = 0;              // among those that inlined anything
 };
 
+// Addresses whose chains were not found so far, with their numbers.
+using Wanted = std::multimap<std::uint64_t, std::size_t>;
+
 class LineProgram {
  public:
   LineProgram(const Unit& unit, std::size_t ordinal, Budget& budget)
       : unit_(unit), ordinal_(ordinal), budget_(budget) {}
 
-  // Runs the program and fills the chains of the addresses that it covers. What it returns is the furthest name.
-  std::optional<std::uint64_t> run(std::span<const std::uint64_t> addresses, std::vector<FoundChain>& chains) {
+  // Runs the program and fills the chains of the addresses that it covers, which are wanted no more then. What it
+  // returns is the furthest name.
+  std::optional<std::uint64_t> run(Wanted& wanted, std::vector<FoundChain>& chains) {
     Cursor in(unit_.program);
     while (!in.done()) {
       const std::uint8_t opcode = in.u8();
       if (opcode >= unit_.opcode_base) {
         special(opcode);
       } else if (opcode == 0) {
-        if (extended(in)) finish_sequence(addresses, chains);
+        if (extended(in)) finish_sequence(wanted, chains);
       } else {
         standard(opcode, in);
       }
@@ -150,6 +156,7 @@ class LineProgram {
 
   void emit() {
     if (row_.context != 0) last_name_ = std::max(last_name_.value_or(0), row_.function);
+    lowest_ = std::min(lowest_, row_.address);
     if (rows_.size() < kMostRows) {
       rows_.push_back(row_);
     } else {
@@ -157,12 +164,17 @@ class LineProgram {
     }
   }
 
-  void finish_sequence(std::span<const std::uint64_t> addresses, std::vector<FoundChain>& chains) {
+  void finish_sequence(Wanted& wanted, std::vector<FoundChain>& chains) {
     if (too_long_) budget_.damage();
-    for (std::size_t i = 0; i < addresses.size() && !rows_.empty() && !too_long_; ++i) {
-      if (chains[i].frames.empty() && addresses[i] < row_.address) chains[i] = chain_at(addresses[i]);
+    if (!rows_.empty() && !too_long_) {
+      auto next = wanted.lower_bound(lowest_);
+      while (next != wanted.end() && next->first < row_.address) {
+        chains[next->second] = chain_at(next->first);
+        next = wanted.erase(next);
+      }
     }
     rows_.clear();
+    lowest_ = std::numeric_limits<std::uint64_t>::max();
     row_ = {};
     too_long_ = false;
   }
@@ -199,7 +211,8 @@ class LineProgram {
   std::size_t ordinal_;
   Budget& budget_;
   LineRow row_;
-  std::vector<LineRow> rows_;  // of this sequence
+  std::vector<LineRow> rows_;                                         // of this sequence
+  std::uint64_t lowest_ = std::numeric_limits<std::uint64_t>::max();  // address of them
   bool too_long_ = false;
   std::optional<std::uint64_t> last_name_;
 };
@@ -232,6 +245,8 @@ std::vector<LineChain> chains_at(std::span<const std::uint64_t> addresses, Bytes
   if (!budget.take(lines.size())) return chains;
   std::vector<FoundChain> found(addresses.size());
   std::vector<UnitNames> names;
+  Wanted wanted;
+  for (std::size_t i = 0; i < addresses.size(); ++i) wanted.emplace(addresses[i], i);
   for (std::uint64_t at = 0; lines.holds(at, 4);) {
     const std::uint64_t length = lines.u32(at);
     const Bytes bytes = lines.slice(at + 4, length);
@@ -241,7 +256,7 @@ std::vector<LineChain> chains_at(std::span<const std::uint64_t> addresses, Bytes
       budget.damage();
       continue;
     }
-    const auto last = LineProgram(unit, names.size(), budget).run(addresses, found);
+    const auto last = LineProgram(unit, names.size(), budget).run(wanted, found);
     if (last) names.push_back({.first = unit.names, .last = *last});
   }
   place_names(names, strings);

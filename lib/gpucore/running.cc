@@ -26,7 +26,7 @@ struct Gathered {
 
 class Search {
  public:
-  explicit Search(Dump& dump) : dump_(dump), code_(dump.code, dump.budget()) {}
+  Search(const Dump& dump, const DeviceCode& code) : dump_(dump), code_(code) {}
 
   std::vector<RunningKernel> run() {
     for (const Lane& lane : dump_.lanes) {
@@ -36,6 +36,12 @@ class Search {
     for (auto& [key, gathered] : kernels_) running.push_back(finish(std::move(gathered)));
     std::stable_sort(running.begin(), running.end(),
                      [](const auto& a, const auto& b) { return a.threads > b.threads; });
+    if (running.size() > kMostKernels) running.resize(kMostKernels);
+    std::vector<std::pair<CodePlace*, std::uint64_t>> places;
+    for (RunningKernel& kernel : running) {
+      for (RunningPlace& place : kernel.places) places.emplace_back(&place.place, place.place.pc);
+    }
+    resolve(code_, places);
     return running;
   }
 
@@ -71,26 +77,25 @@ class Search {
     if (const Function* function = code_.kernel_at(grid->entry)) kernel.kernel = function->name;
   }
 
-  RunningKernel finish(Gathered gathered) const {
+  static RunningKernel finish(Gathered gathered) {
     RunningKernel& kernel = gathered.kernel;
     kernel.blocks = gathered.blocks.size();
     for (auto& [pc, place] : gathered.places) kernel.places.push_back(std::move(place));
     std::stable_sort(kernel.places.begin(), kernel.places.end(),
                      [](const RunningPlace& a, const RunningPlace& b) { return a.threads > b.threads; });
     if (kernel.places.size() > kMostPlaces) kernel.places.resize(kMostPlaces);
-    std::vector<std::pair<CodePlace*, std::uint64_t>> places;
-    for (RunningPlace& place : kernel.places) places.emplace_back(&place.place, place.place.pc);
-    resolve(code_, places);
     return std::move(kernel);
   }
 
   const Dump& dump_;
-  DeviceCode code_;
+  const DeviceCode& code_;
   std::map<std::pair<Row, std::uint64_t>, Gathered> kernels_;  // by device and grid
 };
 
 }  // namespace
 
-std::vector<RunningKernel> running_kernels(Dump& dump) { return Search(dump).run(); }
+std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code) {
+  return Search(dump, code).run();
+}
 
 }  // namespace cudadiag::gpucore

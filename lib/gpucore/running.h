@@ -3,12 +3,16 @@
 
 #include <vector>
 
+#include "gpucore/device_code.h"
 #include "gpucore/dump.h"
 #include "gpucore/testimony.h"
 
 namespace cudadiag::gpucore {
 
-// Those with blocks on the GPU, most threads first; grids without any are left out: they wait for room, or end.
-std::vector<RunningKernel> running_kernels(Dump& dump);
+inline constexpr std::size_t kMostKernels = 1024;  // eight GPUs run no more at once
+
+// Those with blocks on the GPU, most threads first, kMostKernels of them; grids without any are left out: they wait for
+// room, or end.
+std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code);
 
 }  // namespace cudadiag::gpucore

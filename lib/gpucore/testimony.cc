@@ -43,7 +43,7 @@ const Sm* first_failed_sm(const Dump& dump) {
 
 class Examination {
  public:
-  explicit Examination(Dump& dump) : dump_(dump), code_(dump.code, dump.budget()) {}
+  Examination(const Dump& dump, const DeviceCode& code) : dump_(dump), code_(code) {}
 
   std::optional<Failure> failure() {
     const Sm* sm = first_failed_sm(dump_);
@@ -172,7 +172,7 @@ class Examination {
 
   const Dump& dump_;
   const Device* device_ = nullptr;  // of the failure
-  DeviceCode code_;
+  const DeviceCode& code_;
   Failure failure_;
 };
 
@@ -199,8 +199,9 @@ std::optional<Testimony> examine(Bytes file) {
   for (const Sm& sm : dump->sms) {
     if (sm.exception != 0) testimony.failed_sms.push_back(sm.id);
   }
-  testimony.failure = Examination(*dump).failure();
-  if (!testimony.failure) testimony.running = running_kernels(*dump);
+  const DeviceCode code(dump->code, dump->budget());
+  testimony.failure = Examination(*dump, code).failure();
+  if (!testimony.failure) testimony.running = running_kernels(*dump, code);
   testimony.damaged = dump->budget().damaged();
   return testimony;
 }

@@ -149,7 +149,7 @@ ElfBuilder sample_dump(const RowSizes& sizes) {
   return dump;
 }
 
-std::string sample_cubin() {
+std::string sample_cubin(std::size_t times) {
   const auto name = [](const char* text) { return static_cast<std::uint32_t>(kSymbolNames.find(text)); };
   ElfBuilder cubin(2);
   cubin.add({.name = ".text.kernel", .type = 1, .data = zeros(0x100)});
@@ -162,7 +162,9 @@ std::string sample_cubin() {
              .entry_size = 24,
              .link = 4});
   cubin.add({.name = ".strtab", .type = 3, .data = kSymbolNames});
-  cubin.add({.name = ".debug_line", .type = 1, .data = sample_lines()});
+  std::string lines;
+  for (std::size_t i = 0; i < times; ++i) lines += sample_lines();
+  cubin.add({.name = ".debug_line", .type = 1, .data = lines});
   cubin.add({.name = ".debug_str", .type = 1, .data = kInlinedNames});
   return cubin.bytes();
 }

@@ -28,8 +28,8 @@ inline constexpr std::uint64_t kErrorPc = 0x7f0000001090;        // in leaf(), i
 
 ElfBuilder sample_dump(const RowSizes& sizes = {});
 
-// Its cubin: two kernels, of which the driver has loaded one, and their lines.
-std::string sample_cubin();
+// Its cubin: two kernels, of which the driver has loaded one, and their lines, as many times over.
+std::string sample_cubin(std::size_t times = 1);
 std::string sample_lines();
 
 }  // namespace cudadiag::gpucore

@@ -13,7 +13,32 @@ namespace {
 std::vector<RunningKernel> running(const std::string& file) {
   auto dump = Dump::read(Bytes(file.data(), file.size()));
   REQUIRE(dump);
-  return running_kernels(*dump);
+  return running_kernels(*dump, DeviceCode(dump->code, dump->budget()));
+}
+
+// The sample dump with as many grids, each with a block of two threads on the GPU, and a large line table.
+ElfBuilder many_grids(std::uint32_t count) {
+  using S = SampleSections;
+  ElfBuilder dump = sample_dump();
+  dump.part(S::code).data = sample_cubin(1000);
+  const auto repeated = [&dump, count](std::uint32_t section, std::size_t grid_id) {
+    Part& part = dump.part(section);
+    const std::string row = part.data;
+    part.data.clear();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      part.data += row;
+      part.data[part.data.size() - row.size() + grid_id] = static_cast<char>(i);
+    }
+  };
+  repeated(S::grids, 0);
+  repeated(S::ctas, 0);
+  for (std::uint32_t i = 1; i < count; ++i) {
+    Part warps = dump.part(S::warps), lanes = dump.part(S::lanes);
+    warps.info = i;
+    lanes.link = dump.add(warps);
+    dump.add(lanes);
+  }
+  return dump;
 }
 
 // As of a dump that was asked for: what is running, and no failure.
@@ -39,6 +64,47 @@ TEST_CASE("a kernel that runs is told with where its threads stand") {
   CHECK(kernel.places[0].block == Dim3{1, 0, 0});
   CHECK(kernel.places[0].thread == Dim3{0, 0, 0});
   CHECK(!kernel.places[0].place.function.empty());
+}
+
+TEST_CASE("of many kernels that run at once each has its lines") {
+  const std::string file = many_grids(20).bytes();
+  auto dump = Dump::read(Bytes(file.data(), file.size()));
+  REQUIRE(dump);
+  const auto kernels = running_kernels(*dump, DeviceCode(dump->code, dump->budget()));
+  CHECK(kernels.size() == 20);
+  for (const RunningKernel& kernel : kernels) {
+    REQUIRE(!kernel.places.empty());
+    CHECK(!kernel.places[0].place.lines.empty());
+  }
+  CHECK(dump->budget().damaged() == 0);
+}
+
+// No thread is compared with all functions, which would take minutes.
+TEST_CASE("very many threads in very many functions") {
+  using S = SampleSections;
+  constexpr std::uint32_t kFunctions = 400'000, kThreads = 400'000, kInstruction = 16;
+  ElfBuilder cubin(2);
+  cubin.add({.name = ".text.kernel", .type = 1, .data = std::string(kInstruction, '\0')});
+  Part symbols{.name = ".symtab", .type = 2, .entry_size = 24, .link = 3};
+  for (std::uint32_t i = 0; i < kFunctions; ++i) {
+    symbols.data +=
+        RowBuilder(24).u8(4, 0x12).u16(6, 1).u64(8, kKernelAddress + i * kInstruction).u64(16, kInstruction);
+  }
+  cubin.add(symbols);
+  cubin.add({.name = ".strtab", .type = 3, .data = std::string(1, '\0')});
+  ElfBuilder dump = sample_dump();
+  dump.part(S::code).data = cubin.bytes();
+  Part& lanes = dump.part(S::lanes);
+  lanes.data.clear();
+  for (std::uint32_t i = 0; i < kThreads; ++i) {
+    lanes.data +=
+        RowBuilder(lanes.entry_size).u64(0, kKernelAddress + (kFunctions - 1 - i) * kInstruction).u32(16, i % 2);
+  }
+  const auto kernels = running(dump.bytes());
+  REQUIRE(kernels.size() == 1);
+  CHECK(kernels[0].threads == kThreads);
+  REQUIRE(!kernels[0].places.empty());
+  CHECK(kernels[0].places[0].place.pc == kKernelAddress);
 }
 
 TEST_CASE("a dump that was asked for says what was running") {
