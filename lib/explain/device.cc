@@ -51,6 +51,17 @@ constexpr std::string_view kCompatibility = "https://docs.nvidia.com/deploy/cuda
 
 const std::vector<Rule>& device_rules() {
   static const std::vector<Rule> rules = {
+      // A device that is there is refused, too, where it cannot fault managed memory in.
+      {.id = "invalid-device",
+       .sure = Sure::often,
+       .codes = {101},
+       .calls = {"MemPrefetch", "MemAdvise"},
+       .when = refused,
+       .texts = {"{call} was refused the device: often caused by one that cannot page managed memory in, as under WSL "
+                 "and on virtual GPUs, or by a number that this process does not have"},
+       .fix = {"call it only where the device's {cuda:cudaDevAttrConcurrentManagedAccess|"
+               "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS} is 1: it is advice, and the program is right without"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "invalid-device",
        .codes = {101},
        .when = refused,

@@ -237,7 +237,9 @@ const std::vector<Rule>& memory_rules() {
        .texts = {"a thread went past the end of shared or local memory ({exception})"},
        .fix =
            {"compare the largest index into shared memory with its size: the third launch argument if it is dynamic, "
-            "in bytes"},
+            "in bytes",
+            "recursion, or large arrays in local memory, need a larger stack: "
+            "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-error-reporting"},
   };
   return rules;

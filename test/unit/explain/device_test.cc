@@ -23,6 +23,17 @@ TEST_CASE("device numbers and what hides devices") {
   CHECK(id_of(symptoms) == "no-device");
 }
 
+// cudaMemPrefetchAsync answers so for device 0 of a machine whose GPU has no concurrentManagedAccess, too.
+TEST_CASE("a prefetch that a device refuses") {
+  for (const char* call : {"cudaMemPrefetchAsync", "cuMemPrefetchAsync_v2", "cudaMemAdvise"}) {
+    const auto cause = explain(refused_call(101, call));
+    REQUIRE(cause);
+    CHECK(cause->id == "invalid-device");
+    CHECK_FALSE(cause->certain);
+    CHECK(cause->text.find("page managed memory in") != std::string::npos);
+  }
+}
+
 TEST_CASE("a fork of a process that had used CUDA") {
   Symptoms symptoms = refused_call(3, "cudaSetDevice");
   CHECK(id_of(symptoms) == "none");  // the code alone says nothing of forks

@@ -132,6 +132,7 @@ TEST_CASE("shared memory") {
   Symptoms symptoms = gpu_error(719);
   symptoms.exception = "Warp Out-of-range Address";
   CHECK(id_of(symptoms) == "shared-out-of-range");
+  CHECK(explain(symptoms)->fix.back().find("cudaLimitStackSize") != std::string::npos);  // endless recursion, likewise
   symptoms.exception = "Warp Illegal Address";
   CHECK(id_of(symptoms) == "none");
 }
