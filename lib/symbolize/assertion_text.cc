@@ -59,13 +59,14 @@ std::string_view without_foreign_start(std::string_view file) {
   return trimmed(file);
 }
 
-// "FILE:LINE: FUNCTION"; names of functions can have colons too.
+// "FILE:LINE: FUNCTION"; names of functions can have colons too, but no numbers between them, which a time before it
+// has.
 bool read_place(std::string_view text, Assertion& assertion) {
-  for (std::size_t colon = text.find(':'); colon != std::string_view::npos; colon = text.find(':', colon + 1)) {
-    const std::size_t end = text.find(": ", colon + 1);
-    if (end == std::string_view::npos) return false;
+  for (std::size_t end = text.rfind(": "); end != std::string_view::npos && end > 0; end = text.rfind(": ", end - 1)) {
+    const std::size_t colon = text.find_last_not_of("0123456789", end - 1);
+    if (colon == std::string_view::npos || colon == 0 || text[colon] != ':') continue;
     const auto line = number(text.substr(colon + 1, end - colon - 1));
-    if (!line || colon == 0) continue;
+    if (!line) continue;
     assertion.file = without_foreign_start(text.substr(0, colon));
     assertion.line = *line;
     assertion.function = trimmed(text.substr(end + 2));

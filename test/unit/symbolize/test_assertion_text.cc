@@ -73,6 +73,27 @@ TEST_CASE("names as CUDA, PyTorch and Triton print them") {
   CHECK(found[2].function == "");
 }
 
+TEST_CASE("a time before it on the same line, and a line that another one cut") {
+  const auto timed = assertions_in("2026-11-22 12:30:15: " + line(0, 1) + "at 9:45: " + line(0, 2));
+  REQUIRE(timed.size() == 1);
+  CHECK(timed[0].file == "/src/a.cu");
+  CHECK(timed[0].line == 17);
+  CHECK(timed[0].function == "scale");
+  CHECK(timed[0].threads == 2);
+  const auto cut = assertions_in("/src/b.cu:5: shift: blo" + line(0, 3));
+  REQUIRE(cut.size() == 1);
+  CHECK(cut[0].line == 17);
+  CHECK(cut[0].function == "scale");
+}
+
+// Each of its colons could be the one before the number.
+TEST_CASE("a line of colons does not take longer than others") {
+  const std::string colons = std::string(30'000, ':') + " x: block: [0,0,0], thread: [0,0,0] Assertion `x` failed.\n";
+  std::string output;
+  for (int i = 0; i < 250; ++i) output += colons;
+  CHECK(assertions_in(output).empty());
+}
+
 TEST_CASE("other output on the same line") {
   const std::string plain = line(0, 0);
   const auto found =
