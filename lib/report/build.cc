@@ -21,6 +21,7 @@
 #include "report/surroundings.h"
 #include "report/witnesses.h"
 #include "session/call_name.h"
+#include "symbolize/file_time.h"
 
 namespace cudadiag::report {
 namespace {
@@ -100,6 +101,7 @@ class FindingBuilder {
     finding_.location = located(site.line.location);
     if (site.line.location.known()) {
       finding_.excerpt = symbolize::source_excerpt(site.line.location.file, site.line.location.line, 1);
+      finding_.source_is_newer = symbolize::written_since_start(site.line.location.file, process_.record);
     }
     if (is_known(site.line.caller)) {
       finding_.caller = located(site.line.caller);

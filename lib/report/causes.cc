@@ -80,8 +80,11 @@ class Gathering {
     add_operation(finding, symptoms);
     if (failure.hang) add_hang(finding, failure, symptoms);
     symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
-    symptoms.source =
-        symbolize::without_comment(finding.location.source, finding.location.language == "python" ? "#" : "//");
+    // What was written since proves nothing.
+    if (!finding.source_is_newer) {
+      symptoms.source =
+          symbolize::without_comment(finding.location.source, finding.location.language == "python" ? "#" : "//");
+    }
     for (const symbolize::PythonFrame& frame : finding.stack.python) {
       symptoms.python.push_back({frame.file, frame.function, frame.user});
     }

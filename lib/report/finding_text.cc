@@ -120,6 +120,9 @@ class FindingText {
       const std::string why = symbolize::why_no_source(finding_.location.file);
       if (!why.empty()) add("", {"        (" + printable(why) + ")"}, 1, 0);
     }
+    if (finding_.source_is_newer && !finding_.excerpt.empty()) {
+      add("", {"        (the file was written after the program had started: the line may have read otherwise)"}, 1, 0);
+    }
     graph();
     backward();
     if (!finding_.caller) return;

@@ -235,6 +235,7 @@ struct Finding {
   std::string name, runtime_name, title, text;
   Location location;                           // the true line
   std::vector<symbolize::SourceLine> excerpt;  // it and its neighbours; empty if the file cannot be read
+  bool source_is_newer = false;                // it was written after the process had started
   std::optional<Location> caller;              // Python line behind a native one (also in `related`)
   std::optional<Backward> backward;            // a kernel of a backward pass
   std::string via;                             // how it got there: "ctypes, libsmooth.so"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "symbolize/elf_module.h"
+#include "symbolize/file_time.h"
 #include "symbolize/python_line_table.h"
 #include "symbolize/tail_calls.h"
 #include "symbolize/user_code.h"
@@ -41,7 +42,7 @@ struct Symbolizer::State {
   std::vector<std::string> notes;
   UserCode code;
 
-  ElfModule& module(const session::Module& recorded);
+  ElfModule& module(const session::ProcessRecord& record, const session::Module& recorded);
   const std::vector<NativeFrame>& frames_at(ElfModule& module, std::uint64_t address);
   // Innermost first; ends with the first frame of the interpreter, which has no source frames.
   std::vector<PhysicalFrame> physical_frames(const session::ProcessRecord& record, std::uint32_t stack);
@@ -78,9 +79,11 @@ std::vector<PythonFrame> python_frames(const session::ProcessRecord& record, std
 
 }  // namespace
 
-ElfModule& Symbolizer::State::module(const session::Module& recorded) {
-  const auto [entry, is_new] =
-      modules.try_emplace({recorded.path, recorded.build_id}, recorded.path, recorded.build_id);
+// Where there is no build-id, its time tells a file that was built after the run.
+ElfModule& Symbolizer::State::module(const session::ProcessRecord& record, const session::Module& recorded) {
+  const bool later = recorded.build_id.empty() && written_since_end(recorded.path, record);
+  const std::string id = later ? "of another build" : recorded.build_id;
+  const auto [entry, is_new] = modules.try_emplace({recorded.path, id}, recorded.path, id);
   if (is_new && entry->second.condition() == ElfModule::Condition::changed) {
     note(recorded.path + " has been built anew since the run: its functions and lines are not known");
   }
@@ -104,7 +107,7 @@ std::vector<PhysicalFrame> Symbolizer::State::physical_frames(const session::Pro
       physical.push_back({nullptr, frame.address, {NativeFrame{}}});
       continue;
     }
-    ElfModule& elf = module(*recorded);
+    ElfModule& elf = module(record, *recorded);
     if (is_interpreter(recorded->path)) {
       physical.push_back({&elf, frame.address, {}});
       break;
@@ -118,7 +121,7 @@ std::vector<PhysicalFrame> Symbolizer::State::physical_frames(const session::Pro
 std::vector<ElfModule*> Symbolizer::State::user_modules(const session::ProcessRecord& record) {
   std::vector<ElfModule*> users;
   for (const session::Module& recorded : record.modules) {
-    if (code.module(recorded.path)) users.push_back(&module(recorded));
+    if (code.module(recorded.path)) users.push_back(&module(record, recorded));
   }
   return users;
 }

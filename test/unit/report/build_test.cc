@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/report.h"
+#include "report/text.h"
 
 using namespace cudadiag;
 using report::Report;
@@ -94,6 +95,23 @@ Report report_of(const session::Session& session, std::vector<analyse::Failure> 
 }
 
 }  // namespace
+
+// A long run outlives many an edit of its script.
+TEST_CASE("a source that was written after the program had started") {
+  session::Session session = session_of({process()});
+  const auto is_noted = [&](const Report& report) {
+    return std::any_of(report.notes.begin(), report.notes.end(),
+                       [](const auto& n) { return n.code == "source-newer"; });
+  };
+  session.processes[0].record.start_realtime = 9'000'000'000'000'000'000;
+  const Report older = report_of(session, {failure_of(session.processes[0], 1)});
+  CHECK_FALSE(is_noted(older));
+  session.processes[0].record.start_realtime = 1'000'000'000;  // in 1970
+  const Report newer = report_of(session, {failure_of(session.processes[0], 1)});
+  CHECK(is_noted(newer));
+  CHECK(newer.findings[0].location.line == 3);
+  CHECK(report::write_text(newer, {}).find("the line may have read otherwise") != std::string::npos);
+}
 
 TEST_CASE("one candidate: its line leads, the reporting call is named") {
   const session::Session session = session_of({process()});

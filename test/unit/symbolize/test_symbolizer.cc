@@ -73,6 +73,23 @@ TEST_CASE("a library that was built anew gives no lines and one note") {
   CHECK(symbolizer.notes()[0].find("built anew") != std::string::npos);
 }
 
+// Linkers leave the build-id out unless they are told to write one.
+TEST_CASE("a library without a build-id that was written after the run") {
+  Recorded recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
+  session::ProcessRecord& record = recorded.session.processes[0].record;
+  record.start_realtime = 1'000'000'000;  // in 1970
+  record.seconds_per_tick = 1e-9;
+  const auto line = [&] {
+    Symbolizer symbolizer(recorded.session);
+    return symbolizer.true_line(symbolizer.stack(recorded.process(), recorded.site), "").location;
+  };
+  CHECK(line().file == FIXTURE_SOURCE);  // when the process ended is not known
+  record.clock_last = 5'000'000'000;
+  CHECK(line().language == "python");
+  record.clock_last = 9'000'000'000'000'000'000;
+  CHECK(line().file == FIXTURE_SOURCE);
+}
+
 TEST_CASE("a user's library without line information is named in a note") {
   const Recorded recorded(FIXTURE_STRIPPED, "", address_in(FIXTURE_STRIPPED));
   Symbolizer symbolizer(recorded.session);
