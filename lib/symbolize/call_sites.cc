@@ -115,6 +115,7 @@ void CallSites::Reader::read_function(Dwarf_Die& die, int depth) {
   Dwarf_Addr base = 0, begin = 0, end = 0;
   std::ptrdiff_t next = 0;
   while ((next = dwarf_ranges(&die, next, &base, &begin, &end)) > 0) {
+    if (++entries_ > kMostEntries) return;
     if (begin == 0 || begin >= end) continue;
     if (function == kNotKnown) {
       function = static_cast<Function>(sites_.functions_.size());

@@ -21,8 +21,8 @@ namespace {
 
 using Path = std::vector<Dwarf_Die>;  // functions around an address, outermost first
 
-// Entries of one unit that are looked at. Crafted ones can be each other's children and siblings, and so be come to
-// again and again; real units stay below this.
+// Entries of one unit that are looked at, and ranges of theirs beyond the first. Crafted ones can be each other's
+// children and siblings, or share their ranges, and so be come to again and again; real units stay below this.
 constexpr std::size_t kMostEntries = 2'000'000;
 
 const char* text_attribute(Dwarf_Die& die, unsigned name) {
@@ -38,11 +38,12 @@ int number_attribute(Dwarf_Die& die, unsigned name) {
 }
 
 // What the linker dropped begins at 0 and may reach over code that is there.
-bool covers(Dwarf_Die& die, std::uint64_t address) {
+bool covers(Dwarf_Die& die, std::uint64_t address, std::size_t& entries) {
   Dwarf_Addr base = 0, begin = 0, end = 0;
   std::ptrdiff_t next = 0;
-  while ((next = dwarf_ranges(&die, next, &base, &begin, &end)) > 0) {
+  for (bool first = true; (next = dwarf_ranges(&die, next, &base, &begin, &end)) > 0; first = false) {
     if (begin != 0 && begin <= address && address < end) return true;
+    if (!first && ++entries > kMostEntries) return false;
   }
   return false;
 }
@@ -58,7 +59,7 @@ bool find_functions(Dwarf_Die& scope, std::uint64_t address, bool everywhere, in
   do {
     if (++entries > kMostEntries) return false;
     const int tag = dwarf_tag(&child);
-    const bool here = (is_function(tag) || tag == DW_TAG_lexical_block) && covers(child, address);
+    const bool here = (is_function(tag) || tag == DW_TAG_lexical_block) && covers(child, address, entries);
     const bool on_path = here && is_function(tag);
     if (on_path) path.push_back(child);
     const bool descend = here || is_container(tag) || (everywhere && (is_function(tag) || tag == DW_TAG_lexical_block));
@@ -222,7 +223,8 @@ std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {
   Dwarf_Addr bias = 0;
   const std::uint64_t wanted = address - bias_;
   Dwarf_Die* likely = dwfl_module_addrdie(module_, address, &bias);
-  if (likely && covers(*likely, wanted)) return dwarf_dieoffset(likely);
+  std::size_t entries = 0;
+  if (likely && covers(*likely, wanted, entries)) return dwarf_dieoffset(likely);
   if (!units_) index_units();
   const auto after = std::upper_bound(units_->begin(), units_->end(), wanted,
                                       [](std::uint64_t value, const UnitRange& range) { return value < range.begin; });
@@ -238,10 +240,12 @@ void DwarfLines::index_units() {
   units_.emplace();
   Dwarf_CU* cu = nullptr;
   Dwarf_Die unit, split;
+  constexpr std::size_t kMostRanges = 10'000'000;  // a second of reading
+  std::size_t ranges = 0;
   while (dwarf_get_units(dwarf_, cu, &cu, nullptr, nullptr, &unit, &split) == 0) {
     Dwarf_Addr base = 0, begin = 0, end = 0;
     std::ptrdiff_t next = 0;
-    while ((next = dwarf_ranges(&unit, next, &base, &begin, &end)) > 0) {
+    while (++ranges < kMostRanges && (next = dwarf_ranges(&unit, next, &base, &begin, &end)) > 0) {
       if (begin != 0 && begin < end) units_->push_back({begin, end, dwarf_dieoffset(&unit)});
     }
   }

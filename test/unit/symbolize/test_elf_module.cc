@@ -147,3 +147,11 @@ TEST_CASE("entries that can be come to again and again are given up") {
   REQUIRE(frames.size() == 1);
   CHECK(frames[0].line == 0);
 }
+
+TEST_CASE("functions of very many ranges are given up") {
+  ElfModule module(FIXTURE_RANGES, "");
+  const auto frames = module.frames(0x1100);
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].line == 0);
+  CHECK(module.call_sites().function_at(0x18) == cudadiag::symbolize::CallSites::kNotKnown);
+}
