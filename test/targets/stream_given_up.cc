@@ -1,5 +1,5 @@
 // Streams that live for a few launches each; the last one is destroyed with a bad launch on it, of which the program
-// hears thousands of launches later.
+// hears thousands of operations later.
 // Plan: fault kernel=scale nth=1 code=700
 #include "driver.h"
 
@@ -16,6 +16,8 @@ int main() {
   CUstream stream = driver.stream();
   LAUNCH(scale, stream);  // TRUE LINE
   CHECK(cuStreamDestroy(stream));
-  for (int i = 0; i < 5000; ++i) LAUNCH(fill, lasting);
+  CUevent event = nullptr;
+  CHECK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  for (int i = 0; i < 5000; ++i) cuEventRecord(event, lasting);
   CHECK(cuCtxSynchronize());  // REPORTED LINE
 }
