@@ -31,6 +31,13 @@ else()
   target_link_libraries(cudadiag_libdw INTERFACE PkgConfig::LIBDW)
 endif()
 
+# libiberty: there is no shared one.
+find_path(IBERTY_INCLUDE_DIR libiberty/demangle.h REQUIRED)
+find_library(STATIC_iberty libiberty.a REQUIRED)
+add_library(cudadiag_iberty INTERFACE)
+target_include_directories(cudadiag_iberty SYSTEM INTERFACE ${IBERTY_INCLUDE_DIR})
+target_link_libraries(cudadiag_iberty INTERFACE ${STATIC_iberty})
+
 # CUDA: headers only. libcuda and libcupti are opened at run time.
 find_path(CUDA_INCLUDE_DIR cuda.h
   HINTS ${CUDADIAG_CUDA_INCLUDE} $ENV{CUDA_HOME}/include /usr/local/cuda/include REQUIRED)

@@ -1,11 +1,13 @@
-// Names of device functions as people write them.
+// Names of functions as people write them.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace cudadiag::gpucore {
 
-// `deep(int*, int)` for `_Z4deepPii`; the name itself where it is not mangled.
-std::string demangle(const std::string& mangled);
+// `deep(int*, int)` for `_Z4deepPii`; the name itself where it is not mangled, or becomes too long: names come from
+// files of others.
+std::string demangle(std::string_view mangled);
 
 }  // namespace cudadiag::gpucore

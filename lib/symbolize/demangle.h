@@ -1,13 +1,13 @@
 // C++ names as people write them.
 #pragma once
 
-#include <string>
 #include <string_view>
+
+#include "gpucore/demangle.h"
 
 namespace cudadiag::symbolize {
 
-// `fill(int*, int)` for `_Z4fillPii`; the name itself where it is not mangled.
-std::string demangle(std::string_view mangled);
+using gpucore::demangle;
 
 // The name without what optimisers hang on it: `_Z4fillPii` for `_Z4fillPii.cold`, `step` for `step.part.0`.
 std::string_view without_clone_suffix(std::string_view symbol);

@@ -22,7 +22,7 @@ MAY_INCLUDE = {
 }
 
 THIRD_PARTY = re.compile(
-    r"(CLI|nlohmann|boost|doctest|elfutils|fmt|benchmark)/|(libelf|gelf|dwarf|unwind|libunwind|zlib|lzma|Python)\.h")
+    r"(CLI|nlohmann|boost|doctest|elfutils|fmt|libiberty|benchmark)/|(libelf|gelf|dwarf|unwind|libunwind|zlib|lzma|Python)\.h")
 CUDA = re.compile(r"(cuda|cupti|driver_types|generated_cuda).*\.h$")
 STANDARD = re.compile(r"[a-z_0-9]+$")  # <vector>: no suffix, no folder
 LIBC = re.compile(
