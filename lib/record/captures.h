@@ -33,7 +33,7 @@ class Captures {
   // Before the call that begins it / after that call was refused.
   void began(const Stream& stream, const Capture& capture);
   void refused(const Stream& stream);
-  // False: the stream began none, as far as is known.
+  // False: the stream began none, or so many have begun since that it is forgotten.
   bool ended(const Stream& stream);
 
   // The capture that an error of this thread is about: that of the stream, else the thread's own, else the one of

@@ -117,7 +117,8 @@ void Recorder::end_capture(const ThreadState* thread, const CallRule& rule, cons
                            std::uint32_t result) {
   // Called by the wrong thread, or on another stream than the one that began it, it ends nothing.
   if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) return;
-  if (captures_.ended(captured_stream(thread, rule, data))) streams_.capture_ended();
+  const bool known = captures_.ended(captured_stream(thread, rule, data));
+  if (known || result == CUDA_SUCCESS) streams_.capture_ended();
 }
 
 }  // namespace cudadiag::record
