@@ -127,7 +127,9 @@ void Allocations::unmapped(const Freed& freed, std::uint64_t bytes) {
     const std::byte* known = entry(i);
     const std::uint64_t address = wire::load(known, allocation::kAddress);
     const bool mapped = wire::load(known, allocation::kKind) == static_cast<std::uint8_t>(allocation::Kind::mapped);
-    if (mapped && wire::load(known, allocation::kFreed) == 0 && address - freed.address < bytes) end(i, freed, 0);
+    const bool meant =
+        wire::load(known, allocation::kFreed) == 0 && wire::load(known, allocation::kMade) < freed.entered;
+    if (mapped && meant && address - freed.address < bytes) end(i, freed, 0);
   }
 }
 

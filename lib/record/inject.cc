@@ -49,7 +49,7 @@ void on_thread_end(void* state) {
   // In a forked child the entry is the parent's.
   if (recorder != nullptr && *g_owned != 0 && t_this.state == state)
     recorder->release_thread(*static_cast<ThreadState*>(state));
-  t_this = {nullptr, nullptr, true, false, false, false, false, 0};
+  t_this = {nullptr, nullptr, true, false, false, false, false, 0, 0};
 }
 
 ThreadState* thread_state(Recorder& recorder, ThisThread& self) {

@@ -9,6 +9,7 @@
 #include "record/clock.h"
 #include "record/driver_log.h"
 #include "record/memory_calls.h"
+#include "record/this_thread.h"
 #include "wire/race_record.h"
 
 namespace cudadiag::record {
@@ -127,7 +128,9 @@ void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_Ca
   } else if (rule.role == Role::capture_begin && result != CUDA_SUCCESS) {
     refuse_capture(nullptr, rule, data);
   }
-  if (rule.memory && result == CUDA_SUCCESS) note_memory(thread, id, data, frame);
+  if (rule.memory && result == CUDA_SUCCESS) {
+    thread != nullptr ? note_memory(*thread, id, data, frame) : note_unrecorded_memory(id, rule, data);
+  }
   if (!is_answer(result)) fail(thread, wire::error::Domain::driver, id, data, result, frame);
   if (rule.role == Role::capture_end) end_capture(thread, rule, data, result);
   if (thread == nullptr) return;
@@ -177,7 +180,8 @@ void Recorder::enter_unrecorded(std::uint32_t id, const CallRule& rule, const CU
   if (rule.role == Role::operation) count_dropped();
   if (rule.role == Role::capture_begin) begin_capture(nullptr, id, rule, data, 0);
   if (rule.role == Role::graph) forget_graph(id, data);
-  if (rule.memory) note_freed(id, rule, data);
+  if (rule.ends_stream) mark_last(rule, data);
+  if (rule.memory) t_this.entered = ticks();
 }
 
 void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,

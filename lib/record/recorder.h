@@ -125,8 +125,8 @@ class Recorder {
                    std::uint32_t result);
   void show_call(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                  std::uintptr_t frame);
-  void note_freed(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
-  void note_memory(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
+  void note_memory(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
+  void note_unrecorded_memory(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void note_context_destroyed(ThreadState* thread, std::uint32_t uid, std::uintptr_t frame);
   void ask_what_is_left(FailedCall& failed) const;
   void note_event_completed(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);

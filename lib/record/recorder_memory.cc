@@ -2,31 +2,28 @@
 #include "record/clock.h"
 #include "record/memory_calls.h"
 #include "record/recorder.h"
+#include "record/this_thread.h"
 
 namespace cudadiag::record {
 
 namespace operation = wire::operation;
 using operation::Kind;
 
-void Recorder::note_memory(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+void Recorder::note_memory(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data,
                            std::uintptr_t frame) {
   using What = MemoryCall::What;
   if (failures_.frozen()) return;
   MemoryCall call = decode_memory_call(id, data.functionParams);
   if (call.what == What::asks || call.address == 0) return;
-  if (thread == nullptr) {
-    if (call.what == What::makes) area_.count(wire::area::kDroppedAllocations);
-    return;
-  }
-  const bool ordered = thread->open.record != nullptr;
+  const bool ordered = thread.open.record != nullptr;
   // A node of a graph then, whose memory lives with its replays.
-  if (ordered && (thread->open.flags & operation::kCaptured) != 0) return;
-  const std::uint32_t stream = ordered ? thread->open.stream : operation::kNoStream;
-  const Place at = place(*thread, id, Kind::allocation, 0, frame);
-  const std::uint32_t site = interner_.site(at.key, at.python, at.native, 0, Kind::allocation, thread->index);
-  const Allocations::Freed freed = {call.address, wire::load(thread->entry, wire::thread::kCallTicks), site, stream};
+  if (ordered && (thread.open.flags & operation::kCaptured) != 0) return;
+  const std::uint32_t stream = ordered ? thread.open.stream : operation::kNoStream;
+  const Place at = place(thread, id, Kind::allocation, 0, frame);
+  const std::uint32_t site = interner_.site(at.key, at.python, at.native, 0, Kind::allocation, thread.index);
+  const Allocations::Freed freed = {call.address, wire::load(thread.entry, wire::thread::kCallTicks), site, stream};
   const std::uint32_t context = streams_.context_index(data.contextUid);
-  if (options_.races && call.what != What::makes) races_.memory(*thread, id, call, stream, context, site);
+  if (options_.races && call.what != What::makes) races_.memory(thread, id, call, stream, context, site);
   if (call.what == What::frees) return allocations_.freed(freed);
   if (call.what == What::unmaps) return allocations_.unmapped(freed, call.bytes);
   if (call.bytes == 0 && driver_.mem_get_address_range != nullptr) {
@@ -35,20 +32,20 @@ void Recorder::note_memory(ThreadState* thread, std::uint32_t id, const CUpti_Ca
     std::size_t size = 0;
     if (driver_.mem_get_address_range(&begin, &size, call.address) == CUDA_SUCCESS) call.bytes = size;
   }
-  if (options_.races) races_.memory(*thread, id, call, stream, context, site);
-  allocations_.made({call.address, call.bytes, call.kind, thread->index, site, context, stream});
+  if (options_.races) races_.memory(thread, id, call, stream, context, site);
+  allocations_.made({call.address, call.bytes, call.kind, thread.index, site, context, stream});
 }
 
-// By a thread that has no ring, where its call begins: the address may be another's when it returns.
-void Recorder::note_freed(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data) {
+// By a thread that has no ring.
+void Recorder::note_unrecorded_memory(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data) {
   using What = MemoryCall::What;
-  const What what = memory_call(id);
-  const bool may_be_node = rule.role == Role::operation && streams_.capture_going_on();
-  if ((what != What::frees && what != What::unmaps) || may_be_node) return;
+  if (failures_.frozen()) return;
   const MemoryCall call = decode_memory_call(id, data.functionParams);
-  const Allocations::Freed freed = {call.address, ticks(), 0, operation::kNoStream};
-  if (what == What::unmaps) return allocations_.unmapped(freed, call.bytes);
-  allocations_.freed(freed);
+  const bool may_be_node = rule.role == Role::operation && streams_.capture_going_on();
+  const Allocations::Freed freed = {call.address, t_this.entered, 0, operation::kNoStream};
+  if (call.what == What::makes && call.address != 0) area_.count(wire::area::kDroppedAllocations);
+  if (call.what == What::frees && !may_be_node) allocations_.freed(freed);
+  if (call.what == What::unmaps) allocations_.unmapped(freed, call.bytes);
 }
 
 void Recorder::note_context_destroyed(ThreadState* thread, std::uint32_t uid, std::uintptr_t frame) {

@@ -17,6 +17,7 @@ struct ThisThread {
   bool hooked;            // inside an operator that the Python hook took values of (python_hook.h)
   bool told;              // by the driver, of the call that goes on (driver_log.h)
   std::uint32_t forward;  // string id that the thread's next operations carry; 0: none
+  std::uint64_t entered;  // ticks at ENTER of its call on memory, where it has no ring
 };
 
 extern constinit thread_local ThisThread t_this;

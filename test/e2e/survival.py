@@ -290,6 +290,14 @@ def memory_freed_by_a_thread_without_a_place_is_not_kept_for_living(machine):
     assert " freed=0 " not in allocation, allocation
 
 
+def memory_that_a_thread_without_a_place_is_refused_to_free_lives_on(machine):
+    machine.plan(plan("unrecorded_thread"))
+    expect_in("refused", machine.run(machine.build / "targets/unrecorded_thread", "refused").stdout, "what it says")
+    dump = expect_success(machine.cudadiag("dump")).stdout.splitlines()
+    (allocation,) = [line for line in dump if line.startswith("allocation ")]
+    expect_in(" freed=0 ", allocation, "the allocation")
+
+
 def closed_pipe_of_ours_costs_the_command_nothing(machine):
     """As in `cudadiag run -- COMMAND 2>&1 | head -1`."""
     machine.plan(FAULT)

@@ -1,5 +1,5 @@
-// More threads live than there is room for, and the one that has none alters a graph, captures, or frees memory for the
-// others; then a launch is bad.
+// More threads live than there is room for, and the one that has none alters a graph, captures, frees memory for the
+// others, is refused that, or destroys a stream of theirs; then a launch is bad.
 // Plan: fault kernel=scale nth=1 code=700
 #include <condition_variable>
 #include <cstring>
@@ -48,7 +48,7 @@ int main(int, char** argv) {
   Driver driver;
   CUstream stream = driver.stream(), other = driver.stream();
   CUfunction fill = driver.kernel("fill"), scale = driver.kernel("scale");
-  const bool graphs = std::strcmp(argv[1], "graph") == 0, captures = std::strcmp(argv[1], "capture") == 0;
+  const auto is = [&](const char* what) { return std::strcmp(argv[1], what) == 0; };
   CUgraph graph = captured(fill, other);
   CUgraphExec exec = nullptr;
   CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
@@ -68,21 +68,30 @@ int main(int, char** argv) {
       work();
     }).join();
   };
-  if (graphs) {
+  if (is("graph")) {
     elsewhere([&] {
       CUgraphExecUpdateResultInfo info;
       CHECK(cuGraphExecUpdate(exec, captured(scale, other), &info));
     });
     CHECK(cuGraphLaunch(exec, stream));  // TRUE LINE graph
-  } else if (captures) {
+  } else if (is("capture")) {
     elsewhere([&] { CHECK(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED)); });
     for (int i = 0; i < 3; ++i) CHECK(LAUNCH(fill, other));
     elsewhere([&] { CHECK(cuStreamEndCapture(other, &graph)); });
+  } else if (is("refused")) {
+    CHECK(cuStreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    elsewhere([&] {
+      if (cuMemFree(memory) == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) std::puts("refused");
+    });
+    cuStreamEndCapture(other, &graph);
+  } else if (is("stream")) {
+    for (int i = 0; i < 20; ++i) CHECK(LAUNCH(fill, other));
+    elsewhere([&] { CHECK(cuStreamDestroy(other)); });
   } else {
     elsewhere([&] { CHECK(cuMemFree(memory)); });
   }
-  if (!graphs) LAUNCH(scale, stream);  // TRUE LINE capture
-  CHECK(cuStreamSynchronize(stream));  // REPORTED LINE
+  if (!is("graph")) LAUNCH(scale, stream);  // TRUE LINE
+  CHECK(cuStreamSynchronize(stream));       // REPORTED LINE
   gate.open();
   for (std::thread& thread : threads) thread.join();
 }
