@@ -391,8 +391,10 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
     if (ok && rule.proves_finished && !contended) streams_.completed(open.stream, open.ordinal);
     // After a refused call nothing more is asked of the driver.
     if (ok && open.mark && !rule.proves_finished) {
-      if (mark(thread)) open.flags |= operation::kMarked;
-      if (open.ordinal >= Streams::kLastOrdinal) streams_.renew(open.stream);
+      const bool marked = mark(thread);
+      if (marked) open.flags |= operation::kMarked;
+      // What has no marker behind it would never be seen to have finished.
+      if (open.ordinal >= (marked ? Streams::kMarkedOrdinal : Streams::kLastOrdinal)) streams_.renew(open.stream);
     }
     // Whether it failed or finished, the record says so before anything else can be issued.
     if (ok && (open.flags & operation::kAlone) != 0 && !alone_.wait(thread)) {

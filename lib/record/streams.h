@@ -31,8 +31,8 @@ class Streams {
  public:
   static constexpr std::uint32_t kNone = 0xffffffff;
   // Ordinals come to their end after 2^32 operations: from the first on a stream gets a fresh entry as soon as all that
-  // it was given has finished, from the second on in any case.
-  static constexpr std::uint32_t kOldOrdinal = 0xf0000000, kLastOrdinal = 0xff000000;
+  // it was given has finished, from the second on as soon as a marker is behind it, from the third on in any case.
+  static constexpr std::uint32_t kOldOrdinal = 0xf0000000, kMarkedOrdinal = 0xff000000, kLastOrdinal = 0xffff0000;
 
   void attach(AreaMap& area, Interner& interner, const DriverApi& driver, MarkerMode mode);
 

@@ -1,5 +1,5 @@
 # A stream that has been given 2^32 operations but a few, or so its recording is told; then they come round. With an
-# argument the host waits for events alone.
+# argument the host waits for events alone, or another stream captures meanwhile.
 # Plan: fault kernel=scale nth=334 code=700
 import ctypes
 import mmap
@@ -22,7 +22,7 @@ def pretend(stream, operations):
 
 
 def wait_for_all():
-    if len(sys.argv) > 1:
+    if "events" in sys.argv:
         check(cuda.cuEventRecord(event, stream))
         check(cuda.cuEventSynchronize(event))
     else:
@@ -36,9 +36,15 @@ scale = one_block(driver.kernel("scale"), stream)
 cuda.cuLaunchKernel(*scale)
 check(cuda.cuStreamSynchronize(stream))
 if "CUDADIAG_ARENA" in os.environ:
-    pretend(stream, 0xffffff00)
-cuda.cuLaunchKernel(*scale)
-wait_for_all()
+    pretend(stream, 0xff800000 if "capture" in sys.argv else 0xffffff00)
+if "capture" in sys.argv:
+    other, graph = driver.stream(), ctypes.c_void_p()
+    check(cuda.cuStreamBeginCapture_v2(other, 2))
+    cuda.cuLaunchKernel(*scale)
+    check(cuda.cuStreamEndCapture(other, ctypes.byref(graph)))
+else:
+    cuda.cuLaunchKernel(*scale)
+    wait_for_all()
 for _ in range(329):
     cuda.cuLaunchKernel(*scale)
 wait_for_all()
