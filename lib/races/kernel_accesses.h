@@ -34,7 +34,7 @@ struct LiveWord {
 };
 using LiveWords = std::vector<LiveWord>;  // by offset; none: nothing is known of the launch
 
-// Of the first 32 times 4 bytes of a launch's parameters, a bit for each that are 0.
+// Of the first 32 times 4 bytes of a launch's parameters, a bit for each that are 0, as numbers of 8 bytes too.
 using ZeroWords = std::uint32_t;
 
 struct LaunchWords {

@@ -74,10 +74,11 @@ void ParameterWords::scan(const void* bytes, std::size_t size, std::size_t offse
   }
 }
 
+// The lower half of what may be a number of 8 bytes is not 0 by itself: 4 GiB more are not.
 void ParameterWords::scan_zeros(const void* bytes, std::size_t size, std::size_t offset, Found& found) {
   for (std::size_t at = (4 - offset % 4) % 4; at + 4 <= size && (offset + at) / 4 < 32; at += 4) {
-    std::uint32_t value;
-    std::memcpy(&value, static_cast<const std::byte*>(bytes) + at, sizeof value);
+    std::uint64_t value = 0;
+    std::memcpy(&value, static_cast<const std::byte*>(bytes) + at, (offset + at) % 8 == 0 && at + 8 <= size ? 8 : 4);
     if (value == 0) found.zeros |= 1u << (offset + at) / 4;
   }
 }

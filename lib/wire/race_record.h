@@ -4,7 +4,7 @@
 //
 //    parameters       site: the kernel's function id; offsets, words: 4 words among the parameters of the kernel whose
 //                     record follows in the same ring, that may be addresses; 0: fewer; zeros: of the first 32 times
-//                     4 bytes of its parameters, a bit for each that are 0
+//                     4 bytes of its parameters, a bit for each that are 0, the upper 4 of 8 with them
 //    rows             of the copy or memset whose record follows: width, rows, pitches; argument and addresses are its
 //    host_saw_stream  stream: everything issued to it before has finished; word 0: if the driver does not know the
 //    memory

@@ -212,9 +212,10 @@ def kernels_are_judged_by_their_code(machine):
 
 def kernels_that_begin_elsewhere_are_no_race_unless_they_begin_there(machine):
     _with_disassembler(machine)
-    for which in ("part__8_4:0 copy_from", "part__8_4:0 part__8_4:0"):
+    for which in ("part__8_4:0 copy_from", "part__8_4:0 part__8_4:0", "part__8_8:0 copy_from"):
         _expect_race(machine, "race_kernels", f"{CUBIN} {which}")
-    for which in ("part__8_4:32 part__8_4:0", "part__8_4:32 part__8_4:64", "copy_from part__8_4:32"):
+    for which in ("part__8_4:32 part__8_4:0", "part__8_4:32 part__8_4:64", "copy_from part__8_4:32",
+                  f"part__8_8:{1 << 32} copy_from", f"part__8_8:{1 << 32} part__8_8:0"):
         result = _expect_none(machine, "race_kernels", f"{CUBIN} {which}")
         expect_in("1 unordered pair of kernels on the same memory is not told", result.stderr, which)
 

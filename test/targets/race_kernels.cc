@@ -27,12 +27,12 @@ struct Program : Driver {
     CHECK(cuModuleLoadData(&module, code.data()));
   }
   // `copy_from`, `copy_to`: reads or writes the buffer, and does the other to one of its own; `elsewhere`: writes that;
-  // `part__8_4:N`: writes from its Nth element on.
+  // `part__8_4:N`, `part__8_8:N`: writes from its Nth element on.
   void launch(const std::string& what, CUstream stream) {
     const bool copies = what.compare(0, 5, "copy_") == 0;
     CUdeviceptr other = others[launches++];
     const std::size_t colon = what.find(':');
-    int from = colon == std::string::npos ? 0 : std::stoi(what.substr(colon + 1));
+    long from = colon == std::string::npos ? 0 : std::stol(what.substr(colon + 1));
     const std::string named = copies ? "copy__8_8" : what == "elsewhere" ? "write__8" : what.substr(0, colon);
     const CUfunction function = kernel(named.c_str());
     CUdeviceptr used = what == "elsewhere" ? other : buffer;
