@@ -206,7 +206,7 @@ std::uint32_t Streams::find(ThreadState& thread, StreamHandle given, std::uint32
   const bool per_thread = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_PER_THREAD);
   found = find_slow(thread, handle, context_uid, per_thread ? thread.tid : 0);
   if (found == kNotReady) return kNone;
-  // Nor is room looked for again until a stream has been destroyed.
+  // Nor is room looked for again until a stream has been destroyed, unless one that was is still at work.
   cache_place(thread, handle, context_uid) = {handle, context_uid, generation, found};
   return found;
 }
@@ -234,12 +234,13 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
   }
   const std::uint32_t flags = (legacy ? stream::kLegacy : 0u) | (tid != 0 ? stream::kPerThread : 0u) |
                               ((made_with & CU_STREAM_NON_BLOCKING) != 0 ? stream::kNonBlocking : 0u);
+  std::uint32_t taken;
   do {
     const LockGuard lock(mutex_);
     // The driver was asked without the lock: another thread may have met the stream meanwhile.
     if (const std::uint32_t known = known_entry(bucket, handle, context_place, tid); known != kNone) return known;
-    const std::uint32_t taken = take_entry(context_place);
-    if (taken == kNone) continue;
+    taken = take_entry(context_place);
+    if (taken >= area::kStreams) continue;
     highest_ = std::max(highest_.load(), taken + 1);
     std::byte* made = entry(taken);
     memset(made, 0, area::kStreamSize);
@@ -257,7 +258,7 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
     return taken;
   } while (new_page(context_place) < kPages);
   area_->count(area::kDroppedStreams);
-  return kNone;
+  return taken;
 }
 
 // Before any thread can find the entry, so that no operation on it is read first.
@@ -332,13 +333,15 @@ std::uint32_t Streams::take_entry(std::uint32_t context_place) {
       return static_cast<std::uint32_t>(page * kPerPage + pages_[page].used++);
     }
   }
+  bool at_work = false;
   for (std::uint32_t page = 0; page < kPages; ++page) {
     if (pages_[page].context != context_place + 1) continue;
     for (std::uint32_t at = page * kPerPage; at < (page + 1) * kPerPage; ++at) {
       if (reusable(at)) return at;
+      at_work |= wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::destroyed);
     }
   }
-  return kNone;
+  return at_work ? kNotReady : kNone;
 }
 
 void Streams::stream_destroyed(CUstream gone) { end_all(reinterpret_cast<std::uint64_t>(gone), 0); }

@@ -115,7 +115,7 @@ class Streams {
   bool can_be_at_work(std::uint32_t stream) const;
   std::uint32_t home_of(std::uint64_t handle, std::uint32_t current);
   void end_all(std::uint64_t handle, std::uint32_t tid);
-  // kNotReady: the context is not made yet.
+  // kNotReady: the context is not made yet, or there will be a place once a stream that was destroyed has finished.
   std::uint32_t find_slow(ThreadState& thread, std::uint64_t handle, std::uint32_t context_uid, std::uint32_t tid);
   void tell_made(ThreadState& thread, std::uint32_t stream);
   // Callers of both hold the lock.
