@@ -95,12 +95,16 @@ bool equals_any(std::string_view text, const Texts& texts) {
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // The name up to its first '.', without the hash that wheels or the version that old C libraries put behind a '-':
-// `libcudart` of libcudart-d0da41ae.so.11.0, `libc` of libc-2.31.so. A `libcuda-kernels` is not CUDA's.
+// `libcudart` of libcudart-d0da41ae.so.11.0, `libc` of libc-2.31.so. A `libcuda-kernels` is not CUDA's, nor is a
+// `libcuda-add`.
 std::string_view stem_of(std::string_view path) {
   auto name = base_name(path);
   name = name.substr(0, name.find('.'));
+  constexpr std::size_t kHash = 8;  // digits of one
   const auto dash = name.rfind('-');
-  return name.find_first_not_of("0123456789abcdef", dash + 1) == name.npos ? name.substr(0, dash) : name;
+  const auto end = name.substr(dash + 1);
+  const bool is_hash = end.size() == kHash && end.find_first_not_of("0123456789abcdef") == end.npos;
+  return is_hash || end.find_first_not_of("0123456789") == end.npos ? name.substr(0, dash) : name;
 }
 
 // What follows "python" in a name is a version, with the letters of debug and free-threaded builds: "3", "3.13t".

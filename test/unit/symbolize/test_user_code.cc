@@ -72,7 +72,7 @@ TEST_CASE("whose modules are") {
   for (const char* path :
        {"/home/u/fill", "/opt/solver/lib/libsmooth.so", "libcudakernels.so", "/home/u/libcudart_wrap.so",
         "/root/.cache/torch_extensions/py312_cu130/my/my.so", "/usr/local/bin/tool", "/home/u/libcuda-kernels.so",
-        "/home/u/librt-engine.so", "/home/u/libpython_ops.so"}) {
+        "/home/u/librt-engine.so", "/home/u/librt-add.so", "/home/u/libpython_ops.so"}) {
     INFO(path);
     CHECK(UserCode().module(path));
   }
