@@ -31,18 +31,9 @@ class IdTable {
     return {};
   }
 
-  // False: no place left near the key. Callers hold the owner's lock. Key 0 is not a key.
-  bool insert(std::uint64_t key, std::uint32_t id) {
-    for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
-      if (key_of(at).load(std::memory_order_relaxed) != 0) continue;
-      value_of(at).store(std::bit_cast<std::uint64_t>(StampedId{id, 0}), std::memory_order_relaxed);
-      key_of(at).store(key, std::memory_order_release);
-      return true;
-    }
-    return false;
-  }
-
-  // The same of a key that may be there.
+  // False: no place left near the key. Callers hold the owner's lock. Key 0 is not a key; one that is there gets the
+  // new value.
+  bool insert(std::uint64_t key, std::uint32_t id) { return put(key, {id, 0}); }
   bool put(std::uint64_t key, StampedId value) {
     for (std::size_t at = key & kMask, probes = 0; probes < kProbes; at = (at + 1) & kMask, ++probes) {
       const std::uint64_t seen = key_of(at).load(std::memory_order_relaxed);
