@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "launch/command_path.h"
@@ -29,8 +30,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{10};   // for one kernel
 constexpr std::chrono::milliseconds kTick{20};  // more than one of the clock by which files are told apart
-constexpr std::size_t kMostSpecials = 16;       // sets of zeros that one kernel is looked at with
-constexpr int kToDie = 1000;                    // milliseconds
+constexpr std::ptrdiff_t kMostSpecials = 16;    // sets of zeros that one kernel is looked at with
+constexpr races::ZeroWords kAllZeros = ~races::ZeroWords{0};
+constexpr int kToDie = 1000;  // milliseconds
 constexpr std::size_t kMostOutput = 64u << 20;
 constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module: the recorder keeps no more of all
 
@@ -125,7 +127,10 @@ std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uin
   if (!mode || !races::is_near(*mode) || launch.zeros == 0) return mode;
   // What it adds to the address may be 0 in this launch.
   const Wanted special{kernel, launch.zeros};
-  if (!known_.contains(special) && specials_[kernel]++ >= kMostSpecials) return mode;
+  if (!known_.contains(special)) {
+    const auto looked_at = std::distance(known_.lower_bound({kernel, 1}), known_.upper_bound({kernel, kAllZeros}));
+    if (looked_at >= kMostSpecials) return mode;
+  }
   return known_mode(special, parameter, launch.live);
 }
 

@@ -67,7 +67,6 @@ class KernelModes {
   std::condition_variable wake_;
   std::deque<Wanted> wanted_;
   std::map<Wanted, Known> known_;
-  std::map<std::string, std::size_t> specials_;  // how many zeros each kernel was looked at with
   bool busy_ = false, stopping_ = false;
   // The thread's own.
   std::map<std::string, std::vector<std::filesystem::path>> homes_;  // modules, by kernels
