@@ -77,7 +77,7 @@ void Alone::pass(ThreadState& thread) {
   thread.turn = Turn::passing;
 }
 
-void Alone::leave(ThreadState& thread) {
+void Alone::end_turn(ThreadState& thread) {
   if (thread.turn == Turn::passing) passing_.fetch_sub(1);
   if (thread.turn == Turn::alone) closed_.store(false);
   thread.turn = Turn::none;

@@ -38,10 +38,14 @@ class Alone {
   // EXIT of the same call, if it queued the operation: waits for it. False: it was not alone to its end.
   bool wait(ThreadState& thread);
   // EXIT of every call that passed or began.
-  void leave(ThreadState& thread);
+  void leave(ThreadState& thread) {
+    if (thread.turn != Turn::none) [[unlikely]]
+      end_turn(thread);
+  }
 
  private:
   struct Wait;
+  void end_turn(ThreadState& thread);
   bool expired(std::uint64_t deadline) const;
   // Waits until everything issued so far has finished.
   CUresult drain(const ThreadState& thread, std::uint64_t deadline, std::uint32_t& failed_stream);
@@ -50,6 +54,7 @@ class Alone {
   void report(ThreadState& thread, CUresult result, std::uint32_t stream, std::uint32_t site);
   void give_up(const char* what);
 
+  std::atomic<bool> on_ = false;  // first: every operation looks at it
   Interner* interner_ = nullptr;
   const DriverApi* driver_ = nullptr;
   Streams* streams_ = nullptr;
@@ -57,7 +62,6 @@ class Alone {
   LaunchArguments* arguments_ = nullptr;
   AreaMap* area_ = nullptr;
   std::uint64_t patience_ = 0;  // ns
-  std::atomic<bool> on_ = false;
   std::atomic<bool> noted_capture_ = false;
   std::atomic<std::uint32_t> passing_ = 0;  // threads inside a call that issues work
   std::atomic<bool> closed_ = false;        // the gate: somebody is alone, or about to be

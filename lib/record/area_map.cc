@@ -47,7 +47,7 @@ int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {
 bool AreaMap::open() {
   const Claim claim = claim_in_arena();
   if (claim == Claim::full || (claim == Claim::out_of_reach && !create_file())) return false;
-  // A forked child has this mapping too: g_owned (inject.cc) keeps it from writing into the parent's history.
+  // A forked child has this mapping too: g_home (inject.cc) keeps it from writing into the parent's history.
   initialise();
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "record/foreign_fields.h"
 #include "record/loaded_library.h"
 #include "wire/operation.h"
 
@@ -17,13 +18,6 @@ namespace operation = wire::operation;
 // its std::enable_shared_from_this, whose pointers to the node itself and to its count are what proves the layout.
 constexpr std::size_t kSelf = 8, kSelfCount = 16, kSequenceNumber = 24, kHasParent = 40, kThread = 48;
 constexpr std::size_t kUseCount = 8;  // in libstdc++'s control block of a shared pointer
-
-template <typename T>
-T read(const std::byte* object, std::ptrdiff_t offset) {
-  T value;
-  memcpy(&value, object + offset, sizeof value);
-  return value;
-}
 
 template <typename Function>
 bool resolve(const LoadedLibrary& library, const char* name, Function& function) {
@@ -83,13 +77,14 @@ void Autograd::look() {
 }
 
 void Autograd::describe_node(const std::byte* node, const std::byte* control_block, Origin& origin) {
-  const auto thread = read<std::uint64_t>(node, kThread);
-  if (read<const std::byte*>(node, kSelf) != node || read<const std::byte*>(node, kSelfCount) != control_block ||
-      read<unsigned char>(node, kHasParent) > 1 || thread == 0 || thread >> 32 != 0) {
+  const auto thread = read_field<std::uint64_t>(node, kThread);
+  if (read_field<const std::byte*>(node, kSelf) != node ||
+      read_field<const std::byte*>(node, kSelfCount) != control_block ||
+      read_field<unsigned char>(node, kHasParent) > 1 || thread == 0 || thread >> 32 != 0) {
     give_up("the forward lines of backward kernels are not known: this PyTorch keeps its nodes otherwise");
     return;
   }
-  const auto number = read<std::uint64_t>(node, kSequenceNumber);
+  const auto number = read_field<std::uint64_t>(node, kSequenceNumber);
   origin.node = static_cast<std::uint32_t>(number);
   origin.node_thread = thread_number(thread);
   if (graph_task_ != nullptr) origin.graph_task = static_cast<std::uint16_t>(graph_task_() + 1);
@@ -97,15 +92,15 @@ void Autograd::describe_node(const std::byte* node, const std::byte* control_blo
 }
 
 std::uint16_t Autograd::type_of(const std::byte* node) {
-  const auto* table = read<const std::byte*>(node, 0);
+  const auto* table = read_field<const std::byte*>(node, 0);
   const auto key = reinterpret_cast<std::uint64_t>(table);
   std::uint32_t id = types_.find(key);
   if (id == 0) {
     // Before a class's virtual functions lies its std::type_info, in that its name; '*' marks one of this library
     // alone.
-    const auto* type = read<const std::byte*>(table, -8);
+    const auto* type = read_field<const std::byte*>(table, -8);
     if (type == nullptr) return 0;
-    const char* name = read<const char*>(type, 8);
+    const char* name = read_field<const char*>(type, 8);
     id = interner_->node_type(*name == '*' ? name + 1 : name);
     const LockGuard lock(mutex_);
     if (id != 0 && types_.find(key) == 0) types_.insert(key, id);

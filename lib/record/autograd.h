@@ -33,14 +33,15 @@ class Autograd {
   void give_up(const char* why);
 
   enum class State : std::uint8_t { unknown, looking, ready, off };
+  IdTable<4096> types_;  // by address of the virtual table
+  Mutex mutex_;          // of these
+  // What every operation looks at comes last, beside the recorder's own such.
   std::atomic<State> state_ = State::unknown;
   Interner* interner_ = nullptr;
   std::uint64_t (*peek_)() = nullptr;
   std::uint64_t (*own_thread_)() = nullptr;
   int (*graph_task_)() = nullptr;                  // null: this PyTorch does not tell
   void* (*current_node_)(void* result) = nullptr;  // returns a std::shared_ptr<Node>, so in memory of the caller's
-  Mutex mutex_;                                    // of `types_`
-  IdTable<4096> types_;                            // by address of the virtual table
 };
 
 }  // namespace cudadiag::record

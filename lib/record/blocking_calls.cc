@@ -1,5 +1,6 @@
 // What a thread shows of a call that may wait for the GPU: with the process stuck in it, nobody could ask.
 #include "record/recorder.h"
+#include "record/this_thread.h"
 #include "wire/thread.h"
 
 namespace cudadiag::record {
@@ -36,7 +37,7 @@ void Recorder::show_call(ThreadState& thread, std::uint32_t id, const CallRule& 
   wire::store(thread.entry, wire::thread::kCallEvent, event);
   wire::store(thread.entry, wire::thread::kCallName, interner_.string(data.functionName));
   wire::store(thread.entry, wire::thread::kCallOuter,
-              thread.runtime_call == nullptr ? 0 : interner_.string(thread.runtime_call));
+              t_this.runtime_call == nullptr ? 0 : interner_.string(t_this.runtime_call));
   wire::store_release(thread.entry, wire::thread::kCallSite, site);
 }
 

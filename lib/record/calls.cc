@@ -340,6 +340,13 @@ constexpr void mark_blocking(Builder& b) {
   }
 }
 
+constexpr void mark_simple(Builder& b) {
+  for (CallRule& rule : b.table) {
+    rule.only_issues =
+        rule.role == Role::operation && !rule.memory && !rule.ends_context && !rule.ends_stream && !rule.blocks;
+  }
+}
+
 #undef RULE
 #undef RULE_SZ
 #undef RULE_MEM
@@ -355,6 +362,7 @@ constexpr Table kTable = [] {
   add_graphs(b);
   mark_memory(b);
   mark_blocking(b);
+  mark_simple(b);
   return b.table;
 }();
 

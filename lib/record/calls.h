@@ -51,6 +51,7 @@ struct CallRule {
   bool ends_context = false;
   bool ends_stream = false;  // of a context, all of them
   bool blocks = false;       // it may wait for the GPU: its stacks are there to be read while it does
+  bool only_issues = false;  // an operation, and nothing of the above
 };
 
 // Ids of drivers to come lie beyond the table: they are watched.

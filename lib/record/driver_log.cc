@@ -5,17 +5,11 @@
 #include <algorithm>
 
 #include "record/this_thread.h"
+#include "record/threads.h"
 
 namespace cudadiag::record::driver_log {
 
 namespace {
-
-// Plain data only, as t_this (this_thread.h).
-struct Said {
-  std::size_t size;
-  char text[512];
-};
-thread_local Said t_said;
 
 // "[08:28:00.739][140398069522432][CUDA][E] One or more …" in a file; without its head where it is handed over.
 std::string_view without_head(std::string_view line) {
@@ -33,9 +27,12 @@ void say(void*, int, char* message, std::size_t length) {
   const std::string_view line = without_head({message, strnlen(message, length)});
   // "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel" is known from the call itself. The first of several
   // lines is the cause.
-  if (t_this.inside || t_said.size > 0 || line.empty() || line.starts_with("Returning ")) return;
-  t_said.size = std::min(line.size(), sizeof t_said.text);
-  memcpy(t_said.text, line.data(), t_said.size);
+  if (t_this.inside || t_this.told || line.empty() || line.starts_with("Returning ")) return;
+  if (t_this.state == nullptr || !is_own_process()) return;
+  auto& said = t_this.state->said;
+  const std::size_t size = std::min(line.size(), said.size() - 1);
+  memcpy(said.data(), line.data(), size);
+  said[size] = '\0';
   t_this.told = true;
 }
 
@@ -46,11 +43,8 @@ void start(const DriverApi& driver) {
   if (driver.logs_register_callback != nullptr) driver.logs_register_callback(say, nullptr, &handle);
 }
 
-void forget() {
-  t_said.size = 0;
-  t_this.told = false;
-}
+void forget() { t_this.told = false; }
 
-std::string_view explanation() { return {t_said.text, t_said.size}; }
+std::string_view explanation() { return t_this.told ? t_this.state->said.data() : std::string_view(); }
 
 }  // namespace cudadiag::record::driver_log

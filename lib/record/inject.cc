@@ -21,10 +21,20 @@ namespace cudadiag::record {
 
 namespace {
 
-std::atomic<Recorder*> g_recorder;
+#if defined(__x86_64__)
+constexpr std::size_t kPageSize = 4096;
+#else
+constexpr std::size_t kPageSize = 65536;  // the largest
+#endif
+
+// Reads as zero in a child of fork or clone: the recorder belongs to the process that wrote it.
+struct alignas(kPageSize) Home {
+  std::atomic<bool> owned;
+  std::atomic<Recorder*> recorder;  // null: none yet, or not of this process
+};
+Home g_home;
+std::atomic<bool> g_started;  // in this process or in one that it is a child of
 pthread_key_t g_thread_end;
-// A page that reads as zero in a child of fork or clone: the recorder belongs to the process that wrote it.
-const volatile char* g_owned;
 
 Options read_options() {
   Options options;
@@ -44,21 +54,13 @@ Options read_options() {
 }
 
 void on_thread_end(void* state) {
-  Recorder* recorder = g_recorder.load(std::memory_order_acquire);
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   t_this.inside = true;
   // In a forked child the entry is the parent's.
-  if (recorder != nullptr && *g_owned != 0 && t_this.state == state)
-    recorder->release_thread(*static_cast<ThreadState*>(state));
-  t_this = {nullptr, nullptr, true, false, false, false, false, 0, 0};
-}
-
-ThreadState* thread_state(Recorder& recorder, ThisThread& self) {
-  if (!self.asked) {
-    self.asked = true;
-    self.state = recorder.acquire_thread();
-    if (self.state != nullptr) pthread_setspecific(g_thread_end, self.state);
-  }
-  return self.state;
+  if (recorder != nullptr && t_this.state == state) recorder->release_thread(*static_cast<ThreadState*>(state));
+  ThisThread ended{};
+  ended.inside = true;
+  t_this = ended;
 }
 
 [[gnu::hot]] void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
@@ -74,29 +76,103 @@ Recorder* make_recorder() {
   return nullptr;
 }
 
-void disown() { *const_cast<volatile char*>(g_owned) = 0; }
+void disown() {
+  g_home.owned.store(false);
+  g_home.recorder.store(nullptr);
+}
 
 bool own_this_process() {
-  void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) return false;
   // Where the kernel does not wipe it (before Linux 4.14, in some sandboxes) libc's fork does; a child that is made by
   // clone or _Fork then takes the record for its own.
-  if (madvise(page, 4096, MADV_WIPEONFORK) != 0 && pthread_atfork(nullptr, nullptr, disown) != 0) {
-    munmap(page, 4096);
+  if (madvise(&g_home, sizeof g_home, MADV_WIPEONFORK) != 0 && pthread_atfork(nullptr, nullptr, disown) != 0) {
     return false;
   }
-  *static_cast<char*>(page) = 1;
-  g_owned = static_cast<const char*>(page);
+  g_home.owned.store(true);
   return true;
+}
+
+// What the thread's errno was, and that it is inside the recorder.
+class Inside {
+ public:
+  explicit Inside(ThisThread& self) : self_(self), error_(*self.error_number) { self_.inside = true; }
+  ~Inside() {
+    self_.inside = false;
+    *self_.error_number = error_;
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  ThisThread& self_;
+  int error_;
+};
+
+[[gnu::noinline]] void introduce(Recorder& recorder, ThisThread& self) {
+  self.error_number = &errno;
+  const Inside inside(self);
+  self.asked = true;
+  self.state = recorder.acquire_thread();
+  if (self.state != nullptr) pthread_setspecific(g_thread_end, self.state);
+}
+
+[[gnu::hot, gnu::noinline]] void enter_driver_call(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
+                                                   const CUpti_CallbackData& call, std::uintptr_t frame) {
+  const Inside inside(self);
+  if (self.told) [[unlikely]]
+    driver_log::forget();
+  recorder.enter_driver_call(self.state, id, call, frame);
+}
+
+[[gnu::hot, gnu::noinline]] void leave_driver_call(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
+                                                   const CUpti_CallbackData& call, std::uintptr_t frame) {
+  const Inside inside(self);
+  recorder.leave_driver_call(self.state, id, call, frame);
+}
+
+[[gnu::noinline]] void special_runtime_call(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
+                                            const CUpti_CallbackData& call, std::uintptr_t frame) {
+  const Inside inside(self);
+  if (call.callbackSite == CUPTI_API_ENTER) {
+    if (self.told) driver_log::forget();
+    recorder.enter_runtime_call(id);
+  } else {
+    recorder.leave_runtime_call(self.state, id, call, frame);
+    self.runtime_call = nullptr;
+  }
+}
+
+// The driver's calls inside a runtime call say what it does: of most it is only known that they last.
+[[gnu::hot, gnu::noinline]] void runtime_call(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
+                                              const CUpti_CallbackData& call, std::uintptr_t frame) {
+  if (call.callbackSite == CUPTI_API_ENTER) {
+    self.runtime_call = call.functionName;
+    self.runtime_error = 0;
+    if (self.told || Recorder::is_special(id)) [[unlikely]]
+      special_runtime_call(recorder, self, id, call, frame);
+  } else if (runtime_result(call) != 0 || Recorder::is_special(id)) [[unlikely]] {
+    special_runtime_call(recorder, self, id, call, frame);
+  } else {
+    self.runtime_call = nullptr;
+  }
+}
+
+[[gnu::noinline]] void resource(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
+                                const CUpti_ResourceData& data, std::uintptr_t frame) {
+  const Inside inside(self);
+  if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED || id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
+    const auto* node = static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
+    if (node != nullptr) recorder.graph_node(self.state, id, *node);
+  } else {
+    recorder.resource(self.state, id, data, frame);
+  }
 }
 
 void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   ThisThread* found = &t_this;
   asm("" : "+r"(found));  // looked for once: each time would be a call
   ThisThread& self = *found;
-  if (self.quiet || *g_owned == 0) return;
-  Recorder* recorder = g_recorder.load(std::memory_order_acquire);
-  if (recorder == nullptr) return;
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
+  if (recorder == nullptr || self.quiet) return;
   if (self.inside) {
     // Our own questions about a kernel can be what loads its module.
     if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
@@ -104,34 +180,23 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
     }
     return;
   }
-  if (self.error_number == nullptr) self.error_number = &errno;
-  const int saved_errno = *self.error_number;
-  self.inside = true;
+  if (!self.asked) [[unlikely]]
+    introduce(*recorder, self);
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const auto& call = *static_cast<const CUpti_CallbackData*>(data);
   if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-    if (self.told && call.callbackSite == CUPTI_API_ENTER) driver_log::forget();
-    recorder->driver_call(thread_state(*recorder, self), id, call, frame);
+    call.callbackSite == CUPTI_API_ENTER ? enter_driver_call(*recorder, self, id, call, frame)
+                                         : leave_driver_call(*recorder, self, id, call, frame);
   } else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
-    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-    if (self.told && call.callbackSite == CUPTI_API_ENTER) driver_log::forget();
-    recorder->runtime_call(thread_state(*recorder, self), id, call, frame);
+    runtime_call(*recorder, self, id, call, frame);
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
-    const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
-    if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED || id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
-      const auto* node = static_cast<const CUpti_GraphData*>(resource.resourceDescriptor);
-      if (node != nullptr) recorder->graph_node(thread_state(*recorder, self), id, *node);
-    } else {
-      recorder->resource(thread_state(*recorder, self), id, resource, frame);
-    }
+    resource(*recorder, self, id, *static_cast<const CUpti_ResourceData*>(data), frame);
   }
-  self.inside = false;
-  *self.error_number = saved_errno;
 }
 
 void at_exit(int status, void*) {
-  Recorder* recorder = g_recorder.load(std::memory_order_acquire);
-  if (recorder == nullptr || *g_owned == 0) return;
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
+  if (recorder == nullptr) return;
   t_this.inside = true;
   recorder->look_at_exit(status);
   t_this.inside = false;
@@ -141,7 +206,7 @@ void at_exit(int status, void*) {
 
 constinit thread_local ThisThread t_this = {};
 
-bool is_own_process() { return g_owned != nullptr && *g_owned != 0; }
+bool is_own_process() { return g_home.owned.load(std::memory_order_relaxed); }
 
 }  // namespace cudadiag::record
 
@@ -149,13 +214,13 @@ bool is_own_process() { return g_owned != nullptr && *g_owned != 0; }
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   using namespace cudadiag::record;
   const Uncancelled uncancelled;
-  if (g_recorder.load() != nullptr || !own_this_process()) return 1;
+  if (g_started.exchange(true) || !own_this_process()) return 1;
   if (pthread_key_create(&g_thread_end, on_thread_end) != 0) return 1;
   t_this.inside = true;
   Recorder* recorder = make_recorder();
   t_this.inside = false;
   if (recorder == nullptr) return 1;
-  g_recorder.store(recorder, std::memory_order_release);
+  g_home.recorder.store(recorder, std::memory_order_release);
   recorder->ask_python();
   on_exit(at_exit, nullptr);
   return 1;

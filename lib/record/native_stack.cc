@@ -75,15 +75,14 @@ static_assert(StackShape::kFrames % kSums == 0);
 
 template <typename Address>
 std::uint64_t hash_addresses(std::size_t count, Address address) {
-  constexpr std::uint64_t kFactor = 0x9fb21c651e98df25;
   std::uint64_t a = count, b = 0, c = 0, d = 0;
   for (std::size_t i = 0; i < count; i += kSums) {
-    a = a * kFactor + address(i);
-    b = b * kFactor + address(i + 1);
-    c = c * kFactor + address(i + 2);
-    d = d * kFactor + address(i + 3);
+    a = a * wire::kSumFactor + address(i);
+    b = b * wire::kSumFactor + address(i + 1);
+    c = c * wire::kSumFactor + address(i + 2);
+    d = d * wire::kSumFactor + address(i + 3);
   }
-  return mix(mix(mix(mix(kHashSeed, a), b), c), d);
+  return wire::mix_all(a, b, c, d);
 }
 
 // Of the stack that would have its return addresses at these places; 0: they are not all on the stack, which the stack

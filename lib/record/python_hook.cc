@@ -59,13 +59,6 @@ struct HookFunctions {
 
   static PyObject* quiet(PyObject*, PyObject* on) { return answer(t_this.quiet = truth(on)); }
   static PyObject* hooked(PyObject*, PyObject* on) { return answer(t_this.hooked = truth(on)); }
-
-  static PyObject* forward(PyObject*, PyObject* line) {
-    const std::string_view text = view(g_hook->python_, line);
-    if (text.data() == nullptr) g_hook->python_.clear_error();
-    t_this.forward = text.empty() || !is_own_process() ? 0 : g_hook->interner_->string(text);
-    return answer(t_this.forward != 0);
-  }
 };
 
 void PythonHook::ask(Interner& interner, const Window& window, const Failures& failures) {
@@ -124,7 +117,6 @@ bool PythonHook::add_functions(PyObject* names) {
       {"failed", HookFunctions::failed, kPythonNoArguments, nullptr},
       {"quiet", HookFunctions::quiet, kPythonOneArgument, nullptr},
       {"hooked", HookFunctions::hooked, kPythonOneArgument, nullptr},
-      {"forward", HookFunctions::forward, kPythonOneArgument, nullptr},
   };
   for (PythonFunction& function : functions) {
     PyObject* made = python_.new_function(&function, nullptr, nullptr);

@@ -12,7 +12,6 @@
 //    quiet(bool)          this thread's calls into CUDA are the hook's own: they are not recorded from here on
 //    hooked(bool)         this thread is inside an operator whose values were taken: its native stack, which leads
 //                         through the hook, is left out of its sites
-//    forward(text|None)   what this thread's operations carry from here on: the forward line behind them
 //
 // A source that raises leaves a note, and the others run. Frames of the sources are left out of Python stacks. Nothing
 // is left in the target that its own code can find, but for what a source itself sets up there.

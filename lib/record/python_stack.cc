@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "record/foreign_fields.h"
 #include "record/scratch.h"
 #include "wire/hash.h"
 
@@ -20,14 +21,9 @@ namespace {
 
 constexpr char kOtherLayout[] = "Python stacks are off: this interpreter's frames do not look like its release's";
 
-template <typename T>
-T read(const std::byte* object, std::size_t offset) {
-  T value;
-  memcpy(&value, object + offset, sizeof value);
-  return value;
+const std::byte* pointer(const std::byte* object, std::size_t offset) {
+  return read_field<const std::byte*>(object, static_cast<std::ptrdiff_t>(offset));
 }
-
-const std::byte* pointer(const std::byte* object, std::size_t offset) { return read<const std::byte*>(object, offset); }
 
 template <typename Function>
 bool resolve(Function& function, const char* name) {
@@ -49,17 +45,17 @@ std::size_t append_utf8(char* out, std::uint32_t point) {
 
 // The text of a compact string, as UTF-8. Strings of other shapes (none that code objects hold) give nothing.
 std::string_view read_string(const std::byte* string, const PythonLayout& layout, std::span<char> buffer) {
-  const std::uint32_t state = read<std::uint32_t>(string, kStringState);
+  const std::uint32_t state = read_field<std::uint32_t>(string, kStringState);
   // Bits, from the lowest: interned 2, kind 3, compact 1, ascii 1.
   const std::uint32_t kind = state >> 2 & 7, compact = state >> 5 & 1, ascii = state >> 6 & 1;
   if (compact == 0 || (kind != 1 && kind != 2 && kind != 4)) return {};
   const std::byte* data = string + (ascii ? layout.ascii_header : layout.compact_header);
-  const auto length = read<std::size_t>(string, kStringLength);
+  const auto length = read_field<std::size_t>(string, kStringLength);
   std::size_t used = 0;
   for (std::size_t i = 0; i < length && used + 4 <= buffer.size(); ++i) {
-    const std::uint32_t point = kind == 1   ? read<std::uint8_t>(data, i)
-                                : kind == 2 ? read<std::uint16_t>(data, i * 2)
-                                            : read<std::uint32_t>(data, i * 4);
+    const std::uint32_t point = kind == 1   ? read_field<std::uint8_t>(data, i)
+                                : kind == 2 ? read_field<std::uint16_t>(data, i * 2)
+                                            : read_field<std::uint32_t>(data, i * 4);
     used += append_utf8(buffer.data() + used, point);
   }
   return {buffer.data(), used};
@@ -69,7 +65,7 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
 
 struct PythonStacks::Walk {
   std::size_t frames = 0;
-  std::uint64_t hash = kHashSeed;
+  std::uint64_t hash = 0;
   bool truncated = false;
 };
 
@@ -173,9 +169,9 @@ const std::byte* PythonStacks::innermost(const std::byte* thread) const {
 template <typename Visit>
 bool PythonStacks::walk(const std::byte* frame, Walk& walk, Visit visit) const {
   const PythonLayout& layout = *layout_;
+  const bool hooked = hook_->asked();
   for (; frame != nullptr; frame = pointer(frame, layout.frame_previous)) {
-    if (layout.frame_owner >= 0 &&
-        read<unsigned char>(frame, static_cast<std::size_t>(layout.frame_owner)) >= kFirstShimOwner) {
+    if (layout.frame_owner >= 0 && read_field<unsigned char>(frame, layout.frame_owner) >= kFirstShimOwner) {
       continue;
     }
     if (walk.frames == kFrames) {
@@ -184,19 +180,20 @@ bool PythonStacks::walk(const std::byte* frame, Walk& walk, Visit visit) const {
     }
     const std::byte* code = unmarked(pointer(frame, layout.frame_code));
     if (code == nullptr) return false;
-    if (hook_->asked() && hook_->is_own_file(pointer(code, layout.code_file))) continue;
+    if (hooked && hook_->is_own_file(pointer(code, layout.code_file))) continue;
     const std::uintptr_t instruction =
         layout.instruction_is_index
-            ? static_cast<std::uintptr_t>(read<int>(frame, layout.frame_instruction) * layout.index_scale)
-            : read<std::uintptr_t>(frame, layout.frame_instruction);
+            ? static_cast<std::uintptr_t>(read_field<int>(frame, layout.frame_instruction) * layout.index_scale)
+            : read_field<std::uintptr_t>(frame, layout.frame_instruction);
     visit(code, instruction);
     ++walk.frames;
     // A code object's memory may come back as another one: its line table or the name of its file then lies elsewhere.
-    const auto table = read<std::uintptr_t>(code, layout.code_line_table);
-    const auto file = read<std::uintptr_t>(code, layout.code_file);
-    walk.hash = mix(walk.hash, reinterpret_cast<std::uintptr_t>(code) ^ instruction << 20 ^
-                                   (table + 3 * file) * 0x9e3779b97f4a7c15u);
+    const auto table = read_field<std::uintptr_t>(code, layout.code_line_table);
+    const auto file = read_field<std::uintptr_t>(code, layout.code_file);
+    walk.hash =
+        walk.hash * wire::kSumFactor + wire::sum_of(reinterpret_cast<std::uint64_t>(code), instruction, table, file);
   }
+  walk.hash = mix(kHashSeed, walk.hash);
   return true;
 }
 
@@ -227,7 +224,7 @@ bool PythonStacks::looks_like_code(const std::byte* code) const {
 
 std::uint32_t PythonStacks::intern_code(const std::byte* code) {
   const std::byte* table = pointer(code, layout_->code_line_table);
-  const auto first_line = read<std::uint32_t>(code, layout_->code_first_line);
+  const auto first_line = read_field<std::uint32_t>(code, layout_->code_first_line);
   struct Names {
     std::array<char, 4096> file, name;
   };
@@ -235,7 +232,7 @@ std::uint32_t PythonStacks::intern_code(const std::byte* code) {
   if (!names) return 0;
   CodeObject object = {read_string(pointer(code, layout_->code_file), *layout_, names->file),
                        read_string(pointer(code, layout_->code_name), *layout_, names->name),
-                       {reinterpret_cast<const char*>(table + kBytesData), read<std::size_t>(table, kBytesSize)},
+                       {reinterpret_cast<const char*>(table + kBytesData), read_field<std::size_t>(table, kBytesSize)},
                        first_line,
                        static_cast<std::uint32_t>(layout_->minor)};
   // The entry's count is 16 bits; a longer table belongs to generated code of thousands of lines.

@@ -109,23 +109,45 @@ void Recorder::see_context(const CUpti_CallbackData& data) {
   newest_context_.store(data.contextUid, std::memory_order_relaxed);
 }
 
-void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
-                           std::uintptr_t frame) {
-  const CallRule& rule = record::driver_call(id);
-  if (data.callbackSite == CUPTI_API_ENTER) {
-    if (failures_.frozen()) return;
-    if (thread != nullptr) {
-      enter(*thread, id, rule, data, frame);
-    } else {
-      enter_unrecorded(id, rule, data);
-    }
+void Recorder::enter_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                                 std::uintptr_t frame) {
+  if (failures_.frozen()) [[unlikely]]
     return;
-  }
+  const CallRule& rule = record::driver_call(id);
+  if (thread == nullptr) [[unlikely]]
+    return enter_unrecorded(id, rule, data);
+  wire::store(thread->entry, wire::thread::kCallTicks, ticks());
+  wire::store(thread->entry, wire::thread::kCallId, id);
+  wire::store(thread->entry, wire::thread::kCallDomain, static_cast<std::uint32_t>(wire::error::Domain::driver));
+  if (rule.role == Role::operation) enter_operation(*thread, id, rule, data, frame);
+  if (!rule.only_issues) [[unlikely]]
+    enter_other(*thread, id, rule, data, frame);
+}
+
+void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                                 std::uintptr_t frame) {
+  const CallRule& rule = record::driver_call(id);
   const auto* returned = static_cast<const CUresult*>(data.functionReturnValue);
   const std::uint32_t result = returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
   if (thread != nullptr) {
-    leave(*thread, id, rule, data, result);
-  } else if (rule.role == Role::capture_begin && result != CUDA_SUCCESS) {
+    wire::store(thread->entry, wire::thread::kCallDomain, 0);
+    if (rule.role == Role::operation && !failures_.frozen()) {
+      leave_operation(*thread, rule, result);
+      if (options_.races && result == CUDA_SUCCESS) races_.issued(*thread, id, data);
+    }
+    if (!rule.only_issues) [[unlikely]]
+      leave_other(*thread, id, rule, data, result);
+  }
+  if (!rule.only_issues || result != CUDA_SUCCESS) [[unlikely]]
+    look_at_result(thread, id, rule, data, result, frame);
+  if (thread == nullptr) return;
+  thread->open = {};
+  alone_.leave(*thread);
+}
+
+void Recorder::look_at_result(ThreadState* thread, std::uint32_t id, const CallRule& rule,
+                              const CUpti_CallbackData& data, std::uint32_t result, std::uintptr_t frame) {
+  if (thread == nullptr && rule.role == Role::capture_begin && result != CUDA_SUCCESS) {
     refuse_capture(nullptr, rule, data);
   }
   if (rule.memory && result == CUDA_SUCCESS) {
@@ -133,20 +155,11 @@ void Recorder::driver_call(ThreadState* thread, std::uint32_t id, const CUpti_Ca
   }
   if (!is_answer(result)) fail(thread, wire::error::Domain::driver, id, data, result, frame);
   if (rule.role == Role::capture_end) end_capture(thread, rule, data, result);
-  if (thread == nullptr) return;
-  thread->open = {};
-  alone_.leave(*thread);
 }
 
-void Recorder::enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-                     std::uintptr_t frame) {
-  wire::store(thread.entry, wire::thread::kCallTicks, ticks());
-  wire::store(thread.entry, wire::thread::kCallId, id);
-  wire::store(thread.entry, wire::thread::kCallDomain, static_cast<std::uint32_t>(wire::error::Domain::driver));
+void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                           std::uintptr_t frame) {
   switch (rule.role) {
-    case Role::operation:
-      enter_operation(thread, id, rule, data, frame);
-      break;
     case Role::stream_wait: {
       Call call;
       rule.decode(data.functionParams, call);
@@ -184,18 +197,15 @@ void Recorder::enter_unrecorded(std::uint32_t id, const CallRule& rule, const CU
   if (rule.memory) t_this.entered = ticks();
 }
 
-void Recorder::leave(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-                     std::uint32_t result) {
-  wire::store(thread.entry, wire::thread::kCallDomain, 0);
+void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                           std::uint32_t result) {
+  const bool ok = result == CUDA_SUCCESS;
   if (rule.blocks) wire::store(thread.entry, wire::thread::kCallSite, 0);
   // Whatever has happened meanwhile: the graph is the program's.
-  if (thread.markers.nodes != nullptr) graph_markers_.remove(thread.markers, result == CUDA_SUCCESS);
+  if (thread.markers.nodes != nullptr) graph_markers_.remove(thread.markers, ok);
   if (failures_.frozen()) return;
-  const bool ok = result == CUDA_SUCCESS;
   switch (rule.role) {
     case Role::operation:
-      leave_operation(thread, rule, result);
-      if (ok && options_.races) races_.issued(thread, id, data);
       break;
     case Role::stream_wait:
       if (ok) streams_.finish_wait(thread);
@@ -239,11 +249,8 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
   OpenOperation& open = thread.open;
   open = {};
   if (streams_.capture_going_on() && streams_.is_capturing(call.stream)) open.flags |= operation::kCaptured;
-  if (!streams_.find_known(thread, call.stream, data.contextUid, open.stream)) {
-    see_context(data);
-    open.stream = streams_.find(thread, call.stream, data.contextUid);
-    // No operation is older than its stream's entry, which may have been made just now.
-    wire::store(thread.entry, wire::thread::kCallTicks, ticks());
+  if (!streams_.find_known(thread, call.stream, data.contextUid, open.stream)) [[unlikely]] {
+    meet_stream(thread, call, data);
   }
   SiteCall site;
   if (operation::can_stand(rule.kind)) site = site_call(thread, id, rule.kind, call.function, data.symbolName, frame);
@@ -269,6 +276,13 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
     if (call.rows != 1) races_.before_rows(thread, call);
   }
   write_operation(thread, rule, call, site.ordinal);
+}
+
+void Recorder::meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data) {
+  see_context(data);
+  thread.open.stream = streams_.find(thread, call.stream, data.contextUid);
+  // No operation is older than its stream's entry, which may have been made just now.
+  wire::store(thread.entry, wire::thread::kCallTicks, ticks());
 }
 
 bool Recorder::is_due(const ThreadState& thread, std::uint32_t site_ordinal) const {
@@ -457,7 +471,7 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
   failed.explanation = driver_log::explanation();
   if (is_sticky(code) && !failures_.frozen()) look_for_late_settings();
   const std::uint64_t record = failures_.add(thread, failed);
-  if (thread != nullptr && domain == wire::error::Domain::driver) thread->runtime_error = record;
+  if (domain == wire::error::Domain::driver) t_this.runtime_error = record;
   // From the first failure on it matters who asks for the last error; before that these two are called too often.
   if (!failures_.frozen() && !watching_last_error_.exchange(true)) {
     cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020);
@@ -467,33 +481,22 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
 
 // ---- runtime calls
 
-void Recorder::runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
-                            std::uintptr_t frame) {
-  if (data.callbackSite == CUPTI_API_ENTER) {
-    // The runtime ends its context by calls that CUPTI does not show.
-    if (id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020) look_before_reset();
-    if (thread == nullptr) return;
-    thread->runtime_call = data.functionName;
-    thread->runtime_error = 0;
-    return;
-  }
-  // Calls that return no status (cudaGetErrorName) have no value here.
-  const auto* returned = static_cast<const cudaError_t*>(data.functionReturnValue);
-  const std::uint32_t result = returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
-  const bool asks =
-      id == CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020 || id == CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020;
-  if (asks) {
+void Recorder::enter_runtime_call(std::uint32_t id) {
+  // The runtime ends its context by calls that CUPTI does not show.
+  if (id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020) look_before_reset();
+}
+
+void Recorder::leave_runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                                  std::uintptr_t frame) {
+  const std::uint32_t result = runtime_result(data);
+  if (asks_for_last_error(id)) {
     if (thread != nullptr) failures_.looked_at(*thread);
   } else if (!is_answer(result)) {
-    if (thread != nullptr && thread->runtime_error != 0) {
-      failures_.set_outer_code(thread->runtime_error, result);
+    if (t_this.runtime_error != 0) {
+      failures_.set_outer_code(t_this.runtime_error, result);
     } else {
       fail(thread, wire::error::Domain::runtime, id, data, result, frame);
     }
-  }
-  if (thread != nullptr) {
-    thread->runtime_call = nullptr;
-    thread->runtime_error = 0;
   }
 }
 

@@ -48,6 +48,12 @@ struct Options {
   const char* folder = nullptr;  // of the pass
 };
 
+// What a runtime call returned. Those that return no status (cudaGetErrorName) have no value here.
+inline std::uint32_t runtime_result(const CUpti_CallbackData& data) {
+  const auto* returned = static_cast<const cudaError_t*>(data.functionReturnValue);
+  return returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
+}
+
 class Recorder {
  public:
   // How many operations of a site get markers of their own in sparse mode, and how far apart markers are after that.
@@ -56,16 +62,23 @@ class Recorder {
   // Once a site has had so many, markers take one part in so many of a thread's time at most, unless they would be too
   // far apart then: where threads wait for the driver's lock, a marker costs as much as a launch.
   static constexpr std::uint32_t kSettledOperations = 256;
-  static constexpr std::uint32_t kPartsOfTime = 100;
+  static constexpr std::uint32_t kPartsOfTime = 400;
   static constexpr std::uint32_t kFarDistance = 64;
 
   // False: there is nowhere to record to. Everything else that fails leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
-  [[gnu::hot]] void driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
-                                std::uintptr_t frame);
-  [[gnu::hot]] void runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
-                                 std::uintptr_t frame);
+  // `thread` of these may be null.
+  [[gnu::hot]] void enter_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                                      std::uintptr_t frame);
+  [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
+                                      std::uintptr_t frame);
+  // Of runtime calls, those that are special, and those that fail.
+  static bool is_special(std::uint32_t id) {
+    return id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020 || asks_for_last_error(id);
+  }
+  void enter_runtime_call(std::uint32_t id);
+  void leave_runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame);
   // Also inside our own calls into the driver.
   void module_loaded(const CUpti_ResourceData& data);
@@ -95,8 +108,13 @@ class Recorder {
   void enable_callbacks();
   void open_window();
 
-  [[gnu::hot]] void enter(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-                          std::uintptr_t frame);
+  static bool asks_for_last_error(std::uint32_t id) {
+    return id == CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020 ||
+           id == CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020;
+  }
+  // Of calls that do not only issue an operation.
+  void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                   std::uintptr_t frame);
   // Of a thread that has no ring: its operations are lost, but what its calls do to others' is followed.
   void enter_unrecorded(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   [[gnu::hot]] void enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule,
@@ -107,8 +125,11 @@ class Recorder {
   void take_turn(ThreadState& thread, bool armed);
   [[gnu::hot]] void write_operation(ThreadState& thread, const CallRule& rule, const Call& call,
                                     std::uint32_t site_ordinal);
-  [[gnu::hot]] void leave(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-                          std::uint32_t result);
+  void leave_other(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                   std::uint32_t result);
+  // Of calls that do more than issue an operation, or failed to.
+  void look_at_result(ThreadState* thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
+                      std::uint32_t result, std::uintptr_t frame);
   [[gnu::hot]] void leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result);
   void fail(ThreadState* thread, wire::error::Domain domain, std::uint32_t id, const CUpti_CallbackData& data,
             std::uint32_t code, std::uintptr_t frame);
@@ -155,11 +176,15 @@ class Recorder {
   bool enter_site(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
                   std::uintptr_t frame, SiteCache::Entry& entry);
   bool wants_native() const;
+  void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   std::uint32_t count_at(std::uint32_t site);
 
-  // What every launch looks at comes first and is small, so that it shares few lines and pages; the tables come last.
+  // What every launch looks at comes together and is small, so that it shares few lines and pages: behind the table of
+  // the first member, and before those of the others.
+  Autograd autograd_;
   Options options_;
   AreaMap area_;
+  std::atomic<std::uint64_t> function_generation_ = 0;
   std::atomic<bool> has_python_ = false;
   // At start where there is an interpreter, so that no thread's first operations go without; else by the first
   // operation.
@@ -167,16 +192,14 @@ class Recorder {
   std::atomic<bool> watching_last_error_ = false;
   std::atomic<std::uint32_t> newest_context_ = 0;  // uid seen last: most processes have one
   std::atomic<bool> may_block_ = false;            // CUDA_LAUNCH_BLOCKING may be in effect
-  std::atomic<std::uint64_t> function_generation_ = 0;
+  Failures failures_;  // its last member, and the first one of what follows it, share a line
+  Alone alone_;
   PythonStacks python_;
   NativeStacks native_;
-  Alone alone_;
-  Failures failures_;
+  Streams streams_;
   PythonHook hook_;
   DriverApi driver_;
   CuptiApi cupti_;
-  Autograd autograd_;
-  Streams streams_;
   Window window_;
   Captures captures_;
   GraphMarkers graph_markers_;

@@ -75,10 +75,11 @@ Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Ki
   std::uint64_t python = 0;
   const bool can_cache = !has_python_.load(std::memory_order_acquire) || python_.fingerprint(python);
   if (kind != Kind::kernel) kernel = nullptr, symbol = nullptr;
-  std::uint64_t key = mix(mix(kHashSeed, function_generation_.load(std::memory_order_relaxed)),
-                          reinterpret_cast<std::uint64_t>(kernel));
-  key = mix(mix(mix(key, reinterpret_cast<std::uint64_t>(symbol)), python), native ? frame : 0);
-  key = mix(key, std::uint64_t{id} << 16 | static_cast<std::uint64_t>(kind) << 8 | (native ? 1 : 0)) | 1;
+  const std::uint64_t key =
+      wire::mix_all(function_generation_.load(std::memory_order_relaxed), reinterpret_cast<std::uint64_t>(kernel),
+                    reinterpret_cast<std::uint64_t>(symbol), python, native ? frame : 0,
+                    std::uint64_t{id} << 8 | static_cast<std::uint64_t>(kind)) |
+      1;
   const auto stands = [&](const SiteCache::Entry& entry) {
     return !native || NativeStacks::stands(entry, thread, frame);
   };

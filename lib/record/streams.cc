@@ -525,10 +525,7 @@ bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
          wire::load_acquire(marker(at), wire::marker::kCompleted) >= ordinal;
 }
 
-void Streams::hold(const std::byte* record) {
-  const std::uint32_t at = wire::load(record, wire::operation::kStream);
-  const std::uint32_t ordinal = wire::load(record, wire::operation::kOrdinal);
-  if (at >= area::kStreams || ordinal == 0 || finished(at, ordinal)) return;
+void Streams::hold(const std::byte* record, std::uint32_t at) {
   const std::byte* home = contexts_ + wire::load(entry(at), stream::kContext) * area::kContextSize;
   const std::uint64_t created = wire::load(entry(at), stream::kCreated);
   // Of a context that is gone, or of an earlier stream at this entry. A stream may be destroyed while it is at work.

@@ -27,7 +27,7 @@ struct StreamHandle {
   bool per_thread;  // the entry point takes 0 for the per-thread default stream
 };
 
-class Streams {
+class alignas(64) Streams {
  public:
   static constexpr std::uint32_t kNone = 0xffffffff;
   // Ordinals come to their end after 2^32 operations: from the first on a stream gets a fresh entry as soon as all that
@@ -87,7 +87,11 @@ class Streams {
   // Whether it is the default stream of this thread, which has not ended.
   bool is_default_of(std::uint32_t stream, std::uint32_t tid) const;
   // Keeps a record that is about to leave its ring if its operation has not finished.
-  [[gnu::hot]] void hold(const std::byte* record);
+  void hold_unfinished(const std::byte* record) {
+    const std::uint32_t stream = wire::load(record, wire::operation::kStream);
+    const std::uint32_t ordinal = wire::load(record, wire::operation::kOrdinal);
+    if (stream < wire::area::kStreams && ordinal != 0 && !finished(stream, ordinal)) hold(record, stream);
+  }
   // Copies every stream's state for the frozen picture.
   void freeze();
   // Calls `visit(context handle, stream handle, flags, stream)` for streams of live contexts with unfinished
@@ -113,6 +117,7 @@ class Streams {
   std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }
   // It lives, or is the default stream of a thread that may have ended without waiting for it.
   bool can_be_at_work(std::uint32_t stream) const;
+  void hold(const std::byte* record, std::uint32_t stream);
   std::uint32_t home_of(std::uint64_t handle, std::uint32_t current);
   void end_all(std::uint64_t handle, std::uint32_t tid);
   // kNotReady: the context is not made yet, or there will be a place once a stream that was destroyed has finished.

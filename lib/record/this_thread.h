@@ -8,16 +8,18 @@ namespace cudadiag::record {
 
 struct ThreadState;
 
-struct ThisThread {
+// On one line.
+struct alignas(64) ThisThread {
   ThreadState* state;
-  int* error_number;      // &errno, which is a call to ask for; null: not asked
-  bool asked;             // whether `state` was acquired, or refused
-  bool inside;            // our own calls into the driver, or a signal handler's on top of a callback: not recorded
-  bool quiet;             // the Python hook's own calls into CUDA: not recorded either
-  bool hooked;            // inside an operator that the Python hook took values of (python_hook.h)
-  bool told;              // by the driver, of the call that goes on (driver_log.h)
-  std::uint32_t forward;  // string id that the thread's next operations carry; 0: none
-  std::uint64_t entered;  // ticks at ENTER of its call on memory, where it has no ring
+  int* error_number;         // &errno, which is a call to ask for
+  bool asked;                // whether `state` was acquired, or refused, and the above is known
+  bool inside;               // our own calls into the driver, or a signal handler's on top of a callback: not recorded
+  bool quiet;                // the Python hook's own calls into CUDA: not recorded either
+  bool hooked;               // inside an operator that the Python hook took values of (python_hook.h)
+  bool told;                 // by the driver, of the call that goes on (driver_log.h)
+  const char* runtime_call;  // the runtime call around the current driver call; null: none
+  std::uint64_t runtime_error;  // serial of the error recorded inside that runtime call; 0: none
+  std::uint64_t entered;        // ticks at ENTER of its call on memory, where it has no ring
 };
 
 extern constinit thread_local ThisThread t_this;

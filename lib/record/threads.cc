@@ -42,8 +42,6 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.graph_site = 0;
   state.adds_nodes = false;
   state.markers = {};
-  state.runtime_call = nullptr;
-  state.runtime_error = 0;
   state.recent_errors = state.recent_worked = 0;
   wire::store(state.entry, thread::kTid, state.tid);
   prctl(PR_GET_NAME, state.entry + thread::kNameOffset);
@@ -60,7 +58,7 @@ void Threads::release(ThreadState& state) {
 std::byte* next_record(ThreadState& state, Streams& streams) {
   if (static_cast<std::uint32_t>(state.serial + 1) == 0) ++state.serial;
   std::byte* record = state.ring + state.serial % area::kRingRecords * area::kOperationSize;
-  if (state.serial >= area::kRingRecords) streams.hold(record);
+  if (state.serial >= area::kRingRecords) streams.hold_unfinished(record);
   wire::store_release(record, wire::operation::kSerial, 0);
   std::atomic_thread_fence(std::memory_order_release);
   return record;

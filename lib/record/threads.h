@@ -58,9 +58,7 @@ struct alignas(128) ThreadState {
   // A call on graphs that the thread is inside: its own site, and whether the nodes made in it are the program's.
   std::uint32_t graph_site;
   bool adds_nodes;
-  AddedMarkers markers;         // put in for the length of the call
-  const char* runtime_call;     // the runtime call around the current driver call; null: none
-  std::uint64_t runtime_error;  // serial of the error recorded inside that runtime call; 0: none
+  AddedMarkers markers;  // put in for the length of the call
   // Failed calls of this thread whose story is not over, the latest of them: serials of their records. The first
   // `recent_worked` of them were followed by an operation that worked.
   std::uint32_t recent_errors, recent_worked;
@@ -75,6 +73,7 @@ struct alignas(128) ThreadState {
   std::array<StreamCacheEntry, 256> streams;
   SiteCache sites;
   StackShapes shapes;
+  std::array<char, 512> said;  // by the driver, of its call that goes on (driver_log.h)
 };
 
 class Threads {

@@ -16,6 +16,24 @@ inline std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64) ^ (hash << 1);
 }
 
+// Of words that are at hand together: multiplications that do not wait for each other. A sum is to be mixed, alone or
+// as part of a polynomial in kSumFactor.
+inline constexpr std::uint64_t kSumFactor = 0x9fb21c651e98df25;
+
+template <typename... Words>
+std::uint64_t sum_of(Words... words) {
+  // Odd numbers that an instruction has room for, of no relation to each other that the words could have as well.
+  std::uint32_t factor = 0x7f4a7c15;
+  std::uint64_t sum = 0;
+  ((sum += words * factor, factor = (factor * 0x5e82ef95u + 0x3779b97au) & 0x7fffffff), ...);
+  return sum;
+}
+
+template <typename... Words>
+std::uint64_t mix_all(Words... words) {
+  return mix(kHashSeed, sum_of(words...));
+}
+
 inline std::uint64_t hash_bytes(const char* bytes, std::size_t size) {
   std::uint64_t hash = mix(kHashSeed, size);
   while (size > 0) {

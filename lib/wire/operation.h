@@ -117,6 +117,8 @@ struct Dimensions {
   static_assert(X + Y + Z <= 8 * sizeof(T));
   static constexpr bool fit(const std::uint32_t (&d)[3]) { return (d[0] >> X | d[1] >> Y | d[2] >> Z) == 0; }
   static constexpr T pack(const std::uint32_t (&d)[3]) {
+    if (fit(d)) [[likely]]
+      return static_cast<T>(d[0] | d[1] << X | d[2] << (X + Y));
     return static_cast<T>(cut(d[0], X) | cut(d[1], Y) << X | cut(d[2], Z) << (X + Y));
   }
   static constexpr std::uint32_t x(T packed) { return packed & ((1u << X) - 1); }

@@ -10,6 +10,7 @@ import sys
 EXPORTS = {"InitializeInjection"}
 LIBRARIES = re.compile(r"lib(c|m|dl|pthread|rt)\.so\.\d+$|ld-linux.*\.so\.\d+$")
 NEWEST_GLIBC = (2, 34)  # what a build on Debian 12 or Ubuntu 22.04 asks for
+MOST_THREAD_DATA = 128  # bytes; the dynamic linker keeps 512 for all libraries that are loaded late
 
 
 def dynamic_symbols(listing):
@@ -38,6 +39,12 @@ def check(symbols, needed):
             yield f"asks for {name}@{version}: the C++ runtime must be linked statically"
 
 
+def check_thread_data(headers):
+    sizes = [int(line.split()[5], 16) for line in headers.splitlines() if line.split()[:1] == ["TLS"]]
+    if sum(sizes) > MOST_THREAD_DATA:
+        yield f"keeps {sum(sizes)} bytes of each thread's own: too much to be found at once, as every callback does"
+
+
 def main():
     readelf, library = sys.argv[1:]
 
@@ -46,7 +53,7 @@ def main():
 
     symbols = list(dynamic_symbols(read("--dyn-syms")))
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", read("--dynamic"))
-    wrong = list(check(symbols, needed))
+    wrong = [*check(symbols, needed), *check_thread_data(read("--program-headers"))]
     newest = max((tuple(map(int, m.groups())) for _, version, _ in symbols
                   if (m := re.match(r"GLIBC_(\d+)\.(\d+)", version))), default=(0, 0))
     print("\n".join(wrong) if wrong else f"needs {', '.join(needed)}; newest symbol GLIBC_{newest[0]}.{newest[1]}")
