@@ -46,6 +46,7 @@ CASES = {  # name -> unit, command ("@x" is a file of the build's gpu/ folder), 
     "graph of 100, until done": ("ns", ["@launches", "replay"], 0),
     "launch-bound training step": ("ms", ["training_step.py", "launch_bound"], 3),
     "compute-bound training step": ("ms", ["training_step.py", "compute_bound"], 1),  # each takes 11 GB of the GPU
+    "graph of a training step": ("ms", ["training_step.py", "graphed"], 3),
     "inference, batch of 1": ("ms", ["training_step.py", "inference"], 3),
 }
 SWITCHED = {  # name -> command

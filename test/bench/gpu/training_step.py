@@ -1,5 +1,5 @@
-"""A step timed inside: training_step.py launch_bound|compute_bound|inference [profiler] [serve | switch] prints the
-median ms of its own steps, of training or of inference; under torch.profiler with the word profiler. With serve, it
+"""A step timed inside: training_step.py launch_bound|compute_bound|graphed|inference [profiler] [serve | switch] prints
+the median ms of its own steps, of training, of its replay as a CUDA graph, or of inference; under torch.profiler with the word profiler. With serve, it
 prepares once, prints that it is ready, and then a median of further steps for each line on its standard input. With
 switch (switched_cupti.cc), half of its steps go without a subscriber's callbacks: it prints the ratio of the others to
 these."""
@@ -17,6 +17,7 @@ import torch
 SHAPES = {  # layers, width, batch, tokens, warm-up steps, steps
     "launch_bound": (4, 64, 4, 16, 20, 50),
     "compute_bound": (12, 2048, 8, 1024, 3, 5),
+    "graphed": (4, 64, 4, 16, 20, 200),
     "inference": (12, 512, 1, 16, 20, 100),
 }
 SWITCHED_PAIRS = {"launch_bound": 300, "compute_bound": 60, "inference": 300}
@@ -26,6 +27,20 @@ def train(model, optimizer, x):
     optimizer.zero_grad(set_to_none=True)
     model(x).square().mean().backward()
     optimizer.step()
+
+
+def capture(step):
+    """The same step as a CUDA graph."""
+    beside = torch.cuda.Stream()
+    beside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(beside):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(beside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
 
 
 def infer(model, _, x):
@@ -45,7 +60,8 @@ def prepare(name):
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
     x = torch.randn(batch, tokens, width, device="cuda", dtype=torch.bfloat16)
     model.train(step is train)
-    return lambda: step(model, optimizer, x), warm_up, steps
+    one = lambda: step(model, optimizer, x)  # noqa: E731
+    return capture(one) if name == "graphed" else one, warm_up, steps
 
 
 def times(step, steps):
