@@ -7,6 +7,7 @@
 #include "analyse/first_failure.h"
 #include "analyse/forward_launches.h"
 #include "report/causes.h"
+#include "report/changed_sources.h"
 #include "report/delivered.h"
 #include "report/device.h"
 #include "report/forward_line.h"
@@ -21,7 +22,6 @@
 #include "report/surroundings.h"
 #include "report/witnesses.h"
 #include "session/call_name.h"
-#include "symbolize/file_time.h"
 
 namespace cudadiag::report {
 namespace {
@@ -64,6 +64,8 @@ class FindingBuilder {
     }
     if (failure_.swallowed != nullptr) relate_swallowed(*failure_.swallowed);
     if (failure_.hang) add_standstill(*failure_.hang);
+    drop_changed_sources(finding_, process_.record, met_at(failure_));
+    compare_rerun_source(finding_, failure_, session_, symbolizer_);
     add_delivered(finding_, failure_);
     add_inputs(finding_, failure_, session_);
     add_watched(finding_, failure_);
@@ -101,7 +103,6 @@ class FindingBuilder {
     finding_.location = located(site.line.location);
     if (site.line.location.known()) {
       finding_.excerpt = symbolize::source_excerpt(site.line.location.file, site.line.location.line, 1);
-      finding_.source_is_newer = symbolize::written_since_start(site.line.location.file, process_.record);
     }
     if (is_known(site.line.caller)) {
       finding_.caller = located(site.line.caller);
@@ -318,6 +319,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   add_notes(report, session, analysis, symbolizer.notes());
   add_causes(report, session, analysis, failures);  // it reasons from all of the above
   add_races(report, session, located_by(symbolizer));
+  note_changed_sources(report);
   return report;
 }
 

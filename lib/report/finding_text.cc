@@ -6,6 +6,7 @@
 
 #include "report/argument_text.h"
 #include "report/blame_text.h"
+#include "report/changed_sources.h"
 #include "report/device_text.h"
 #include "report/kernel_name.h"
 #include "report/launch.h"
@@ -120,7 +121,9 @@ class FindingText {
       const std::string why = symbolize::why_no_source(finding_.location.file);
       if (!why.empty()) add("", {"        (" + printable(why) + ")"}, 1, 0);
     }
-    if (finding_.source_is_newer && !finding_.excerpt.empty()) {
+    if (const std::string changed = changed_source_text(finding_); !changed.empty())
+      add("", {"        " + changed}, 1, 0);
+    if (finding_.source_is_newer) {
       add("", {"        (the file was written after the program had started: the line may have read otherwise)"}, 1, 0);
     }
     graph();

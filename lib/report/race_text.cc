@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/changed_sources.h"
 #include "report/kernel_name.h"
 #include "report/place.h"
 #include "report/printable.h"
@@ -123,6 +124,7 @@ void add_race(Page& page, const Finding& finding, const std::string& directory, 
     add("", {fmt::format("  {} {:>3} | {}", marked ? '>' : ' ', line.number, printable(line.text))}, 1, 2,
         verbose ? Wide::stays : Wide::is_cut);
   }
+  if (const std::string changed = changed_source_text(finding); !changed.empty()) add("", {"        " + changed}, 1, 0);
   add("Why", {printable(finding.text)}, 1, 0);
   if (std::vector<std::string> tensors = race_tensors(race); !tensors.empty()) add("Tensor", std::move(tensors), 1, 5);
   const Wide stack = verbose ? Wide::stays : Wide::wraps;

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "explain/rule.h"
+#include "report/changed_sources.h"
 #include "report/dialect.h"
 #include "report/printable.h"
 #include "report/race_tensors.h"
@@ -90,6 +91,7 @@ class RaceBuilder {
                      access(from_.second, judged_.second, judged_.second_by_schema)};
     race.rerun = judged_.rerun;
     lead();
+    drop_changed_sources(finding_, process_.record, heard_until(process_.record));
     if (from_.bytes != 0) allocation();
     words();
     return std::move(finding_);

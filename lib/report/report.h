@@ -3,6 +3,7 @@
 // contract "cudadiag.report/1" (report.schema.json); optional ones are null or empty there, never absent.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -230,12 +231,17 @@ struct Candidate {
 };
 
 struct Finding {
+  bool source_changed() const {
+    return std::find(changed_sources.begin(), changed_sources.end(), location.file) != changed_sources.end();
+  }
+
   analyse::Kind kind = analyse::Kind::async_error;
   std::uint32_t code = 0;
   std::string name, runtime_name, title, text;
   Location location;                           // the true line
   std::vector<symbolize::SourceLine> excerpt;  // it and its neighbours; empty if the file cannot be read
-  bool source_is_newer = false;                // it was written after the process had started
+  bool source_is_newer = false;                // it was written after the process had started, and before the failure
+  std::vector<std::string> changed_sources;    // files of its lines that were written since: their text is left out
   std::optional<Location> caller;              // Python line behind a native one (also in `related`)
   std::optional<Backward> backward;            // a kernel of a backward pass
   std::string via;                             // how it got there: "ctypes, libsmooth.so"

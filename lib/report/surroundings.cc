@@ -108,11 +108,6 @@ void add_notes(Report& report, const session::Session& session, const analyse::A
   for (const analyse::Note& note : analysis.notes) add(report.notes, note.code, note.text);
   for (const std::string& note : session.manifest.notes) add(report.notes, "launcher", note);
   for (const std::string& note : symbolizer_notes) add(report.notes, "symbols", note);
-  for (const Finding& finding : report.findings) {
-    if (!finding.source_is_newer) continue;
-    add(report.notes, "source-newer",
-        finding.location.file + " was written after the program had started: its lines may have read otherwise");
-  }
 }
 
 }  // namespace cudadiag::report

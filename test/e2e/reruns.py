@@ -3,10 +3,12 @@
 import os
 import pathlib
 import shlex
+import shutil
 import signal
+import sys
 
 import targets
-from harness import FAULT, expect, expect_in, expect_success, expect_true_line, program, true_line
+from harness import FAULT, HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
 
 AGAIN = "fault kernel=smooth nth=3 code=700"
 ONCE = AGAIN + " run=1"
@@ -83,6 +85,43 @@ def failure_that_does_not_come_back_leaves_the_first_answer(machine):
     grade, because = _evidence(report)
     expect(grade, "bracketed", "grade")
     expect_in("a rerun that waited there did not fail: likely a race", because, "because")
+
+
+def _copied(machine, *names):
+    """Programs to edit."""
+    for name in names:
+        shutil.copy(HERE / "programs" / name, machine.folder)
+    return machine.folder / names[-1]
+
+
+def source_that_was_edited_since_is_not_shown(machine):
+    machine.plan(AGAIN)
+    script = _copied(machine, "cuda.py", "ten_launches.py")
+    _, line = true_line("ten_launches.py")
+    first = machine.run(sys.executable, script)
+    expect_in("# TRUE LINE", first.stderr, "the first report, which has the source")
+    script.write_text("# one line more\n" + script.read_text())
+    again = expect_success(_bisect(machine)).stdout
+    expect_in("ten_launches.py has been written anew since the run: its lines are numbered as they were then",
+              " ".join(again.split()), "report")
+    expect(" | " in again, False, "whether source is shown")
+    report = machine.report()
+    finding = report["findings"][0]
+    expect((finding["location"]["line"], finding["location"]["source"]), (line, None), "the line as it was then")
+    expect_in(f"; the rerun ran another text of ten_launches.py, where this call is in line {line + 1}",
+              _evidence(report)[1], "because")
+    expect_in("source-changed", _codes(report), "notes")
+
+
+def rerun_of_an_edited_source_that_fails_elsewhere_says_so(machine):
+    machine.plan(AGAIN)
+    script = _copied(machine, "cuda.py", "ten_launches.py")
+    machine.run(sys.executable, script)
+    # Its code is laid out otherwise, so that no call of the rerun is one of the first run's.
+    script.write_text("print(1 + len(__name__))\n" + script.read_text())
+    _bisect(machine)
+    expect_in("; ten_launches.py was written before a rerun, which ran another text of it",
+              _evidence(machine.report())[1], "because")
 
 
 def under_mps_nobody_is_blamed_for_a_fault_that_did_not_come_back(machine):

@@ -4,6 +4,7 @@
 
 #include "report/report.h"
 #include "report/text.h"
+#include "symbolize/file_time.h"
 
 using namespace cudadiag;
 using report::Report;
@@ -111,6 +112,39 @@ TEST_CASE("a source that was written after the program had started") {
   CHECK(is_noted(newer));
   CHECK(newer.findings[0].location.line == 3);
   CHECK(report::write_text(newer, {}).find("the line may have read otherwise") != std::string::npos);
+}
+
+// The clock of a process that failed 10 seconds after `start`.
+void failed_after(session::Process& process, double start) {
+  session::ProcessRecord& record = process.record;
+  record.start_realtime = static_cast<std::uint64_t>(start * 1e9);
+  record.seconds_per_tick = 1;
+  record.clock_start = 1;
+  record.frozen_ticks = record.clock_last = 11;
+}
+
+TEST_CASE("text that was written after the failure is neither shown nor quoted") {
+  session::Session session = session_of({process()});
+  const double written = *symbolize::time_written(kProgram);
+  failed_after(session.processes[0], written - 9);
+  const Report during = report_of(session, {failure_of(session.processes[0], 1)});
+  CHECK_FALSE(during.findings[0].source_changed());
+  CHECK(during.findings[0].source_is_newer);
+  CHECK(during.findings[0].excerpt.size() == 3);
+  failed_after(session.processes[0], written - 11);
+  const Report since = report_of(session, {failure_of(session.processes[0], 1)});
+  const report::Finding& finding = since.findings[0];
+  CHECK(finding.changed_sources == std::vector<std::string>{kProgram});
+  CHECK(finding.location.line == 3);
+  CHECK(finding.location.source == "");
+  CHECK(finding.reported_at->source == "");
+  CHECK(finding.excerpt.empty());
+  CHECK_FALSE(finding.source_is_newer);
+  CHECK(std::any_of(since.notes.begin(), since.notes.end(), [](const auto& n) { return n.code == "source-changed"; }));
+  const std::string text = report::write_text(since, {});
+  CHECK(text.find("(program.py has been written anew since the run: its lines are numbered as they were then)") !=
+        std::string::npos);
+  CHECK(text.find("scale(x)") == std::string::npos);
 }
 
 TEST_CASE("one candidate: its line leads, the reporting call is named") {

@@ -1,0 +1,132 @@
+#include "report/changed_sources.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "report/printable.h"
+#include "report/resolved_site.h"
+#include "session/processes.h"
+#include "symbolize/file_time.h"
+
+namespace cudadiag::report {
+namespace {
+
+std::optional<double> at(const session::ProcessRecord& record, std::uint64_t ticks) {
+  if (ticks < record.clock_start || ticks == 0 || record.seconds_per_tick <= 0) return std::nullopt;
+  return record.unix_seconds(ticks);
+}
+
+void add_once(std::vector<std::string>& files, const std::string& file) {
+  if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
+}
+
+bool is_changed(const Finding& finding, const std::string& file) {
+  const auto& files = finding.changed_sources;
+  return std::find(files.begin(), files.end(), file) != files.end();
+}
+
+template <typename Each>
+void for_locations(Finding& finding, const Each& each) {
+  each(finding.location);
+  for (auto* location : {&finding.caller, &finding.reported_at}) {
+    if (*location) each(**location);
+  }
+  for (Related& related : finding.related) each(related.location);
+  for (Candidate& candidate : finding.candidates) each(candidate.location);
+  if (!finding.race) return;
+  for (RaceAccess& access : finding.race->accesses) each(access.location);
+}
+
+void drop_text(Finding& finding) {
+  for_locations(finding, [&](Location& location) {
+    if (is_changed(finding, location.file)) location.source.clear();
+  });
+  if (finding.source_changed()) finding.excerpt.clear();
+}
+
+// The line of the same call in the rerun that failed at it, where it is another one of the same file; 0: it is not. A
+// node of a graph has its line elsewhere than the launch that failed, and a backward kernel in the forward pass.
+int line_in_rerun(const Finding& finding, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
+  if (failure.again == nullptr || failure.again_process == nullptr || finding.backward) return 0;
+  if (finding.location.language != "python" || failure.candidates.front().node != nullptr) return 0;
+  const symbolize::Location there = resolve(symbolizer, *failure.again_process, failure.again->site).line.location;
+  return there.file == finding.location.file && there.line != finding.location.line ? there.line : 0;
+}
+
+// A rerun that was recorded began after the file had been written.
+bool rerun_since(const session::Session& session, const std::string& file) {
+  const auto written = symbolize::time_written(file);
+  if (!written) return false;
+  for (const auto& processes : session.reruns) {
+    for (const session::Process& process : processes) {
+      if (static_cast<double>(process.record.start_realtime) * 1e-9 > *written) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<double> met_at(const analyse::Failure& failure) {
+  const session::ProcessRecord& record = failure.process->record;
+  if (failure.hang) return heard_until(record);
+  const session::Error* error = failure.noticed != nullptr ? failure.noticed : failure.reported;
+  const std::uint64_t issued = failure.candidates.empty() ? 0 : failure.candidates.front().operation->ticks;
+  return at(record, std::max({issued, error == nullptr ? 0 : error->ticks, record.frozen_ticks}));
+}
+
+std::optional<double> heard_until(const session::ProcessRecord& record) { return at(record, record.clock_last); }
+
+// A server whose clock is ahead can make a file look changed that was saved just before the run: then too little is
+// shown, and nothing wrong.
+void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met) {
+  for_locations(finding, [&](Location& location) {
+    const auto written = location.line > 0 && met ? symbolize::time_written(location.file) : std::nullopt;
+    if (written && *written > *met) add_once(finding.changed_sources, location.file);
+  });
+  finding.source_is_newer = !finding.excerpt.empty() && !finding.source_changed() &&
+                            symbolize::written_since_start(finding.location.file, record);
+  drop_text(finding);
+}
+
+void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
+                          symbolize::Symbolizer& symbolizer) {
+  // A finding of a rerun has that one's lines.
+  if (finding.location.line == 0 || session::rerun_of(session, failure.process) != nullptr) return;
+  const std::string& file = finding.location.file;
+  const std::string name = std::filesystem::path(file).filename().string();
+  if (const int line = line_in_rerun(finding, failure, symbolizer); line > 0) {
+    finding.because += fmt::format("; the rerun ran another text of {}, where this call is in line {}", name, line);
+    // An editor may have kept the file's time.
+    add_once(finding.changed_sources, file);
+    drop_text(finding);
+  } else if (finding.source_changed() && rerun_since(session, file)) {
+    finding.because += fmt::format("; {} was written before a rerun, which ran another text of it", name);
+  }
+}
+
+std::string changed_source_text(const Finding& finding) {
+  if (!finding.source_changed()) return "";
+  return fmt::format("({} has been written anew since the run: its lines are numbered as they were then)",
+                     printable(std::filesystem::path(finding.location.file).filename().string()));
+}
+
+void note_changed_sources(Report& report) {
+  std::vector<std::string> changed, newer;
+  for (const Finding& finding : report.findings) {
+    for (const std::string& file : finding.changed_sources) add_once(changed, file);
+    if (finding.source_is_newer) add_once(newer, finding.location.file);
+  }
+  for (const std::string& file : changed) {
+    report.notes.push_back({"source-changed", file + " has been written anew since the run: its lines may read "
+                                                     "otherwise now, and are not shown"});
+  }
+  for (const std::string& file : newer) {
+    report.notes.push_back({"source-newer", file + " was written after the program had started: its lines may have "
+                                                   "read otherwise"});
+  }
+}
+
+}  // namespace cudadiag::report
