@@ -233,7 +233,9 @@ class Narrowing {
       return say(fmt::format("no GPU core dump came, after {}: {}", report::duration(pass.seconds), why_no_dump(pass)));
     }
     if (options_.tell_passes) {
-      tell_end(pass.dump.empty() ? "no GPU core dump was written" : "a GPU core dump was written");
+      tell_end(!pass.dump.empty()                                  ? "a GPU core dump was written"
+               : analysis_.reruns.back().failed_unwatched == false ? "did not fail"
+                                                                   : "no GPU core dump was written");
     }
   }
 

@@ -99,6 +99,18 @@ struct Rerun {
   std::uint64_t waits = 0;         // operations that were waited for
   bool gave_up = false;            // waiting: some operation took too long, and the rest went on as in the first run
   std::optional<Failure> failure;  // its own first one; `process` is one of the rerun
+  // Of one without the recorder, for a GPU core dump: whether the failure came again, by the dump or by how the program
+  // ended; nothing: neither tells.
+  std::optional<bool> failed_unwatched{};
+};
+
+// A failure that did not come back where a rerun waited for it. What takes it away is waiting only if it comes back
+// without.
+enum class Vanished {
+  no,              // it came back, or none that waited ended without it
+  race,            // a rerun that waited for nothing failed again, and none did not
+  comes_and_goes,  // one that waited for nothing did not fail either
+  open,            // none is known to have gone without waiting
 };
 
 struct Note {
@@ -113,6 +125,7 @@ struct Analysis {
   std::vector<Note> notes;           // of the launcher and the recorders too
   std::optional<Grade> first_grade;  // of the first failure, before reruns had their say
   std::vector<Rerun> reruns;         // of session.reruns, one each
+  Vanished vanished = Vanished::no;  // the asynchronous failures
 };
 
 Analysis analyse(const session::Session& session);

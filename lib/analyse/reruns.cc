@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "analyse/degraded.h"
+#include "analyse/ending.h"
 #include "analyse/first_failure.h"
 #include "analyse/site_keys.h"
 
@@ -283,11 +284,34 @@ bool confirm_all(const std::vector<Process>& first, std::vector<Failure>& failur
   return known != nullptr;
 }
 
-Rerun judge(const session::Pass& pass, const std::vector<Process>& first, const std::vector<Process>& processes,
-            std::vector<Failure>& failures) {
+// A program that ended well in the first run, or otherwise by a signal in the rerun, says nothing by its end.
+std::optional<bool> failed_unwatched(const session::Pass& first, const session::Pass& pass) {
+  if (!pass.dump.empty()) return true;
+  if (pass.name != "device" || !pass.cut_short.empty() || !ending(first.end).bad) return std::nullopt;
+  if (pass.end.code == first.end.code && pass.end.signal == first.end.signal) return true;
+  return pass.end.code ? std::optional(false) : std::nullopt;
+}
+
+Vanished vanished(const std::vector<Rerun>& reruns) {
+  bool waited = false, failed_free = false, passed_free = false;
+  for (const Rerun& rerun : reruns) {
+    if (rerun.came_back()) return Vanished::no;
+    failed_free |= rerun.failed_unwatched == true;
+    passed_free |= rerun.failed_unwatched == false;
+    if (rerun.outcome == Rerun::Outcome::did_not_fail && !rerun.gave_up) {
+      (rerun.waits > 0 ? waited : passed_free) = true;
+    }
+  }
+  if (!waited) return Vanished::no;
+  return passed_free ? Vanished::comes_and_goes : failed_free ? Vanished::race : Vanished::open;
+}
+
+Rerun judge(const session::Pass& pass, const session::Pass& record, const std::vector<Process>& first,
+            const std::vector<Process>& processes, std::vector<Failure>& failures) {
   Rerun rerun;
   if (pass.name == "device" || pass.name == "sanitize" || pass.name == "memory" || pass.name == "races") {
     rerun.outcome = Rerun::Outcome::not_watched;
+    rerun.failed_unwatched = failed_unwatched(record, pass);
     return rerun;
   }
   rerun.waits = waits_of(processes);
@@ -330,20 +354,30 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
     failure.because += fmt::format("; it failed in {} of {} runs", again + 1, judged + 1);
     return;
   }
-  std::uint64_t waits = 0;
+  std::size_t waited = 0;
   bool gave_up = false;
   for (const Rerun& rerun : analysis.reruns) {
-    waits += rerun.waits;
+    waited += rerun.outcome == Rerun::Outcome::did_not_fail && rerun.waits > 0 ? 1 : 0;
     gave_up |= rerun.gave_up;
   }
-  const std::string runs = passed == 1 ? "a rerun" : fmt::format("{} reruns", passed);
+  const auto runs = [](auto number) { return number == 1 ? "a rerun" : fmt::format("{} reruns", number); };
+  const std::string others = under_mps(failure.process->record) ? ", or another process's fault" : "";
   if (gave_up) {
-    failure.because += fmt::format("; {} did not fail, but there waiting was given up", runs);
-  } else if (waits > 0) {
-    failure.because += fmt::format("; {} that waited there did not fail: likely a race{}", runs,
-                                   under_mps(failure.process->record) ? ", or another process's fault" : "");
+    failure.because += fmt::format("; {} did not fail, but there waiting was given up", runs(passed));
+  } else if (waited == 0) {
+    failure.because += fmt::format("; {} came to this call, did not wait for it, and did not fail", runs(passed));
+  } else if (analysis.vanished == Vanished::comes_and_goes) {
+    failure.because += fmt::format(
+        "; {} that waited there did not fail, nor did one that waited for nothing: the "
+        "failure comes and goes",
+        runs(waited));
+  } else if (analysis.vanished == Vanished::race) {
+    failure.because +=
+        fmt::format("; {} that waited there did not fail, and one that waited for nothing did: likely a race{}",
+                    runs(waited), others);
   } else {
-    failure.because += fmt::format("; {} came to this call, did not wait for it, and did not fail", runs);
+    failure.because += fmt::format("; {} that waited there did not fail: a race, or a failure that comes and goes{}",
+                                   runs(waited), others);
   }
 }
 
@@ -354,7 +388,8 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
   const std::vector<Failure> as_first_run = analysis.failures;
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
     std::vector<Failure> first(analysis.failures.begin(), analysis.failures.begin() + static_cast<std::ptrdiff_t>(own));
-    Rerun rerun = judge(session.manifest.passes[i + 1], session.processes, session.reruns[i], first);
+    Rerun rerun = judge(session.manifest.passes[i + 1], session.manifest.passes.front(), session.processes,
+                        session.reruns[i], first);
     std::copy(first.begin(), first.end(), analysis.failures.begin());
     if (rerun.outcome == Rerun::Outcome::other) {
       const Key key = lead_key(*rerun.failure);
@@ -373,6 +408,7 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
     add_notes(session.reruns[i], i + 1, analysis.notes);
     analysis.reruns.push_back(std::move(rerun));
   }
+  analysis.vanished = vanished(analysis.reruns);
   for (std::size_t i = 0; i < own; ++i) {
     if (is_asynchronous(analysis.failures[i].kind)) say_not_reproduced(analysis, analysis.failures[i]);
   }

@@ -82,7 +82,7 @@ struct Symptoms {
   bool captured_by_other_thread = false;  // this thread captures nothing
   std::uint32_t forked_from = 0;          // process with CUDA of which this one is a fork; 0: none is known
   std::uint32_t failed_elsewhere = 0;     // process of the same job that failed earlier; 0: none is known
-  bool vanished_when_serialised = false;  // a rerun that waited at this operation did not fail
+  bool vanished_when_serialised = false;  // a rerun failed unless it waited at this operation
   bool may_be_another_client = false;  // the GPU is shared under MPS, and nothing shows that this program's work failed
   std::string foreign_exception;       // that a rerun saw in code that the program had not loaded
   std::map<std::string, std::string> versions;     // "driver", "cuda", "torch", …

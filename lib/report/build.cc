@@ -302,6 +302,8 @@ void settle_shared_gpu(Report& report, const std::vector<const analyse::Failure*
 Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer) {
   Report report;
   report.verdict = analysis.verdict;
+  report.may_come_back =
+      analysis.vanished == analyse::Vanished::comes_and_goes || analysis.vanished == analyse::Vanished::open;
   report.session = session.folder.string();
   report.command = session.manifest.command;
   report.working_directory = session.manifest.working_directory;
@@ -310,7 +312,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
     report.findings.push_back(FindingBuilder(session, *failure, symbolizer).build());
   }
   const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
-  add_device(report, testimony, session, failures);
+  add_device(report, testimony, session, analysis, failures);
   settle_shared_gpu(report, failures);
   add_environment(report, session);
   add_witnesses(report, testimony);

@@ -13,6 +13,7 @@
 #include "report/next_steps.h"
 #include "report/place.h"
 #include "report/resolved_site.h"
+#include "report/words.h"
 #include "session/call_name.h"
 #include "symbolize/source_excerpt.h"
 
@@ -55,23 +56,7 @@ bool kernel_is_known(const Finding& finding) {
 class Gathering {
  public:
   Gathering(const Report& report, const session::Session& session, const analyse::Analysis& analysis)
-      : report_(report), session_(session) {
-    // A rerun that waited and did not fail speaks of a race only where none failed.
-    const auto came = [](const analyse::Rerun& rerun, bool failed) {
-      using Outcome = analyse::Rerun::Outcome;
-      return failed ? rerun.came_back() : rerun.outcome == Outcome::did_not_fail && rerun.waits > 0;
-    };
-    const auto any = [&](bool failed) {
-      return std::any_of(analysis.reruns.begin(), analysis.reruns.end(),
-                         [&](const analyse::Rerun& rerun) { return came(rerun, failed); });
-    };
-    // Nor where one that waited for nothing, for a dump, did not fail either.
-    const auto& passes = session.manifest.passes;
-    const bool comes_and_goes = std::any_of(passes.begin(), passes.end(), [](const session::Pass& pass) {
-      return pass.name == "device" && pass.dump.empty() && pass.cut_short.empty() && pass.end.code == 0;
-    });
-    vanished_ = any(false) && !any(true) && !comes_and_goes;
-  }
+      : report_(report), session_(session), races_(analysis.vanished == analyse::Vanished::race) {}
 
   explain::Symptoms symptoms(const Finding& finding, const analyse::Failure& failure) const {
     explain::Symptoms symptoms;
@@ -96,7 +81,7 @@ class Gathering {
     add_process(*failure.process, symptoms);
     const Finding& first = report_.findings.front();
     if (first.pid != finding.pid && analyse::is_asynchronous(first.kind)) symptoms.failed_elsewhere = first.pid;
-    symptoms.vanished_when_serialised = symptoms.asynchronous && &first == &finding && vanished_;
+    symptoms.vanished_when_serialised = symptoms.asynchronous && &first == &finding && races_;
     symptoms.may_be_another_client = analyse::under_mps(failure.process->record) && !finding.device;
     symptoms.foreign_exception = finding.foreign_exception;
     return symptoms;
@@ -162,7 +147,7 @@ class Gathering {
 
   const Report& report_;
   const session::Session& session_;
-  bool vanished_ = false;
+  bool races_;
 };
 
 void note_blocking_launches(Report& report, const session::Session& session) {
@@ -209,6 +194,10 @@ void add_causes(Report& report, const session::Session& session, const analyse::
     if (finding.location.line == 0 && !finding.location.module.empty()) {
       finding.fix.push_back(fmt::format("build {} with -g, so that its lines can be told",
                                         std::filesystem::path(finding.location.module).filename().string()));
+    }
+    if (i == 0 && report.may_come_back && analyse::is_asynchronous(finding.kind)) {
+      finding.fix.insert(finding.fix.begin(),
+                         fmt::format("rerun it until it fails again: cudadiag bisect {}", kRepeat));
     }
     if (!cause) continue;
     finding.cause = {std::move(cause->id),   std::move(cause->text), std::move(cause->facts),

@@ -95,8 +95,9 @@ std::string described(const Assertion& assertion) {
 class Matching {
  public:
   Matching(Report& report, const DeviceTestimony& testimony, const session::Session& session,
-           const std::vector<const analyse::Failure*>& failures)
+           const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures)
       : report_(report), testimony_(testimony), session_(session), failures_(failures) {
+    for (const analyse::Rerun& rerun : analysis.reruns) passed_ |= rerun.failed_unwatched == false;
     if (!testimony.printed.empty()) printed_ = testimony.printed.front().assertions;
   }
 
@@ -117,7 +118,7 @@ class Matching {
     if (!testimony_.device_pass) return "no rerun for a core dump";
     if (!testimony_.unreadable.empty()) return testimony_.unreadable;
     if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
-    return "the rerun left no core dump";
+    return passed_ ? "the rerun for a core dump did not fail" : "the rerun left no core dump";
   }
 
   void join_dump(const DeviceFailure& failure) {
@@ -300,6 +301,7 @@ class Matching {
   const DeviceTestimony& testimony_;
   const session::Session& session_;
   const std::vector<const analyse::Failure*>& failures_;  // the findings', one each
+  bool passed_ = false;                                   // a rerun for a core dump did not fail
   std::span<const Assertion> printed_;                    // by the rerun that speaks for the findings
   const Assertion* told_ = nullptr;
 };
@@ -307,8 +309,8 @@ class Matching {
 }  // namespace
 
 void add_device(Report& report, const DeviceTestimony& testimony, const session::Session& session,
-                const std::vector<const analyse::Failure*>& failures) {
-  Matching(report, testimony, session, failures).run();
+                const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures) {
+  Matching(report, testimony, session, analysis, failures).run();
 }
 
 }  // namespace cudadiag::report

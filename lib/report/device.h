@@ -11,6 +11,6 @@ namespace cudadiag::report {
 // Kernels are compared by name: in a run of its own the dump may be of another failure than the finding is. `failures`
 // are the findings', one each.
 void add_device(Report& report, const symbolize::DeviceTestimony& testimony, const session::Session& session,
-                const std::vector<const analyse::Failure*>& failures);
+                const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures);
 
 }  // namespace cudadiag::report

@@ -304,6 +304,7 @@ struct Report {
   std::vector<std::string> gpus;
   std::vector<std::string> command;  // the target's
   std::string session;               // folder, for the next commands
+  bool may_come_back = false;        // reruns did not fail, and none shows that waiting is why
   std::string working_directory;     // of the target: paths inside it are shown relative to it
 };
 

@@ -81,7 +81,8 @@ void add_passes(Report& report, const session::Session& session, const analyse::
                      : races > 0          ? fmt::format("{} race{}", races, races == 1 ? "" : "s")
                                           : "nothing found";
     } else if (pass.name == "device") {
-      line.outcome = outcome_of(pass, testimony);
+      const bool passed = i <= analysis.reruns.size() && analysis.reruns[i - 1].failed_unwatched == false;
+      line.outcome = passed ? word(analyse::Rerun::Outcome::did_not_fail) : outcome_of(pass, testimony);
     } else if (pass.name == "memory") {
       const bool told = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
         return std::any_of(process.deliveries.begin(), process.deliveries.end(),

@@ -57,6 +57,10 @@ Section next_commands(const Report& report, bool suggest_rerun) {
     section.lines.push_back(
         printable(fmt::format("cudadiag bisect {}  # {} a rerun", session, roughly(report.passes.front().seconds))));
   }
+  if (suggest_rerun && report.may_come_back) {
+    section.lines.push_back(printable(
+        fmt::format("cudadiag bisect {} {}  # {} a rerun", session, kRepeat, roughly(report.passes.front().seconds))));
+  }
   if (report.findings.front().race && suggest_rerun && report.passes.size() == 1) {
     const auto& accesses = report.findings.front().race->accesses;
     const bool python = std::any_of(accesses.begin(), accesses.end(),

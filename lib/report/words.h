@@ -20,6 +20,9 @@ std::string_view word(analyse::Rerun::Outcome outcome);
 // "4096,1,1"
 std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
+// Of `cudadiag bisect`, where a failure comes and goes.
+inline constexpr const char* kRepeat = "--repeat 20";
+
 // "12,345"
 std::string thousands(std::uint64_t number);
 // "40 ms", "4.2 s", "62 s", "3 min"

@@ -84,7 +84,25 @@ def failure_that_does_not_come_back_leaves_the_first_answer(machine):
     expect(_outcomes(report), [("record", "bracketed"), ("confirm", "did not fail")], "passes")
     grade, because = _evidence(report)
     expect(grade, "bracketed", "grade")
-    expect_in("a rerun that waited there did not fail: likely a race", because, "because")
+    expect_in("a rerun that waited there did not fail: a race, or a failure that comes and goes", because, "because")
+
+
+def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine):
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    for plan, cause, because, outcome in (
+            (f"{ONCE}; {AGAIN} run=3", "missing-wait", "and one that waited for nothing did: likely a race",
+             "no core dump"),
+            (ONCE, None, "nor did one that waited for nothing: the failure comes and goes", "did not fail")):
+        machine.plan(plan)
+        machine.runs.unlink(missing_ok=True)
+        machine.run(*program("probe.py"))
+        text = expect_success(machine.cudadiag("bisect")).stdout
+        report = machine.report()
+        expect(_outcomes(report)[1:], [("confirm", "did not fail"), ("device", outcome)], "reruns")
+        expect((report["findings"][0]["cause"] or {"id": None})["id"], cause, "cause")
+        expect_in(because, _evidence(report)[1], "because")
+        expect("--repeat 20" in text, cause is None, "whether repeating is advised in " + text)
+        expect("not known (the rerun for a core dump did not fail)" in text, cause is None, "Device in " + text)
 
 
 def _copied(machine, *names):
@@ -132,7 +150,7 @@ def under_mps_nobody_is_blamed_for_a_fault_that_did_not_come_back(machine):
     grade, because = _evidence(report)
     expect(grade, "inferred", "grade")
     expect_in("under MPS the fault may be another process's", because, "because")
-    expect_in("likely a race, or another process's fault", because, "because")
+    expect_in("a race, or a failure that comes and goes, or another process's fault", because, "because")
     expect(report["findings"][0]["cause"]["id"], "mps-client", "cause")
     expect_in("shared under MPS", result.stderr, "what is printed")
     expect(_codes(report), ["mps"], "notes")

@@ -193,9 +193,16 @@ TEST_CASE("reruns that do not fail leave grade and candidates, and are told of")
   Failure failure = runs.look().failures.at(0);
   CHECK(failure.grade == Grade::inferred);
   CHECK(failure.candidates.size() == 2);
-  CHECK(failure.because.ends_with("; a rerun that waited there did not fail: likely a race"));
+  CHECK(
+      failure.because.ends_with("; a rerun that waited there did not fail: a race, or a failure that comes and goes"));
+  CHECK(runs.look().vanished == Vanished::open);
+  runs.add(passed(5));
+  CHECK(runs.look().failures[0].because.ends_with(
+      "; 2 reruns that waited there did not fail: a race, or a failure that comes and goes"));
   runs.add(passed(0));
-  CHECK(runs.look().failures[0].because.ends_with("; 2 reruns that waited there did not fail: likely a race"));
+  CHECK(runs.look().failures[0].because.ends_with(
+      "; 2 reruns that waited there did not fail, nor did one that waited for nothing: the failure comes and goes"));
+  CHECK(runs.look().vanished == Vanished::comes_and_goes);
   Runs not_waited(run_of_bad(2, 3));
   not_waited.add(passed(0));
   CHECK(not_waited.look().failures[0].because.ends_with(
@@ -209,7 +216,34 @@ TEST_CASE("a rerun that ended before it came to the failing call says nothing of
   CHECK(analysis.reruns[0].outcome == Outcome::not_reached);
   CHECK(analysis.failures[0].because.ends_with("; a rerun ended without a failure before it came to this call"));
   runs.add(passed(3));
-  CHECK(runs.look().failures[0].because.ends_with("; a rerun that waited there did not fail: likely a race"));
+  CHECK(runs.look().failures[0].because.ends_with(
+      "; a rerun that waited there did not fail: a race, or a failure that comes and goes"));
+}
+
+TEST_CASE("a race is concluded only where a rerun that waited for nothing failed again") {
+  Runs runs(run_of_bad(2, 3));
+  runs.session.manifest.passes[0].end = {1, {}};
+  runs.add(passed(5));
+  const auto with_device = [&](session::ProcessEnd end, const char* dump = "", const char* cut_short = "") {
+    Runs more = runs;
+    session::Pass& pass = more.session.manifest.passes.emplace_back();
+    pass.name = "device";
+    pass.end = end;
+    pass.dump = dump;
+    pass.cut_short = cut_short;
+    more.session.reruns.emplace_back();
+    return more.look().vanished;
+  };
+  CHECK(with_device({1, {}}) == Vanished::race);
+  CHECK(with_device({0, {}}, "1.gpucore") == Vanished::race);
+  CHECK(with_device({0, {}}) == Vanished::comes_and_goes);
+  CHECK(with_device({2, {}}) == Vanished::comes_and_goes);
+  CHECK(with_device({{}, 9}) == Vanished::open);
+  CHECK(with_device({0, {}}, "", "time limit") == Vanished::open);
+  runs.session.manifest.passes[0].end = {0, {}};
+  CHECK(with_device({0, {}}) == Vanished::open);
+  runs.add(waited_for(run_of_bad(2, 3), 2));
+  CHECK(with_device({0, {}}, "1.gpucore") == Vanished::no);
 }
 
 TEST_CASE("a rerun that the recorder could not watch says nothing") {
@@ -265,6 +299,7 @@ TEST_CASE("a rerun in which waiting was given up says nothing of a race") {
   runs.add(std::move(again));
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[0].gave_up);
+  CHECK(analysis.vanished == Vanished::no);
   CHECK(analysis.failures[0].because.ends_with("; a rerun did not fail, but there waiting was given up"));
   REQUIRE(analysis.notes.size() == 1);
   CHECK(analysis.notes[0].code == "wait-given-up");
