@@ -104,6 +104,7 @@ class FindingBuilder {
     if (site.line.location.known()) {
       finding_.excerpt = symbolize::source_excerpt(site.line.location.file, site.line.location.line, 1);
     }
+    if (finding_.location.line == 0) finding_.module_unknown = symbolizer_.why_unknown(finding_.location.module);
     if (is_known(site.line.caller)) {
       finding_.caller = located(site.line.caller);
       finding_.related.push_back({"caller", *finding_.caller});

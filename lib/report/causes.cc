@@ -192,8 +192,11 @@ void add_causes(Report& report, const session::Session& session, const analyse::
     auto cause = explain::explain(symptoms);
     if (cause && !cause->fix.empty()) finding.fix = std::move(cause->fix);
     if (finding.location.line == 0 && !finding.location.module.empty()) {
-      finding.fix.push_back(fmt::format("build {} with -g, so that its lines can be told",
-                                        std::filesystem::path(finding.location.module).filename().string()));
+      const std::string module = std::filesystem::path(finding.location.module).filename().string();
+      finding.fix.push_back(finding.module_unknown.empty()
+                                ? fmt::format("build {} with -g, so that its lines can be told", module)
+                                : fmt::format("{} {}: record it again with cudadiag run, so that its lines can be told",
+                                              module, finding.module_unknown));
     }
     if (i == 0 && report.may_come_back && analyse::is_asynchronous(finding.kind)) {
       finding.fix.insert(finding.fix.begin(),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "report/argument_text.h"
 #include "report/blame_text.h"
@@ -120,6 +121,13 @@ class FindingText {
       if (const std::string call = which_call(); !call.empty()) add("", {"        " + call}, 1, 0);
       const std::string why = symbolize::why_no_source(finding_.location.file);
       if (!why.empty()) add("", {"        (" + printable(why) + ")"}, 1, 0);
+      if (!finding_.module_unknown.empty()) {
+        add("",
+            {fmt::format("        ({} {}: its functions and lines are not known)",
+                         printable(std::filesystem::path(finding_.location.module).filename().string()),
+                         finding_.module_unknown)},
+            1, 0);
+      }
     }
     if (const std::string changed = changed_source_text(finding_); !changed.empty())
       add("", {"        " + changed}, 1, 0);

@@ -240,19 +240,20 @@ struct Finding {
   std::string name, runtime_name, title, text;
   Location location;                           // the true line
   std::vector<symbolize::SourceLine> excerpt;  // it and its neighbours; empty if the file cannot be read
-  bool source_is_newer = false;                // it was written after the process had started, and before the failure
-  std::vector<std::string> changed_sources;    // files of its lines that were written since: their text is left out
-  std::optional<Location> caller;              // Python line behind a native one (also in `related`)
-  std::optional<Backward> backward;            // a kernel of a backward pass
-  std::string via;                             // how it got there: "ctypes, libsmooth.so"
-  std::optional<Location> reported_at;         // where the program noticed; nothing if it never asked
-  std::string reported_api;                    // "cudaMemcpy"
-  std::string reported_library;                // "libcublas.so.13": it made that call, and returns a status of its own
-  bool found_at_exit = false;        // by our look before process or context end, not by a call of the program
-  bool found_by_wait = false;        // by our wait for the operation, before any call of the program
-  std::optional<double> standstill;  // of a hang: seconds without any progress
-  std::string waits_for, wait;       // of a hang: explain/symptoms.h
-  bool write_queued = false;         // likewise
+  std::string module_unknown;    // why its module, where there is no line, is not known: "is no longer there"
+  bool source_is_newer = false;  // it was written after the process had started, and before the failure
+  std::vector<std::string> changed_sources;  // files of its lines that were written since: their text is left out
+  std::optional<Location> caller;            // Python line behind a native one (also in `related`)
+  std::optional<Backward> backward;          // a kernel of a backward pass
+  std::string via;                           // how it got there: "ctypes, libsmooth.so"
+  std::optional<Location> reported_at;       // where the program noticed; nothing if it never asked
+  std::string reported_api;                  // "cudaMemcpy"
+  std::string reported_library;              // "libcublas.so.13": it made that call, and returns a status of its own
+  bool found_at_exit = false;                // by our look before process or context end, not by a call of the program
+  bool found_by_wait = false;                // by our wait for the operation, before any call of the program
+  std::optional<double> standstill;          // of a hang: seconds without any progress
+  std::string waits_for, wait;               // of a hang: explain/symptoms.h
+  bool write_queued = false;                 // likewise
   std::vector<Related> related;
   std::optional<Launch> launch;
   symbolize::SourceStack stack;

@@ -51,6 +51,8 @@ struct Symbolizer::State {
                                          std::string_view launched);
   SourceStack resolve(const session::ProcessRecord& record, const session::Site& site);
   void note(std::string text);
+  std::string why_unknown(const std::string& module);
+  void note_unknown(const std::string& module);
   void note_missing_lines(const SourceStack& stack);
   void note_foreign_thread(const session::ProcessRecord& record, const SourceStack& stack);
 };
@@ -84,9 +86,7 @@ ElfModule& Symbolizer::State::module(const session::ProcessRecord& record, const
   const bool later = recorded.build_id.empty() && written_since_end(recorded.path, record);
   const std::string id = later ? "of another build" : recorded.build_id;
   const auto [entry, is_new] = modules.try_emplace({recorded.path, id}, recorded.path, id);
-  if (is_new && entry->second.condition() == ElfModule::Condition::changed) {
-    note(recorded.path + " has been built anew since the run: its functions and lines are not known");
-  }
+  if (is_new && entry->second.condition() == ElfModule::Condition::changed) note_unknown(recorded.path);
   return entry->second;
 }
 
@@ -161,18 +161,27 @@ void Symbolizer::State::note(std::string text) {
   if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(std::move(text));
 }
 
+std::string Symbolizer::State::why_unknown(const std::string& module) {
+  for (auto& [key, elf] : modules) {
+    if (key.first != module || elf.condition() == ElfModule::Condition::readable) continue;
+    if (elf.condition() == ElfModule::Condition::changed) return "has been built anew since the run";
+    std::error_code error;
+    return std::filesystem::exists(module, error) ? "cannot be read" : "is no longer there";
+  }
+  return "";
+}
+
+void Symbolizer::State::note_unknown(const std::string& module) {
+  note(module + " " + why_unknown(module) + ": its functions and lines are not known");
+}
+
 // Only of the user's innermost module: that is the one worth building again.
 void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
   const auto frame = std::find_if(stack.native.begin(), stack.native.end(), [](const auto& f) { return f.user; });
   if (frame == stack.native.end() || frame->line > 0) return;
   for (auto& [key, elf] : modules) {
     if (key.first != frame->module) continue;
-    if (elf.condition() == ElfModule::Condition::missing) {
-      std::error_code error;
-      const bool is_there = std::filesystem::exists(frame->module, error);
-      note(frame->module + (is_there ? " cannot be read" : " is no longer there") +
-           ": its functions and lines are not known");
-    }
+    if (elf.condition() == ElfModule::Condition::missing) note_unknown(frame->module);
     if (elf.condition() != ElfModule::Condition::readable || elf.has_lines()) continue;
     note(frame->module + " has no line information: build it with -g to see its lines");
   }
@@ -211,6 +220,8 @@ SourceStack Symbolizer::stack(const session::Process& process,
 TrueLine Symbolizer::true_line(const SourceStack& stack, std::string_view kernel) const {
   return find_true_line(stack, kernel);
 }
+
+std::string Symbolizer::why_unknown(const std::string& module) const { return state_->why_unknown(module); }
 
 const std::vector<std::string>& Symbolizer::notes() const { return state_->notes; }
 

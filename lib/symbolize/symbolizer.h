@@ -34,6 +34,10 @@ class Symbolizer {
   // same name and is never the user's line.
   TrueLine true_line(const SourceStack& stack, std::string_view kernel) const;
 
+  // Why a module's functions and lines are not known: "has been built anew since the run". Empty: it can be read, or no
+  // stack that was asked for is in it.
+  std::string why_unknown(const std::string& module) const;
+
   // Modules that changed, lost line information and the like; each once.
   const std::vector<std::string>& notes() const;
 
