@@ -66,6 +66,7 @@ struct Failure {
   std::vector<Candidate> candidates;
   std::size_t unlisted = 0;   // others that can be the one, beyond the most that are listed
   bool records_lost = false;  // there are no candidates because a ring has lost likely ones
+  bool damaged = false;       // the file is: it does not have the operation, or not where that was issued
   Grade grade = Grade::suspected;
   std::string because;                           // one sentence
   const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer

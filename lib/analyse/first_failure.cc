@@ -127,7 +127,21 @@ std::string because_several(const Search& found, const std::string& doubt) {
   return doubt.empty() ? text : text + "; " + doubt;
 }
 
-std::string because_none(const Search& found) {
+// The recording does not say where the operation was issued.
+bool place_lost(const ProcessRecord& record, const session::Operation& operation) {
+  if (record.damaged == 0 && record.dropped_sites == 0) return false;
+  const session::Site* site = session::by_id(record.sites, operation.site);
+  if (site == nullptr) return true;
+  const auto* python = session::by_id(record.python_stacks, site->python);
+  const auto* native = session::by_id(record.native_stacks, site->native);
+  const bool empty = (python == nullptr || python->frames.empty()) && (native == nullptr || native->frames.empty());
+  return empty;
+}
+
+std::string because_none(const ProcessRecord& record, const Search& found) {
+  if (found.missing > 0 && record.damaged > 0) {
+    return "the recording is damaged: the operations that may have been running are not in it";
+  }
   if (found.lost_first && !found.suspects.empty()) {
     return "of the operations that may have been running, the records of likely ones are lost";
   }
@@ -139,8 +153,9 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
   const std::string doubtful = doubt(record, found);
   if (found.suspects.empty() || found.lost_first) {
     failure.grade = Grade::suspected;
-    failure.because = because_none(found);
+    failure.because = because_none(record, found);
     failure.records_lost = found.missing > 0;
+    failure.damaged = found.missing > 0 && record.damaged > 0;
     found.suspects.clear();
   } else if (found.suspects.size() > 1) {
     failure.grade = Grade::inferred;
@@ -148,6 +163,13 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
   } else {
     failure.grade = doubtful.empty() ? Grade::bracketed : Grade::inferred;
     failure.because = because_one(found.suspects.front(), doubtful);
+  }
+  // Whatever the markers leave, an operation without a place is no answer.
+  if (failure.grade != Grade::suspected && place_lost(record, *found.suspects.front().operation)) {
+    failure.grade = Grade::suspected;
+    failure.damaged = record.damaged > 0;
+    failure.because += failure.damaged ? "; the recording is damaged: where it was issued is not in it"
+                                       : "; where it was issued was not recorded";
   }
   if (failure.reported != nullptr && failure.reported->flags & wire::error::kAtExit) {
     failure.because +=

@@ -397,11 +397,14 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
                                     [&](const Failure& failure) { return lead_key(failure) == key; });
       if (!told) {
         Failure other = *rerun.failure;
+        const bool unread = std::any_of(as_first_run.begin(), as_first_run.end(),
+                                        [](const Failure& failure) { return failure.damaged; });
         const bool suspected = std::any_of(as_first_run.begin(), as_first_run.end(),
                                            [&](const Failure& failure) { return shares_code(failure, other); });
-        other.because =
-            "in a rerun " + other.because +
-            (suspected ? "; it is another one of what the first run suspected" : "; the first run did not suspect it");
+        other.because = "in a rerun " + other.because +
+                        (suspected ? "; it is another one of what the first run suspected"
+                         : unread  ? "; what the first run had recorded of it is damaged"
+                                   : "; the first run did not suspect it");
         analysis.failures.push_back(std::move(other));
       }
     }
@@ -412,6 +415,9 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
   for (std::size_t i = 0; i < own; ++i) {
     if (is_asynchronous(analysis.failures[i].kind)) say_not_reproduced(analysis, analysis.failures[i]);
   }
+  // What a rerun proved stands before what can no longer be read.
+  std::stable_partition(analysis.failures.begin(), analysis.failures.end(),
+                        [](const Failure& failure) { return !failure.damaged; });
 }
 
 }  // namespace cudadiag::analyse

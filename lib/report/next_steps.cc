@@ -27,6 +27,8 @@ std::string refused_call(const analyse::Failure& failure) {
 std::vector<std::string> next_steps(const analyse::Failure& failure) {
   switch (failure.kind) {
     case analyse::Kind::async_error:
+      if (failure.damaged)
+        return {"record it again with cudadiag run, or let a rerun name the operation: cudadiag bisect"};
       if (failure.records_lost && !failure.process->record.log)
         return {"run it again with --full-log, which keeps the record of every operation"};
       [[fallthrough]];

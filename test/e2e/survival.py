@@ -333,3 +333,21 @@ def signals_are_to_the_command_and_its_reruns_what_they_were(machine):
         result = machine.run(*script, options=["--rerun=auto", "--show-rerun"], restore_signals=restore)
         seen = [line + "\n" for line in result.stderr.splitlines() if line.startswith("SigIgn")]
         expect(seen, [plain] * 3, f"what is ignored in the run and two reruns, with {result.stderr}")
+
+
+def damaged_recording_is_said_to_be_one(machine):
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.run(faulty(machine), options=["--rerun=always", "--no-device-pass"])
+    proven = machine.report()["findings"][0]
+    expect(proven["evidence"]["grade"], "proven", "grade")
+    (area,) = (machine.state / "cudadiag/latest/record").glob("*.area")
+    # The strings go first, with the names and stacks of places, the operations next.
+    for size in (area.stat().st_size // 6, 1_000_000):
+        os.truncate(area, size)
+        shown = expect_success(machine.cudadiag("report")).stdout
+        assert "--full-log" not in shown and "[proven]" in shown.splitlines()[0], shown
+        finding, lost = machine.report()["findings"]
+        expect((finding["evidence"]["grade"], finding["location"]), ("proven", proven["location"]), "what leads")
+        expect_in("what the first run had recorded of it is damaged", finding["evidence"]["because"], "because")
+        expect(lost["evidence"]["grade"], "suspected", "grade of what is damaged")
+        expect_in("the recording is damaged", lost["evidence"]["because"], "because")

@@ -37,6 +37,34 @@ TEST_CASE("dense markers leave the operation behind the last finished one") {
   CHECK(failure->reported == &picture.process.record.errors[0]);
 }
 
+TEST_CASE("an operation whose place was lost is no answer, and a damaged recording is said to be one") {
+  PictureBuilder picture;
+  auto& record = picture.process.record;
+  const auto s = picture.stream(2);
+  picture.issue_many(s, 2, op::kMarked);
+  const auto site = picture.site("bad");
+  picture.issue_at(site, s, op::kMarked);
+  CHECK(first_failure(picture.process)->grade == Grade::bracketed);
+  record.damaged = 7;
+  const auto failure = first_failure(picture.process);
+  CHECK(failure->grade == Grade::suspected);
+  CHECK(failure->damaged);
+  CHECK(failure->because.ends_with("; the recording is damaged: where it was issued is not in it"));
+  record.native_stacks = {{{{0, 0x40}}, false}};
+  record.sites[site - 1].native = 1;
+  CHECK(first_failure(picture.process)->grade == Grade::bracketed);
+  record.damaged = 0;
+  record.dropped_sites = 1;
+  record.operations.back().site = 0;
+  CHECK(first_failure(picture.process)->because.ends_with("; where it was issued was not recorded"));
+  CHECK(!first_failure(picture.process)->damaged);
+  record.damaged = 7;
+  record.operations.clear();
+  CHECK(first_failure(picture.process)->because ==
+        "the recording is damaged: the operations that may have been running are not in it");
+  CHECK(first_failure(picture.process)->damaged);
+}
+
 TEST_CASE("a process that did not freeze has no asynchronous failure") {
   PictureBuilder picture;
   picture.process.record.state = wire::area::State::finished;

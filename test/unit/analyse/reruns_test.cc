@@ -292,6 +292,18 @@ TEST_CASE("what a rerun ruled out and another one proved had been suspected") {
   CHECK(analysis.failures[1].because.ends_with("; it is another one of what the first run suspected"));
 }
 
+TEST_CASE("what a rerun proved leads where the first run's recording is damaged") {
+  Runs runs(run_of_bad(2, 3));
+  runs.session.processes[0].record.operations.clear();
+  runs.session.processes[0].record.damaged = 7;
+  runs.add(waited_for(run_of_bad(2, 3), 2));
+  const Analysis analysis = runs.look();
+  REQUIRE(analysis.failures.size() == 2);
+  CHECK(analysis.failures[0].grade == Grade::proven);
+  CHECK(analysis.failures[0].because.ends_with("; what the first run had recorded of it is damaged"));
+  CHECK(analysis.failures[1].damaged);
+}
+
 TEST_CASE("a rerun in which waiting was given up says nothing of a race") {
   Runs runs(run_of_bad(2, 3));
   auto again = passed(1);
