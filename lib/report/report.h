@@ -292,6 +292,7 @@ struct PassLine {
   std::string name, outcome;
   double seconds = 0;
   std::uint64_t operations = 0, dropped = 0;
+  bool interrupted = false;  // by the user
 };
 
 struct Report {

@@ -68,6 +68,7 @@ void add_passes(Report& report, const session::Session& session, const analyse::
     PassLine line;
     line.name = pass.name;
     line.seconds = pass.seconds;
+    line.interrupted = pass.cut_short == "interrupted";
     static const std::vector<session::Process> kNone;
     const bool is_rerun = i > 0;
     const auto& rerun = is_rerun && i <= session.reruns.size() ? session.reruns[i - 1] : kNone;

@@ -47,13 +47,19 @@ Section others(const Report& report) {
 
 std::string roughly(double seconds) { return seconds < 1 ? "under a second" : "about " + duration(seconds); }
 
+bool was_rerun(const Report& report) {
+  return std::any_of(report.passes.begin(), report.passes.end(),
+                     [&](const PassLine& pass) { return &pass != &report.passes.front() && !pass.interrupted; });
+}
+
+// What can tell more.
 Section next_commands(const Report& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
-  if (report.session.empty()) return section;
+  if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
+  const bool first_rerun = suggest_rerun && !was_rerun(report);
   const std::string session = shell_word(report.session);
   // Reruns can tell more where there was none yet. What the shell takes for a comment may be pasted along.
-  if (suggest_rerun && report.passes.size() == 1 && analyse::is_asynchronous(report.findings.front().kind) &&
-      report.findings.front().code != 0) {
+  if (first_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(
         printable(fmt::format("cudadiag bisect {}  # {} a rerun", session, roughly(report.passes.front().seconds))));
   }
@@ -61,7 +67,7 @@ Section next_commands(const Report& report, bool suggest_rerun) {
     section.lines.push_back(printable(
         fmt::format("cudadiag bisect {} {}  # {} a rerun", session, kRepeat, roughly(report.passes.front().seconds))));
   }
-  if (report.findings.front().race && suggest_rerun && report.passes.size() == 1) {
+  if (report.findings.front().race && first_rerun) {
     const auto& accesses = report.findings.front().race->accesses;
     const bool python = std::any_of(accesses.begin(), accesses.end(),
                                     [](const RaceAccess& access) { return access.location.language == "python"; });
@@ -73,7 +79,7 @@ Section next_commands(const Report& report, bool suggest_rerun) {
   if (report.findings.front().standstill) {
     const auto& launch = report.findings.front().launch;
     const bool runs = launch && (launch->operation == "kernel" || launch->operation == "graph");
-    if (suggest_rerun && runs && report.passes.size() == 1) {
+    if (runs && first_rerun) {
       section.lines.push_back(
           printable(fmt::format("cudadiag bisect {}  # a rerun for the line of the kernel's threads", session)));
     }
@@ -84,17 +90,17 @@ Section next_commands(const Report& report, bool suggest_rerun) {
   const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(),
                                      [](const PassLine& pass) { return pass.name == "sanitize"; });
   const bool lineless = !first.device || first.device->line == 0 || !first.device->block;
-  if (report.passes.size() > 1 && !sanitized && lineless && memcheck_may_tell(first.code)) {
+  if (was_rerun(report) && !sanitized && lineless && memcheck_may_tell(first.code)) {
     section.lines.push_back(
         printable(fmt::format("cudadiag bisect {} --sanitize  # needs compute-sanitizer", session)));
   }
-  section.lines.push_back(printable(fmt::format("cudadiag report {} -v", session)));
   return section;
 }
 
-void add_whole_picture(Page& page, const Report& report) {
-  Section next{"Next", {}, 0, 0, Ink::plain, Wide::stays};
+void add_whole_picture(Page& page, const Report& report, bool suggest_rerun) {
+  Section next = next_commands(report, suggest_rerun);
   for (const Finding& finding : report.findings) {
+    if (!was_rerun(report)) break;
     for (const std::string& command : finding.witness_wanted) next.lines.push_back(printable(command));
   }
   page.sections.push_back(next);
@@ -155,7 +161,7 @@ std::string write_text(const Report& report, const TextOptions& options) {
   if (report.findings.empty()) {
     if (!verbose && !options.say_clean) return "";
     page.sections.push_back({"", {clean_sentence(report)}, 1, 0, Ink::plain, Wide::stays});
-    if (verbose) add_whole_picture(page, report);
+    if (verbose) add_whole_picture(page, report, options.suggest_rerun);
     return page.print();
   }
   if (options.verbosity == Verbosity::quiet) return quiet(report);
@@ -165,11 +171,14 @@ std::string write_text(const Report& report, const TextOptions& options) {
   }
   page.sections.push_back(passes(report));
   if (verbose) {
-    add_whole_picture(page, report);
+    add_whole_picture(page, report, options.suggest_rerun);
     return page.print();
   }
   page.sections.push_back(others(report));
   page.sections.push_back(next_commands(report, options.suggest_rerun));
+  if (!report.session.empty()) {
+    page.sections.back().lines.push_back(printable(fmt::format("cudadiag report {} -v", shell_word(report.session))));
+  }
   std::size_t races = 0;
   for (const Finding& finding : report.findings) races += finding.race ? 1 : 0;
   page.fit(options.lines + (races > 1 ? races - 1 : 0));

@@ -156,6 +156,25 @@ TEST_CASE("a failure takes at most 22 lines of the terminal's width, and ends wi
   }
 }
 
+TEST_CASE("the whole picture, too, names the commands that can tell more, a plain rerun first") {
+  Report report = python_report();
+  report.session = "/s";
+  report.findings[0].witness_wanted = {"compute-sanitizer --tool memcheck python train.py"};
+  const auto next = [&] {
+    const std::string text = write_text(report, kVerbose);
+    const std::size_t at = text.find("\nNext    ");
+    return at == text.npos ? "" : text.substr(at + 9, text.find("\nProcess", at) - at - 9);
+  };
+  CHECK(next() == "cudadiag bisect /s  # about 62 s a rerun");
+  report.passes.push_back({"confirm", "interrupted", 3, 0, 0, true});
+  CHECK(next() == "cudadiag bisect /s  # about 62 s a rerun");
+  CHECK(write_text(report, {}).find("Next    cudadiag bisect /s  #") != std::string::npos);
+  report.passes.push_back({"confirm", "proven", 66, 0, 0});
+  CHECK(next() ==
+        "cudadiag bisect /s --sanitize  # needs compute-sanitizer\n"
+        "        compute-sanitizer --tool memcheck python train.py");
+}
+
 TEST_CASE("a narrow terminal loses nothing of a sentence") {
   Report report = python_report();
   report.findings[0].fix = {
