@@ -71,7 +71,7 @@ struct Failure {
   std::string because;                           // one sentence
   const session::StalePointer* stale = nullptr;  // Kind::graph_stale_pointer
   std::optional<Standstill> hang;                // Kind::hang
-  // A rerun proved the code: the one candidate is a call of it, the failed one may be one that is not listed.
+  // A rerun proved the code, at another call of it than the candidates, or at one that is not listed.
   bool call_not_known = false;
   // The same operation in the rerun that confirmed it, and the process there; null: there was none.
   const session::Operation* again = nullptr;

@@ -198,7 +198,7 @@ bool confirm(Failure& failure, const Failure& again) {
     failure.because = fmt::format("{}in a rerun it was the only operation that may have been running", those);
   }
   failure.grade = again.grade;
-  failure.call_not_known = !very_call && failure.unlisted > 0;
+  failure.call_not_known = !very_call;
   failure.candidates = std::move(kept);
   failure.again = again.candidates.front().operation;
   failure.again_process = again.process;

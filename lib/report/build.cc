@@ -126,7 +126,7 @@ class FindingBuilder {
     for (const analyse::Candidate& candidate : failure_.candidates) locate(candidate);
     finding_.unlisted = failure_.unlisted;
     if (failure_.candidates.size() == 1) {
-      if (failure_.call_not_known) forget_call(false);
+      if (failure_.call_not_known) forget_call(failure_.unlisted == 0);
       finding_.candidates.clear();
     } else {
       tell_of_several();

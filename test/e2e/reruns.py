@@ -183,6 +183,18 @@ def one_of_very_many_calls_is_not_given_the_place_of_another(machine):
     expect_in("one of 2992 candidates: call 1700 of this line failed in a rerun while", because, "because")
 
 
+def call_that_failed_in_the_rerun_alone_is_not_shown_as_that_of_the_first_run(machine):
+    machine.plan(AGAIN)
+    expect_in("call 3 of this line", machine.run(*program("ten_launches.py")).stderr, "the first report")
+    machine.plan("fault kernel=smooth nth=7 code=700")
+    excerpt, _, rest = expect_success(_bisect(machine)).stdout.partition("\nWhy ")
+    expect_in("[proven]", excerpt, "grade")
+    expect("of this line" in excerpt, False, "a call beside the line in " + excerpt)
+    expect_in("call 7 of this line (in the first run call 3) failed in a rerun", " ".join(rest.split()), "Known")
+    launch = machine.report()["findings"][0]["launch"]
+    expect((launch["site_ordinal"], launch["stream_ordinal"]), (None, None), "the call's numbers")
+
+
 def failure_that_comes_now_and_then_is_caught_by_repeating(machine):
     machine.plan(f"{AGAIN} run=1; {AGAIN} run=4")
     result = _rerun(machine, *program("probe.py"), options=["--repeat", "4"])

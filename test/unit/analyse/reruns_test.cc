@@ -141,7 +141,11 @@ TEST_CASE("another call than in the first run proves the line, not the call") {
   bracketed.add(waited_for(run_of_bad(0, 1), 0));
   failure = bracketed.look().failures.at(0);
   CHECK(failure.candidates.size() == 1);
+  CHECK(failure.call_not_known);
   CHECK(says(failure, "call 1 of this line (in the first run call 3) failed in a rerun"));
+  Runs same(run_of_bad(2, 3));
+  same.add(waited_for(run_of_bad(2, 3), 2));
+  CHECK(!same.look().failures.at(0).call_not_known);
 }
 
 TEST_CASE("another code in the rerun is said") {
