@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <limits>
 
 #include "commands.h"
 #include "live_run.h"
@@ -20,9 +21,10 @@ int status(const StatusOptions& options) {
   const auto& session = std::get<session::Session>(read);
   symbolize::Symbolizer symbolizer(session);
   const report::Status status = report::build_status(session, run.goes_on(), symbolizer);
-  const std::string text = options.json
-                               ? report::write_status_json(status)
-                               : report::write_status_text(status, text_options(options.verbosity, STDOUT_FILENO));
+  report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
+  // A pipe's lines are not broken.
+  if (::isatty(STDOUT_FILENO) == 0) shown.columns = std::numeric_limits<int>::max();
+  const std::string text = options.json ? report::write_status_json(status) : report::write_status_text(status, shown);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <limits>
 
 #include "commands.h"
 #include "live_run.h"
@@ -40,13 +41,13 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   bool is_terminal() const { return terminal_; }
-  // Of a pipe, wide enough for whatever reads it.
+  // A pipe's lines are not broken.
   void measure(std::size_t& rows, std::size_t& columns) const {
     winsize size{};
     const bool known =
         terminal_ && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 2 && size.ws_col > 0;
     rows = known ? size.ws_row : 40;
-    columns = known ? size.ws_col : 200;
+    columns = known ? size.ws_col : std::numeric_limits<std::size_t>::max();
   }
   void show(const std::string& page) const {
     if (!terminal_) {
@@ -104,7 +105,7 @@ int top(const TopOptions& options) {
       screen.measure(rows, columns);
       const report::Activity activity = watch.look(session);
       shown = true;
-      screen.show(report::clip(heading(session), columns) + '\n' + report::write_activity(activity, rows - 2, columns));
+      screen.show(report::write_activity(heading(session), activity, rows - 1, columns));
     }
   }
   if (!last_words.empty()) say(last_words);

@@ -6,6 +6,7 @@
 
 #include "analyse/unfinished_work.h"
 #include "report/kernel_name.h"
+#include "report/page.h"
 #include "report/place.h"
 #include "report/printable.h"
 #include "report/resolved_site.h"
@@ -110,12 +111,13 @@ Activity ActivityWatch::look(const session::Session& session) {
   return activity;
 }
 
-std::string write_activity(const Activity& activity, std::size_t rows, std::size_t columns) {
-  std::vector<std::string> text = {fmt::format("{} operations/s, {} in all; {} process{}; {} failed call{}",
-                                               rate(activity.per_second), thousands(activity.operations),
-                                               activity.processes, activity.processes == 1 ? "" : "es", activity.errors,
-                                               activity.errors == 1 ? "" : "s")};
-  const std::size_t share = std::max<std::size_t>(rows > 5 ? (rows - 5) / 3 : 1, 1);
+std::string write_activity(const std::string& heading, const Activity& activity, std::size_t rows,
+                           std::size_t columns) {
+  std::vector<std::string> text = {
+      heading, fmt::format("{} operations/s, {} in all; {} process{}; {} failed call{}", rate(activity.per_second),
+                           thousands(activity.operations), activity.processes, activity.processes == 1 ? "" : "es",
+                           activity.errors, activity.errors == 1 ? "" : "s")};
+  const std::size_t share = std::max<std::size_t>(rows > 6 ? (rows - 6) / 3 : 1, 1);
   const auto add = [&](const char* label, const std::vector<Busy>& busy) {
     if (!busy.empty()) text.emplace_back(label);
     for (std::size_t i = 0; i < std::min(share, busy.size()); ++i) {
@@ -135,8 +137,15 @@ std::string write_activity(const Activity& activity, std::size_t rows, std::size
   if (activity.per_second == 0 && !activity.streams.empty()) {
     text.emplace_back("nothing was issued since the last look: cudadiag status tells who waits for what");
   }
+  constexpr std::size_t kHang = 4;
   std::string page;
-  for (std::size_t i = 0; i < std::min(rows, text.size()); ++i) page += clip(text[i], columns) + '\n';
+  for (const std::string& line : text) {
+    for (const std::string& row : wrapped(line, columns, kHang)) {
+      if (rows == 0) return page;
+      page += clip(row, columns) + '\n';
+      --rows;
+    }
+  }
   return page;
 }
 

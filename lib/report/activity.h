@@ -56,7 +56,7 @@ class ActivityWatch {
   std::map<SiteKey, Named> names_;
 };
 
-// At most `rows` lines of at most `columns` characters.
-std::string write_activity(const Activity& activity, std::size_t rows, std::size_t columns);
+// Below `heading`. At most `rows` lines, broken at `columns`; only a word that is longer is cut.
+std::string write_activity(const std::string& heading, const Activity& activity, std::size_t rows, std::size_t columns);
 
 }  // namespace cudadiag::report

@@ -18,6 +18,27 @@ std::string painted(std::string_view text, std::string_view colour) {
 
 }  // namespace
 
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::size_t hang) {
+  std::string indent(std::min(text.find_first_not_of(' '), text.size()), ' ');
+  text.remove_prefix(indent.size());
+  std::vector<std::string> rows;
+  std::string row;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (!row.empty() && indent.size() + width(row) + 1 + width(word) > columns) {
+      row.resize(row.find_last_not_of(' ') + 1);
+      rows.push_back(indent + row);
+      if (rows.size() == 1) indent.append(hang, ' ');
+      row.clear();
+    }
+    if (!row.empty()) row += ' ';
+    row += word;
+  }
+  if (!row.empty() || rows.empty()) rows.push_back(indent + row);
+  return rows;
+}
+
 std::string justify(std::string_view left, std::string_view right, std::size_t columns) {
   const std::size_t kept = width(right) + 2 < columns ? columns - width(right) - 2 : 0;
   const std::string text = clip(left, kept);
@@ -30,22 +51,7 @@ std::vector<std::string> Page::rows(const Section& section, std::string_view tex
   const std::size_t room = columns > label ? columns - label : 0;
   if (section.wide == Wide::stays) return {std::string(text)};
   if (section.wide == Wide::is_cut) return {clip(text, room)};
-  const std::string indent(std::min(text.find_first_not_of(' '), text.size()), ' ');
-  text.remove_prefix(indent.size());
-  std::vector<std::string> rows;
-  std::string row;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (!row.empty() && indent.size() + width(row) + 1 + width(word) > room) {
-      rows.push_back(indent + row);
-      row.clear();
-    }
-    if (!row.empty()) row += ' ';
-    row += word;
-  }
-  if (!row.empty() || rows.empty()) rows.push_back(indent + row);
-  return rows;
+  return wrapped(text, room);
 }
 
 std::size_t Page::drop_lines(std::size_t total, std::size_t limit) {

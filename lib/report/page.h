@@ -26,6 +26,10 @@ struct Section {
   Wide wide = Wide::wraps;
 };
 
+// `text` broken at spaces into rows of at most `columns`, indented as it is, those behind the first by `hang` more. A
+// word that is too long has a row of its own.
+std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std::size_t hang = 0);
+
 // `left`, and `right` at the right edge.
 std::string justify(std::string_view left, std::string_view right, std::size_t columns);
 
@@ -34,7 +38,7 @@ struct Page {
   bool colour = false;
   std::vector<Section> sections;
 
-  // The rows that a line of the section takes behind its label. A word that is too long has a row of its own.
+  // The rows that a line of the section takes behind its label.
   std::vector<std::string> rows(const Section& section, std::string_view line) const;
 
   // Drops lines of the sections that can spare them until `limit` rows are kept; a section that lost some says "...".

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/kernel_name.h"
+#include "report/page.h"
 #include "report/place.h"
 #include "report/printable.h"
 #include "report/status.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kFew = 4;  // operations of a stream, unless verbose
 constexpr std::size_t kKernelColumns = 30;
+constexpr std::size_t kHang = 4;  // what goes on in the next row
 
 std::string times(const std::optional<double>& seconds) { return seconds ? duration(*seconds) : "?"; }
 
@@ -33,7 +35,11 @@ class StatusText {
  private:
   void line(std::size_t indent, const std::string& text) {
     const std::string whole = std::string(indent, ' ') + text;
-    text_ += (verbose_ ? whole : clip(whole, static_cast<std::size_t>(columns_))) + '\n';
+    if (verbose_) {
+      text_ += whole + '\n';
+      return;
+    }
+    for (const std::string& row : wrapped(whole, static_cast<std::size_t>(columns_), kHang)) text_ += row + '\n';
   }
 
   void heading() {
@@ -74,8 +80,11 @@ class StatusText {
       text += fmt::format(": stands at operation {}, of {} issued", stream.operations.front().ordinal, stream.issued);
     } else {
       text += fmt::format(": stands behind operation {} of {} issued, at one of {}", stream.completed, stream.issued,
-                          stream.candidates);
-      if (stream.missing > 0) text += fmt::format(" or of {} whose records are lost", stream.missing);
+                          stream.candidates > 0 ? stream.candidates : stream.missing);
+      if (stream.missing > 0) {
+        text += stream.candidates > 0 ? fmt::format(" or of {} more whose records are lost", stream.missing)
+                                      : " whose records are lost";
+      }
     }
     line(2, text + fmt::format("  [{}]", word(stream.grade)));
     std::size_t written = 0;

@@ -35,7 +35,7 @@ inline void put_on_paper(const session::Session& session) {
   report::write_status_json(status);
   report::ActivityWatch watch;
   watch.look(session);
-  expect_plain(report::write_activity(watch.look(session), 40, 100));
+  expect_plain(report::write_activity("cudadiag: running", watch.look(session), 40, 100));
 }
 
 }  // namespace cudadiag::test

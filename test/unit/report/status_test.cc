@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/activity.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;
@@ -79,6 +80,49 @@ TEST_CASE("calls of one line are one, and what proves nothing says so") {
                   "      35 s  a  train.py:41, forward (2 operations)\n"
                   "      35 s  b  train.py:42, forward\n"
                   "    and 3 more behind\n") != std::string::npos);
+}
+
+TEST_CASE("a narrow terminal breaks lines, and cuts none") {
+  Status status = one_stream();
+  OpenStream& stream = status.processes[0].streams[0];
+  stream.candidates = 0;
+  stream.missing = 8;
+  TextOptions options;
+  options.columns = 60;
+  CHECK(write_status_text(status, options) == R"(cudadiag: running for 62 s: python train.py
+pid 4711: 12,345 operations issued, the newest 35 s ago
+  stream 0x55d0c8: stands behind operation 125 of 131
+      issued, at one of 8 whose records are lost
+      [bracketed]
+      35 s  spin<float>  train.py:41, forward
+    and 5 more behind
+  thread 4711 python: for 34 s in cudaStreamSynchronize,
+      waits for stream 0x55d0c8
+            at train.py:60, step
+)");
+  stream.candidates = 2;
+  options.columns = 200;
+  CHECK(write_status_text(status, options).find(", at one of 2 or of 8 more whose records are lost  [") !=
+        std::string::npos);
+}
+
+TEST_CASE("what a run is doing, on a narrow terminal") {
+  Activity activity;
+  activity.seconds = 1;
+  activity.per_second = 12;
+  activity.operations = 12345;
+  activity.processes = 2;
+  activity.streams = {{4711, "stream 0x55d0c8", 3, false, 0}};
+  CHECK(write_activity("cudadiag: running for 62 s: python train.py", activity, 40, 44) ==
+        R"(cudadiag: running for 62 s: python train.py
+12 operations/s, 12,345 in all; 2 processes;
+    0 failed calls
+unfinished work
+         3    pid 4711, stream 0x55d0c8 (at
+             most: no marker stands behind
+             them)
+)");
+  CHECK(write_activity("a b", activity, 2, 2) == "a\n..\n");
 }
 
 TEST_CASE("a run without work, and one whose names are hostile") {
