@@ -142,7 +142,6 @@ class FindingText {
   }
 
   void source() {
-    const std::size_t edge = std::min(page_.columns, kRightEdge);
     std::size_t digits = 3;
     for (const symbolize::SourceLine& line : finding_.excerpt) {
       digits = std::max(digits, std::to_string(line.number).size());
@@ -152,6 +151,9 @@ class FindingText {
       const std::string text =
           fmt::format("  {} {:>{}} | {}", marked ? '>' : ' ', line.number, digits, printable(line.text));
       const std::string call = marked ? which_call() : "";
+      const std::size_t whole = width(text) + width("  ") + width(call);
+      const std::size_t edge =
+          verbose_ ? std::max(kRightEdge, whole) : std::min(page_.columns, std::max(kRightEdge, whole));
       page_.sections.push_back({"",
                                 {call.empty() ? text : justify(text, call, edge)},
                                 1,

@@ -14,6 +14,7 @@ namespace cudadiag::report {
 namespace {
 
 constexpr std::size_t kOthersNamed = 2;
+constexpr std::size_t kUsualColumns = 80;  // on narrower terminals the same text takes more lines
 
 Section passes(const Report& report) {
   Section section{"Passes", {}, 0, 9, Ink::plain, Wide::wraps};
@@ -181,7 +182,8 @@ std::string write_text(const Report& report, const TextOptions& options) {
   }
   std::size_t races = 0;
   for (const Finding& finding : report.findings) races += finding.race ? 1 : 0;
-  page.fit(options.lines + (races > 1 ? races - 1 : 0));
+  const std::size_t lines = options.lines + (races > 1 ? races - 1 : 0);
+  page.fit(lines * std::max(kUsualColumns, page.columns) / page.columns);
   return page.print();
 }
 

@@ -1,5 +1,5 @@
-// The report for a terminal: at most 22 lines a failure unless verbose, colour only when asked for. Whatever
-// the target could have put into a name is made harmless before it is printed.
+// The report for a terminal: at most 22 lines of 80 columns a failure unless verbose, colour only when asked for.
+// Whatever the target could have put into a name is made harmless before it is printed.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct TextOptions {
   bool colour = false;
   int columns = 100;
   bool say_clean = false;     // one sentence where there is no finding, as `cudadiag report` owes whoever asked
-  std::size_t lines = 22;     // at most, unless verbose
+  std::size_t lines = 22;     // at most, unless verbose; below 80 columns as many more as the text needs there
   bool suggest_rerun = true;  // among the next commands, where there was none yet
 };
 

@@ -139,12 +139,12 @@ TEST_CASE("a clean session says nothing unless asked") {
   CHECK(write_text(clean_report(), kVerbose) == "cudadiag: no CUDA failure in this session\n");
 }
 
-TEST_CASE("a failure takes at most 22 lines of the terminal's width, and ends with the command to paste") {
+TEST_CASE("a failure takes at most 22 lines of 80 columns or more, and ends with the command to paste") {
   for (const int columns : {40, 60, 80, 100, 200}) {
     for (const Report& report :
          {python_report(), native_report(), refused_report(), device_report(), crowded_report()}) {
       const std::string text = write_text(report, {Verbosity::normal, false, columns, false});
-      CHECK(std::count(text.begin(), text.end(), '\n') <= 22);
+      CHECK(std::count(text.begin(), text.end(), '\n') <= (columns < 80 ? 22 * 80 / columns : 22));
       for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = text.find('\n', at);
         const std::string line = text.substr(at, end - at);
@@ -154,6 +154,18 @@ TEST_CASE("a failure takes at most 22 lines of the terminal's width, and ends wi
       if (!report.session.empty()) CHECK(text.ends_with(" -v\n"));
     }
   }
+}
+
+TEST_CASE("a source line is cut at the terminal's width alone, and not at all in the whole picture") {
+  Report report = python_report();
+  const std::string source = "  y = self.emb(idx) + " + std::string(110, 'x');
+  report.findings[0].excerpt[1].text = source;
+  const std::string call = "  call 1,847 of this line\n";
+  CHECK(write_text(report, {Verbosity::normal, false, 180, false}).find(source + call) != std::string::npos);
+  CHECK(write_text(report, kVerbose).find(source + call) != std::string::npos);
+  const std::string narrow = write_text(report, {Verbosity::normal, false, 120, false});
+  CHECK(narrow.find("xxx..." + call) != std::string::npos);
+  CHECK(narrow.find("xxx" + call) == std::string::npos);
 }
 
 TEST_CASE("the whole picture, too, names the commands that can tell more, a plain rerun first") {
@@ -181,14 +193,31 @@ TEST_CASE("a narrow terminal loses nothing of a sentence") {
       "check the pointers, indices and sizes that this operation works with, and that its memory "
       "still lives",
       "and then look at the second step"};
-  for (const int columns : {60, 80, 120}) {
+  for (const int columns : {40, 60, 80, 120}) {
     std::istringstream written(write_text(report, {Verbosity::normal, false, columns, false}));
     std::string text, word;
     while (written >> word) text += word + ' ';
     CAPTURE(text);
     for (const std::string& step : report.findings[0].fix) CHECK(text.find(step) != text.npos);
     CHECK(text.find("Blamed train.py:88 loss.item() (cudaMemcpyAsync): innocent") != text.npos);
-    CHECK(text.find("...") == text.npos);
+    if (columns >= 60) CHECK(text.find("...") == text.npos);
+    CHECK(text.find("A kernel read or wrote memory that is not its own.") != text.npos);
+  }
+}
+
+TEST_CASE("the causes and steps of a narrow terminal are whole") {
+  Report report = explained_report();
+  const std::string sentence = "a long sentence that goes on and on, as those of causes and of the steps do, and on ";
+  report.findings[0].cause->text = sentence + sentence + "end of it";
+  report.findings[0].because = sentence + sentence + "end of that";
+  report.findings[0].fix = {sentence + "end of the first", sentence + "end of the second"};
+  const std::string text = write_text(report, {Verbosity::normal, false, 40, false});
+  for (const char* end : {"end of it", "end of that", "end of the first", "end of the second"}) {
+    CAPTURE(text);
+    std::istringstream written(text);
+    std::string joined, word;
+    while (written >> word) joined += word + ' ';
+    CHECK(joined.find(end) != joined.npos);
   }
 }
 
