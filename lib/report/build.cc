@@ -307,6 +307,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
       analysis.vanished == analyse::Vanished::comes_and_goes || analysis.vanished == analyse::Vanished::open;
   report.session = session.folder.string();
   report.command = session.manifest.command;
+  report.started = session.manifest.started;
   report.working_directory = session.manifest.working_directory;
   const std::vector<const analyse::Failure*> failures = in_order(analysis.failures);
   for (const analyse::Failure* failure : failures) {

@@ -290,6 +290,13 @@ Json of(const PassLine& pass) {
           {"outcome", pass.outcome}};
 }
 
+Json run(const Report& report) {
+  return {{"command", report.command},
+          {"folder", text_or_null(report.working_directory)},
+          {"started", text_or_null(report.started)},
+          {"session", text_or_null(report.session)}};
+}
+
 Json environment(const Report& report) {
   return {{"driver", text_or_null(report.driver)}, {"cuda", text_or_null(report.cuda)},
           {"cupti", text_or_null(report.cupti)},   {"gpus", report.gpus},
@@ -308,7 +315,8 @@ std::string write_json(const Report& report) {
                      {"notes", array_of(report.notes, each)},
                      {"processes", array_of(report.processes, each)},
                      {"passes", array_of(report.passes, each)},
-                     {"environment", environment(report)}};
+                     {"environment", environment(report)},
+                     {"run", run(report)}};
   // ASCII alone, so that a terminal has nothing to obey; bytes that are no UTF-8 become U+FFFD.
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }

@@ -98,6 +98,20 @@ Section next_commands(const Report& report, bool suggest_rerun) {
   return section;
 }
 
+// "python train.py  in /home/u, 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711"
+Section run(const Report& report) {
+  Section section{"Run", {}, 0, 0, Ink::plain, Wide::stays};
+  std::string command, rest;
+  for (const std::string& word : report.command) command += (command.empty() ? "" : " ") + shell_word(word);
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"in ", &report.working_directory}, {"", &report.started}, {"session ", &report.session}};
+  for (const auto& [word, value] : parts) {
+    if (!value->empty()) rest += (rest.empty() ? "  " : ", ") + std::string(word) + *value;
+  }
+  if (!(command + rest).empty()) section.lines.push_back(printable(command + rest));
+  return section;
+}
+
 void add_whole_picture(Page& page, const Report& report, bool suggest_rerun) {
   Section next = next_commands(report, suggest_rerun);
   for (const Finding& finding : report.findings) {
@@ -105,6 +119,7 @@ void add_whole_picture(Page& page, const Report& report, bool suggest_rerun) {
     for (const std::string& command : finding.witness_wanted) next.lines.push_back(printable(command));
   }
   page.sections.push_back(next);
+  page.sections.push_back(run(report));
   Section notes{"Notes", {}, 0, 0, Ink::plain, Wide::wraps};
   for (const analyse::Note& note : report.notes) {
     notes.lines.push_back(printable(fmt::format("{} ({})", note.text, note.code)));

@@ -62,6 +62,10 @@ def bundle_is_the_report_without_names_and_secrets(machine):
     for name, content in contents.items():
         for private in ("hidden", "grace", str(machine.folder), socket.gethostname()):
             assert private not in content, f"{private} in {name}: {content}"
+    run = json.loads(contents["report.json"])["run"]
+    expect(run["command"][1:], ["train.py", "--token", "REDACTED", "--run-of=USER"], "command")
+    expect((run["folder"], run["session"].startswith("~/state/cudadiag/2")), ("~", True), "folder and session")
+    expect_in("train.py --token REDACTED --run-of=USER  in ~, " + run["started"], contents["report.txt"], "text")
     finding = json.loads(contents["report.json"])["findings"][0]
     expect(finding["location"]["line"], true_line("ten_launches.py")[1], "line")
     expect_in("[bracketed]", contents["report.txt"], "text")

@@ -57,6 +57,8 @@ Report python_report() {
   report.findings = {finding};
   report.processes = {{4711, 4700, {"python", "train.py"}, {}, 1, {}}};
   report.passes = {{"record", "bracketed", 62, 90300, 0}};
+  report.command = {"python", "train.py", "--name", "two words"};
+  report.started = "2026-11-21T10:15:00Z";
   report.driver = "580.159.04";
   report.cuda = "13.0";
   report.gpus = {"NVIDIA H200"};

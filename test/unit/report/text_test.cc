@@ -175,7 +175,7 @@ TEST_CASE("the whole picture, too, names the commands that can tell more, a plai
   const auto next = [&] {
     const std::string text = write_text(report, kVerbose);
     const std::size_t at = text.find("\nNext    ");
-    return at == text.npos ? "" : text.substr(at + 9, text.find("\nProcess", at) - at - 9);
+    return at == text.npos ? "" : text.substr(at + 9, text.find("\nRun", at) - at - 9);
   };
   CHECK(next() == "cudadiag bisect /s  # about 62 s a rerun");
   report.passes.push_back({"confirm", "interrupted", 3, 0, 0, true});
