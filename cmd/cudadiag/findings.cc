@@ -150,7 +150,10 @@ void tell_gains(const report::Report& before, const report::Report& after) {
   const std::string cause = cause_sentence(before, after);
   if (const std::string text = cause.empty() ? argument_sentence(after) : cause; !text.empty()) say(text);
   // A hang's rerun is for the dump: it has nothing to say of the first answer.
-  if (answer.grade != analyse::Grade::proven && answer.kind != analyse::Kind::hang) say(answer.because);
+  if (answer.grade == analyse::Grade::proven || answer.kind == analyse::Kind::hang) return;
+  const std::string& said = before.findings.front().because;
+  if (answer.because.starts_with(said + "; ")) return say(answer.because.substr(said.size() + 2));
+  if (answer.because != said) say(answer.because);
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ std::string headline_at(const Location& location, const Finding& finding, const 
 
 class FindingText {
  public:
-  FindingText(Page& page, const Finding& finding, const std::string& directory, bool verbose)
-      : page_(page), finding_(finding), directory_(directory), verbose_(verbose) {}
+  FindingText(Page& page, const Finding& finding, const std::string& directory, bool verbose, bool rerun_follows)
+      : page_(page), finding_(finding), directory_(directory), verbose_(verbose), rerun_follows_(rerun_follows) {}
 
   void write() {
     title();
@@ -303,7 +303,10 @@ class FindingText {
     add("Kernel", {(kernel.empty() ? "name not known" : kernel) + facts}, 1, 0);
   }
 
-  void device() { add("Device", device_lines(finding_, directory_, verbose_), 1, 5); }
+  void device() {
+    if (rerun_follows_ && !finding_.device) return add("Device", {"line, block, thread: not known yet"}, 1, 5);
+    add("Device", device_lines(finding_, directory_, verbose_), 1, 5);
+  }
 
   void witnesses() {
     if (finding_.memory) tell("Memory", {printable(finding_.memory->text)}, 1, 6);
@@ -334,7 +337,7 @@ class FindingText {
   Page& page_;
   const Finding& finding_;
   const std::string& directory_;
-  const bool verbose_;
+  const bool verbose_, rerun_follows_;
 };
 
 }  // namespace
@@ -343,8 +346,9 @@ std::string headline(const Finding& finding, const std::string& directory) {
   return finding.race ? race_headline(finding, directory) : headline_at(finding.location, finding, directory);
 }
 
-void add_finding(Page& page, const Finding& finding, const std::string& directory, bool verbose) {
-  finding.race ? add_race(page, finding, directory, verbose) : FindingText(page, finding, directory, verbose).write();
+void add_finding(Page& page, const Finding& finding, const std::string& directory, bool verbose, bool rerun_follows) {
+  if (finding.race) return add_race(page, finding, directory, verbose);
+  FindingText(page, finding, directory, verbose, rerun_follows).write();
 }
 
 }  // namespace cudadiag::report

@@ -11,6 +11,7 @@ namespace cudadiag::report {
 // "illegal memory access (700) in train.py:41, forward"; `directory` is what paths are shown relative to.
 std::string headline(const Finding& finding, const std::string& directory);
 
-void add_finding(Page& page, const Finding& finding, const std::string& directory, bool verbose);
+// `rerun_follows`: what only a rerun tells is not known yet.
+void add_finding(Page& page, const Finding& finding, const std::string& directory, bool verbose, bool rerun_follows);
 
 }  // namespace cudadiag::report

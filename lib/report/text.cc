@@ -182,7 +182,7 @@ std::string write_text(const Report& report, const TextOptions& options) {
   }
   if (options.verbosity == Verbosity::quiet) return quiet(report);
   for (const Finding& finding : report.findings) {
-    add_finding(page, finding, report.working_directory, verbose);
+    add_finding(page, finding, report.working_directory, verbose, !options.suggest_rerun && !was_rerun(report));
     if (!verbose) break;
   }
   page.sections.push_back(passes(report));

@@ -17,7 +17,7 @@ struct TextOptions {
   int columns = 100;
   bool say_clean = false;     // one sentence where there is no finding, as `cudadiag report` owes whoever asked
   std::size_t lines = 22;     // at most, unless verbose; below 80 columns as many more as the text needs there
-  bool suggest_rerun = true;  // among the next commands, where there was none yet
+  bool suggest_rerun = true;  // among the next commands, where there was none yet; false: it is about to be made
 };
 
 // Empty when there is no finding, unless `say_clean` or `verbose` asks for more.

@@ -283,6 +283,7 @@ def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     rest = target.communicate(timeout=60)[1]
     expect(target.returncode, 3, "status")
     expect_in("interrupted; the first answer stands  [bracketed]", rest, "message")
+    expect("the marker of" in rest, False, "whether Known is told again in " + rest)
     for more in ([], ["-v"]):
         expect_in("Next    cudadiag bisect ", expect_success(machine.cudadiag("report", *more)).stdout, "next commands")
     expect(_outcomes(machine.report()), [("record", "bracketed"), ("confirm", "interrupted")], "passes")

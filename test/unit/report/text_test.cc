@@ -156,6 +156,14 @@ TEST_CASE("a failure takes at most 22 lines of 80 columns or more, and ends with
   }
 }
 
+TEST_CASE("what a rerun that is about to start tells is not known yet") {
+  TextOptions options;
+  options.suggest_rerun = false;
+  CHECK(write_text(python_report(), options).find("\nDevice  line, block, thread: not known yet\n") !=
+        std::string::npos);
+  CHECK(write_text(python_report(), {}).find("not known (no rerun)") != std::string::npos);
+}
+
 TEST_CASE("a source line is cut at the terminal's width alone, and not at all in the whole picture") {
   Report report = python_report();
   const std::string source = "  y = self.emb(idx) + " + std::string(110, 'x');
