@@ -58,7 +58,6 @@ class Recording {
   // After reruns: a session without a finding goes.
   void drop_if_clean();
   bool hung() const { return manifest_.hang.has_value(); }
-  std::chrono::system_clock::time_point started_at() const { return started_at_; }
 
  private:
   // The session's folder and the memory that targets record to, as far as they can be had.

@@ -15,6 +15,8 @@
 namespace cudadiag::command {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr double kCheapSeconds = 120;
 
 int number_in(const char* name, int otherwise) {
@@ -40,10 +42,16 @@ bool ended_from_outside(const session::ProcessEnd& end) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGKILL;
 }
 
+std::string changed_text(const fs::path& changed, const fs::path& folder) {
+  const fs::path relative = changed.lexically_relative(folder);
+  if (relative == ".") return "something in the working folder was made, removed or renamed while it ran";
+  return relative.string() + " changed while it ran";
+}
+
 }  // namespace
 
-std::string obstacle_to_rerun(const session::Session& session, const launch::Input& input,
-                              std::chrono::system_clock::time_point started_at, const std::string& report_file) {
+std::string obstacle_to_rerun(const session::Session& session, const launch::Input& input, std::int64_t started_at,
+                              const std::string& report_file) {
   if (under_another_launcher()) return "it ran under another cudadiag";
   const std::string& cut_short = session.manifest.passes.front().cut_short;
   if (!cut_short.empty()) return "it was ended at its " + cut_short;
@@ -57,12 +65,11 @@ std::string obstacle_to_rerun(const session::Session& session, const launch::Inp
   if (const std::string obstacle = input.obstacle(); !obstacle.empty()) return obstacle;
   launch::FileSearch search;
   search.folder = session.manifest.working_directory;
-  search.since_nanoseconds =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(started_at.time_since_epoch()).count();
+  search.since_nanoseconds = started_at;
   std::error_code ignored;
-  if (!report_file.empty()) search.except.push_back(std::filesystem::absolute(report_file, ignored));
+  if (!report_file.empty()) search.except.push_back(fs::absolute(report_file, ignored));
   const launch::FileChanges changes = launch::changed_files(search);
-  if (changes.first) return changes.first->lexically_relative(search.folder).string() + " changed while it ran";
+  if (changes.first) return changed_text(*changes.first, search.folder);
   return changes.whole ? "" : "not all of the working folder could be looked through for files that it wrote";
 }
 

@@ -359,6 +359,12 @@ def program_that_writes_files_is_not_repeated(machine):
     _rerun(machine, *program("probe.py", "writes"), options=["--rerun=always"])
     _expect_proven(machine.report())
 
+    # As soon as it is started, and without writing to a file.
+    for script, what in (("echo step >>log.csv", "log.csv"), ("mkdir made", "made"),
+                         ("rm result.txt", "something in the working folder was made, removed or renamed")):
+        command = ["sh", "-c", script + '; exec "$@"', "sh", *program("probe.py")]
+        _expect_refused(machine, _rerun(machine, *command), f"as {what}")
+    expect((machine.folder / "log.csv").read_text(), "step\n", "what was written")
 
 def program_that_copies_a_file_with_its_time_is_not_repeated(machine):
     machine.plan(AGAIN)

@@ -146,6 +146,55 @@ TEST_CASE("a file written since then is found, at any depth") {
   CHECK_FALSE(launch::changed_files(search).first);
 }
 
+TEST_CASE("what is written as soon as the time was taken is found, what was written just before is not") {
+  const ScratchFolder scratch;
+  launch::FileSearch search;
+  search.folder = scratch.path();
+  // The clock that files are stamped with ticks every few milliseconds.
+  for (int i = 0; i < 20; ++i) {
+    const auto file = scratch.file("file");
+    search.since_nanoseconds = launch::next_file_time();
+    CHECK_FALSE(launch::changed_files(search).first);
+    scratch.file("file", "more");
+    CHECK(launch::changed_files(search).first == fs::canonical(file));
+  }
+}
+
+TEST_CASE("a folder is found that was made, or that something was removed from or linked in") {
+  const ScratchFolder scratch;
+  launch::FileSearch search;
+  search.folder = fs::canonical(scratch.path());
+  const auto file = scratch.file("old/file");
+  const auto since_now = [&] { search.since_nanoseconds = launch::next_file_time(); };
+  since_now();
+  fs::create_directory(scratch.path() / "new");
+  CHECK(launch::changed_files(search).first == search.folder / "new");
+  since_now();
+  CHECK_FALSE(launch::changed_files(search).first);
+  fs::remove(file);
+  CHECK(launch::changed_files(search).first == search.folder / "old");
+  since_now();
+  fs::create_symlink("nowhere", scratch.path() / "link");
+  CHECK(launch::changed_files(search).first == search.folder);
+}
+
+TEST_CASE("a folder in which only what is left out was made has not changed, nor has one that all share") {
+  const ScratchFolder scratch;
+  launch::FileSearch search;
+  search.folder = scratch.path();
+  search.except = {scratch.path() / "report.json"};
+  const auto another = scratch.file("shared/old");
+  REQUIRE(::chmod(another.parent_path().c_str(), 01777) == 0);
+  for (const char* made : {"__pycache__/x.pyc", "report.json", "20261121-101500-4711/manifest.json"}) {
+    search.since_nanoseconds = launch::next_file_time();
+    const auto path = scratch.file(made);
+    CHECK_FALSE(launch::changed_files(search).first);
+  }
+  search.since_nanoseconds = launch::next_file_time();
+  fs::remove(another);
+  CHECK_FALSE(launch::changed_files(search).first);
+}
+
 TEST_CASE("exceptions hold however they are spelled") {
   const ScratchFolder scratch;
   launch::FileSearch search;
