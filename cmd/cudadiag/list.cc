@@ -51,21 +51,19 @@ std::string command_line(const std::filesystem::path& path, const session::Manif
 int list(const std::optional<std::string>& output) {
   std::optional<std::filesystem::path> folder;
   if (output) folder = *output;
-  bool any = false;
-  for (const session::Root& root : session::roots(folder)) {
-    for (const std::filesystem::path& path : session::sessions_in(root.folder)) {
-      any = true;
-      const auto manifest = session::open_manifest(path);
-      const bool goes_on = session::run_goes_on(path);
-      std::printf("%s  %-12s  %s\n", named(path).c_str(), ending(manifest, goes_on).c_str(),
-                  command_line(path, manifest).c_str());
-    }
-  }
   const std::vector<session::Root> roots = session::roots(folder);
+  const std::vector<std::filesystem::path> sessions = session::sessions_in(roots);
+  for (const std::filesystem::path& path : sessions) {
+    const auto manifest = session::open_manifest(path);
+    const bool goes_on = session::run_goes_on(path);
+    std::printf("%s  %-12s  %s\n", named(path).c_str(), ending(manifest, goes_on).c_str(),
+                command_line(path, manifest).c_str());
+  }
   std::error_code error;
-  if (!any && !roots.empty() && roots.front().by_variable && !std::filesystem::exists(roots.front().folder, error)) {
+  if (sessions.empty() && !roots.empty() && roots.front().by_variable &&
+      !std::filesystem::exists(roots.front().folder, error)) {
     say("CUDADIAG_DIR names " + roots.front().folder.string() + ", which does not exist");
-  } else if (!any) {
+  } else if (sessions.empty()) {
     say("there is no session yet; sessions come from failures: cudadiag run -- COMMAND");
   }
   return 0;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <string_view>
+#include <utility>
 
 #include "session/file_descriptor.h"
 #include "session/process_life.h"
@@ -146,6 +147,16 @@ std::vector<fs::path> sessions_in(const fs::path& root) {
     if (is_session(it->path())) found.push_back(it->path());
   }
   std::sort(found.begin(), found.end(), std::greater<>());
+  return found;
+}
+
+std::vector<fs::path> sessions_in(const std::vector<Root>& roots) {
+  std::vector<fs::path> found;
+  for (const Root& root : roots) {
+    for (fs::path& session : sessions_in(root.folder)) found.push_back(std::move(session));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const fs::path& a, const fs::path& b) { return a.filename() > b.filename(); });
   return found;
 }
 

@@ -37,8 +37,9 @@ bool is_session_name(const std::string& name);
 // A session of this user, and not a link to something else.
 bool is_session(const std::filesystem::path& folder);
 
-// Sessions in a root, newest first.
+// Sessions in a root, or in all of them, newest first.
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
+std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
 
 // Why no session can be created here; whether the folder is there already or not. Nothing: one can.
 std::optional<Failure> obstacle_in(const Root& root);

@@ -58,6 +58,26 @@ std::optional<Races> read_races(const fs::path& file) {
 // "20261121-101500" of a session's name.
 std::string second_of(const fs::path& session) { return session.filename().string().substr(0, 15); }
 
+// Also one whose launcher was killed, or that has none; but nothing is to be learnt from one that never began.
+std::optional<fs::path> newest_begun(const fs::path& root) {
+  std::error_code error;
+  for (const fs::path& session : sessions_in(root)) {
+    const bool begun = !area_files({session / kRecordFolder, session}).empty();
+    if (!begun && !fs::exists(session / kManifest, error)) continue;
+    // Names tell seconds apart; of those of one second the link knows which was finished last.
+    const fs::path latest = fs::canonical(root / kLatest, error);
+    return !error && second_of(latest) == second_of(session) && is_session(latest) ? latest : session;
+  }
+  return std::nullopt;
+}
+
+// Of sessions in different roots.
+bool is_newer(const fs::path& session, const fs::path& other) {
+  std::error_code error;
+  if (second_of(session) != second_of(other)) return second_of(session) > second_of(other);
+  return fs::last_write_time(session, error) > fs::last_write_time(other, error);
+}
+
 // A folder given by name: a session, or what `-o` named, which holds sessions; then the newest of them.
 fs::path session_at(const fs::path& folder) {
   std::error_code error;
@@ -97,22 +117,20 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
       return Failure{wanted + " is no folder, as a session is", "cudadiag list shows them"};
     return Failure{"there is no session " + wanted, "cudadiag list shows what there is"};
   }
+  std::optional<fs::path> newest;
+  std::optional<Failure> obstacle;
   for (const Root& root : roots) {
-    if (auto failure = not_ours(root.folder)) return *failure;
-    if (root.by_variable && !fs::exists(root.folder, error)) {
+    // The next root has what could not be kept here.
+    if (!obstacle) obstacle = not_ours(root.folder);
+    if (root.by_variable && !fs::exists(root.folder, error) && !obstacle_in(root)) {
       return Failure{"CUDADIAG_DIR names " + root.folder.string() + ", which does not exist",
                      "correct it, or name the sessions' folder with -o FOLDER"};
     }
-    // Also one whose launcher was killed, or that has none; but nothing is to be learnt from one that never began.
-    for (const fs::path& session : sessions_in(root.folder)) {
-      const bool begun = !area_files({session / kRecordFolder, session}).empty();
-      if (!begun && !fs::exists(session / kManifest, error)) continue;
-      // Names tell seconds apart; of those of one second the link knows which was finished last.
-      const fs::path latest = fs::canonical(root.folder / kLatest, error);
-      return !error && second_of(latest) == second_of(session) ? latest : session;
-    }
+    const auto found = newest_begun(root.folder);
+    if (found && (!newest || is_newer(*found, *newest))) newest = found;
   }
-  return Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"};
+  if (newest) return *newest;
+  return obstacle.value_or(Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"});
 }
 
 Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockReading> now) {

@@ -16,7 +16,8 @@ namespace cudadiag::session {
 // is none.
 std::optional<Failure> not_ours(const std::filesystem::path& folder);
 
-// The folder that the user means: nothing or "latest", a name within the roots, or a path.
+// The folder that the user means: nothing or "latest", which is the newest of all roots, a name within one of them, or
+// a path.
 Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
 // Opens a finished session, an incomplete one, or a folder of bare areas that a recorder wrote without a launcher;

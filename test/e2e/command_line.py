@@ -47,6 +47,22 @@ def unwritable_folder_by_the_environment_is_named(machine):
         machine.environment.pop("CUDADIAG_DIR", None)
 
 
+def sessions_of_the_second_folder_are_read_with_the_others(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py", "first"))
+    (machine.folder / "file").touch()
+    machine.environment["XDG_STATE_HOME"] = str(machine.folder / "file")
+    machine.run(*program("ten_launches.py", "second"))
+    machine.environment["XDG_STATE_HOME"] = str(machine.state)
+    expect(machine.report()["processes"][0]["argv"][-1], "second", "the newest of both")
+    expect([line.split()[-1] for line in machine.cudadiag("list").stdout.splitlines()][0], "second", "the first listed")
+    machine.run(*program("ten_launches.py", "third"))
+    expect(machine.report()["processes"][0]["argv"][-1], "third", "the newest of both")
+    for name in ("", "/nowhere"):
+        machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file") + name
+        expect(machine.report()["processes"][0]["argv"][-1], "second", "the newest where none can be kept")
+
+
 def unwritable_folder_that_was_named_is_refused_before_anything_runs(machine):
     (machine.folder / "file").touch()
     remedy = "; name a folder that you can write with -o FOLDER"

@@ -89,6 +89,37 @@ TEST_CASE("a session is written, private, and read back") {
   CHECK(session.processes[0].end->code == 1);
 }
 
+TEST_CASE("the latest session is the newest of all roots, and one of ours") {
+  const ScratchFolder scratch;
+  const session::Root usual{scratch.path() / "usual", false, ""},
+      second{scratch.path() / "second", false, "it may vanish"};
+  const auto finish = [](const session::Root& root, int day) {
+    auto writer = new_session(root.folder, day * 86400L, false);
+    CHECK_FALSE(writer.store_manifest({}));
+    CHECK_FALSE(writer.finish());
+    return writer.folder();
+  };
+  const auto latest = [&] {
+    const auto found = session::find_session({usual, second}, "");
+    REQUIRE(std::holds_alternative<fs::path>(found));
+    return std::get<fs::path>(found);
+  };
+  const fs::path first = finish(usual, 1);
+  CHECK(latest() == first);
+  const fs::path newer = finish(second, 2);
+  CHECK(latest() == newer);
+  const fs::path newest = finish(usual, 3);
+  CHECK(latest() == newest);
+  CHECK(session::sessions_in({usual, second}) == std::vector<fs::path>{newest, newer, first});
+
+  // A folder of the name of the newest, to which the link of a root leads that is not ours.
+  const fs::path strange = scratch.path() / (newest.filename().string() + ".strange");
+  fs::create_directories(strange / "record");
+  fs::remove(usual.folder / "latest");
+  fs::create_directory_symlink(strange, usual.folder / "latest");
+  CHECK(latest() == newest);
+}
+
 TEST_CASE("two areas of one pid are kept apart, storing again replaces") {
   const ScratchFolder scratch;
   auto writer = new_session(scratch.path());
