@@ -79,13 +79,15 @@ Recording::Recording(const RunOptions& options)
 
   const auto recorder = launch::find_recorder();
   if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
-    say("running without recording: " + failure->what + "; " + failure->hint);
+    manifest_.notes.push_back("running without recording: " + failure->what + "; " + failure->hint);
+    say(manifest_.notes.back());
     return;
   }
   open_places(now);
   if (refusal_) return;
   if (!arena_ && !writer_) {
-    say("running without recording: there is neither memory nor a folder to record to");
+    manifest_.notes.push_back("running without recording: there is neither memory nor a folder to record to");
+    say(manifest_.notes.back());
     return;
   }
   const auto& path = std::get<std::filesystem::path>(recorder);
@@ -263,7 +265,9 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   const report::Report& whole = report();
   // What was kept of watched lines lies in the session's folder.
   const bool kept = writer_.has_value();
-  const bool clean = whole.findings.empty() && whole.verdict == analyse::Verdict::no_cuda_failure;
+  // A program that does not use CUDA records nothing either.
+  const bool nothing = session_.processes.empty() && session_.whole;
+  const bool clean = whole.findings.empty() && (nothing || whole.verdict == analyse::Verdict::no_cuda_failure);
   open_pairs_ = clean && !findings_ && options_.rerun.mode != RerunMode::never && worth_naming(session_);
   if (writer_ && clean && !findings_ && !options_.output && !open_pairs_ && !outlived_) {
     writer_->discard();

@@ -68,6 +68,13 @@ std::optional<Note> unrelated_end(const Session& session, bool handled) {
                                            handled ? " but those that were dealt with" : "")};
 }
 
+constexpr const char* kNothingRecorded =
+    "no process of the program loaded the recorder: it may not use CUDA at all, or it cleared the environment that the "
+    "CUDA driver finds the recorder by (CUDA_INJECTION64_PATH), or the driver could not load it";
+
+// Where a recording is lost or was never begun, notes say so.
+bool nothing_recorded(const Session& session) { return session.whole && session.processes.empty(); }
+
 bool recorder_gave_up(const Session& session) {
   return std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
     return process.record.state == wire::area::State::disabled && ending_of(session, process).bad;
@@ -107,6 +114,10 @@ Analysis analyse(const Session& session) {
       analysis.verdict = Verdict::inconclusive;
       analysis.notes.push_back(std::move(*note));
     }
+  }
+  if (nothing_recorded(session)) {
+    analysis.verdict = Verdict::inconclusive;
+    analysis.notes.insert(analysis.notes.begin(), {"nothing-recorded", kNothingRecorded});
   }
   if (recorder_gave_up(session) || !session.whole) analysis.verdict = Verdict::inconclusive;
   if (analysis.verdict == Verdict::no_cuda_failure) {

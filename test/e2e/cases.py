@@ -36,7 +36,7 @@ def names_drive_no_terminal(machine):
     folder = f"$'{machine.folder}/c\\033[31m\\012d/{name}'"
     expect(listed, folder + r"  exit 0        sh -c true $'a\012b'" + "\n", "list")
     pasted = machine.plain("bash", "-c", "cd /; exec " + " ".join(machine.command("report", folder)))
-    expect_in("no CUDA failure", expect_success(pasted).stdout, "report of the folder as it is listed")
+    expect_in("no process of the program loaded the recorder", expect_success(pasted).stdout, "report of the folder as it is listed")
 
 
 def handled_error_is_no_finding(machine):

@@ -1,6 +1,7 @@
 """Hostile surroundings: the program behaves as without us, and what is missing is said."""
 
 import ctypes
+import json
 import os
 import pathlib
 import resource
@@ -351,3 +352,23 @@ def damaged_recording_is_said_to_be_one(machine):
         expect_in("what the first run had recorded of it is damaged", finding["evidence"]["because"], "because")
         expect(lost["evidence"]["grade"], "suspected", "grade of what is damaged")
         expect_in("the recording is damaged", lost["evidence"]["because"], "because")
+
+
+def nothing_is_claimed_where_nothing_was_recorded(machine):
+    machine.plan(FAULT)
+    kept = [f"{name}={machine.environment[name]}" for name in ("LD_LIBRARY_PATH", "CUDADIAG_SIM_PLAN")]
+    out = machine.folder / "out.json"
+    for command in (["env", "-i", *kept, *program("ten_launches.py")], ["true"]):
+        machine.run(*command, options=["-o", "kept", "--json", out])
+        for report in (machine.report("-o", "kept"), json.loads(out.read_text())):
+            expect((report["verdict"], report["processes"]), ("inconclusive", []), "verdict")
+            expect([note["code"] for note in report["notes"]], ["nothing-recorded"], "notes")
+        expect_in("cannot tell whether CUDA failed in this session: no process of the program loaded the recorder: it may "
+                  "not use CUDA at all, or it cleared the environment",
+                  expect_success(machine.cudadiag("report", "-o", "kept")).stdout, "report")
+    machine.environment["CUDADIAG_RECORDER"] = "/nowhere"
+    machine.run(*program("ten_launches.py"), options=["--json", out])
+    report = json.loads(out.read_text())
+    expect(report["verdict"], "inconclusive", "verdict without the recorder")
+    expect([note["code"] for note in report["notes"]], ["nothing-recorded", "launcher"], "its notes")
+    expect_in("running without recording: ", report["notes"][1]["text"], "the launcher's")

@@ -39,8 +39,26 @@ const Note* note(const Analysis& analysis, std::string_view code) {
 
 }  // namespace
 
-TEST_CASE("an empty session is no failure") {
-  const Analysis analysis = cudadiag::analyse::analyse(session::Session{});
+TEST_CASE("nothing is known of CUDA where no process loaded the recorder, and a session that is not whole says why") {
+  session::Session session;
+  session.manifest.passes.emplace_back().end.code = 3;
+  session.manifest.notes = {"the launcher's"};
+  const Analysis analysis = cudadiag::analyse::analyse(session);
+  CHECK(analysis.verdict == Verdict::inconclusive);
+  CHECK(analysis.failures.empty());
+  REQUIRE(analysis.notes.size() == 2);
+  CHECK(analysis.notes[0].code == "nothing-recorded");
+  CHECK(analysis.notes[1].text == "the launcher's");
+  session.whole = false;
+  const Analysis known = cudadiag::analyse::analyse(session);
+  CHECK(known.verdict == Verdict::inconclusive);
+  CHECK(!note(known, "nothing-recorded"));
+}
+
+TEST_CASE("a process in which nothing failed is no failure") {
+  session::Session session;
+  session.processes.emplace_back().record.state = wire::area::State::finished;
+  const Analysis analysis = cudadiag::analyse::analyse(session);
   CHECK(analysis.verdict == Verdict::no_cuda_failure);
   CHECK(analysis.failures.empty());
   CHECK(analysis.notes.empty());
@@ -73,6 +91,7 @@ TEST_CASE("a suspected call never leads where a sticky error was seen") {
 
 TEST_CASE("an unrelated crash is named as such") {
   session::Session session;
+  session.processes.emplace_back().record.state = wire::area::State::finished;
   session.manifest.passes.emplace_back().end.code = 3;
   const Analysis analysis = cudadiag::analyse::analyse(session);
   CHECK(analysis.verdict == Verdict::no_cuda_failure);
