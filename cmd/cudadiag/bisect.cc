@@ -121,8 +121,11 @@ std::string no_reruns_of(const session::Session& session) {
   return why + "record it again with cudadiag run";
 }
 
-void print_report(const session::Session& session, report::Verbosity verbosity) {
-  const std::string text = report::write_text(examine(session), text_options(verbosity, STDOUT_FILENO));
+// `possible`: another rerun may be advised.
+void print_report(const session::Session& session, report::Verbosity verbosity, bool possible = true) {
+  report::TextOptions options = text_options(verbosity, STDOUT_FILENO);
+  options.suggest_rerun = possible;
+  const std::string text = report::write_text(examine(session), options);
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
@@ -173,7 +176,7 @@ int bisect(const BisectOptions& options) {
     narrowing.tell_passes = options.verbosity != report::Verbosity::quiet;
     narrowing.input = input.obstacle().empty() ? &input : nullptr;
     const bool possible = narrow(session, std::get<session::SessionWriter>(writer), relay, narrowing);
-    print_report(session, options.verbosity);
+    print_report(session, options.verbosity, possible);
     if (!options.rerun.keep_core) drop_large_dumps(session, std::get<session::SessionWriter>(writer));
     return possible ? 0 : kOwnFailure;
   }

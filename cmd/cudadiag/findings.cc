@@ -60,8 +60,12 @@ std::string sentence(const report::Report& after) {
   if (first.grade == analyse::Grade::proven) {
     return fmt::format("confirmed by {}{}: {}  [{}]", runs, after_time, place_of(first), report::word(first.grade));
   }
-  return fmt::format("{}{}: {}; the first answer stands  [{}]", runs, after_time, last.outcome,
-                     report::word(first.grade));
+  // Whoever interrupts it may want it later.
+  const std::string later = last.outcome == "interrupted" && !after.session.empty()
+                                ? "; to confirm: cudadiag bisect " + report::shell_word(after.session)
+                                : "";
+  return fmt::format("{}{}: {}; the first answer stands  [{}]{}", runs, after_time, last.outcome,
+                     report::word(first.grade), later);
 }
 
 // "on the GPU: cases.cu:8  block 0,0,0 thread 0,0,0; 64 threads, one assertion; assertion `i < n` failed"

@@ -282,10 +282,11 @@ def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     target.send_signal(signal.SIGINT)
     rest = target.communicate(timeout=60)[1]
     expect(target.returncode, 3, "status")
-    expect_in("interrupted; the first answer stands  [bracketed]", rest, "message")
     expect("the marker of" in rest, False, "whether Known is told again in " + rest)
     for more in ([], ["-v"]):
         expect_in("Next    cudadiag bisect ", expect_success(machine.cudadiag("report", *more)).stdout, "next commands")
+    folder = _session(machine).resolve()
+    expect_in(f"interrupted; the first answer stands  [bracketed]; to confirm: cudadiag bisect {folder}\n", rest, "message")
     expect(_outcomes(machine.report()), [("record", "bracketed"), ("confirm", "interrupted")], "passes")
 
 
@@ -578,3 +579,15 @@ def bisect_runs_words_that_are_no_text(machine):
     os.rmdir(folder)
     gone = machine.cudadiag("bisect", "-o", "kept", "--kernel", "smooth").stderr
     expect_in("the folder that it ran in is no more: ", gone, "what is said without it")
+
+
+def bisect_that_cannot_be_done_is_not_advised_again(machine):
+    (machine.folder / "gone").mkdir()
+    machine.plan(FAULT)
+    command = machine.command("run", "--rerun=never", "-o", machine.folder / "kept", "--", *program("ten_launches.py"))
+    machine.plain(*command, cwd=machine.folder / "gone")
+    expect_in("\nNext    cudadiag bisect ", machine.cudadiag("report", "-o", "kept").stdout, "what a report advises")
+    os.rmdir(machine.folder / "gone")
+    result = machine.cudadiag("bisect", "-o", "kept")
+    expect_in("the folder that it ran in is no more: ", result.stderr, "what is said without it")
+    expect_in("\nNext    cudadiag report ", result.stdout, "what is advised then")
