@@ -159,12 +159,7 @@ int bisect(const BisectOptions& options) {
   const bool asked_for = narrowing.window || options.reach == analyse::Reach::everything;
   const analyse::Analysis analysis = analyse::analyse(session);
   if (!asked_for && !worth_naming(session) && !worth_narrowing(analysis, session.manifest, options.rerun)) {
-    const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
-    say(proven
-            ? "there is nothing to narrow: the failure is proven already; --sanitize, --cross-check and --save-inputs "
-              "ask for more"
-            : "there is nothing to narrow: this session has no failure of the GPU's own work, and no race of Python "
-              "lines, that a rerun could tell more of");
+    say(nothing_to_narrow(session, analysis, options.rerun.cross_check));
   } else {
     auto writer = session::SessionWriter::reopen(session.folder);
     if (const auto* failure = std::get_if<Failure>(&writer)) return say(*failure), kOwnFailure;
@@ -174,6 +169,33 @@ int bisect(const BisectOptions& options) {
     narrowing.reach = options.reach;
     follow(options.rerun, narrowing);
     narrowing.tell_passes = options.verbosity != report::Verbosity::quiet;
+// The options that there is still something to do for.
+std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Manifest& manifest) {
+  constexpr std::pair<const char*, bool RerunOptions::*> kOptions[] = {{"--sanitize", &RerunOptions::sanitize},
+                                                                       {"--cross-check", &RerunOptions::cross_check},
+                                                                       {"--save-inputs", &RerunOptions::save_inputs}};
+  std::string names;
+  for (const auto& [name, option] : kOptions) {
+    RerunOptions only;
+    only.device = only.values = false;
+    only.*option = true;
+    if (worth_narrowing(analysis, manifest, only)) names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+
+std::string nothing_to_narrow(const session::Session& session, const analyse::Analysis& analysis, bool cross_check) {
+  const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
+  if (!proven) {
+    return "there is nothing to narrow: this session has no failure of the GPU's own work, and no race of Python "
+           "lines, that a rerun could tell more of";
+  }
+  std::string text = "there is nothing to narrow: the failure is proven already";
+  if (cross_check) text += "; " + obstacle_to_cross_check(session.manifest);
+  const std::string more = more_to_ask_for(analysis, session.manifest);
+  return more.empty() ? text : text + "; to ask for more: " + more;
+}
+
     narrowing.input = input.obstacle().empty() ? &input : nullptr;
     const bool possible = narrow(session, std::get<session::SessionWriter>(writer), relay, narrowing);
     print_report(session, options.verbosity, possible);

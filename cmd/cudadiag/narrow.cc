@@ -249,8 +249,9 @@ class Narrowing {
   }
 
   void cross_check() {
+    if (const std::string obstacle = obstacle_to_cross_check(session_.manifest); !obstacle.empty())
+      return say(obstacle);
     session::Pass* pass = unchecked_dump(session_.manifest.passes);
-    if (pass == nullptr) return;
     const std::filesystem::path folder = writer_.folder() / pass->folder;
     const auto patience = std::chrono::milliseconds(
         options_.time_limit ? static_cast<std::int64_t>(*options_.time_limit * 1000) : kDebuggerPatience.count());
@@ -365,6 +366,14 @@ bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest&
          (options.device && wants_dump(analysis, manifest)) || (options.values && wants_memory(analysis, manifest)) ||
          (options.cross_check && unchecked_dump(manifest.passes) != nullptr) ||
          (options.sanitize && wants_sanitizer(analysis, manifest));
+}
+
+std::string obstacle_to_cross_check(const session::Manifest& manifest) {
+  if (unchecked_dump(manifest.passes) != nullptr) return "";
+  const bool asked = std::any_of(manifest.passes.begin(), manifest.passes.end(),
+                                 [](const session::Pass& pass) { return pass.debugger.has_value(); });
+  return asked ? "cuda-gdb was asked about its GPU core dump already"
+               : "there is no GPU core dump in the session that cuda-gdb could be asked about";
 }
 
 bool worth_naming(const session::Session& session) {

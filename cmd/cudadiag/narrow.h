@@ -40,6 +40,8 @@ bool narrow(session::Session& session, session::SessionWriter& writer, launch::S
 
 // Whether a rerun could change, strengthen or enrich what is known, or a witness was asked for that had no say yet.
 bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options);
+// Why cuda-gdb has no GPU core dump to be asked about; empty: it has.
+std::string obstacle_to_cross_check(const session::Manifest& manifest);
 // Whether a rerun could tell which tensors race, or whether what could not be judged races.
 bool worth_naming(const session::Session& session);
 // The window (wire/window.h) with the time that one operation may take.

@@ -447,7 +447,11 @@ def bisect_proves_what_was_recorded(machine):
     expect(result.returncode, 3, "status of the run")
     _expect_proven(machine.report())
     again = expect_success(_bisect(machine, folder))
-    expect_in("there is nothing to narrow", again.stderr, "stderr of a second one")
+    expect_in("there is nothing to narrow: the failure is proven already; to ask for more: --sanitize, --save-inputs\n",
+              again.stderr, "stderr of a second one")
+    asked = expect_success(_bisect(machine, folder, "--cross-check"))
+    expect_in("already; there is no GPU core dump in the session that cuda-gdb could be asked about;", asked.stderr,
+              "stderr of one that asks for the debugger")
     expect_in("[proven]", again.stdout, "report of a second one")
 
 
