@@ -2,10 +2,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <regex>
+#include <set>
+#include <tuple>
 
 #include "analyse/record_horizon.h"
 #include "analyse/site_keys.h"
@@ -14,6 +18,9 @@
 #include "device_pass.h"
 #include "findings.h"
 #include "narrow.h"
+#include "report/kernel_name.h"
+#include "report/place.h"
+#include "report/printable.h"
 #include "report/words.h"
 #include "session/session_reader.h"
 #include "symbolize/symbolizer.h"
@@ -24,10 +31,25 @@ namespace {
 
 // The library's search goes as deep as the text is long.
 constexpr std::size_t kLongestName = 4096;
+constexpr std::size_t kKernelColumns = 60;
 
 using analyse::RerunWindow;
 using session::Failure;
 using session::Result;
+
+// "a, b and 3 more"
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 10;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kMost ? fmt::format("{} and {} more", text, names.size() - kMost) : text;
+}
+
+Failure not_recorded(const char* what, const std::vector<std::string>& recorded) {
+  return {"nothing that was recorded was issued there",
+          recorded.empty() ? "name what is to be waited for otherwise: cudadiag bisect --help"
+                           : fmt::format("{}: {}", what, first_of(recorded))};
+}
 
 Result<RerunWindow> window_of_kernel(const session::Session& session, const std::string& pattern) {
   std::regex expression;
@@ -36,13 +58,43 @@ Result<RerunWindow> window_of_kernel(const session::Session& session, const std:
   } catch (const std::regex_error& error) {
     return Failure{"--kernel " + pattern + " is no regular expression: " + error.what(), ""};
   }
-  return analyse::window_of_sites(session, [&](const session::Process& process, const session::Site& site) {
+  std::vector<std::string> recorded;
+  const auto matches = [&](const session::Process& process, const session::Site& site) {
     const std::string* name = session::by_id(process.record.functions, site.function);
     if (name == nullptr) return false;
     const std::string written = symbolize::demangle(*name);
+    const std::string shown = report::short_kernel_name(written, kKernelColumns);
+    if (std::find(recorded.begin(), recorded.end(), shown) == recorded.end()) recorded.push_back(shown);
     return std::regex_search(name->substr(0, kLongestName), expression) ||
            std::regex_search(written.substr(0, kLongestName), expression);
-  });
+  };
+  RerunWindow window = analyse::window_of_sites(session, matches);
+  if (window.text.empty()) return not_recorded("the recorded kernels are", recorded);
+  return window;
+}
+
+// The user's own lines that something was issued at, as --site takes them: those of that file first, the nearest first.
+std::vector<std::string> recorded_lines(const session::Session& session, symbolize::Symbolizer& symbolizer,
+                                        const std::string& file, int line) {
+  using Key = std::tuple<bool, int, std::string, int>;
+  std::set<Key> lines;
+  const std::string name = std::filesystem::path(file).filename().string();
+  for (const session::Process& process : session.processes) {
+    for (const session::Site& site : process.record.sites) {
+      const std::string* kernel = session::by_id(process.record.functions, site.function);
+      const symbolize::Location at =
+          symbolizer.true_line(symbolizer.stack(process, site), kernel == nullptr ? "" : *kernel).location;
+      if (!at.known()) continue;
+      const bool elsewhere = std::filesystem::path(at.file).filename() != name;
+      lines.insert({elsewhere, elsewhere ? 0 : std::abs(at.line - line), at.file, at.line});
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [elsewhere, distance, path, number] : lines) {
+    const std::string shown = report::relative_path(path, session.manifest.working_directory);
+    texts.push_back(fmt::format("{}:{}", report::printable(shown), number));
+  }
+  return texts;
 }
 
 Result<RerunWindow> window_of_line(const session::Session& session, const std::string& place) {
@@ -55,12 +107,17 @@ Result<RerunWindow> window_of_line(const session::Session& session, const std::s
     return at == line && (path == file || path.ends_with("/" + file));
   };
   symbolize::Symbolizer symbolizer(session);
-  return analyse::window_of_sites(session, [&](const session::Process& process, const session::Site& site) {
+  const auto leads_by_it = [&](const session::Process& process, const session::Site& site) {
     const symbolize::SourceStack stack = symbolizer.stack(process, site);
     return std::any_of(stack.python.begin(), stack.python.end(),
                        [&](const auto& f) { return names(f.file, f.line); }) ||
            std::any_of(stack.native.begin(), stack.native.end(), [&](const auto& f) { return names(f.file, f.line); });
-  });
+  };
+  RerunWindow window = analyse::window_of_sites(session, leads_by_it);
+  if (window.text.empty()) {
+    return not_recorded("the recorded lines are", recorded_lines(session, symbolizer, file, line));
+  }
+  return window;
 }
 
 Result<RerunWindow> window_of_launch(const session::Session& session, std::uint64_t wanted) {
@@ -90,11 +147,7 @@ Result<std::optional<RerunWindow>> window_by_hand(const session::Session& sessio
     return std::nullopt;
   }
   if (auto* failure = std::get_if<Failure>(&window)) return *failure;
-  auto& found = std::get<RerunWindow>(window);
-  if (found.text.empty()) {
-    return Failure{"nothing that was recorded was issued there", "cudadiag dump shows the sites and kernels"};
-  }
-  return std::move(found);
+  return std::move(std::get<RerunWindow>(window));
 }
 
 std::string run_again(const std::vector<std::string>& words, const std::string& directory) {
@@ -119,6 +172,33 @@ std::string no_reruns_of(const session::Session& session) {
     return why + run_again(process.argv, directory == process.record.properties.end() ? "" : directory->second);
   }
   return why + "record it again with cudadiag run";
+}
+
+// The options that there is still something to do for.
+std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Manifest& manifest) {
+  constexpr std::pair<const char*, bool RerunOptions::*> kOptions[] = {{"--sanitize", &RerunOptions::sanitize},
+                                                                       {"--cross-check", &RerunOptions::cross_check},
+                                                                       {"--save-inputs", &RerunOptions::save_inputs}};
+  std::string names;
+  for (const auto& [name, option] : kOptions) {
+    RerunOptions only;
+    only.device = only.values = false;
+    only.*option = true;
+    if (worth_narrowing(analysis, manifest, only)) names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+
+std::string nothing_to_narrow(const session::Session& session, const analyse::Analysis& analysis, bool cross_check) {
+  const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
+  if (!proven) {
+    return "there is nothing to narrow: this session has no failure of the GPU's own work, and no race of Python "
+           "lines, that a rerun could tell more of";
+  }
+  std::string text = "there is nothing to narrow: the failure is proven already";
+  if (cross_check) text += "; " + obstacle_to_cross_check(session.manifest);
+  const std::string more = more_to_ask_for(analysis, session.manifest);
+  return more.empty() ? text : text + "; to ask for more: " + more;
 }
 
 // `possible`: another rerun may be advised.
@@ -169,33 +249,6 @@ int bisect(const BisectOptions& options) {
     narrowing.reach = options.reach;
     follow(options.rerun, narrowing);
     narrowing.tell_passes = options.verbosity != report::Verbosity::quiet;
-// The options that there is still something to do for.
-std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Manifest& manifest) {
-  constexpr std::pair<const char*, bool RerunOptions::*> kOptions[] = {{"--sanitize", &RerunOptions::sanitize},
-                                                                       {"--cross-check", &RerunOptions::cross_check},
-                                                                       {"--save-inputs", &RerunOptions::save_inputs}};
-  std::string names;
-  for (const auto& [name, option] : kOptions) {
-    RerunOptions only;
-    only.device = only.values = false;
-    only.*option = true;
-    if (worth_narrowing(analysis, manifest, only)) names += (names.empty() ? "" : ", ") + std::string(name);
-  }
-  return names;
-}
-
-std::string nothing_to_narrow(const session::Session& session, const analyse::Analysis& analysis, bool cross_check) {
-  const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
-  if (!proven) {
-    return "there is nothing to narrow: this session has no failure of the GPU's own work, and no race of Python "
-           "lines, that a rerun could tell more of";
-  }
-  std::string text = "there is nothing to narrow: the failure is proven already";
-  if (cross_check) text += "; " + obstacle_to_cross_check(session.manifest);
-  const std::string more = more_to_ask_for(analysis, session.manifest);
-  return more.empty() ? text : text + "; to ask for more: " + more;
-}
-
     narrowing.input = input.obstacle().empty() ? &input : nullptr;
     const bool possible = narrow(session, std::get<session::SessionWriter>(writer), relay, narrowing);
     print_report(session, options.verbosity, possible);

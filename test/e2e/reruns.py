@@ -359,13 +359,13 @@ def program_that_writes_files_is_not_repeated(machine):
     _expect_refused(machine, _rerun(machine, *program("probe.py", "writes")), "as result.txt changed while it ran")
     _rerun(machine, *program("probe.py", "writes"), options=["--rerun=always"])
     _expect_proven(machine.report())
-
     # As soon as it is started, and without writing to a file.
     for script, what in (("echo step >>log.csv", "log.csv"), ("mkdir made", "made"),
                          ("rm result.txt", "something in the working folder was made, removed or renamed")):
         command = ["sh", "-c", script + '; exec "$@"', "sh", *program("probe.py")]
         _expect_refused(machine, _rerun(machine, *command), f"as {what}")
     expect((machine.folder / "log.csv").read_text(), "step\n", "what was written")
+
 
 def program_that_copies_a_file_with_its_time_is_not_repeated(machine):
     machine.plan(AGAIN)
@@ -487,14 +487,22 @@ def bisect_says_what_it_cannot_do(machine):
     for words, why in ((["nowhere"], "there is no session nowhere"),
                        (["--launch", "4711"], "operation 4711 is not in the record"),
                        (["--kernel", "("], "is no regular expression"),
-                       (["--kernel", "nothing"], "nothing that was recorded was issued there"),
+                       (["--kernel", "nothing"],
+                        "nothing that was recorded was issued there; the recorded kernels are: smooth\n"),
                        (["--site", "ten_launches.py"], "is not FILE:LINE"),
-                       (["--site", "ten_launches.py:1"], "nothing that was recorded was issued there"),
+                       (["--site", "ten_launches.py:1"],
+                        "nothing that was recorded was issued there; the recorded lines are: "),
                        (["--window", "all", "--launch", "3"], "")):
         result = machine.cudadiag("bisect", *words)
         expect(result.returncode, 125, "status of " + str(words))
         expect_in(why, result.stderr, "message")
     expect(len(machine.report()["passes"]), 1, "passes")
+    # One of those that are named instead will do.
+    named = machine.cudadiag("bisect", "--site", "ten_launches.py:1").stderr.rpartition("lines are: ")[2].split(", ")
+    expect(len(set(named)), len(named), "lines that are named, each once")
+    file, line = true_line("ten_launches.py")
+    expect([name.strip() for name in named if name.strip().endswith(f":{line}")], [f"{file}:{line}"], "the true line")
+    expect_success(_bisect(machine, "--site", f"{file}:{line}"))
     machine.run(machine.build / "targets/healthy", options=KEPT)
     expect_in("there is nothing to narrow", expect_success(machine.cudadiag("bisect", *KEPT)).stderr, "healthy one")
 
