@@ -34,25 +34,29 @@ class Checklist {
   void known(const char* what, const std::string& found) { line("        ", what, found); }
   void bad(const char* what, const std::string& found, const std::string& fix) {
     line("PROBLEM ", what, found);
-    std::printf("        %-16s %s\n", "", ("fix: " + fix).c_str());
+    std::printf("        %-*s %s\n", kColumns, "", ("fix: " + fix).c_str());
     healthy_ = false;
   }
   bool healthy() const { return healthy_; }
 
  private:
   void line(const char* verdict, const char* what, const std::string& found) {
-    std::printf("%s%-16s %s\n", verdict, what, report::printable(found).c_str());
+    std::printf("%s%-*s %s\n", verdict, kColumns, what, report::printable(found).c_str());
     std::fflush(stdout);
   }
+  static constexpr int kColumns = 17;  // "compute-sanitizer"
   bool healthy_ = true;
 };
 
-void check_recorder(Checklist& checks) {
+// Whether it works.
+bool check_recorder(Checklist& checks) {
   const auto recorder = loadable_recorder();
   if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
-    return checks.bad("recorder", failure->what, failure->hint);
+    checks.bad("recorder", failure->what, failure->hint);
+    return false;
   }
   checks.good("recorder", std::get<std::filesystem::path>(recorder).string());
+  return true;
 }
 
 // Whether it works.
@@ -110,7 +114,8 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
   return lies_in(file, "/usr/local") ? "it is the toolkit's" : "it is the system's";
 }
 
-void check_cupti(Checklist& checks, bool driver_works) {
+// `lacking`: what it cannot be tried without; empty: nothing.
+void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install =
       std::string(remedy_for("cupti-not-found")) + "; a program that brings its own (PyTorch does) needs none";
   const auto python3 = launch::find_command("python3");
@@ -121,15 +126,18 @@ void check_cupti(Checklist& checks, bool driver_works) {
     if (std::filesystem::is_regular_file(named, error)) continue;
     checks.bad("CUPTI", "CUDADIAG_CUPTI names " + named + ", which is no file", "correct it, or unset it");
   }
-  if (!driver_works) {
+  if (!lacking.empty()) {
     if (found.empty()) return checks.bad("CUPTI", "no libcupti found", install);
-    for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tried, without a driver)");
+    for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tried, without " + lacking + ")");
     return;
   }
   const CuptiReport taken = ask_recorder();
   if (!taken.problem.empty()) {
     const char* remedy = remedy_for(taken.note);
-    checks.bad("CUPTI", taken.problem, remedy == nullptr || taken.note == "cupti-not-found" ? install : remedy);
+    checks.bad("CUPTI", taken.problem,
+               taken.note.empty()                                     ? "see what cudadiag run -- COMMAND says"
+               : remedy == nullptr || taken.note == "cupti-not-found" ? install
+                                                                      : remedy);
   } else {
     checks.good("CUPTI", taken.path + " (version " + taken.version + ") is taken: " + why_taken(taken.path, python) +
                              "; a program that has loaded one itself keeps that");
@@ -183,7 +191,8 @@ void check_sessions(Checklist& checks) {
 void check_environment(Checklist& checks) {
   rlimit core{};
   ::getrlimit(RLIMIT_CORE, &core);
-  checks.known("core limit", core.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(core.rlim_cur));
+  checks.known("core limit", (core.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(core.rlim_cur)) +
+                                 " (of the host; GPU core dumps do not depend on it)");
   if (std::getenv("CUDA_LAUNCH_BLOCKING") != nullptr && std::string(std::getenv("CUDA_LAUNCH_BLOCKING")) != "0") {
     checks.bad("launches", "CUDA_LAUNCH_BLOCKING is set: programs run serialised", "unset it; cudadiag needs it not");
   }
@@ -198,20 +207,20 @@ void check_environment(Checklist& checks) {
 
 int doctor(bool gpu) {
   Checklist checks;
-  check_recorder(checks);
+  const bool recorder_works = check_recorder(checks);
   const bool driver_works = check_driver(checks);
-  check_cupti(checks, driver_works);
+  const std::string lacking = !driver_works ? "a driver" : !recorder_works ? "a recorder" : "";
+  check_cupti(checks, lacking);
   check_tools(checks);
   check_memory(checks);
   check_sessions(checks);
   check_environment(checks);
-  if (gpu) {
+  if (gpu && !lacking.empty()) checks.known("planted fault", "not tried, without " + lacking);
+  if (gpu && lacking.empty()) {
     for (const Proof& proof : prove_with_planted_fault()) {
-      if (proof.fix.empty()) {
-        checks.good(proof.what.c_str(), proof.found);
-      } else {
-        checks.bad(proof.what.c_str(), proof.found, proof.fix);
-      }
+      if (proof.outcome == Proof::Outcome::works) checks.good(proof.what.c_str(), proof.found);
+      if (proof.outcome == Proof::Outcome::not_known) checks.known(proof.what.c_str(), proof.found);
+      if (proof.outcome == Proof::Outcome::problem) checks.bad(proof.what.c_str(), proof.found, proof.fix);
     }
   }
   return checks.healthy() ? 0 : 1;

@@ -28,7 +28,10 @@ CuptiReport ask_recorder();
 const char* remedy_for(const std::string& note);
 
 struct Proof {
-  std::string what, found, fix;  // no fix: it works
+  // not_known: something else is the problem, and has been named.
+  enum class Outcome { works, problem, not_known };
+  std::string what, found, fix;  // a fix where it is a problem
+  Outcome outcome = fix.empty() ? Outcome::works : Outcome::problem;
 };
 
 // Runs the planted fault under `cudadiag run` and, without the recorder, with GPU core dumps on.

@@ -247,7 +247,7 @@ def doctor_names_the_folder_that_sessions_go_to(machine):
     machine.environment["XDG_STATE_HOME"] = str(machine.folder / "file")
     shown = machine.cudadiag("doctor")
     expect(shown.returncode, 1, "status")
-    expect_in(f"PROBLEM sessions         {machine.folder}/file/cudadiag cannot be used: Not a directory, so they go to "
+    expect_in(f"PROBLEM sessions          {machine.folder}/file/cudadiag cannot be used: Not a directory, so they go to "
               f"{machine.folder}/cudadiag-{os.geteuid()}\n", shown.stdout, "the folders")
     expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown.stdout, "fix")
     machine.environment["CUDADIAG_DIR"] = str(machine.folder / "file")
@@ -260,8 +260,22 @@ def doctor_says_why_a_planted_fault_raised_no_error(machine):
     shown = machine.cudadiag("doctor", "--gpu").stdout
     expect_in("the planted fault raised no error\n        ", shown, "what is wrong")
     expect_in("fix: a GPU faults at a store through a null pointer; one that is simulated", shown, "fix")
-    expect_in("PROBLEM core dumps       none was to be expected: the planted fault raised no error\n", shown, "dump")
+    expect_in("\n        core dumps        none was to be expected: the planted fault raised no error\n", shown, "dump")
+    expect(shown.count("PROBLEM "), 1, "problems that are named")
     assert "debugger" not in shown, shown
+
+
+def doctor_names_no_problem_that_follows_from_another(machine):
+    for variables, lacking in (({"CUDADIAG_RECORDER": "/nowhere"}, "a recorder"),
+                               ({"CUDADIAG_RECORDER": "/etc/passwd"}, "a recorder"),
+                               ({"CUDADIAG_SIM_PLAN": "devices=0"}, "a driver")):
+        before = dict(machine.environment)
+        machine.environment.update(variables)
+        shown = machine.cudadiag("doctor", "--gpu")
+        expect((shown.returncode, shown.stdout.count("PROBLEM ")), (1, 1), f"status and problems in {shown.stdout}")
+        expect_in(f"        planted fault     not tried, without {lacking}\n", shown.stdout, "the planted fault")
+        expect_in(f"/libcupti.so.13 (not tried, without {lacking})\n", shown.stdout, "CUPTI")
+        machine.environment = before
 
 
 def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
@@ -281,7 +295,7 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     machine.environment["CUDADIAG_CUPTI"] = f"{copy}:/no/libcupti.so.13"
     expect_in("CUDADIAG_CUPTI names /no/libcupti.so.13, which is no file", machine.cudadiag("doctor").stdout, "a slip")
     machine.environment["CUDADIAG_CUPTI"] = str(copy)
-    expect_in(f"OK      cuda-gdb         {tool}", lines, "a tool that there is")
+    expect_in(f"OK      cuda-gdb          {tool}", lines, "a tool that there is")
     machine.environment["PATH"] = str(tool.parent)
     lines = machine.cudadiag("doctor").stdout.splitlines()
     if not os.path.exists("/usr/local/cuda/bin/compute-sanitizer"):
@@ -289,7 +303,7 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
     machine.plan("cupti=too-new")
     shown = machine.cudadiag("doctor")
     expect(shown.returncode, 1, "status where CUPTI refuses")
-    expect_in("PROBLEM CUPTI            CUPTI refused to start", shown.stdout, "problem")
+    expect_in("PROBLEM CUPTI             CUPTI refused to start", shown.stdout, "problem")
     fixes = {}
     for plan in ("cupti=too-new", "cupti=held"):
         machine.plan(plan)
