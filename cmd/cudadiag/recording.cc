@@ -60,6 +60,11 @@ std::string outliving_text(const std::vector<std::uint32_t>& pids) {
                           : "processes " + names + " go on after the command has ended, and are no longer watched";
 }
 
+bool records_by_itself(const std::vector<std::string>& command) {
+  if (command.size() < 2 || std::filesystem::path(command[0]).filename() != "cudadiag") return false;
+  return command[1] == "run" || command[1] == "races" || command[1] == "bisect";
+}
+
 bool failed(const session::ProcessEnd& end) { return end.signal || end.code.value_or(0) != 0; }
 
 }  // namespace
@@ -210,7 +215,7 @@ void Recording::report_hang(double seconds) {
   tell(report);
 }
 
-bool Recording::explain_silence(const session::ProcessEnd& end) const {
+bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted) const {
   if (variables_.empty()) return true;  // said at the beginning
   for (const session::Process& process : session_.processes) {
     if (process.record.operations_issued > 0) continue;
@@ -226,6 +231,13 @@ bool Recording::explain_silence(const session::ProcessEnd& end) const {
   const bool wanted = failed(end) || (none && options_.tell_no_race);
   if (!wanted || options_.verbosity == report::Verbosity::quiet) return false;
   if (!none) return say("no CUDA failure was recorded"), false;
+  // Whoever ended it may have done so before it came to use CUDA.
+  if (interrupted && !options_.tell_no_race) return false;
+  if (interrupted) return say("the target never initialised CUDA, so there is nothing to report"), true;
+  if (records_by_itself(options_.command)) {
+    return say("the command is a cudadiag that records by itself what it starts: nothing is left to be recorded here"),
+           true;
+  }
   const auto recorder = loadable_recorder();
   const DriverReport driver = ask_driver();
   if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
@@ -239,13 +251,13 @@ bool Recording::explain_silence(const session::ProcessEnd& end) const {
         "; see that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
   } else {
     say("the target never initialised CUDA, so there is nothing to report; if it should have, check the driver with "
-        "cudadiag doctor, and whether the program clears its environment");
+        "cudadiag doctor, and whether the program clears its environment or starts another cudadiag");
   }
   return true;
 }
 
 void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends,
-                       const std::vector<std::uint32_t>& outliving) {
+                       const std::vector<std::uint32_t>& outliving, bool interrupted) {
   session::Pass& pass = manifest_.passes.front();
   pass.seconds = seconds_so_far();
   pass.end = end;
@@ -284,7 +296,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   }
   tell_rest();
   if (outlived_) say(outliving_text(outliving));
-  const bool nothing_recorded = !findings_ && explain_silence(end);
+  const bool nothing_recorded = !findings_ && explain_silence(end, interrupted);
   if (kept) {
     for (const std::string& sentence : unreached_lines(options_.watch, session_)) say(sentence);
   }

@@ -34,8 +34,9 @@ class Recording {
   // reported of it later, too.
   void report_hang(double seconds);
   // The target has ended, but for `outliving`: finishes the session and reports what has not been told of yet.
+  // `interrupted`: somebody has asked it to end.
   void finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends,
-              const std::vector<std::uint32_t>& outliving);
+              const std::vector<std::uint32_t>& outliving, bool interrupted);
   // What went wrong with what is recorded beside the areas, before finish(); said if the session is kept.
   void note_failures(std::vector<session::Failure> failures);
   // What was found of races, before finish().
@@ -71,7 +72,7 @@ class Recording {
   void tell_rest();
   void tell_no_race() const;
   // True: it has said why nothing was recorded at all.
-  bool explain_silence(const session::ProcessEnd& end) const;
+  bool explain_silence(const session::ProcessEnd& end, bool interrupted) const;
 
   const RunOptions& options_;
   std::chrono::steady_clock::time_point started_;

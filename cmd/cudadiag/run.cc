@@ -241,7 +241,7 @@ int run(const RunOptions& given) {
     end = target.end();
     if (full_log) guarded([&] { recording.note_failures(full_log->finish()); });
     if (races) guarded([&] { recording.add_races(races->finish()); });
-    guarded([&] { recording.finish(end, target.ends(), outliving); });
+    guarded([&] { recording.finish(end, target.ends(), outliving, relay.interrupted()); });
     if (full_log && full_log->lost() > 0 && recording.writer() != nullptr) {
       say("the full log lacks " + report::thousands(full_log->lost()) +
           " operations that were overwritten before they could be read");

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import targets
-from harness import expect, expect_in, program
+from harness import FAULT, expect, expect_in, expect_true_line, program
 
 
 def process_that_outlives_the_command_is_told_of(machine):
@@ -26,6 +26,24 @@ def process_that_outlives_the_command_is_told_of(machine):
     report = machine.report()
     expect((report["verdict"], [note["text"] for note in report["notes"]]), ("no_cuda_failure", [sentence]), "report")
     expect([process["pid"] for process in report["processes"]], [pid], "processes")
+
+
+def interrupted_command_without_cuda_gets_no_advice(machine):
+    for command, said in (("run", ""), ("races", "cudadiag: the target never initialised CUDA, so there is nothing to report\n")):
+        target = machine.start(*machine.command(command, "--", "sh", "-c", "echo ready; exec sleep 1000"))
+        expect(target.stdout.readline(), "ready\n", "start")
+        target.send_signal(signal.SIGINT)
+        expect((target.communicate(timeout=60)[1], target.returncode), (said, -signal.SIGINT), f"what {command} says")
+
+
+def launcher_of_a_launcher_says_who_records(machine):
+    machine.plan(FAULT)
+    inner = machine.command("run", "--rerun=never", "-o", "inner", "--", *program("ten_launches.py"))
+    result = machine.run(*inner)
+    expect(result.returncode, 3, "status")
+    expect(result.stderr.splitlines()[-1], "cudadiag: the command is a cudadiag that records by itself what it starts: "
+           "nothing is left to be recorded here", "what the outer one says")
+    expect_true_line(machine.report("-o", "inner"), "ten_launches.py")
 
 
 def signals_to_the_launcher_reach_the_program(machine):
