@@ -43,7 +43,7 @@ std::string command_line(const std::filesystem::path& path, const session::Manif
   for (const session::Process& process : std::get<session::Session>(opened).processes) {
     if (!process.argv.empty()) return joined(process.argv);
   }
-  return "(command not known: nothing was run yet with what cudadiag env printed)";
+  return std::string("(command not known: ") + session::kNothingRun + ")";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "live_run.h"
+#include "session/session_reader.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
 
@@ -19,6 +20,9 @@ int status(const StatusOptions& options) {
   const auto read = run.read();
   if (const auto* failure = std::get_if<session::Failure>(&read)) return say(*failure), kOwnFailure;
   const auto& session = std::get<session::Session>(read);
+  if (session.processes.empty() && session::is_unused(session.folder)) {
+    return say(session.folder.string() + ": " + session::kNothingRun), kOwnFailure;
+  }
   symbolize::Symbolizer symbolizer(session);
   const report::Status status = report::build_status(session, run.goes_on(), symbolizer);
   report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);

@@ -69,16 +69,6 @@ std::vector<fs::path> areas_in(const fs::path& folder) {
   return areas;
 }
 
-// For what `cudadiag env` prints, or a run that has not failed yet.
-bool is_blank(const fs::path& folder) {
-  std::error_code error;
-  if (fs::exists(folder / kManifest, error)) return false;
-  for (fs::directory_iterator it(folder / kRecordFolder, error), end; !error && it != end; it.increment(error)) {
-    if (it->is_regular_file(error)) return false;
-  }
-  return true;
-}
-
 bool written_since(const fs::path& path, std::chrono::seconds ago) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && status.st_mtim.tv_sec > std::time(nullptr) - ago.count();
@@ -138,6 +128,15 @@ bool is_session(const fs::path& folder) {
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
   std::error_code ignored;
   return fs::exists(folder / kManifest, ignored) || fs::is_directory(folder / kRecordFolder, ignored);
+}
+
+bool is_blank(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / kManifest, error)) return false;
+  for (fs::directory_iterator it(folder / kRecordFolder, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_regular_file(error)) return false;
+  }
+  return true;
 }
 
 std::vector<fs::path> sessions_in(const fs::path& root) {

@@ -37,6 +37,9 @@ bool is_session_name(const std::string& name);
 // A session of this user, and not a link to something else.
 bool is_session(const std::filesystem::path& folder);
 
+// For what `cudadiag env` prints, or a run that has not failed yet: nothing was recorded to it so far.
+bool is_blank(const std::filesystem::path& folder);
+
 // Sessions in a root, or in all of them, newest first.
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
 std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
@@ -51,6 +54,9 @@ bool is_being_written(const std::filesystem::path& folder);
 std::filesystem::path finished_name(const std::filesystem::path& folder);
 // Its run goes on under a launcher that writes it.
 bool run_goes_on(const std::filesystem::path& folder);
+
+// What is said of a blank session that has no launcher.
+inline constexpr const char* kNothingRun = "nothing was run yet with what cudadiag env printed";
 
 struct Retention {
   std::size_t sessions = 20;

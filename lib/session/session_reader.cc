@@ -133,6 +133,12 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
   return obstacle.value_or(Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"});
 }
 
+bool is_unused(const fs::path& folder) {
+  std::error_code error;
+  return fs::is_directory(folder / kRecordFolder, error) && is_blank(folder) && !run_goes_on(folder) &&
+         !was_lost(folder);
+}
+
 Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockReading> now) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
@@ -143,6 +149,7 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
   session.folder = folder;
   const auto files = area_files({folder / kRecordFolder, folder});
   const bool goes_on = run_goes_on(folder), lost = was_lost(folder) && files.empty();
+  const bool unused = is_unused(folder);
   if (fs::exists(folder / kManifest, error)) {
     auto manifest = read_manifest(folder / kManifest);
     if (auto* failure = std::get_if<Failure>(&manifest)) {
@@ -154,13 +161,15 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
   } else {
     if (lost) {
       session.manifest.notes.push_back("its cudadiag run was killed, and what it had recorded is lost");
+    } else if (unused) {
+      session.manifest.notes.push_back(kNothingRun);
     } else if (!goes_on) {
       session.manifest.notes.push_back(
           "it was recorded without cudadiag run, or that was killed, so how its programs ended is not known");
     }
     session.whole = !files.empty();
   }
-  if (folder.filename().string().ends_with(kIncomplete) && !lost) {
+  if (folder.filename().string().ends_with(kIncomplete) && !lost && !unused) {
     session.manifest.notes.push_back(goes_on ? "its run goes on: cudadiag status " + finished_name(folder).string()
                                              : "the session is incomplete: its run goes on, or was killed");
     session.whole = false;

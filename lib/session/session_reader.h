@@ -20,6 +20,9 @@ std::optional<Failure> not_ours(const std::filesystem::path& folder);
 // a path.
 Result<std::filesystem::path> find_session(const std::vector<Root>& roots, const std::string& wanted);
 
+// A session that `cudadiag env` has prepared, and that no program has recorded to yet.
+bool is_unused(const std::filesystem::path& folder);
+
 // Opens a finished session, an incomplete one, or a folder of bare areas that a recorder wrote without a launcher;
 // what is missing or damaged is said in the manifest's notes. `now`: of processes that live, for whose recording the
 // clock runs on.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 
@@ -240,6 +241,18 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     for command in ("status", "top"):
         expect(_refused(machine, command, newest), f"the run of {newest} was not finished: {lost}; cudadiag list shows "
                "the other sessions", command)
+
+
+def session_that_nothing_was_run_with_is_called_that(machine):
+    name = shlex.split(expect_success(machine.cudadiag("env")).stdout.splitlines()[-1])[-1]
+    sentence = "nothing was run yet with what cudadiag env printed"
+    for given in (name, name.removesuffix(".incomplete")):
+        expect(expect_success(machine.cudadiag("report", given)).stdout,
+               f"cudadiag: cannot tell whether CUDA failed in this session: {sentence}\n", "report")
+        expect(json.loads(machine.cudadiag("report", given, "--json").stdout)["notes"],
+               [{"code": "launcher", "text": sentence}], "notes")
+        status = machine.cudadiag("status", given)
+        expect((status.stderr, status.stdout), (f"cudadiag: {name}: {sentence}\n", ""), "status")
 
 
 def doctor_names_the_folder_that_sessions_go_to(machine):
