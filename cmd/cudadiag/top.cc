@@ -24,17 +24,16 @@ volatile sig_atomic_t ended_by = 0;
 
 extern "C" void on_end(int signal) { ended_by = signal; }
 
-// The screen while it is written over again and again; as it was, once this is gone.
+// The screen while it is written over again and again, from the first page on; as it was, once this is gone.
 class Screen {
  public:
   Screen() : terminal_(can_be_driven(STDOUT_FILENO)) {
     struct sigaction action {};
     action.sa_handler = on_end;  // without SA_RESTART: what waits returns
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-    if (terminal_) std::fputs("\x1b[?1049h\x1b[?25l", stdout);
   }
   ~Screen() {
-    if (terminal_) std::fputs("\x1b[?25h\x1b[?1049l", stdout);
+    if (taken_) std::fputs("\x1b[?25h\x1b[?1049l", stdout);
     std::fflush(stdout);
   }
   Screen(const Screen&) = delete;
@@ -49,12 +48,13 @@ class Screen {
     rows = known ? size.ws_row : 40;
     columns = known ? size.ws_col : std::numeric_limits<std::size_t>::max();
   }
-  void show(const std::string& page) const {
+  void show(const std::string& page) {
     if (!terminal_) {
       std::fwrite(page.data(), 1, page.size(), stdout);
       std::fputc('\n', stdout);
     } else {
-      std::string text = "\x1b[H";
+      std::string text = taken_ ? "\x1b[H" : "\x1b[?1049h\x1b[?25l\x1b[H";
+      taken_ = true;
       for (const char c : page) text += c == '\n' ? std::string("\x1b[K\r\n") : std::string(1, c);
       text += "\x1b[J";
       std::fwrite(text.data(), 1, text.size(), stdout);
@@ -64,6 +64,7 @@ class Screen {
 
  private:
   bool terminal_;
+  bool taken_ = false;
 };
 
 std::string heading(const session::Session& session) {
@@ -86,7 +87,7 @@ int top(const TopOptions& options) {
   std::string last_words;
   bool shown = false;
   {
-    const Screen screen;
+    Screen screen;
     report::ActivityWatch watch;
     for (unsigned looks = 0; ended_by == 0 && (!options.count || looks < *options.count); ++looks) {
       const std::timespec pause{kBetweenLooks, 0};

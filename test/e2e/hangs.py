@@ -326,6 +326,14 @@ def top_leaves_the_terminal_as_it_was(machine):
     expect((shown.startswith("\x1b[?1049h\x1b[?25l\x1b[H"), shown.endswith("\x1b[?25h\x1b[?1049l")), (True, True), shown)
 
 
+def top_of_a_run_that_is_over_takes_no_terminal(machine):
+    machine.run(machine.build / "targets/healthy", options=["-o", "kept"])
+    shown, status = machine.on_terminal(*machine.command("top", "-o", "kept"))
+    expect(os.waitstatus_to_exitcode(status), 125, "status")
+    expect_in("the run is over; cudadiag status ", shown, "what it says")
+    assert "\x1b[?" not in shown, shown
+
+
 def program_that_is_ended_while_it_hangs_is_told_of(machine):
     for shape in ("kernel", "value"):
         run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, shape)))
