@@ -47,7 +47,8 @@ class HelpFormat : public CLI::Formatter {
 CLI::Validator some_text(const std::string& type) {
   return {[type](const std::string& given) -> std::string {
             // What the library takes for the value of "--json -- true" and "--json= -- true" is none either.
-            return given.empty() || given == "--" ? '"' + given + "\" is no " + type : "";
+            if (given == "--") return "the " + type + " is missing";
+            return given.empty() ? '"' + given + "\" is no " + type : "";
           },
           ""};
 }
@@ -58,8 +59,11 @@ CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text
   return command->add_option(name, text, description)->type_name(type)->check(some_text(type));
 }
 
-// "--json: 1 required FILE missing" is how the library puts it.
-std::string without_value(std::string text) {
+// "--json: 1 required FILE missing" and "--output: At Most 1 required but received 2" is how the library puts it.
+std::string in_plain_words(std::string text) {
+  if (const std::size_t at = text.find(": At Most 1 required but received "); at != std::string::npos) {
+    return text.substr(0, at) + " can be given only once";
+  }
   constexpr std::string_view before = ": 1 required ", after = " missing";
   const std::size_t at = text.find(before);
   if (at == std::string::npos || !text.ends_with(after)) return text;
@@ -118,7 +122,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
     if (word == "--") continue;
     return (word.starts_with('-') ? "no such option: " : "one argument too many: ") + unmarked(word) + help;
   }
-  return without_value(error.what()) + (error.get_name() == "ValidationError" ? "" : help);
+  return in_plain_words(error.what()) + (error.get_name() == "ValidationError" ? "" : help);
 }
 
 void set_help_format(CLI::App& app) { app.formatter(std::make_shared<HelpFormat>()); }

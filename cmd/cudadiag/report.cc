@@ -30,6 +30,7 @@ bool names_session(const std::filesystem::path& file) {
 }  // namespace
 
 int report(const ReportOptions& options) {
+  if (options.bundle == "-") return say("--bundle=-: a bundle is for a file: name one"), kOwnFailure;
   if (options.bundle && names_session(*options.bundle)) {
     say("--bundle " + *options.bundle + ": this names a session, not a file to write; to pack it: cudadiag report " +
         report::shell_word(*options.bundle) + " --bundle");

@@ -92,7 +92,7 @@ bool is_compressed(const OpenFile& file) {
 
 std::variant<Testimony, Unreadable> read_mapped(const OpenFile& file, std::uint64_t size, const std::string& name) {
   const Unreadable foreign{name + " is no GPU core dump",
-                           "the driver writes them with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1"};
+                           "the driver writes GPU core dumps with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1"};
   if (size == 0) return Unreadable{name + " is empty", foreign.hint};
   const Mapping mapping(file, size);
   if (!mapping.valid()) return Unreadable{name + " cannot be mapped: " + why(), ""};

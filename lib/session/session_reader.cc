@@ -46,7 +46,10 @@ std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
 
 Result<Manifest> read_manifest(const fs::path& file) {
   const auto text = read_plain_file(file, kMostManifestBytes);
-  if (!text) return Failure{"it cannot be read", ""};
+  if (!text) {
+    return Failure{"it is no file that can be read",
+                   "move it away: what the processes recorded is read without it, but for the reruns"};
+  }
   return parse_manifest(*text);
 }
 

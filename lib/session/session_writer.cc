@@ -54,6 +54,14 @@ std::optional<Failure> prepare_root(const Root& root) {
   return std::nullopt;
 }
 
+// As commands to paste are to name it. Behind a link, ".." leads elsewhere than it reads.
+fs::path without_dots(const fs::path& folder) {
+  const bool ascends = std::find(folder.begin(), folder.end(), "..") != folder.end();
+  std::error_code error;
+  const fs::path plain = ascends ? fs::canonical(folder, error) : folder.lexically_normal();
+  return error ? folder : plain;
+}
+
 // Writes a file beside `path` and renames it there, so that a reader sees the old or the new one.
 std::optional<Failure> replace_file(const fs::path& path, const std::function<bool(int)>& write) {
   const fs::path draft = path.string() + ".new";
@@ -102,6 +110,7 @@ Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std:
       remember(std::move(*failure));
       continue;
     }
+    root.folder = without_dots(root.folder);
     // The same second and pid can come twice where containers share a folder.
     for (int attempt = 1; attempt < 100; ++attempt) {
       const std::string name = session_name(pid, unix_seconds) + (attempt == 1 ? "" : "-" + std::to_string(attempt));

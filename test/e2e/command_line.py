@@ -130,7 +130,14 @@ def wrong_values_are_refused_before_anything_runs(machine):
         expect(_refused(machine, "run", value, "--", "echo", "ran"), message, value)
     for option, kind in (("--json", "FILE"), ("--arm", "SESSION"), ("--output", "FOLDER")):
         expect(_refused(machine, "run", option, "", "--", "echo", "ran"), f'{option}: "" is no {kind}', option)
-    expect(_refused(machine, "run", "--json", "--", "echo", "ran"), '--json: "--" is no FILE', "no value")
+    for words in (["--json", "--"], ["--json=", "--"]):
+        expect(_refused(machine, "run", *words, "echo", "ran"), "--json: the FILE is missing", "no value")
+    expect(_refused(machine, "run", "-o", "a", "-o", "b", "--", "echo", "ran"),
+           "--output can be given only once; see cudadiag run --help", "a second folder")
+    (machine.folder / "empty").touch()
+    expect(_refused(machine, "core", "empty"),
+           "empty is empty; the driver writes GPU core dumps with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1", "an empty dump")
+    expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle is for a file: name one", "no file")
     for option, value, message in (
             ("--window", "1", "1 is none of calls, sites, all"), ("--kernel", "", '"" is no REGEX'),
             ("--site", ":5", ":5 is not FILE:LINE, for example train.py:41"),
@@ -241,6 +248,26 @@ def what_a_killed_launcher_recorded_is_said_to_be_lost(machine):
     for command in ("status", "top"):
         expect(_refused(machine, command, newest), f"the run of {newest} was not finished: {lost}; cudadiag list shows "
                "the other sessions", command)
+
+
+def folder_of_a_session_is_named_as_it_is(machine):
+    machine.plan(FAULT)
+    (machine.folder / "below/further").mkdir(parents=True)
+    (machine.folder / "link").symlink_to("below/further")
+    for given, meant in (("./below/./kept", "below/kept"), ("below/../kept", "kept"), ("link/../kept", "below/kept")):
+        said = machine.run(*program("ten_launches.py"), options=["-o", given]).stderr
+        expect_in(f"\nNext    cudadiag bisect {machine.folder}/{meant}/2", said, given)
+
+
+def manifest_that_cannot_be_read_can_be_done_without(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"))
+    manifest = machine.state / "cudadiag/latest/manifest.json"
+    manifest.unlink()
+    manifest.mkdir()
+    expect_in("manifest.json: it is no file that can be read; move it away: ", machine.cudadiag("report").stderr, "message")
+    manifest.rename(machine.folder / "away")
+    expect_true_line(machine.report(), "ten_launches.py")
 
 
 def session_that_nothing_was_run_with_is_called_that(machine):
