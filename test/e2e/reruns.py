@@ -2,60 +2,19 @@
 
 import os
 import pathlib
-import shlex
 import shutil
 import signal
 import sys
 
 import targets
 from harness import FAULT, HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
+from passes import AGAIN, KEPT, bisect, evidence, expect_proven, outcomes, rerun, session_of
 
-AGAIN = "fault kernel=smooth nth=3 code=700"
 ONCE = AGAIN + " run=1"
-KEPT = ["-o", "kept"]
-
-
-# The device pass, which needs a GPU's core dump, is left out.
-def _rerun(machine, *command, options=(), **others):
-    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    mode = [] if "--rerun=always" in options else ["--rerun=auto"]
-    return machine.run(*command, options=[*mode, "--no-device-pass", *options], timeout=60, **others)
-
-
-def _bisect(machine, *words, **options):
-    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    return machine.cudadiag("bisect", "--no-device-pass", *words, timeout=60, **options)
-
-
-def _session(machine, name="latest"):
-    return machine.state / "cudadiag" / name
-
-
-def _outcomes(report):
-    return [(each["name"], each["outcome"]) for each in report["passes"]]
-
-
-def _evidence(report, number=0):
-    evidence = report["findings"][number]["evidence"]
-    return evidence["grade"], evidence["because"]
 
 
 def _codes(report):
     return [note["code"] for note in report["notes"]]
-
-
-def _expect_proven(report, name="probe.py"):
-    expect_true_line(report, name)
-    expect(_evidence(report)[0], "proven", "grade: " + _evidence(report)[1])
-    expect(_outcomes(report), [("record", "bracketed"), ("confirm", "proven")], "passes")
-
-
-def _expect_refused(machine, result, why):
-    """No rerun, the reason, and how to ask for one."""
-    (line,) = [line for line in result.stderr.splitlines() if "not rerun by itself" in line]
-    expect_in(why, line, "message")
-    expect_in(f"cudadiag bisect {_session(machine).resolve()}", line, "message")
-    expect(_outcomes(machine.report()), [("record", "bracketed")], "passes")
 
 
 def _alive(pid):
@@ -76,13 +35,13 @@ def _sleeper(text):
 
 def failure_that_does_not_come_back_leaves_the_first_answer(machine):
     machine.plan(ONCE)
-    result = _rerun(machine, *program("probe.py"))
+    result = rerun(machine, *program("probe.py"))
     expect(result.returncode, 3, "status")
     expect_in("did not fail; the first answer stands  [bracketed]", result.stderr, "message")
     report = machine.report()
     expect_true_line(report, "probe.py")
-    expect(_outcomes(report), [("record", "bracketed"), ("confirm", "did not fail")], "passes")
-    grade, because = _evidence(report)
+    expect(outcomes(report), [("record", "bracketed"), ("confirm", "did not fail")], "passes")
+    grade, because = evidence(report)
     expect(grade, "bracketed", "grade")
     expect_in("a rerun that waited there did not fail: a race, or a failure that comes and goes", because, "because")
 
@@ -98,9 +57,9 @@ def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine)
         machine.run(*program("probe.py"))
         text = expect_success(machine.cudadiag("bisect")).stdout
         report = machine.report()
-        expect(_outcomes(report)[1:], [("confirm", "did not fail"), ("device", outcome)], "reruns")
+        expect(outcomes(report)[1:], [("confirm", "did not fail"), ("device", outcome)], "reruns")
         expect((report["findings"][0]["cause"] or {"id": None})["id"], cause, "cause")
-        expect_in(because, _evidence(report)[1], "because")
+        expect_in(because, evidence(report)[1], "because")
         expect("--repeat 20" in text, cause is None, "whether repeating is advised in " + text)
         expect("not known (the rerun for a core dump did not fail)" in text, cause is None, "Device in " + text)
 
@@ -119,7 +78,7 @@ def source_that_was_edited_since_is_not_shown(machine):
     first = machine.run(sys.executable, script)
     expect_in("# TRUE LINE", first.stderr, "the first report, which has the source")
     script.write_text("# one line more\n" + script.read_text())
-    again = expect_success(_bisect(machine)).stdout
+    again = expect_success(bisect(machine)).stdout
     expect_in("ten_launches.py has been written anew since the run: its lines are numbered as they were then",
               " ".join(again.split()), "report")
     expect(" | " in again, False, "whether source is shown")
@@ -127,7 +86,7 @@ def source_that_was_edited_since_is_not_shown(machine):
     finding = report["findings"][0]
     expect((finding["location"]["line"], finding["location"]["source"]), (line, None), "the line as it was then")
     expect_in(f"; the rerun ran another text of ten_launches.py, where this call is in line {line + 1}",
-              _evidence(report)[1], "because")
+              evidence(report)[1], "because")
     expect_in("source-changed", _codes(report), "notes")
 
 
@@ -137,17 +96,17 @@ def rerun_of_an_edited_source_that_fails_elsewhere_says_so(machine):
     machine.run(sys.executable, script)
     # Its code is laid out otherwise, so that no call of the rerun is one of the first run's.
     script.write_text("print(1 + len(__name__))\n" + script.read_text())
-    _bisect(machine)
+    bisect(machine)
     expect_in("; ten_launches.py was written before a rerun, which ran another text of it",
-              _evidence(machine.report())[1], "because")
+              evidence(machine.report())[1], "because")
 
 
 def under_mps_nobody_is_blamed_for_a_fault_that_did_not_come_back(machine):
     machine.plan(f"mps; {ONCE}")
-    result = _rerun(machine, *program("probe.py"))
+    result = rerun(machine, *program("probe.py"))
     report = machine.report()
     expect_true_line(report, "probe.py")
-    grade, because = _evidence(report)
+    grade, because = evidence(report)
     expect(grade, "inferred", "grade")
     expect_in("under MPS the fault may be another process's", because, "because")
     expect_in("a race, or a failure that comes and goes, or another process's fault", because, "because")
@@ -158,27 +117,27 @@ def under_mps_nobody_is_blamed_for_a_fault_that_did_not_come_back(machine):
 
 def under_mps_waiting_proves_nothing(machine):
     machine.plan(f"mps; {AGAIN}")
-    _rerun(machine, *program("probe.py"))
+    rerun(machine, *program("probe.py"))
     report = machine.report()
     expect_true_line(report, "probe.py")
-    expect(_evidence(report)[0], "inferred", "grade")
+    expect(evidence(report)[0], "inferred", "grade")
     expect(report["findings"][0]["cause"]["id"], "mps-client", "cause")
 
 
 def under_mps_a_correct_program_is_left_in_peace(machine):
     machine.plan("mps")
-    result = _rerun(machine, *program("probe.py"))
+    result = rerun(machine, *program("probe.py"))
     expect((result.returncode, "cudadiag" in result.stderr), (0, False), "status, and whether anything is said")
 
 
 def one_of_very_many_calls_is_not_given_the_place_of_another(machine):
     machine.plan("fault stream=700 nth=2")
-    first = _rerun(machine, machine.build / "targets/many_streams")
+    first = rerun(machine, machine.build / "targets/many_streams")
     expect_in("one of 2,992 operations", first.stderr, "what the excerpt says")
     report = machine.report()
     launch = report["findings"][0]["launch"]
     expect((launch["stream"], launch["process_ordinal"], launch["site_ordinal"]), ("0x0", None, None), "the launch")
-    grade, because = _evidence(report)
+    grade, because = evidence(report)
     expect(grade, "proven", "grade")
     expect_in("one of 2992 candidates: call 1700 of this line failed in a rerun while", because, "because")
 
@@ -187,7 +146,7 @@ def call_that_failed_in_the_rerun_alone_is_not_shown_as_that_of_the_first_run(ma
     machine.plan(AGAIN)
     expect_in("call 3 of this line", machine.run(*program("ten_launches.py")).stderr, "the first report")
     machine.plan("fault kernel=smooth nth=7 code=700")
-    excerpt, _, rest = expect_success(_bisect(machine)).stdout.partition("\nWhy ")
+    excerpt, _, rest = expect_success(bisect(machine)).stdout.partition("\nWhy ")
     expect_in("[proven]", excerpt, "grade")
     expect("of this line" in excerpt, False, "a call beside the line in " + excerpt)
     expect_in("call 7 of this line (in the first run call 3) failed in a rerun", " ".join(rest.split()), "Known")
@@ -197,58 +156,58 @@ def call_that_failed_in_the_rerun_alone_is_not_shown_as_that_of_the_first_run(ma
 
 def failure_that_comes_now_and_then_is_caught_by_repeating(machine):
     machine.plan(f"{AGAIN} run=1; {AGAIN} run=4")
-    result = _rerun(machine, *program("probe.py"), options=["--repeat", "4"])
+    result = rerun(machine, *program("probe.py"), options=["--repeat", "4"])
     expect_in("confirmed by 3 reruns", result.stderr, "message")
     report = machine.report()
-    expect(_outcomes(report)[1:], [("confirm", word) for word in ("did not fail", "did not fail", "proven")], "reruns")
-    grade, because = _evidence(report)
+    expect(outcomes(report)[1:], [("confirm", word) for word in ("did not fail", "did not fail", "proven")], "reruns")
+    grade, because = evidence(report)
     expect(grade, "proven", "grade")
     expect_in("it failed in 2 of 4 runs", because, "because")
 
 
 def repeating_ends_with_the_number_asked_for(machine):
     machine.plan(ONCE)
-    _rerun(machine, *program("probe.py"), options=["--repeat", "2"])
+    rerun(machine, *program("probe.py"), options=["--repeat", "2"])
     report = machine.report()
     expect(len(report["passes"]), 3, "passes")
-    expect_in("2 reruns that waited there did not fail", _evidence(report)[1], "because")
+    expect_in("2 reruns that waited there did not fail", evidence(report)[1], "because")
 
 
 def call_that_comes_earlier_in_the_rerun_is_caught_by_waiting_at_all_calls(machine):
     machine.plan("fault kernel=two nth=50 run=1; fault kernel=two nth=20 run=2-")
-    _rerun(machine, *program("three_lines.py"))
+    rerun(machine, *program("three_lines.py"))
     report = machine.report()
     location = report["findings"][0]["location"]
     expect((location["file"], location["line"]), true_line("three_lines.py", "LINE two"), "line")
-    expect([outcome for _, outcome in _outcomes(report)[1:]], ["failed, but not where it was waited for", "proven"],
+    expect([outcome for _, outcome in outcomes(report)[1:]], ["failed, but not where it was waited for", "proven"],
            "reruns")
-    grade, because = _evidence(report)
+    grade, because = evidence(report)
     expect(grade, "proven", "grade")
     expect_in("call 20 of this line (in the first run one of calls 41 to 56) failed in a rerun", because, "because")
 
 
 def failure_elsewhere_is_put_beside_the_first(machine):
     machine.plan("fault kernel=two nth=2 run=1; fault kernel=one nth=2 run=2; fault kernel=three nth=2 run=3-")
-    result = _rerun(machine, *program("three_lines.py"))
+    result = rerun(machine, *program("three_lines.py"))
     expect_in("a rerun failed elsewhere:", result.stderr, "message")
     report = machine.report()
-    expect([outcome for _, outcome in _outcomes(report)],
+    expect([outcome for _, outcome in outcomes(report)],
            ["bracketed", *2 * ["failed, but not where it was waited for"], "a different failure"], "passes")
     found = [(finding["location"]["line"], finding["evidence"]["grade"]) for finding in report["findings"]]
     # A rerun that failed at the first line leaves the second one in doubt.
     expect(found, [(true_line("three_lines.py", "LINE two")[1], "inferred"),
                    (true_line("three_lines.py", "LINE three")[1], "proven")], "findings")
-    expect_in("the first run did not suspect it", _evidence(report, 1)[1], "because")
+    expect_in("the first run did not suspect it", evidence(report, 1)[1], "because")
 
 
 def operation_that_waits_for_a_later_one_ends_the_waiting(machine):
     machine.plan("hold kernel=waiting until=stream:2:1; fault kernel=bad nth=2")
-    result = _rerun(machine, *program("waits_for_later.py"), options=["--wait-limit", "0.2"])
+    result = rerun(machine, *program("waits_for_later.py"), options=["--wait-limit", "0.2"])
     expect(result.returncode, 3, "status")
     report = machine.report()
     assert len(report["passes"]) > 1, report["passes"]
     expect([each["outcome"] for each in report["passes"][1:] if "proven" in each["outcome"]], [], "proven reruns")
-    expect(_evidence(report)[0], "bracketed", "grade")
+    expect(evidence(report)[0], "bracketed", "grade")
     expect_in("wait-given-up", _codes(report), "notes")
     expect_in("0.2 s", [note["text"] for note in report["notes"] if note["code"] == "wait-given-up"][0], "note")
 
@@ -258,7 +217,7 @@ def operation_that_waits_for_a_later_one_ends_the_waiting(machine):
 
 def rerun_that_hangs_is_ended_with_its_children(machine):
     machine.plan(AGAIN)
-    result = _rerun(machine, *program("probe.py", "sleeper", "rerun-hangs"), options=["--time-limit", "1"])
+    result = rerun(machine, *program("probe.py", "sleeper", "rerun-hangs"), options=["--time-limit", "1"])
     bystander = _sleeper(result.stdout)
     try:
         expect(_alive(bystander), True, "what the first run left running runs")
@@ -266,8 +225,8 @@ def rerun_that_hangs_is_ended_with_its_children(machine):
         os.kill(bystander, signal.SIGKILL)
     expect(result.returncode, 3, "status")
     expect_in("time limit; the first answer stands  [bracketed]", result.stderr, "message")
-    expect(_outcomes(machine.report()), [("record", "bracketed"), ("confirm", "time limit")], "passes")
-    shown = (_session(machine) / "confirm/output.txt").read_text()
+    expect(outcomes(machine.report()), [("record", "bracketed"), ("confirm", "time limit")], "passes")
+    shown = (session_of(machine) / "confirm/output.txt").read_text()
     expect_in("hanging", shown, "output")
     expect(_alive(_sleeper(shown)), False, "the rerun's child runs")
 
@@ -285,9 +244,9 @@ def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     expect("the marker of" in rest, False, "whether Known is told again in " + rest)
     for more in ([], ["-v"]):
         expect_in("Next    cudadiag bisect ", expect_success(machine.cudadiag("report", *more)).stdout, "next commands")
-    folder = _session(machine).resolve()
+    folder = session_of(machine).resolve()
     expect_in(f"interrupted; the first answer stands  [bracketed]; to confirm: cudadiag bisect {folder}\n", rest, "message")
-    expect(_outcomes(machine.report()), [("record", "bracketed"), ("confirm", "interrupted")], "passes")
+    expect(outcomes(machine.report()), [("record", "bracketed"), ("confirm", "interrupted")], "passes")
 
 
 def interrupted_run_is_not_repeated(machine):
@@ -303,121 +262,25 @@ def interrupted_run_is_not_repeated(machine):
     expect(len(machine.report()["passes"]), 1, "passes")
 
 
-# ---- when none is made unasked
-
-
-def killed_run_is_not_repeated(machine):
-    machine.plan(FAULT)
-    result = _rerun(machine, *program("ten_launches.py", "kill"))
-    expect(result.returncode, -signal.SIGKILL, "status")
-    _expect_refused(machine, result, "it was ended from outside")
-
-
-def program_at_a_terminal_is_not_repeated(machine):
-    machine.plan(AGAIN)
-    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    shown, _ = machine.on_terminal(*machine.command("run", "--", *program("probe.py")))
-    expect_in("not rerun by itself, as its input is a terminal; to confirm: cudadiag bisect /", shown, "terminal")
-    assert "<INPUT" not in shown, shown
-
-
-def input_that_cannot_be_had_again_is_an_obstacle(machine):
-    machine.plan(AGAIN)
-    source, writer = os.pipe()
-    os.write(writer, b"words")
-    result = _rerun(machine, *program("probe.py"), stdin=source)
-    _expect_refused(machine, result, "its input is a pipe that cannot be read again")
-    expect_in(f"cudadiag bisect {_session(machine).resolve()} <INPUT", result.stderr, "the command, which needs one")
-    os.close(writer)
-    os.close(source)
-
-
-def pipe_that_was_closed_is_read_again(machine):
-    machine.plan(AGAIN)
-    source, writer = os.pipe()
-    os.write(writer, b"words")
-    os.close(writer)
-    result = _rerun(machine, *program("probe.py", "reads"), stdin=source)
-    os.close(source)
-    expect(result.stdout, "read words\n", "stdout")
-    expect((_session(machine) / "confirm/output.txt").read_text(), "read words\n", "stdout of the rerun")
-    _expect_proven(machine.report())
-
-
-def file_is_read_again_from_where_it_stood(machine):
-    machine.plan(AGAIN)
-    (machine.folder / "input").write_text("first second")
-    with open(machine.folder / "input", "rb", buffering=0) as source:
-        source.seek(6)
-        result = _rerun(machine, *program("probe.py", "reads"), stdin=source)
-    expect(result.stdout, "read second\n", "stdout")
-    expect((_session(machine) / "confirm/output.txt").read_text(), "read second\n", "stdout of the rerun")
-
-
-def program_that_writes_files_is_not_repeated(machine):
-    machine.plan(AGAIN)
-    _expect_refused(machine, _rerun(machine, *program("probe.py", "writes")), "as result.txt changed while it ran")
-    _rerun(machine, *program("probe.py", "writes"), options=["--rerun=always"])
-    _expect_proven(machine.report())
-    # As soon as it is started, and without writing to a file.
-    for script, what in (("echo step >>log.csv", "log.csv"), ("mkdir made", "made"),
-                         ("rm result.txt", "something in the working folder was made, removed or renamed")):
-        command = ["sh", "-c", script + '; exec "$@"', "sh", *program("probe.py")]
-        _expect_refused(machine, _rerun(machine, *command), f"as {what}")
-    expect((machine.folder / "log.csv").read_text(), "step\n", "what was written")
-
-
-def program_that_copies_a_file_with_its_time_is_not_repeated(machine):
-    machine.plan(AGAIN)
-    command = ["sh", "-c", 'cp -p /bin/sh copied; exec "$@"', "sh", *program("probe.py")]
-    _expect_refused(machine, _rerun(machine, *command), "as copied changed while it ran")
-
-
-def own_files_in_the_working_folder_are_no_obstacle(machine):
-    machine.plan(AGAIN)
-    with open(machine.folder / "log", "w") as log:
-        _rerun(machine, *program("probe.py", "tells"), options=["-o", "./kept", "--json", "report.json"], stdout=log)
-    expect((machine.folder / "log").read_text(), "record None\n", "log")
-    _expect_proven(machine.report(*KEPT))
-    (machine.folder / "link").symlink_to("kept")
-    _rerun(machine, *program("probe.py"), options=["-o", "link"])
-    _expect_proven(machine.report(*KEPT))
-
-
-def file_that_another_program_keeps_our_output_in_is_no_obstacle(machine):
-    machine.plan(AGAIN)
-    command = shlex.join(map(str, machine.command("run", "--rerun=auto", "--no-device-pass", "--", *program("probe.py"))))
-    machine.plain("sh", "-c", command + " 2>&1 | tee log.txt")
-    expect_in("probe.py", (machine.folder / "log.txt").read_text(), "log")
-    _expect_proven(machine.report())
-
-
-def never_is_never(machine):
-    machine.plan(AGAIN)
-    result = machine.run(*program("probe.py"), options=["--rerun=never"])
-    assert "rerun by itself" not in result.stderr, result.stderr
-    expect(_outcomes(machine.report()), [("record", "bracketed")], "passes")
-
-
 # ---- what a rerun is like
 
 
 def output_of_a_rerun_goes_to_a_file_or_is_shown(machine):
     machine.plan(AGAIN)
-    result = _rerun(machine, *program("probe.py", "tells"))
+    result = rerun(machine, *program("probe.py", "tells"))
     expect(result.stdout, "record None\n", "stdout")
     assert "confirm disabled" not in result.stderr, result.stderr
-    expect((_session(machine) / "confirm/output.txt").read_text(), "confirm disabled\n", "stdout of the rerun")
-    shown = _rerun(machine, *program("probe.py", "tells"), options=["--show-rerun"])
+    expect((session_of(machine) / "confirm/output.txt").read_text(), "confirm disabled\n", "stdout of the rerun")
+    shown = rerun(machine, *program("probe.py", "tells"), options=["--show-rerun"])
     expect(shown.stdout, "record None\n", "stdout")
     expect_in("confirm disabled\n", shown.stderr, "stderr")
-    expect((_session(machine) / "confirm/output.txt").exists(), False, "a file")
+    expect((session_of(machine) / "confirm/output.txt").exists(), False, "a file")
 
 
 def rerun_that_cannot_be_kept_is_told_all_the_same(machine):
     machine.plan(AGAIN)
     script = 'test "$CUDADIAG_PASS" = record || mkdir "$CUDADIAG_SESSION/$$.area"; exec "$@"'
-    result = _rerun(machine, "sh", "-c", script, "sh", *program("probe.py"))
+    result = rerun(machine, "sh", "-c", script, "sh", *program("probe.py"))
     expect_in(".area: Is a directory", result.stderr, "what could not be written")
     assert "the rerun was not possible" not in result.stderr, result.stderr
     expect_in("proven", result.stderr, "the report after the rerun")
@@ -428,7 +291,7 @@ def correct_programs_stay_correct_under_a_full_window(machine):
                  "event_wait", "per_thread_stream", "device_reset", "forked_child"):
         kept = ["-o", name]
         first = expect_success(machine.run(machine.build / "targets" / name, options=kept))
-        expect_in("did not fail", expect_success(_bisect(machine, "--window", "all", *kept)).stderr, name)
+        expect_in("did not fail", expect_success(bisect(machine, "--window", "all", *kept)).stderr, name)
         report = machine.report(*kept)
         expect((report["verdict"], len(report["passes"])), ("no_cuda_failure", 2), name)
         expect((machine.folder / name / "latest/confirm/output.txt").read_text(), first.stdout, name)
@@ -440,16 +303,16 @@ def correct_programs_stay_correct_under_a_full_window(machine):
 def bisect_proves_what_was_recorded(machine):
     machine.plan(AGAIN)
     result = machine.run(*program("probe.py"))
-    folder = _session(machine).resolve()
-    done = expect_success(_bisect(machine, cwd="/"))
+    folder = session_of(machine).resolve()
+    done = expect_success(bisect(machine, cwd="/"))
     expect_in("rerun 1: waits for the one candidate", done.stderr, "stderr")
     expect_in("[proven]", done.stdout, "report")
     expect(result.returncode, 3, "status of the run")
-    _expect_proven(machine.report())
-    again = expect_success(_bisect(machine, folder))
+    expect_proven(machine.report())
+    again = expect_success(bisect(machine, folder))
     expect_in("there is nothing to narrow: the failure is proven already; to ask for more: --sanitize, --save-inputs\n",
               again.stderr, "stderr of a second one")
-    asked = expect_success(_bisect(machine, folder, "--cross-check"))
+    asked = expect_success(bisect(machine, folder, "--cross-check"))
     expect_in("already; there is no GPU core dump in the session that cuda-gdb could be asked about;", asked.stderr,
               "stderr of one that asks for the debugger")
     expect_in("[proven]", again.stdout, "report of a second one")
@@ -461,9 +324,9 @@ def bisect_adds_to_what_is_there(machine):
     machine.runs.write_bytes(b"")
     machine.plan("")
     for number in (1, 2):
-        expect_success(_bisect(machine, "-q"))
+        expect_success(bisect(machine, "-q"))
         expect(len(machine.report()["passes"]), 1 + number, "passes")
-    expect(sorted(path.name for path in _session(machine).iterdir()),
+    expect(sorted(path.name for path in session_of(machine).iterdir()),
            ["confirm", "confirm-2", "manifest.json", "record"], "session")
 
 
@@ -474,11 +337,11 @@ def bisect_waits_for_what_is_named(machine):
     for words in (["--site", f"three_lines.py:{line}"], ["--kernel", "^tw"], ["--launch", "90"], ["--window", "sites"],
                   ["--window", "calls"]):
         machine.run(*program("three_lines.py"))
-        expect_success(_bisect(machine, *words))
-        expect([outcome for _, outcome in _outcomes(machine.report())][1:], ["proven"], "reruns with " + str(words))
+        expect_success(bisect(machine, *words))
+        expect([outcome for _, outcome in outcomes(machine.report())][1:], ["proven"], "reruns with " + str(words))
     machine.run(*program("three_lines.py"))
-    expect_success(_bisect(machine, "--kernel", "one"))
-    expect(_outcomes(machine.report())[1:], [("confirm", "failed, but not where it was waited for")], "another kernel")
+    expect_success(bisect(machine, "--kernel", "one"))
+    expect(outcomes(machine.report())[1:], [("confirm", "failed, but not where it was waited for")], "another kernel")
 
 
 def bisect_says_what_it_cannot_do(machine):
@@ -502,7 +365,7 @@ def bisect_says_what_it_cannot_do(machine):
     expect(len(set(named)), len(named), "lines that are named, each once")
     file, line = true_line("ten_launches.py")
     expect([name.strip() for name in named if name.strip().endswith(f":{line}")], [f"{file}:{line}"], "the true line")
-    expect_success(_bisect(machine, "--site", f"{file}:{line}"))
+    expect_success(bisect(machine, "--site", f"{file}:{line}"))
     machine.run(machine.build / "targets/healthy", options=KEPT)
     expect_in("there is nothing to narrow", expect_success(machine.cudadiag("bisect", *KEPT)).stderr, "healthy one")
 
@@ -510,8 +373,8 @@ def bisect_says_what_it_cannot_do(machine):
 def bisect_of_a_run_that_was_killed(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py", "kill"))
-    expect_success(_bisect(machine))
-    _expect_proven(machine.report(), "ten_launches.py")
+    expect_success(bisect(machine))
+    expect_proven(machine.report(), "ten_launches.py")
 
 
 def bisect_of_a_run_whose_launcher_was_killed(machine):
@@ -523,8 +386,8 @@ def bisect_of_a_run_whose_launcher_was_killed(machine):
     target.kill()
     target.communicate(timeout=60)
     (name,) = machine.sessions()
-    expect_success(_bisect(machine, name.removesuffix(".incomplete")))
-    _expect_proven(machine.report(name), "ten_launches.py")
+    expect_success(bisect(machine, name.removesuffix(".incomplete")))
+    expect_proven(machine.report(name), "ten_launches.py")
 
 
 def bisect_finds_the_program_from_another_folder(machine):
@@ -532,18 +395,18 @@ def bisect_finds_the_program_from_another_folder(machine):
     (machine.folder / "probe").write_text("#!/bin/sh\nexec " + " ".join(map(str, program("probe.py"))) + "\n")
     (machine.folder / "probe").chmod(0o700)
     machine.run("./probe")
-    expect_success(_bisect(machine, cwd="/"))
-    _expect_proven(machine.report())
+    expect_success(bisect(machine, cwd="/"))
+    expect_proven(machine.report())
 
 
 def armed_run_proves_in_its_first_pass(machine):
     machine.plan(AGAIN)
     machine.run(*program("probe.py"))
-    result = _rerun(machine, *program("probe.py"), options=["--arm", "latest"])
+    result = rerun(machine, *program("probe.py"), options=["--arm", "latest"])
     expect(result.returncode, 3, "status")
     report = machine.report()
     expect_true_line(report, "probe.py")
-    expect(_outcomes(report), [("record", "proven")], "passes")
+    expect(outcomes(report), [("record", "proven")], "passes")
     expect(machine.run("true", options=["--arm", "nowhere"]).returncode, 125, "status with an unknown session")
 
 

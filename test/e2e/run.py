@@ -21,12 +21,13 @@ import reruns
 import shapes
 import survival
 import targets
+import unasked
 import values
 import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (backward_passes, cases, command_line, full_log, hangs, memory, processes, races, reruns, shapes, survival,
-         values, witnesses)
+         unasked, values, witnesses)
 
 
 def check_target(machine, name):

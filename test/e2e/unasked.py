@@ -1,0 +1,109 @@
+"""What keeps a command from being rerun unasked; a function each, its name is the claim."""
+
+import os
+import shlex
+import signal
+
+from harness import FAULT, expect, expect_in, program
+from passes import AGAIN, KEPT, expect_proven, outcomes, rerun, session_of
+
+
+def _expect_refused(machine, result, why):
+    """No rerun, the reason, and how to ask for one."""
+    (line,) = [line for line in result.stderr.splitlines() if "not rerun by itself" in line]
+    expect_in(why, line, "message")
+    expect_in(f"cudadiag bisect {session_of(machine).resolve()}", line, "message")
+    expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
+
+
+def killed_run_is_not_repeated(machine):
+    machine.plan(FAULT)
+    result = rerun(machine, *program("ten_launches.py", "kill"))
+    expect(result.returncode, -signal.SIGKILL, "status")
+    _expect_refused(machine, result, "it was ended from outside")
+
+
+def program_at_a_terminal_is_not_repeated(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    shown, _ = machine.on_terminal(*machine.command("run", "--", *program("probe.py")))
+    expect_in("not rerun by itself, as its input is a terminal; to confirm: cudadiag bisect /", shown, "terminal")
+    assert "<INPUT" not in shown, shown
+
+
+def input_that_cannot_be_had_again_is_an_obstacle(machine):
+    machine.plan(AGAIN)
+    source, writer = os.pipe()
+    os.write(writer, b"words")
+    result = rerun(machine, *program("probe.py"), stdin=source)
+    _expect_refused(machine, result, "its input is a pipe that cannot be read again")
+    expect_in(f"cudadiag bisect {session_of(machine).resolve()} <INPUT", result.stderr, "the command, which needs one")
+    os.close(writer)
+    os.close(source)
+
+
+def pipe_that_was_closed_is_read_again(machine):
+    machine.plan(AGAIN)
+    source, writer = os.pipe()
+    os.write(writer, b"words")
+    os.close(writer)
+    result = rerun(machine, *program("probe.py", "reads"), stdin=source)
+    os.close(source)
+    expect(result.stdout, "read words\n", "stdout")
+    expect((session_of(machine) / "confirm/output.txt").read_text(), "read words\n", "stdout of the rerun")
+    expect_proven(machine.report())
+
+
+def file_is_read_again_from_where_it_stood(machine):
+    machine.plan(AGAIN)
+    (machine.folder / "input").write_text("first second")
+    with open(machine.folder / "input", "rb", buffering=0) as source:
+        source.seek(6)
+        result = rerun(machine, *program("probe.py", "reads"), stdin=source)
+    expect(result.stdout, "read second\n", "stdout")
+    expect((session_of(machine) / "confirm/output.txt").read_text(), "read second\n", "stdout of the rerun")
+
+
+def program_that_writes_files_is_not_repeated(machine):
+    machine.plan(AGAIN)
+    _expect_refused(machine, rerun(machine, *program("probe.py", "writes")), "as result.txt changed while it ran")
+    rerun(machine, *program("probe.py", "writes"), options=["--rerun=always"])
+    expect_proven(machine.report())
+    # As soon as it is started, and without writing to a file.
+    for script, what in (("echo step >>log.csv", "log.csv"), ("mkdir made", "made"),
+                         ("rm result.txt", "something in the working folder was made, removed or renamed")):
+        command = ["sh", "-c", script + '; exec "$@"', "sh", *program("probe.py")]
+        _expect_refused(machine, rerun(machine, *command), f"as {what}")
+    expect((machine.folder / "log.csv").read_text(), "step\n", "what was written")
+
+
+def program_that_copies_a_file_with_its_time_is_not_repeated(machine):
+    machine.plan(AGAIN)
+    command = ["sh", "-c", 'cp -p /bin/sh copied; exec "$@"', "sh", *program("probe.py")]
+    _expect_refused(machine, rerun(machine, *command), "as copied changed while it ran")
+
+
+def own_files_in_the_working_folder_are_no_obstacle(machine):
+    machine.plan(AGAIN)
+    with open(machine.folder / "log", "w") as log:
+        rerun(machine, *program("probe.py", "tells"), options=["-o", "./kept", "--json", "report.json"], stdout=log)
+    expect((machine.folder / "log").read_text(), "record None\n", "log")
+    expect_proven(machine.report(*KEPT))
+    (machine.folder / "link").symlink_to("kept")
+    rerun(machine, *program("probe.py"), options=["-o", "link"])
+    expect_proven(machine.report(*KEPT))
+
+
+def file_that_another_program_keeps_our_output_in_is_no_obstacle(machine):
+    machine.plan(AGAIN)
+    command = shlex.join(map(str, machine.command("run", "--rerun=auto", "--no-device-pass", "--", *program("probe.py"))))
+    machine.plain("sh", "-c", command + " 2>&1 | tee log.txt")
+    expect_in("probe.py", (machine.folder / "log.txt").read_text(), "log")
+    expect_proven(machine.report())
+
+
+def never_is_never(machine):
+    machine.plan(AGAIN)
+    result = machine.run(*program("probe.py"), options=["--rerun=never"])
+    assert "rerun by itself" not in result.stderr, result.stderr
+    expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
