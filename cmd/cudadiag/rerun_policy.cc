@@ -43,15 +43,15 @@ bool ended_from_outside(const session::ProcessEnd& end) {
 }
 
 std::string changed_text(const fs::path& changed, const fs::path& folder) {
-  const fs::path relative = changed.lexically_relative(folder);
-  if (relative == ".") return "something in the working folder was made, removed or renamed while it ran";
-  return relative.string() + " changed while it ran";
+  std::error_code ignored;
+  const bool exists = fs::exists(fs::symlink_status(changed, ignored));
+  return changed.lexically_relative(folder).string() + (exists ? " changed while it ran" : " was removed while it ran");
 }
 
 }  // namespace
 
-std::string obstacle_to_rerun(const session::Session& session, const launch::Input& input, std::int64_t started_at,
-                              const std::string& report_file) {
+std::string obstacle_to_rerun(const session::Session& session, const launch::Input& input,
+                              const launch::FolderBefore& before, const std::string& report_file) {
   if (under_another_launcher()) return "it ran under another cudadiag";
   const std::string& cut_short = session.manifest.passes.front().cut_short;
   if (!cut_short.empty()) return "it was ended at its " + cut_short;
@@ -65,7 +65,7 @@ std::string obstacle_to_rerun(const session::Session& session, const launch::Inp
   if (const std::string obstacle = input.obstacle(); !obstacle.empty()) return obstacle;
   launch::FileSearch search;
   search.folder = session.manifest.working_directory;
-  search.since_nanoseconds = started_at;
+  search.before = before;
   std::error_code ignored;
   if (!report_file.empty()) search.except.push_back(fs::absolute(report_file, ignored));
   const launch::FileChanges changes = launch::changed_files(search);

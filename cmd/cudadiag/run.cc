@@ -168,8 +168,8 @@ std::vector<std::uint32_t> wait_for_rest(launch::Target& target, launch::SignalR
 
 // Reruns where that may be done unasked, and says what came of it in a line or two; where the first answer was not the
 // last word, the whole report again.
-void rerun_after(Recording& recording, const RunOptions& options, const launch::Input& input, std::int64_t started_at,
-                 launch::SignalRelay& relay) {
+void rerun_after(Recording& recording, const RunOptions& options, const launch::Input& input,
+                 const launch::FolderBefore& folder, launch::SignalRelay& relay) {
   session::Session& session = recording.session();
   const analyse::Analysis analysis = analyse::analyse(session);
   const bool hang_dump = options.rerun.hang_dump && recording.hung();
@@ -180,7 +180,7 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
   const std::string obstacle = relay.interrupted() ? "it was interrupted"
                                : options.rerun.mode == RerunMode::always || hang_dump
                                    ? ""
-                                   : obstacle_to_rerun(session, input, started_at, options.json);
+                                   : obstacle_to_rerun(session, input, folder, options.json);
   if (!obstacle.empty()) {
     if (!recording.findings()) return;
     return say("not rerun by itself, as " + obstacle + "; to confirm: cudadiag bisect " +
@@ -225,7 +225,8 @@ int run(const RunOptions& given) {
     Recording recording(options);
     if (recording.refusal()) return say(*recording.refusal()), kOwnFailure;
     launch::SignalRelay relay;
-    const std::int64_t started_at = options.rerun.mode == RerunMode::automatic ? launch::next_file_time() : 0;
+    launch::FolderBefore folder;
+    if (options.rerun.mode == RerunMode::automatic) folder = launch::look_at_folder(".");
     auto spawned = launch::Target::spawn(options.command, recording.environment());
     if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) {
       recording.abandon();
@@ -247,7 +248,7 @@ int run(const RunOptions& given) {
           " operations that were overwritten before they could be read");
     }
     findings = recording.findings();
-    if (findings || recording.open_pairs()) guarded([&] { rerun_after(recording, options, input, started_at, relay); });
+    if (findings || recording.open_pairs()) guarded([&] { rerun_after(recording, options, input, folder, relay); });
     if (!findings) guarded([&] { recording.drop_if_clean(); });
     if (!options.json.empty()) guarded([&] { write_json_file(recording.report(), options.json); });
     if (recording.writer() != nullptr && !options.rerun.keep_core) {

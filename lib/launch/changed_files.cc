@@ -1,5 +1,6 @@
 #include "launch/changed_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,49 +68,18 @@ std::int64_t written_at(const struct stat& status) {
   return std::max(nanoseconds(status.st_mtim), nanoseconds(status.st_ctim));
 }
 
-// Not all file systems know when an entry was made: then it counts as made when it was last changed.
-std::int64_t made_at(const fs::path& path, const struct stat& status) {
+// False also where the file system does not know when an entry was made.
+bool made_since(const fs::path& path, std::int64_t time) {
   struct statx more {};
-  const bool known = ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &more) == 0 &&
-                     (more.stx_mask & STATX_BTIME) != 0;
-  return known ? more.stx_btime.tv_sec * 1'000'000'000 + more.stx_btime.tv_nsec : nanoseconds(status.st_ctim);
+  return ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BTIME, &more) == 0 &&
+         (more.stx_mask & STATX_BTIME) != 0 && more.stx_btime.tv_sec * 1'000'000'000 + more.stx_btime.tv_nsec >= time;
 }
-
-// Anybody's entries come and go in a folder like /tmp.
-bool is_shared(const struct stat& status) { return (status.st_mode & S_ISVTX) != 0; }
 
 std::int64_t time_of(clockid_t clock) {
   timespec now{};
   ::clock_gettime(clock, &now);
   return nanoseconds(now);
 }
-
-// Folders whose entries have come or gone, as far as that is not due to what is left out.
-class ChangedFolders {
- public:
-  explicit ChangedFolders(std::int64_t since) : since_(since) {}
-  void see(const fs::path& folder, const struct stat& status) {
-    if (!is_shared(status) && nanoseconds(status.st_mtim) >= since_) changed_.push_back(folder);
-  }
-  void excuse(const fs::path& entry, const struct stat& status) {
-    if (made_at(entry, status) >= since_) excused_.insert(entry.parent_path());
-  }
-  // Sessions are renamed, linked to and deleted beside it.
-  void excuse_session(const fs::path& session) { excused_.insert(session.parent_path()); }
-  // A folder that was made rather than the one that it was made in.
-  std::optional<fs::path> last() const {
-    const auto found = std::find_if(changed_.rbegin(), changed_.rend(),
-                                    [&](const fs::path& folder) { return !excused_.contains(folder); });
-    return found == changed_.rend() ? std::nullopt : std::optional(*found);
-  }
-
- private:
-  std::int64_t since_;
-  std::vector<fs::path> changed_;
-  std::set<fs::path> excused_;
-};
-
-}  // namespace
 
 std::int64_t next_file_time() {
   using std::chrono::steady_clock;
@@ -125,43 +95,59 @@ std::int64_t next_file_time() {
   return coarse;
 }
 
+}  // namespace
+
+FolderBefore look_at_folder(const fs::path& folder) {
+  FolderBefore before{next_file_time(), {}};
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    before.names.push_back(it->path().filename().string());
+  }
+  return before;
+}
+
 FileChanges changed_files(const FileSearch& search) {
   std::error_code error;
   std::vector<fs::path> except;
   for (const fs::path& path : search.except) except.push_back(fs::weakly_canonical(path, error));
-  std::size_t seen = 0;
-  std::optional<std::set<FileId>> others;
+  const auto is_excepted = [&](const fs::path& path) {
+    return std::find(except.begin(), except.end(), path) != except.end();
+  };
   const fs::path folder = fs::canonical(search.folder, error);
   struct stat root {};
-  ChangedFolders folders(search.since_nanoseconds);
-  if (::stat(folder.c_str(), &root) == 0) folders.see(folder, root);
+  ::stat(folder.c_str(), &root);
+  // In a folder like /tmp anybody's entries come and go.
+  const bool is_shared = (root.st_mode & S_ISVTX) != 0;
+  for (const std::string& name : search.before.names) {
+    const bool counts = !is_shared && !is_cache(name) && !session::is_session_name(name) && !is_excepted(folder / name);
+    struct stat status {};
+    if (counts && ::lstat((folder / name).c_str(), &status) != 0 && errno == ENOENT) return {folder / name, true};
+  }
+  std::size_t seen = 0;
+  std::optional<std::set<FileId>> others;
   fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
   for (; !error && it != end; it.increment(error), ++seen) {
     if (seen == search.most_entries) return {std::nullopt, false};
     const fs::path& path = it->path();
     struct stat status {};
     if (::lstat(path.c_str(), &status) != 0) continue;
-    const bool excepted = std::find(except.begin(), except.end(), path) != except.end();
     if (S_ISDIR(status.st_mode)) {
       const bool elsewhere = status.st_dev != root.st_dev;
-      const bool session = session::is_session(path);
-      const bool passed_over = excepted || elsewhere || session || is_cache(path.filename().string());
-      if (passed_over) it.disable_recursion_pending();
-      if (session) folders.excuse_session(path);
-      passed_over ? folders.excuse(path, status) : folders.see(path, status);
+      if (is_excepted(path) || elsewhere || is_cache(path.filename().string()) || session::is_session(path)) {
+        it.disable_recursion_pending();
+      } else if (made_since(path, search.before.file_time)) {
+        return {path, true};
+      }
       continue;
     }
-    if (excepted || is_own_output(status)) {
-      folders.excuse(path, status);
-      continue;
-    }
-    if (!S_ISREG(status.st_mode) || written_at(status) < search.since_nanoseconds) continue;
+    if (is_excepted(path) || is_own_output(status)) continue;
+    const bool is_link = S_ISLNK(status.st_mode) && path.filename() != session::kLatest;
+    if (is_link && made_since(path, search.before.file_time)) return {path, true};
+    if (!S_ISREG(status.st_mode) || written_at(status) < search.before.file_time) continue;
     if (!others) others = being_written();
     if (!others->contains({status.st_dev, status.st_ino})) return {path, true};
-    folders.excuse(path, status);
   }
-  const std::optional<fs::path> changed = folders.last();
-  return {changed, changed || !error};
+  return {std::nullopt, !error};
 }
 
 }  // namespace cudadiag::launch

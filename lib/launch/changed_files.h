@@ -4,17 +4,25 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace cudadiag::launch {
 
-// The time, in nanoseconds of the epoch, that local file systems give to what is written from now on; what was written
-// before is older. Waits for the next tick of their clock, which is up to 10 ms behind the precise one.
-std::int64_t next_file_time();
+// A folder as it is when a command is started in it.
+struct FolderBefore {
+  // The time, in nanoseconds of the epoch, that local file systems give to what is written from now on; what was
+  // written before is older.
+  std::int64_t file_time = 0;
+  std::vector<std::string> names;  // of its own entries, not of those below
+};
+
+// Waits for the next tick of the file systems' clock, which is up to 10 ms behind the precise one.
+FolderBefore look_at_folder(const std::filesystem::path& folder);
 
 struct FileSearch {
   std::filesystem::path folder;
-  std::int64_t since_nanoseconds = 0;         // by the clock of next_file_time()
+  FolderBefore before;
   std::vector<std::filesystem::path> except;  // folders and files that are not looked at
   std::size_t most_entries = 50'000;          // a larger folder is seen in part
 };
@@ -24,11 +32,10 @@ struct FileChanges {
   bool whole = true;  // there is no other, or the first is enough
 };
 
-// Whether a file below the folder was written since that time, or an entry of it or of a folder below was made, removed
-// or renamed: then `first` is the file or that folder. Left out are our own standard output and error, sessions,
-// Python's and version control's caches, other file systems, and what another process still holds open for writing: the
-// reader of our output that keeps it, another program's log. A folder that such a thing was made in, or that everybody
-// may write to (/tmp), is judged by its files alone.
+// Whether a file below the folder was written or moved since then, a folder or a link made, or an entry of the folder
+// itself removed. Left out are our own standard output and error, sessions, Python's and version control's caches,
+// other file systems, and what another process still holds open for writing: the reader of our output that keeps it,
+// another program's log. What is made and removed again leaves no trace: editors and compilers do that all the time.
 FileChanges changed_files(const FileSearch& search);
 
 }  // namespace cudadiag::launch

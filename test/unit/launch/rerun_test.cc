@@ -136,7 +136,7 @@ TEST_CASE("a file written since then is found, at any depth") {
   const ScratchFolder scratch;
   launch::FileSearch search;
   search.folder = scratch.path();
-  search.since_nanoseconds = kNow;
+  search.before.file_time = kNow;
   date(scratch.file("old"), false);
   CHECK_FALSE(launch::changed_files(search).first);
   const auto changed = scratch.file("a/b/new");
@@ -153,53 +153,61 @@ TEST_CASE("what is written as soon as the time was taken is found, what was writ
   // The clock that files are stamped with ticks every few milliseconds.
   for (int i = 0; i < 20; ++i) {
     const auto file = scratch.file("file");
-    search.since_nanoseconds = launch::next_file_time();
+    search.before = launch::look_at_folder(search.folder);
     CHECK_FALSE(launch::changed_files(search).first);
     scratch.file("file", "more");
     CHECK(launch::changed_files(search).first == fs::canonical(file));
   }
 }
 
-TEST_CASE("a folder is found that was made, or that something was removed from or linked in") {
+TEST_CASE("what was made, moved or removed is found") {
   const ScratchFolder scratch;
   launch::FileSearch search;
   search.folder = fs::canonical(scratch.path());
-  const auto file = scratch.file("old/file");
-  const auto since_now = [&] { search.since_nanoseconds = launch::next_file_time(); };
+  scratch.file("old/file");
+  const auto top = scratch.file("top");
+  const auto since_now = [&] { search.before = launch::look_at_folder(search.folder); };
   since_now();
-  fs::create_directory(scratch.path() / "new");
-  CHECK(launch::changed_files(search).first == search.folder / "new");
+  fs::create_directory(scratch.path() / "old/new");
+  CHECK(launch::changed_files(search).first == search.folder / "old/new");
+  since_now();
+  fs::create_symlink("nowhere", scratch.path() / "old/link");
+  CHECK(launch::changed_files(search).first == search.folder / "old/link");
   since_now();
   CHECK_FALSE(launch::changed_files(search).first);
-  fs::remove(file);
-  CHECK(launch::changed_files(search).first == search.folder / "old");
+  fs::rename(scratch.path() / "old/file", scratch.path() / "old/moved");
+  CHECK(launch::changed_files(search).first == search.folder / "old/moved");
   since_now();
-  fs::create_symlink("nowhere", scratch.path() / "link");
-  CHECK(launch::changed_files(search).first == search.folder);
+  fs::remove(top);
+  CHECK(launch::changed_files(search).first == search.folder / "top");
 }
 
-TEST_CASE("a folder in which only what is left out was made has not changed, nor has one that all share") {
+TEST_CASE(
+    "what was made and removed again is no trace, nor what is left out, nor what others remove from a shared folder") {
   const ScratchFolder scratch;
   launch::FileSearch search;
   search.folder = scratch.path();
   search.except = {scratch.path() / "report.json"};
-  const auto another = scratch.file("shared/old");
-  REQUIRE(::chmod(another.parent_path().c_str(), 01777) == 0);
-  for (const char* made : {"__pycache__/x.pyc", "report.json", "20261121-101500-4711/manifest.json"}) {
-    search.since_nanoseconds = launch::next_file_time();
-    const auto path = scratch.file(made);
-    CHECK_FALSE(launch::changed_files(search).first);
-  }
-  search.since_nanoseconds = launch::next_file_time();
-  fs::remove(another);
+  const auto others = scratch.file("others");
+  scratch.file("20261121-101500-4700/manifest.json");
+  search.before = launch::look_at_folder(search.folder);
+  fs::remove(scratch.file(".main.py.swp"));
+  for (const char* made : {"__pycache__/x.pyc", "report.json", "20261121-101500-4711/manifest.json"})
+    scratch.file(made);
+  fs::remove_all(scratch.path() / "20261121-101500-4700");
   CHECK_FALSE(launch::changed_files(search).first);
+  REQUIRE(::chmod(scratch.path().c_str(), 01777) == 0);
+  fs::remove(others);
+  CHECK_FALSE(launch::changed_files(search).first);
+  REQUIRE(::chmod(scratch.path().c_str(), 0700) == 0);
+  CHECK(launch::changed_files(search).first == fs::canonical(scratch.path()) / "others");
 }
 
 TEST_CASE("exceptions hold however they are spelled") {
   const ScratchFolder scratch;
   launch::FileSearch search;
   search.folder = scratch.path();
-  search.since_nanoseconds = kNow;
+  search.before.file_time = kNow;
   date(scratch.file("kept/session/manifest.json"), true);
   fs::create_directory_symlink("kept", scratch.path() / "link");
   for (const char* spelled : {"kept/session", "./kept/../kept/session", "link/session"}) {
@@ -214,7 +222,7 @@ TEST_CASE("caches, links and our own output are no traces, and a large folder is
   const ScratchFolder scratch;
   launch::FileSearch search;
   search.folder = scratch.path();
-  search.since_nanoseconds = kNow;
+  search.before.file_time = kNow;
   date(scratch.file("__pycache__/x.pyc"), true);
   date(scratch.file(".git/index"), true);
   fs::create_symlink("nowhere", scratch.path() / "link");
@@ -243,7 +251,7 @@ TEST_CASE("a copy that was given the time of its original is found") {
   REQUIRE(::stat(copy.c_str(), &status) == 0);
   launch::FileSearch search;
   search.folder = scratch.path();
-  search.since_nanoseconds = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
+  search.before.file_time = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
   CHECK(launch::changed_files(search).first == fs::canonical(copy));
 }
 
@@ -251,7 +259,7 @@ TEST_CASE("sessions are no traces, wherever they lie") {
   const ScratchFolder scratch;
   launch::FileSearch search;
   search.folder = scratch.path();
-  search.since_nanoseconds = kNow;
+  search.before.file_time = kNow;
   date(scratch.file("out/1/20261121-101500-4711.incomplete/record/1.area"), true);
   date(scratch.file("out/1/20261121-101500-4712/manifest.json"), true);
   CHECK_FALSE(launch::changed_files(search).first);
