@@ -133,7 +133,6 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
     wire::store(thread->entry, wire::thread::kCallDomain, 0);
     if (rule.role == Role::operation && !failures_.frozen()) {
       leave_operation(*thread, rule, result);
-      fetch_expected_site(*thread);
       if (options_.races && result == CUDA_SUCCESS) races_.issued(*thread, id, data);
     }
     if (!rule.only_issues) [[unlikely]]

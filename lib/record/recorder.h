@@ -178,9 +178,6 @@ class Recorder {
   bool wants_native() const;
   void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   std::uint32_t count_at(std::uint32_t site);
-  std::byte* count_of(std::uint32_t site);
-  // Once the call has returned: what is kept of the site that comes next as a rule.
-  void fetch_expected_site(const ThreadState& thread);
 
   // What every launch looks at comes together and is small, so that it shares few lines and pages: behind the table of
   // the first member, and before those of the others.

@@ -92,28 +92,15 @@ Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Ki
     // A native stack that is not known now may be another time.
     entry = can_cache && (!native || uncached.addresses != 0) ? &thread.sites.insert(uncached) : &uncached;
   }
-  if (entry != &uncached) thread.sites.use(*entry);
   const std::uint32_t ordinal = count_at(entry->site), armed_from = entry->armed_from;
   if (armed_from != Window::kNever && ordinal + window_.near() >= armed_from) hook_.come_near();
   const bool armed = armed_from != Window::kNever && ordinal >= armed_from;
-  return {entry->site, ordinal, entry->function, entry->checks_its_data != 0, armed};
-}
-
-std::byte* Recorder::count_of(std::uint32_t site) {
-  return area_.region(area::Region::sites) + area::site_place(site, area::kSites) * area::kSiteSize;
-}
-
-void Recorder::fetch_expected_site(const ThreadState& thread) {
-  const SiteCache::Entry& expected = thread.sites.expected();
-  const StackShape& shape = thread.shapes.shapes[expected.shape];
-  __builtin_prefetch(&shape);
-  __builtin_prefetch(&shape.offsets[16]);  // on its second line
-  __builtin_prefetch(count_of(expected.site), 1);
+  return {entry->site, ordinal, entry->function, entry->checks_its_data, armed};
 }
 
 std::uint32_t Recorder::count_at(std::uint32_t at) {
   // A site belongs to one thread at a time: no other writer.
-  std::byte* count = count_of(at);
+  std::byte* count = area_.region(area::Region::sites) + area::site_place(at, area::kSites) * area::kSiteSize;
   const std::uint64_t operations = wire::load(count, wire::Field<std::uint64_t, 0>{}) + 1;
   wire::store(count, wire::Field<std::uint64_t, 0>{}, operations);
   return static_cast<std::uint32_t>(operations);

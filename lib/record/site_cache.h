@@ -19,14 +19,11 @@ struct SiteCache {
     std::uint32_t armed_from;  // Window::armed_from
     std::uint16_t shape;       // where these addresses lie: index of the thread's shape
     std::uint16_t site;
-    std::uint16_t function;             // 0: not known
-    std::uint16_t checks_its_data : 1;  // Interner::checks_its_data
-    std::uint16_t next : 12;            // index of the entry that was used after this one
+    std::uint16_t function;  // 0: not known
+    bool checks_its_data;    // Interner::checks_its_data
   };
-  static_assert(kSets * kWays <= 1 << 12);
   std::array<Entry, kSets * kWays> entries;  // set by set
   std::uint16_t replaced;                    // entries so far
-  std::uint16_t newest;                      // index of the entry that was used last
 
   // The entry with this key that `fits`; null: none.
   template <typename Fits>
@@ -38,16 +35,6 @@ struct SiteCache {
     return nullptr;
   }
   const Entry& insert(const Entry& entry);
-
-  // The entry of the operation that goes on. Programs repeat themselves, so the one that came after it the last time is
-  // fetched meanwhile: between two steps of a training it falls out of the caches that are near.
-  void use(const Entry& entry) {
-    const auto index = static_cast<std::uint16_t>(&entry - entries.data());
-    if (entries[newest].next != index) entries[newest].next = index & (kSets * kWays - 1);
-    newest = index;
-    __builtin_prefetch(&expected());
-  }
-  const Entry& expected() const { return entries[entries[newest].next]; }
 
  private:
   static std::size_t set_of(std::uint64_t key) { return (key >> 1) % kSets * kWays; }
