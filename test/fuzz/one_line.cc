@@ -5,6 +5,7 @@
 #include "cmd/cudadiag/watched_lines.h"
 #include "record/driver_log.h"
 #include "record/this_thread.h"
+#include "record/threads.h"
 #include "record/window.h"
 #include "session/live_place.h"
 
@@ -22,6 +23,8 @@ CUresult keep_callback(void (*callback)(void*, int, char*, std::size_t), void*, 
 }
 
 void listen_to_driver(std::string text) {
+  static record::ThreadState thread;
+  record::t_this.state = &thread;
   record::DriverApi driver;
   driver.logs_register_callback = keep_callback;
   record::driver_log::start(driver);
