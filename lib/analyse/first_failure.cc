@@ -134,8 +134,7 @@ bool place_lost(const ProcessRecord& record, const session::Operation& operation
   if (site == nullptr) return true;
   const auto* python = session::by_id(record.python_stacks, site->python);
   const auto* native = session::by_id(record.native_stacks, site->native);
-  const bool empty = (python == nullptr || python->frames.empty()) && (native == nullptr || native->frames.empty());
-  return empty;
+  return (python == nullptr || python->frames.empty()) && (native == nullptr || native->frames.empty());
 }
 
 std::string because_none(const ProcessRecord& record, const Search& found) {

@@ -368,8 +368,7 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
     failure.because += fmt::format("; {} came to this call, did not wait for it, and did not fail", runs(passed));
   } else if (analysis.vanished == Vanished::comes_and_goes) {
     failure.because += fmt::format(
-        "; {} that waited there did not fail, nor did one that waited for nothing: the "
-        "failure comes and goes",
+        "; {} that waited there did not fail, nor did one that waited for nothing: the failure comes and goes",
         runs(waited));
   } else if (analysis.vanished == Vanished::race) {
     failure.because +=

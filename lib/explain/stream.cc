@@ -33,8 +33,7 @@ const std::vector<Rule>& stream_rules() {
        .codes = {700, 710, 716, 719},
        .when = vanished,
        .texts = {"the failure came back in a rerun, but not where one waited at this operation: often caused by a "
-                 "missing wait between two "
-                 "streams, or between host and GPU"},
+                 "missing wait between two streams, or between host and GPU"},
        .fix = {"let the stream that reads wait for the one that writes ({cuda:cudaStreamWaitEvent|"
                "cuStreamWaitEvent}{torch:; PyTorch: wait_stream, record_stream for tensors that cross streams})",
                "host buffers of asynchronous copies must live, unchanged, until the copy is done"},

@@ -101,6 +101,7 @@ FolderBefore look_at_folder(const fs::path& folder) {
   FolderBefore before{next_file_time(), {}};
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (before.names.size() == kMostEntries) break;
     before.names.push_back(it->path().filename().string());
   }
   return before;

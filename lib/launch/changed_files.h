@@ -1,6 +1,7 @@
 // Whether a run left traces among the user's files: a rerun would leave them twice.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -8,6 +9,9 @@
 #include <vector>
 
 namespace cudadiag::launch {
+
+// A larger folder is seen in part, so that nobody waits for it.
+inline constexpr std::size_t kMostEntries = 50'000;
 
 // A folder as it is when a command is started in it.
 struct FolderBefore {
@@ -24,7 +28,7 @@ struct FileSearch {
   std::filesystem::path folder;
   FolderBefore before;
   std::vector<std::filesystem::path> except;  // folders and files that are not looked at
-  std::size_t most_entries = 50'000;          // a larger folder is seen in part
+  std::size_t most_entries = kMostEntries;
 };
 
 struct FileChanges {

@@ -1,7 +1,5 @@
 #include "record/autograd.h"
 
-#include <string.h>
-
 #include <bit>
 
 #include "record/foreign_fields.h"
