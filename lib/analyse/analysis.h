@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/ending.h"
 #include "analyse/unfinished_work.h"
 #include "session/session.h"
 
@@ -98,6 +99,7 @@ struct Rerun {
 
   Outcome outcome = Outcome::did_not_fail;
   std::uint64_t waits = 0;         // operations that were waited for
+  Ending end{};                    // of its command
   bool gave_up = false;            // waiting: some operation took too long, and the rest went on as in the first run
   std::optional<Failure> failure;  // its own first one; `process` is one of the rerun
   // Of one without the recorder, for a GPU core dump: whether the failure came again, by the dump or by how the program

@@ -309,6 +309,7 @@ Vanished vanished(const std::vector<Rerun>& reruns) {
 Rerun judge(const session::Pass& pass, const session::Pass& record, const std::vector<Process>& first,
             const std::vector<Process>& processes, std::vector<Failure>& failures) {
   Rerun rerun;
+  rerun.end = ending(pass.end);
   if (pass.name == "device" || pass.name == "sanitize" || pass.name == "memory" || pass.name == "races") {
     rerun.outcome = Rerun::Outcome::not_watched;
     rerun.failed_unwatched = failed_unwatched(record, pass);
@@ -347,7 +348,11 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
   const auto again = std::count_if(analysis.reruns.begin(), analysis.reruns.end(),
                                    [](const Rerun& rerun) { return rerun.came_back(); });
   if (passed == 0 && again == 0 && short_of_it > 0) {
-    failure.because += "; a rerun ended without a failure before it came to this call";
+    const auto rerun = std::find_if(analysis.reruns.begin(), analysis.reruns.end(), [](const Rerun& some) {
+      return some.outcome == Rerun::Outcome::not_reached;
+    });
+    failure.because += fmt::format("; a rerun ended {} before it came to this call",
+                                   rerun->end.bad ? "with " + rerun->end.text : "without a failure");
   }
   if (passed == 0) return;
   if (again > 0) {

@@ -162,7 +162,8 @@ class Suite:
         first = line_of_headline(watched.err)
         result = result_of(case, report, marks, first, why, plain.seconds + watched.seconds)
         if why:
-            result.report = execute([self.cudadiag, "report", session], env).out
+            unasked = [line for line in watched.err.splitlines(keepends=True) if "not rerun by itself" in line]
+            result.report = "".join(unasked) + execute([self.cudadiag, "report", session], env).out
         return result
 
     def paper(self, report, session, watched, env):

@@ -219,6 +219,8 @@ TEST_CASE("a rerun that ended before it came to the failing call says nothing of
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[0].outcome == Outcome::not_reached);
   CHECK(analysis.failures[0].because.ends_with("; a rerun ended without a failure before it came to this call"));
+  runs.session.manifest.passes[1].end = {77, {}};
+  CHECK(runs.look().failures[0].because.ends_with("; a rerun ended with status 77 before it came to this call"));
   runs.add(passed(3));
   CHECK(runs.look().failures[0].because.ends_with(
       "; a rerun that waited there did not fail: a race, or a failure that comes and goes"));
