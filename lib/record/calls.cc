@@ -301,6 +301,12 @@ constexpr void add_order(Builder& b) {
   RULE_SZ(capture_end, none, cuStreamEndCapture);
 }
 
+constexpr void add_starts(Builder& b) {
+  b.set(CUPTI_DRIVER_TRACE_CBID_cuInit, {Role::initialise});
+  b.set(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress, {Role::look_up});
+  b.set(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2, {Role::look_up});
+}
+
 constexpr void add_graphs(Builder& b) {
   for (std::uint32_t id = 1; id < b.table.size(); ++id) {
     if (graph_call(id) != GraphCall::What::none) b.set(id, {Role::graph});
@@ -359,6 +365,7 @@ constexpr Table kTable = [] {
   add_copies(b);
   add_memory(b);
   add_order(b);
+  add_starts(b);
   add_graphs(b);
   mark_memory(b);
   mark_blocking(b);

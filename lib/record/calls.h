@@ -20,7 +20,9 @@ enum class Role : std::uint8_t {
   event_wait,    // success proves that the event has
   capture_begin,
   capture_end,
-  graph,  // graph_calls.h
+  graph,    // graph_calls.h
+  look_up,  // of the driver's functions; not to have one is an answer
+  initialise,
 };
 
 // A call's arguments as far as the recorder keeps them.

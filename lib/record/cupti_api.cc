@@ -98,6 +98,7 @@ CuptiApi::Outcome CuptiApi::try_subscribe(CUpti_CallbackFunc callback, char* det
 }
 
 void CuptiApi::enable(CUpti_CallbackDomain domain, std::uint32_t id, bool on) {
+  const LockGuard lock(mutex_);
   enable_callback_(on ? 1 : 0, subscriber_, domain, id);
 }
 

@@ -6,6 +6,8 @@
 
 #include <string_view>
 
+#include "record/lock.h"
+
 namespace cudadiag::record {
 
 class CuptiApi {
@@ -16,6 +18,7 @@ class CuptiApi {
   // the one subscription that a process has, or what went wrong.
   Outcome subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
 
+  // At any time, also inside a callback.
   void enable(CUpti_CallbackDomain domain, std::uint32_t id, bool on = true);
   // "cuLaunchKernel"; empty: CUPTI knows no such call.
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const;
@@ -28,6 +31,7 @@ class CuptiApi {
   const char* place_of_library(const char* asked) const;
   Outcome try_subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
 
+  Mutex mutex_;  // CUPTI wants calls that enable something one at a time
   void* library_ = nullptr;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   decltype(&cuptiEnableCallback) enable_callback_ = nullptr;

@@ -53,6 +53,7 @@ std::uint64_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   const std::uint32_t name = interner_->string(failed.name);
   const std::uint32_t explanation = failed.explanation.empty() ? 0 : interner_->string(failed.explanation);
   const char* outer = failed.domain == error::Domain::driver ? t_this.runtime_call : nullptr;
+  if (outer == nullptr) outer = failed.outer;
   const std::uint32_t outer_name = outer == nullptr ? 0 : interner_->string(outer);
   const LockGuard lock(mutex_);
   const std::uint64_t serial = count_.fetch_add(1) + 1;

@@ -32,6 +32,7 @@ struct FailedCall {
   const Capture* capture = nullptr;  // that it is about; null: none is known
   std::uint64_t bytes = 0;           // asked for, where `call` does not say
   std::uint64_t device_free = 0, device_total = 0;
+  const char* outer = nullptr;  // the runtime call around it, if that has no callback
 };
 
 using wire::error::is_sticky;

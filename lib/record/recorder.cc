@@ -43,6 +43,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   graph_markers_.attach(area_, interner_, driver_);
   autograd_.attach(interner_);
   native_.start(interner_);
+  runtimes_.meet_first();
   if (options_.python && PythonStacks::is_loaded()) seek_python();
   open_window();
   driver_log::start(driver_);
@@ -89,6 +90,11 @@ void Recorder::enable_callbacks() {
       if (!name.empty() && !only_asks(name)) cupti_.enable(domain, id);
     }
   }
+  if (runtimes_.hand_launches_on()) {
+    watch_runtime_launches(false);
+    cupti_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
+    cupti_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
+  }
   for (const std::uint32_t id :
        {CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
         CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
@@ -96,6 +102,26 @@ void Recorder::enable_callbacks() {
     cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, id);
   }
   if (options_.races) cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
+}
+
+// The launches that are many; the others keep their callbacks.
+void Recorder::watch_runtime_launches(bool on) {
+  cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, on);
+  cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000, on);
+}
+
+void Recorder::follow_runtimes(std::uint32_t id, const CUpti_CallbackData& data) {
+  const auto looked_up = [&](const auto& parameters) {
+    if (parameters.symbol != nullptr) Runtimes::looked_up(parameters.symbol, parameters.cudaVersion);
+  };
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress:
+      return looked_up(*static_cast<const cuGetProcAddress_params*>(data.functionParams));
+    case CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2:
+      return looked_up(*static_cast<const cuGetProcAddress_v2_params*>(data.functionParams));
+    default:
+      if (runtimes_.initialised()) watch_runtime_launches(true);
+  }
 }
 
 // ---- driver calls
@@ -147,6 +173,7 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
 
 void Recorder::look_at_result(ThreadState* thread, std::uint32_t id, const CallRule& rule,
                               const CUpti_CallbackData& data, std::uint32_t result, std::uintptr_t frame) {
+  if (rule.role == Role::look_up) return;
   if (thread == nullptr && rule.role == Role::capture_begin && result != CUDA_SUCCESS) {
     refuse_capture(nullptr, rule, data);
   }
@@ -177,6 +204,10 @@ void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule
     case Role::graph:
       enter_graph_call(thread, id, data, frame);
       break;
+    case Role::look_up:
+    case Role::initialise:
+      follow_runtimes(id, data);
+      break;
     default:
       break;
   }
@@ -193,6 +224,7 @@ void Recorder::enter_unrecorded(std::uint32_t id, const CallRule& rule, const CU
   if (rule.role == Role::operation) count_dropped();
   if (rule.role == Role::capture_begin) begin_capture(nullptr, id, rule, data, 0);
   if (rule.role == Role::graph) forget_graph(id, data);
+  if (rule.role == Role::look_up || rule.role == Role::initialise) follow_runtimes(id, data);
   if (rule.ends_stream) mark_last(rule, data);
   if (rule.memory) t_this.entered = ticks();
 }
@@ -206,6 +238,7 @@ void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule
   if (failures_.frozen()) return;
   switch (rule.role) {
     case Role::operation:
+    case Role::look_up:
       break;
     case Role::stream_wait:
       if (ok) streams_.finish_wait(thread);
@@ -466,6 +499,7 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
     capture = captures_.concerned({}, thread->tid);
   }
   failed.capture = &capture;
+  if (launch && runtimes_.hand_launches_on() && Runtimes::library_calls_driver()) failed.outer = "cudaLaunchKernel";
   if (domain == wire::error::Domain::driver) failed.bytes = bytes_asked_for(id, data.functionParams);
   if (code == CUDA_ERROR_OUT_OF_MEMORY) ask_what_is_left(failed);
   failed.explanation = driver_log::explanation();

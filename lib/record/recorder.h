@@ -32,6 +32,7 @@
 #include "record/python_hook.h"
 #include "record/python_stack.h"
 #include "record/race_records.h"
+#include "record/runtimes.h"
 #include "record/streams.h"
 #include "record/threads.h"
 #include "record/window.h"
@@ -106,6 +107,9 @@ class Recorder {
   void keep_settings();
   void look_for_late_settings();
   void enable_callbacks();
+  void watch_runtime_launches(bool on);
+  // Calls by which runtimes start.
+  void follow_runtimes(std::uint32_t id, const CUpti_CallbackData& data);
   void open_window();
 
   static bool asks_for_last_error(std::uint32_t id) {
@@ -200,6 +204,7 @@ class Recorder {
   PythonHook hook_;
   DriverApi driver_;
   CuptiApi cupti_;
+  Runtimes runtimes_;
   Window window_;
   Captures captures_;
   GraphMarkers graph_markers_;

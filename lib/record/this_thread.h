@@ -18,8 +18,10 @@ struct alignas(64) ThisThread {
   bool hooked;               // inside an operator that the Python hook took values of (python_hook.h)
   bool told;                 // by the driver, of the call that goes on (driver_log.h)
   const char* runtime_call;  // the runtime call around the current driver call; null: none
-  std::uint64_t runtime_error;  // serial of the error recorded inside that runtime call; 0: none
-  std::uint64_t entered;        // ticks at ENTER of its call on memory, where it has no ring
+  std::uint64_t runtime_error;    // serial of the error recorded inside that runtime call; 0: none
+  std::uint64_t entered;          // ticks at ENTER of its call on memory, where it has no ring
+  std::uint32_t looked_up;        // functions of the driver (runtimes.h)
+  std::int32_t newest_looked_up;  // the newest version of these
 };
 
 extern constinit thread_local ThisThread t_this;

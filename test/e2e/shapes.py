@@ -34,6 +34,13 @@ def _fails(machine, *command, file, line=LINE, **options):
     return result
 
 
+def launch_has_the_name_of_the_call_that_the_program_made(machine):
+    machine.run(machine.build / "targets/unchecked_launch")
+    expect(machine.report()["findings"][0]["reported_at"]["api"], "cudaLaunchKernel", "call of the runtime")
+    machine.run(machine.build / "targets/refused_launch")
+    expect(machine.report()["findings"][0]["reported_at"]["api"], "cuLaunchKernel", "call of the driver")
+
+
 def launches_that_wait_or_should_have_are_noted(machine):
     machine.plan("fault kernel=smooth nth=3 code=700")
 

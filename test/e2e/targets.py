@@ -94,6 +94,8 @@ FAILING = {
     "capture_on_two_threads": broke_capture("capture-unsupported"),
     "capture_broken_unseen": Failing("inferred", "capture_violation", confirmed="", cause="capture-invalidated"),
     "unchecked_launch": Failing("suspected", "unchecked_error", confirmed="", cause="block-too-large"),
+    "second_runtime": Failing("suspected", "unchecked_error", confirmed="", cause="block-too-large"),
+    "second_runtime:alone": Failing("suspected", "unchecked_error", confirmed="", cause="block-too-large"),
     "py_third_of_ten": Failing(),
     "py_caught": Failing(),
     "py_four_billion": Failing(),

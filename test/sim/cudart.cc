@@ -1,4 +1,5 @@
 // The simulated libcudart: a thin layer over the driver, which it enters through the driver's exported calls.
+// RUNTIME_VERSION: 13000, or 12080, which refuses impossible launches itself.
 #include <cuda_runtime_api.h>
 //
 #include <generated_cuda_runtime_api_meta.h>
@@ -35,11 +36,28 @@ struct Call {
 
 cudaError_t code(CUresult result) { return static_cast<cudaError_t>(result); }
 
+// As the real ones do before their own cuInit: every function that they may need, the newest among them.
+void look_up_driver() {
+  const auto look_up = [](const char* name, int version) {
+    void* function = nullptr;
+    cuGetProcAddress_v2(name, &function, version, CU_GET_PROC_ADDRESS_DEFAULT, nullptr);
+  };
+  look_up("cuInit", 2000);
+  for (int i = 0; i < 200; ++i) look_up("cuLaunchKernel", 4000);
+  look_up("cuSimulatedNewest", RUNTIME_VERSION);
+}
+
+CUresult initialize() {
+  static std::once_flag once;
+  std::call_once(once, look_up_driver);
+  return cuInit(0);
+}
+
 // Makes the device's primary context current, as the first runtime call of a thread does.
 CUresult bind() {
   if (bound_device == device && bound_after == resets) return CUDA_SUCCESS;
   CUcontext context = nullptr;
-  if (const CUresult result = cuInit(0); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = initialize(); result != CUDA_SUCCESS) return result;
   if (const CUresult result = cuDevicePrimaryCtxRetain(&context, device); result != CUDA_SUCCESS) return result;
   bound_device = device;
   bound_after = resets;
@@ -112,9 +130,10 @@ cudaError_t bound(Body body) {
 CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 cudaError_t launch(const void* stub, dim3 grid, dim3 block, void** arguments, std::size_t shared, cudaStream_t stream) {
-  // Refused by the runtime itself: the driver is never called, and has no such code.
+  // Before 13.0 the driver is never called, and has no such code.
   const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
-  if (threads == 0 || threads > 1024 || grid.x == 0 || grid.y == 0 || grid.z == 0) return cudaErrorInvalidConfiguration;
+  const bool possible = threads > 0 && threads <= 1024 && grid.x > 0 && grid.y > 0 && grid.z > 0;
+  if (RUNTIME_VERSION < 13000 && !possible) return cudaErrorInvalidConfiguration;
   return bound([&] {
     CUfunction function = nullptr;
     if (const CUresult result = find(stub, &function); result != CUDA_SUCCESS) return result;
@@ -215,7 +234,7 @@ static cudaError_t reset() {
 RUNTIME_VOID(cudaDeviceReset, reset())
 
 static cudaError_t count_devices(int* count) {
-  const CUresult result = cuInit(0);
+  const CUresult result = initialize();
   return code(result == CUDA_SUCCESS ? cuDeviceGetCount(count) : result);
 }
 RUNTIME(cudaGetDeviceCount, v3020, nullptr, (int* count), (count), count_devices(count))

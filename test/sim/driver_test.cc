@@ -56,7 +56,9 @@ TEST_CASE("impossible launches are refused at the call") {
       return cuLaunchKernel(fill, grid, 1, 1, block, 1, 1, shared, nullptr, nullptr, nullptr);
     };
     Found seen{launch(1, 2048, 0), launch(0, 32, 0), launch(1, 32, 228 << 10), launch(1, 1024, 227 << 10), {}, {}, {}};
-    seen.runtime = cudaLaunchKernel(reinterpret_cast<const void*>(&rig), dim3(1), dim3(2048), nullptr, 0, nullptr);
+    char kernel[] = "fill";
+    __cudaRegisterFunction(nullptr, kernel, nullptr, kernel, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+    seen.runtime = cudaLaunchKernel(kernel, dim3(1), dim3(2048), nullptr, 0, nullptr);
     seen.last = cudaGetLastError();
     seen.cleared = cudaGetLastError();
     return seen;
@@ -65,8 +67,8 @@ TEST_CASE("impossible launches are refused at the call") {
   CHECK(found.grid == CUDA_ERROR_INVALID_VALUE);
   CHECK(found.shared == CUDA_ERROR_INVALID_VALUE);
   CHECK(found.fits == CUDA_SUCCESS);
-  CHECK(found.runtime == cudaErrorInvalidConfiguration);
-  CHECK(found.last == cudaErrorInvalidConfiguration);
+  CHECK(found.runtime == cudaErrorInvalidValue);
+  CHECK(found.last == cudaErrorInvalidValue);
   CHECK(found.cleared == cudaSuccess);
 }
 
