@@ -115,6 +115,15 @@ CASES = [
     native("refused_shared", "refused shared", mark="shared", **REFUSED),
     native("refused_device", "refused device", mark="device", **fails(101, (SYNC,), "inferred")),
     native("refused_and_thrown", "refused thrown", mark="thrown", **REFUSED),
+    # Their runtime is one of those whose launches are watched in the driver alone.
+    native("refused_block_shared", "refused_shared block", source="refused.cu", mark="block", **REFUSED),
+    native("unchecked_block_shared", "refused_shared unchecked_block", source="refused.cu", mark="unchecked_block",
+           **fails((1, 9), (UNCHECKED,), "suspected")),
+    # On any GPU but Turing.
+    *[native(f"{program}_{kind}", f"{program} {kind}", source="no_image.cu", mark=kind,
+             **fails(209, (kind_of_failure,), grade))
+      for program in ("no_image", "no_image_shared")
+      for kind, kind_of_failure, grade in (("checked", SYNC, "inferred"), ("unchecked", UNCHECKED, "suspected"))],
     # Driver and hardware decide whether a freed address is refused at once, faults later or passes.
     native("bad_copy", "refused copy", mark="copy", hardware_decides=True,
            **fails((), (ASYNC, SYNC, UNCHECKED), "suspected")),
