@@ -348,9 +348,8 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
   const auto again = std::count_if(analysis.reruns.begin(), analysis.reruns.end(),
                                    [](const Rerun& rerun) { return rerun.came_back(); });
   if (passed == 0 && again == 0 && short_of_it > 0) {
-    const auto rerun = std::find_if(analysis.reruns.begin(), analysis.reruns.end(), [](const Rerun& some) {
-      return some.outcome == Rerun::Outcome::not_reached;
-    });
+    const auto rerun = std::find_if(analysis.reruns.begin(), analysis.reruns.end(),
+                                    [](const Rerun& some) { return some.outcome == Rerun::Outcome::not_reached; });
     failure.because += fmt::format("; a rerun ended {} before it came to this call",
                                    rerun->end.bad ? "with " + rerun->end.text : "without a failure");
   }

@@ -97,9 +97,9 @@ CuptiApi::Outcome CuptiApi::try_subscribe(CUpti_CallbackFunc callback, char* det
   return Outcome::refused;
 }
 
-void CuptiApi::enable(CUpti_CallbackDomain domain, std::uint32_t id, bool on) {
+void CuptiApi::enable(CUpti_CallbackDomain domain, std::uint32_t id) {
   const LockGuard lock(mutex_);
-  enable_callback_(on ? 1 : 0, subscriber_, domain, id);
+  enable_callback_(1, subscriber_, domain, id);
 }
 
 std::string_view CuptiApi::call_name(CUpti_CallbackDomain domain, std::uint32_t id) const {

@@ -19,7 +19,7 @@ class CuptiApi {
   Outcome subscribe(CUpti_CallbackFunc callback, char* detail, std::size_t detail_size);
 
   // At any time, also inside a callback.
-  void enable(CUpti_CallbackDomain domain, std::uint32_t id, bool on = true);
+  void enable(CUpti_CallbackDomain domain, std::uint32_t id);
   // "cuLaunchKernel"; empty: CUPTI knows no such call.
   std::string_view call_name(CUpti_CallbackDomain domain, std::uint32_t id) const;
   std::uint32_t version() const;

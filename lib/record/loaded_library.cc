@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "record/memory_map.h"
-#include "record/modules.h"
 
 namespace cudadiag::record {
 
@@ -17,15 +16,15 @@ bool LoadedLibrary::find(std::string_view file_name) {
     if (range.file_offset != 0 || slash == nullptr || file_name != slash + 1) continue;
     LoadedModule module;
     if (!Modules::knows_what_is_ready() || !Modules::find(range.begin, module)) return false;
-    bias_ = module.bias;
-    return read_dynamic_section(module.begin);
+    return read(module);
   }
   return false;
 }
 
-bool LoadedLibrary::read_dynamic_section(std::uintptr_t begin) {
+bool LoadedLibrary::read(const LoadedModule& module) {
+  bias_ = module.bias;
   const ElfW(Dyn)* entry = nullptr;
-  for (const auto& segment : Modules::program_headers(begin)) {
+  for (const auto& segment : Modules::program_headers(module.begin)) {
     if (segment.p_type == PT_DYNAMIC) entry = reinterpret_cast<const ElfW(Dyn)*>(bias_ + segment.p_vaddr);
   }
   // The loader turns the addresses into absolute ones on most machines, and leaves them as they are on some.
@@ -42,11 +41,11 @@ bool LoadedLibrary::read_dynamic_section(std::uintptr_t begin) {
 
 // DT_GNU_HASH: buckets, first symbol, words of the Bloom filter, shift; the filter; the buckets; a hash per symbol, the
 // lowest bit of which ends a chain.
-void* LoadedLibrary::function(std::string_view name) const {
+std::span<const std::byte> LoadedLibrary::code(std::string_view name) const {
   std::uint32_t hash = 5381;
   for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
   const std::uint32_t buckets = hash_[0], first = hash_[1], bloom_words = hash_[2];
-  if (buckets == 0) return nullptr;
+  if (buckets == 0) return {};
   const std::uint32_t* bucket = hash_ + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof *hash_);
   const std::uint32_t* chain = bucket + buckets;
   for (std::uint32_t at = bucket[hash % buckets]; at >= first && at != 0; ++at) {
@@ -54,11 +53,11 @@ void* LoadedLibrary::function(std::string_view name) const {
       ElfW(Sym) symbol;
       memcpy(&symbol, symbols_ + at * sizeof symbol, sizeof symbol);
       if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && name == names_ + symbol.st_name)
-        return reinterpret_cast<void*>(bias_ + symbol.st_value);
+        return {reinterpret_cast<const std::byte*>(bias_ + symbol.st_value), symbol.st_size};
     }
-    if ((chain[at - first] & 1) != 0) return nullptr;
+    if ((chain[at - first] & 1) != 0) return {};
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace cudadiag::record

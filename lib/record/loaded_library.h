@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
+
+#include "record/modules.h"
 
 namespace cudadiag::record {
 
@@ -13,12 +16,13 @@ class LoadedLibrary {
   // By the name of its file. Found only once the dynamic loader has made it ready: before, its code must not be run.
   // That can be known from glibc 2.35 on (Modules).
   bool find(std::string_view file_name);
-  // A function that the library defines; null if it has none of this name.
-  void* function(std::string_view name) const;
+  // That one, whose code is running.
+  bool read(const LoadedModule& module);
+  // A function that the library defines; empty if it has none of this name.
+  std::span<const std::byte> code(std::string_view name) const;
+  void* function(std::string_view name) const { return const_cast<std::byte*>(code(name).data()); }
 
  private:
-  bool read_dynamic_section(std::uintptr_t begin);
-
   std::uintptr_t bias_ = 0;
   const std::byte* symbols_ = nullptr;
   const char* names_ = nullptr;

@@ -107,7 +107,6 @@ class Recorder {
   void keep_settings();
   void look_for_late_settings();
   void enable_callbacks();
-  void watch_runtime_launches(bool on);
   // Calls by which runtimes start.
   void follow_runtimes(std::uint32_t id, const CUpti_CallbackData& data);
   void open_window();

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <string_view>
 
 namespace cudadiag::record {
@@ -15,10 +16,8 @@ namespace cudadiag::record {
 class Runtimes {
  public:
   // Inside the first cuInit, whose caller has looked everything up before anybody could see it. Known to hand launches
-  // on if it is a libcudart.so.13 or later; otherwise it may be linked into whoever calls.
+  // on if it is a libcudart.so.13 or later; otherwise a runtime may be linked into whoever calls.
   void meet_first();
-  // Whether the calling thread's call into the driver comes from a libcudart.so.
-  static bool library_calls_driver();
   // All that have been met hand launches on.
   bool hand_launches_on() const { return hand_launches_on_.load(std::memory_order_relaxed); }
 
@@ -26,6 +25,11 @@ class Runtimes {
   // launches were handed on until now, and are not by this one.
   static void looked_up(std::string_view function, int version);
   bool initialised();
+
+  // The launches that are left out: those that are many.
+  static bool is_left_out(std::uint32_t runtime_call);
+  // The name of such a launch if the calling thread's call into the driver comes from one; else null. Walks the stack.
+  static const char* launch_around(std::string_view driver_call);
 
  private:
   std::atomic<bool> hand_launches_on_ = false;

@@ -39,6 +39,10 @@ def launch_has_the_name_of_the_call_that_the_program_made(machine):
     expect(machine.report()["findings"][0]["reported_at"]["api"], "cudaLaunchKernel", "call of the runtime")
     machine.run(machine.build / "targets/refused_launch")
     expect(machine.report()["findings"][0]["reported_at"]["api"], "cuLaunchKernel", "call of the driver")
+    machine.plan("fail api=cuModuleLoadData nth=1 code=209")
+    machine.run(machine.build / "targets/unchecked_launch")
+    finding = machine.report()["findings"][0]
+    expect((finding["kind"], finding["reported_at"]["api"]), ("unchecked_error", "cudaLaunchKernel"), "no code for it")
 
 
 def launches_that_wait_or_should_have_are_noted(machine):
