@@ -84,15 +84,15 @@ void Recorder::open_window() {
 void Recorder::enable_callbacks() {
   // A CUPTI newer than the headers knows calls beyond their last one.
   constexpr std::uint32_t kMostCalls = 2048;
-  const bool handed_on = runtimes_.hand_launches_on();
+  watching_launches_ = !runtimes_.hand_launches_on();
   for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API}) {
     for (std::uint32_t id = 1; id < kMostCalls; ++id) {
       const std::string_view name = cupti_.call_name(domain, id);
-      const bool left_out = domain == CUPTI_CB_DOMAIN_RUNTIME_API && handed_on && Runtimes::is_left_out(id);
+      const bool left_out = domain == CUPTI_CB_DOMAIN_RUNTIME_API && !watching_launches_ && Runtimes::is_left_out(id);
       if (!name.empty() && !only_asks(name) && !left_out) cupti_.enable(domain, id);
     }
   }
-  if (handed_on) {
+  if (!watching_launches_) {
     cupti_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress);
     cupti_.enable(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2);
   }
@@ -105,6 +105,13 @@ void Recorder::enable_callbacks() {
   if (options_.races) cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
+// Of the runtimes, those that do not hand them on.
+void Recorder::watch_launches() {
+  if (runtimes_.hand_launches_on() || watching_launches_.exchange(true)) return;
+  cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+  cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000);
+}
+
 void Recorder::follow_runtimes(std::uint32_t id, const CUpti_CallbackData& data) {
   const auto looked_up = [&](const auto& parameters) {
     if (parameters.symbol != nullptr) Runtimes::looked_up(parameters.symbol, parameters.cudaVersion);
@@ -115,9 +122,8 @@ void Recorder::follow_runtimes(std::uint32_t id, const CUpti_CallbackData& data)
     case CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2:
       return looked_up(*static_cast<const cuGetProcAddress_v2_params*>(data.functionParams));
     default:
-      if (!runtimes_.initialised()) return;
-      cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
-      cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000);
+      runtimes_.initialised();
+      watch_launches();
   }
 }
 
@@ -498,8 +504,10 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
   failed.capture = &capture;
   if (domain == wire::error::Domain::driver) {
     failed.bytes = bytes_asked_for(id, data.functionParams);
-    const bool left_out = t_this.runtime_call == nullptr && runtimes_.hand_launches_on();
-    if (left_out) failed.outer = Runtimes::launch_around(data.functionName);
+    if (t_this.runtime_call == nullptr && !watching_launches_) {
+      if (runtimes_.failed(data.functionName) || launch) failed.outer = Runtimes::launch_around();
+      watch_launches();
+    }
   }
   if (code == CUDA_ERROR_OUT_OF_MEMORY) ask_what_is_left(failed);
   failed.explanation = driver_log::explanation();

@@ -108,6 +108,7 @@ class Recorder {
   void look_for_late_settings();
   void enable_callbacks();
   // Calls by which runtimes start.
+  void watch_launches();
   void follow_runtimes(std::uint32_t id, const CUpti_CallbackData& data);
   void open_window();
 
@@ -193,6 +194,7 @@ class Recorder {
   // operation.
   std::atomic<bool> python_sought_ = false;
   std::atomic<bool> watching_last_error_ = false;
+  std::atomic<bool> watching_launches_ = false;    // the runtimes', too
   std::atomic<std::uint32_t> newest_context_ = 0;  // uid seen last: most processes have one
   std::atomic<bool> may_block_ = false;            // CUDA_LAUNCH_BLOCKING may be in effect
   Failures failures_;  // its last member, and the first one of what follows it, share a line

@@ -68,11 +68,19 @@ void Runtimes::looked_up(std::string_view function, int version) {
   if (version > t_this.newest_looked_up) t_this.newest_looked_up = version;
 }
 
-bool Runtimes::initialised() {
+void Runtimes::initialised() {
   const bool runtime = t_this.looked_up >= kFunctionsOfARuntime;
   const bool hands_on = t_this.newest_looked_up >= kHandsOn * 1000;
   t_this.looked_up = 0, t_this.newest_looked_up = 0;
-  return runtime && !hands_on && hand_launches_on_.exchange(false);
+  if (runtime && !hands_on) hand_launches_on_ = false;
+}
+
+bool Runtimes::failed(std::string_view driver_call) {
+  constexpr std::string_view kNeeded[] = {"cuLibrary", "cuModule", "cuKernel", "cuFunc", "cuDevicePrimaryCtx"};
+  const bool needed = std::any_of(std::begin(kNeeded), std::end(kNeeded),
+                                  [&](std::string_view start) { return driver_call.starts_with(start); });
+  if (needed) hand_launches_on_ = false;
+  return needed;
 }
 
 bool Runtimes::is_left_out(std::uint32_t runtime_call) {
@@ -80,13 +88,7 @@ bool Runtimes::is_left_out(std::uint32_t runtime_call) {
          runtime_call == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000;
 }
 
-const char* Runtimes::launch_around(std::string_view driver_call) {
-  // The first launch of a kernel, and of a process, gets its code and its context.
-  constexpr std::string_view kOfLaunches[] = {"cuLaunch", "cuLibrary", "cuModule",
-                                              "cuKernel", "cuFunc",    "cuDevicePrimaryCtx"};
-  const bool possible = std::any_of(std::begin(kOfLaunches), std::end(kOfLaunches),
-                                    [&](std::string_view start) { return driver_call.starts_with(start); });
-  if (!possible) return nullptr;
+const char* Runtimes::launch_around() {
   const Library library = calling_library();
   LoadedLibrary symbols;
   if (library.major == 0 || !symbols.read(library.module)) return nullptr;

@@ -18,18 +18,20 @@ class Runtimes {
   // Inside the first cuInit, whose caller has looked everything up before anybody could see it. Known to hand launches
   // on if it is a libcudart.so.13 or later; otherwise a runtime may be linked into whoever calls.
   void meet_first();
-  // All that have been met hand launches on.
+  // All that have been met hand on all launches, as far as is known.
   bool hand_launches_on() const { return hand_launches_on_.load(std::memory_order_relaxed); }
 
-  // By the calling thread: cuGetProcAddress, and cuInit, whose caller may be a runtime. The second is true where
-  // launches were handed on until now, and are not by this one.
+  // By the calling thread: cuGetProcAddress, and cuInit, whose caller may be a runtime.
   static void looked_up(std::string_view function, int version);
-  bool initialised();
+  void initialised();
+  // A driver call failed. True: it gets what a launch needs, the kernel or its context; without that runtimes refuse it
+  // themselves.
+  bool failed(std::string_view driver_call);
 
   // The launches that are left out: those that are many.
   static bool is_left_out(std::uint32_t runtime_call);
   // The name of such a launch if the calling thread's call into the driver comes from one; else null. Walks the stack.
-  static const char* launch_around(std::string_view driver_call);
+  static const char* launch_around();
 
  private:
   std::atomic<bool> hand_launches_on_ = false;

@@ -205,6 +205,21 @@ RUNTIME(cudaMemsetAsync, v3020, nullptr, (void* devPtr, int value, std::size_t c
 RUNTIME(cudaLaunchKernel, v7000, func,
         (const void* func, dim3 gridDim, dim3 blockDim, void** args, std::size_t sharedMem, cudaStream_t stream),
         (func, gridDim, blockDim, args, sharedMem, stream), launch(func, gridDim, blockDim, args, sharedMem, stream))
+// What nvcc makes of <<<>>> from 13.0 on: a kernel is got once, without a callback, and launched by what came of that.
+static thread_local cudaError_t not_got = cudaSuccess;
+extern "C" cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
+  CUfunction function = nullptr;
+  not_got = bound([&] { return find(stub, &function); });
+  *kernel = not_got == cudaSuccess ? reinterpret_cast<cudaKernel_t>(const_cast<void*>(stub)) : nullptr;
+  return not_got;
+}
+extern "C" cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                                                    std::size_t shared, cudaStream_t stream) {
+  const cudaLaunchKernel_v7000_params params{kernel, grid, block, arguments, shared, stream};
+  static constexpr Call call{CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel"};
+  return traced(call, &params, kernel,
+                [&] { return kernel == nullptr ? not_got : launch(kernel, grid, block, arguments, shared, stream); });
+}
 RUNTIME(cudaLaunchKernelExC, v11060, func, (const cudaLaunchConfig_t* config, const void* func, void** args),
         (config, func, args),
         launch(func, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream))

@@ -1,0 +1,18 @@
+// A program built for other GPUs, by nvcc 13: its kernel cannot be got, which nobody sees, and the runtime refuses the
+// launch by itself. Nobody looks.
+// Plan: fail api=cuModuleLoadData nth=1 code=209
+#include "runtime.h"
+
+KERNEL(scale);
+
+extern "C" cudaError_t __cudaGetKernel(cudaKernel_t*, const void*);
+extern "C" cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, std::size_t, cudaStream_t);
+
+int main() {
+  void* memory = nullptr;
+  if (cudaMalloc(&memory, 4096) != cudaSuccess) return 1;
+  cudaKernel_t kernel = nullptr;
+  __cudaGetKernel(&kernel, reinterpret_cast<const void*>(&scale));
+  __cudaLaunchKernel(kernel, dim3(1), dim3(32), nullptr, 0, nullptr);  // TRUE LINE
+  std::puts("done");
+}
