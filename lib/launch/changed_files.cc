@@ -23,8 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_cache(std::string_view name) {
-  constexpr std::string_view kCaches[] = {"__pycache__", ".git",        ".pytest_cache", ".benchmarks",
-                                          ".hypothesis", ".mypy_cache", ".nv",           ".triton"};
+  constexpr std::string_view kCaches[] = {"__pycache__", ".git", ".pytest_cache", ".benchmarks",
+                                          ".mypy_cache", ".nv",  ".triton"};
   return std::find(std::begin(kCaches), std::end(kCaches), name) != std::end(kCaches);
 }
 

@@ -43,7 +43,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   graph_markers_.attach(area_, interner_, driver_);
   autograd_.attach(interner_);
   native_.start(interner_);
-  runtimes_.meet_first();
+  if (options_.native) runtimes_.meet_first();
   if (options_.python && PythonStacks::is_loaded()) seek_python();
   open_window();
   driver_log::start(driver_);
@@ -105,7 +105,7 @@ void Recorder::enable_callbacks() {
   if (options_.races) cupti_.enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
 }
 
-// Of the runtimes, those that do not hand them on.
+// By callbacks of the runtimes, too, once one may not hand them on.
 void Recorder::watch_launches() {
   if (runtimes_.hand_launches_on() || watching_launches_.exchange(true)) return;
   cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
@@ -504,10 +504,9 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
   failed.capture = &capture;
   if (domain == wire::error::Domain::driver) {
     failed.bytes = bytes_asked_for(id, data.functionParams);
-    if (t_this.runtime_call == nullptr && !watching_launches_) {
-      if (runtimes_.failed(data.functionName) || launch) failed.outer = Runtimes::launch_around();
-      watch_launches();
-    }
+    const bool needed = runtimes_.failed(data.functionName);
+    if (needed || launch) failed.outer = runtimes_.launch_around(launch);
+    watch_launches();
   }
   if (code == CUDA_ERROR_OUT_OF_MEMORY) ask_what_is_left(failed);
   failed.explanation = driver_log::explanation();

@@ -108,8 +108,8 @@ class Recorder {
   void look_for_late_settings();
   void enable_callbacks();
   // Calls by which runtimes start.
-  void watch_launches();
   void follow_runtimes(std::uint32_t id, const CUpti_CallbackData& data);
+  void watch_launches();
   void open_window();
 
   static bool asks_for_last_error(std::uint32_t id) {

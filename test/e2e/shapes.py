@@ -39,10 +39,21 @@ def launch_has_the_name_of_the_call_that_the_program_made(machine):
     expect(machine.report()["findings"][0]["reported_at"]["api"], "cudaLaunchKernel", "call of the runtime")
     machine.run(machine.build / "targets/refused_launch")
     expect(machine.report()["findings"][0]["reported_at"]["api"], "cuLaunchKernel", "call of the driver")
+    machine.run(machine.build / "targets/second_runtime", "linked")
+    expect(machine.report()["findings"][0]["reported_at"]["api"], "cudaLaunchKernel", "call of one linked in")
     machine.plan("fail api=cuModuleLoadData nth=1 code=209")
     machine.run(machine.build / "targets/unchecked_launch")
     finding = machine.report()["findings"][0]
     expect((finding["kind"], finding["reported_at"]["api"]), ("unchecked_error", "cudaLaunchKernel"), "no code for it")
+
+
+def launches_are_heard_of_once_where_the_runtimes_hand_them_on(machine):
+    for other, heard in (("libsolver.so.1", "left out"), ("12/libcudart.so.12", "heard")):
+        library = machine.build / "sim" / other
+        told = machine.run(*program("runtimes.py"), library).stdout.splitlines()
+        expect(told, ["launches of the runtime left out", f"launches of the runtime {heard}"], f"after {library.name}")
+    told = machine.run(*program("runtimes.py"), library, options=["--no-native-stacks"]).stdout.splitlines()
+    expect(told, ["launches of the runtime heard"] * 2, "where no stack is walked")
 
 
 def launches_that_wait_or_should_have_are_noted(machine):

@@ -95,6 +95,8 @@ FAILING = {
     "capture_broken_unseen": Failing("inferred", "capture_violation", confirmed="", cause="capture-invalidated"),
     "unchecked_launch": Failing("suspected", "unchecked_error", confirmed="", cause="block-too-large"),
     "kernel_without_code": Failing("suspected", "unchecked_error", confirmed="", cause="no-kernel-image"),
+    "kernel_without_code:asked": Failing("suspected", "unchecked_error", confirmed="", cause="no-kernel-image"),
+    "second_runtime:linked": Failing("suspected", "unchecked_error", confirmed="", cause="block-too-large"),
     "second_runtime": Failing("suspected", "unchecked_error", confirmed="", cause="block-too-large"),
     "second_runtime:alone": Failing("suspected", "unchecked_error", confirmed="", cause="block-too-large"),
     "py_third_of_ten": Failing(),

@@ -76,8 +76,11 @@ CUresult find(const void* stub, CUfunction* function) {
     const auto name = kernel_names().find(stub);
     if (name == kernel_names().end()) return static_cast<CUresult>(cudaErrorInvalidDeviceFunction);
     CUmodule& module = modules[uid];
+    static auto& refused = *new std::map<std::uint32_t, CUresult>;
+    if (refused.count(uid) != 0) return refused[uid];
     if (!module) {
-      if (const CUresult result = cuModuleLoadData(&module, "simulated module"); result != CUDA_SUCCESS) return result;
+      const CUresult result = cuModuleLoadData(&module, "simulated module");
+      if (result != CUDA_SUCCESS) return refused[uid] = result;  // never asked again
     }
     const CUresult result = cuModuleGetFunction(&known, module, name->second.c_str());
     if (result != CUDA_SUCCESS) return result;

@@ -1,17 +1,21 @@
-// A library brings a runtime of its own, an older one, which refuses an impossible launch by itself, and nobody looks.
-// second_runtime [alone]: the newer one has begun, or is not used.
+// A library brings a runtime of its own, which refuses an impossible launch, and nobody looks.
+// second_runtime [alone|linked]: it is an older one, which refuses it by itself; alone: the newer one, which has begun
+// otherwise, is not used; linked: it is as new, and linked into the library.
 #include <dlfcn.h>
+
+#include <string>
 
 #include "runtime.h"
 
 KERNEL(scale);
 
-int main(int count, char**) {
-  if (count == 1) {
+int main(int count, char** arguments) {
+  const std::string how = count == 1 ? "" : arguments[1];
+  if (how != "alone") {
     LAUNCH(scale, dim3(1), dim3(32));
     if (cudaDeviceSynchronize() != cudaSuccess) return 1;
   }
-  void* other = dlopen(OTHER_RUNTIME, RTLD_NOW | RTLD_LOCAL);
+  void* other = dlopen(how == "linked" ? LINKED_RUNTIME : OLDER_RUNTIME, RTLD_NOW | RTLD_LOCAL);
   if (other == nullptr) return 2;
   const auto launch = reinterpret_cast<cudaError_t (*)(const void*, dim3, dim3, void**, std::size_t, cudaStream_t)>(
       dlsym(other, "cudaLaunchKernel"));

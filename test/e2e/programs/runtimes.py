@@ -1,0 +1,14 @@
+"""runtimes.py OTHER: begins with the simulated runtime and goes on with another one; says after each whether somebody
+hears of launches."""
+import ctypes
+import sys
+
+LAUNCH = 211  # CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000
+SWITCHES = 16 + 1024  # where hooks.h has the runtime's
+
+cuda = ctypes.CDLL("libcuda.so.1")
+cuda.sim_hooks.restype = ctypes.c_void_p
+for library in ("libcudart.so.13", sys.argv[1]):
+    ctypes.CDLL(library).cudaFree(None)
+    wanted = ctypes.string_at(cuda.sim_hooks() + SWITCHES + LAUNCH, 1)[0]
+    print("launches of the runtime", "heard" if wanted else "left out", flush=True)
