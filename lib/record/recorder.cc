@@ -85,11 +85,15 @@ void Recorder::enable_callbacks() {
   // A CUPTI newer than the headers knows calls beyond their last one.
   constexpr std::uint32_t kMostCalls = 2048;
   watching_launches_ = !runtimes_.hand_launches_on();
+  const auto is_left_out = [&](CUpti_CallbackDomain domain, std::uint32_t id) {
+    const auto& ids = Runtimes::kLeftOut;
+    return domain == CUPTI_CB_DOMAIN_RUNTIME_API && !watching_launches_ &&
+           std::find(std::begin(ids), std::end(ids), id) != std::end(ids);
+  };
   for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API}) {
     for (std::uint32_t id = 1; id < kMostCalls; ++id) {
       const std::string_view name = cupti_.call_name(domain, id);
-      const bool left_out = domain == CUPTI_CB_DOMAIN_RUNTIME_API && !watching_launches_ && Runtimes::is_left_out(id);
-      if (!name.empty() && !only_asks(name) && !left_out) cupti_.enable(domain, id);
+      if (!name.empty() && !only_asks(name) && !is_left_out(domain, id)) cupti_.enable(domain, id);
     }
   }
   if (!watching_launches_) {
@@ -108,8 +112,7 @@ void Recorder::enable_callbacks() {
 // By callbacks of the runtimes, too, once one may not hand them on.
 void Recorder::watch_launches() {
   if (runtimes_.hand_launches_on() || watching_launches_.exchange(true)) return;
-  cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
-  cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000);
+  for (const CUpti_CallbackId id : Runtimes::kLeftOut) cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, id);
 }
 
 void Recorder::follow_runtimes(std::uint32_t id, const CUpti_CallbackData& data) {

@@ -1,6 +1,5 @@
 #include "record/runtimes.h"
 
-#include <cupti.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -99,11 +98,6 @@ bool Runtimes::failed(std::string_view driver_call) {
                                   [&](std::string_view start) { return driver_call.starts_with(start); });
   if (needed) hand_launches_on_ = false;
   return needed;
-}
-
-bool Runtimes::is_left_out(std::uint32_t runtime_call) {
-  return runtime_call == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000 ||
-         runtime_call == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000;
 }
 
 const char* Runtimes::launch_around(bool launches) const {

@@ -9,6 +9,8 @@
 // One that does this while another thread is in the process's first cuInit is not seen.
 #pragma once
 
+#include <cupti.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -31,7 +33,8 @@ class Runtimes {
   bool failed(std::string_view driver_call);
 
   // The launches that are left out: those that are many.
-  static bool is_left_out(std::uint32_t runtime_call);
+  static constexpr CUpti_CallbackId kLeftOut[] = {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
+                                                  CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000};
   // The name of such a launch if the calling thread's call into the driver, which `launches` or gets what that needs,
   // comes from one; else null. Walks the stack.
   const char* launch_around(bool launches) const;
