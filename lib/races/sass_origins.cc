@@ -24,10 +24,9 @@ OriginSets::Id OriginSets::number(Set set) {
     full_ = true;
     return 0;
   }
-  const Id id = static_cast<Id>(sets_.size());
-  sets_.push_back(set);
-  ids_.emplace(std::move(set), id);
-  return id;
+  const auto added = ids_.emplace(std::move(set), static_cast<Id>(sets_.size())).first;
+  sets_.push_back(&added->first);
+  return added->second;
 }
 
 OriginSets::Id OriginSets::join(Id a, Id b) {
@@ -40,21 +39,21 @@ OriginSets::Id OriginSets::join(Id a, Id b) {
   const auto known = joined_.find(key);
   if (known != joined_.end()) return known->second;
   Set both;
-  std::set_union(sets_[a].begin(), sets_[a].end(), sets_[b].begin(), sets_[b].end(), std::back_inserter(both));
+  std::set_union(of(a).begin(), of(a).end(), of(b).begin(), of(b).end(), std::back_inserter(both));
   if (both.size() > kMostNumbers && numbers) both.clear();
   std::erase_if(both, [&](std::uint32_t each) { return is_certain(each) && (!has(a, each) || !has(b, each)); });
   return joined_[key] = number(bounded(std::move(both)));
 }
 
 OriginSets::Id OriginSets::uncertain(Id id) {
-  Set out = sets_[id];
+  Set out = of(id);
   return std::erase_if(out, is_certain) == 0 ? id : number(std::move(out));
 }
 
 OriginSets::Id OriginSets::together(Id a, Id b, Lead lead) {
   const Id joined = uncertain(join(a, b));
   if (lead != Lead::away && lead != Lead::back) return joined;
-  Set out = sets_[are_numbers(joined) ? 0 : joined];
+  Set out = of(are_numbers(joined) ? 0 : joined);
   out.push_back(lead == Lead::away ? kAddend : kBefore);
   return number(sorted(std::move(out)));
 }
@@ -62,27 +61,27 @@ OriginSets::Id OriginSets::together(Id a, Id b, Lead lead) {
 // Words of which one would be an address are at multiples of 8.
 OriginSets::Id OriginSets::led(Id id, Lead lead) {
   if (lead == Lead::nowhere || lead == Lead::down) return id;
-  Set out = sets_[id];
+  Set out = of(id);
   for (std::uint32_t& each : out) {
     if (!is_word(each) || value_of(each) % 8 != 0 || (each & kShifted) != 0) continue;
     const bool shifted = lead == Lead::away || (lead == Lead::back && (each & kMoved) == 0);
     each = shifted ? (each & ~kMoved) | kShifted : each | kMoved;
   }
-  return out == sets_[id] ? id : number(sorted(std::move(out)));
+  return out == of(id) ? id : number(sorted(std::move(out)));
 }
 
 bool OriginSets::has(Id id, std::uint32_t origin) const {
-  return std::binary_search(sets_[id].begin(), sets_[id].end(), origin);
+  return std::binary_search(of(id).begin(), of(id).end(), origin);
 }
 
 OriginSets::Id OriginSets::marks(Id id) {
-  Set out = sets_[id];
+  Set out = of(id);
   std::erase_if(out, [](std::uint32_t each) { return !is_mark(each); });
   return number(std::move(out));
 }
 
 OriginSets::Id OriginSets::without_marks(Id id) {
-  Set out = sets_[id];
+  Set out = of(id);
   std::erase_if(out, is_mark);
   return number(std::move(out));
 }
@@ -98,7 +97,7 @@ OriginSets::Set OriginSets::bounded(Set set) {
 }
 
 OriginSets::Id OriginSets::blurred(Id id) {
-  const Set& set = sets_[id];
+  const Set& set = of(id);
   if (std::none_of(set.begin(), set.end(), [](std::uint32_t each) { return is_number(each) || is_place(each); })) {
     return id;
   }
@@ -120,12 +119,12 @@ OriginSets::Id OriginSets::sum(Id a, Id b) {
 OriginSets::Id OriginSets::moved(Id places, Id by) {
   if (!are_numbers(by)) return blurred(places);
   Set out;
-  for (const std::uint32_t each : sets_[places]) {
+  for (const std::uint32_t each : of(places)) {
     if (!is_place(each)) {
       if (!is_number(each)) out.push_back(each);
       continue;
     }
-    for (const std::uint32_t step : sets_[by]) out.push_back((each & ~kValue) | ((each + step) & kValue));
+    for (const std::uint32_t step : of(by)) out.push_back((each & ~kValue) | ((each + step) & kValue));
   }
   return number(sorted(std::move(out)));
 }

@@ -52,13 +52,15 @@ class OriginSets {
   using Set = std::vector<std::uint32_t>;
 
   OriginSets() { number({}); }
-  const Set& of(Id id) const { return sets_[id]; }
+  OriginSets(const OriginSets&) = delete;
+  // Stays where it is while others are added.
+  const Set& of(Id id) const { return *sets_[id]; }
   // There were too many.
   bool full() const { return full_; }
   bool has(Id id, std::uint32_t origin) const;
   bool is_constant(Id id) const { return has(id, origin::kConstant) || (are_numbers(id) && !has(id, origin::kNumber)); }
-  bool is_zero(Id id) const { return sets_[id] == Set{origin::kNumber}; }
-  bool are_numbers(Id id) const { return id != 0 && origin::is_number(sets_[id].front()); }
+  bool is_zero(Id id) const { return of(id) == Set{origin::kNumber}; }
+  bool are_numbers(Id id) const { return id != 0 && origin::is_number(of(id).front()); }
 
   Id number(Set set);
   Id one(std::uint32_t origin) { return number({origin}); }
@@ -83,8 +85,8 @@ class OriginSets {
   static Set bounded(Set set);
   Id moved(Id places, Id by);
 
-  std::vector<Set> sets_;
   std::map<Set, Id> ids_;
+  std::vector<const Set*> sets_;  // of ids_, by number
   std::unordered_map<std::uint32_t, Id> joined_, sums_;
   bool full_ = false;
 };
