@@ -16,12 +16,15 @@
 #include <cstdint>
 #include <string_view>
 
+#include "record/executable_symbols.h"
+
 namespace cudadiag::record {
 
 class Runtimes {
  public:
   // Inside the first cuInit, whose caller has looked everything up before anybody could see it. Known to hand launches
-  // on if it is a libcudart.so.13 or later; otherwise a runtime may be linked into whoever calls. Walks the stack.
+  // on if it is a libcudart.so.13 or later, or the program's executable, into which such a one is linked (nvcc's
+  // default) by the names in its symbol table; otherwise any may be linked into whoever calls. Walks the stack.
   void meet_first();
   // All that have been met hand on all launches, as far as is known.
   bool hand_launches_on() const { return hand_launches_on_.load(std::memory_order_relaxed); }
@@ -43,9 +46,11 @@ class Runtimes {
   void remember_linked_in();
   bool is_linked_in(std::uintptr_t module) const;
 
-  bool left_out_ = false;  // from the start
+  bool left_out_ = false;                // from the start
+  std::array<CodeRange, 2> launches_{};  // of a runtime in the executable: what is left out
   std::atomic<bool> hand_launches_on_ = false;
-  std::array<std::atomic<std::uintptr_t>, 16> linked_in_ = {};  // where modules begin that have a runtime of their own
+  // Where libraries begin that have one of their own.
+  std::array<std::atomic<std::uintptr_t>, 16> linked_in_ = {};
 };
 
 }  // namespace cudadiag::record

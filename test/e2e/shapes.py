@@ -1,5 +1,6 @@
 """How programs are started, and whose code then launches: a function each; its name is the claim."""
 
+import subprocess
 import sys
 
 from harness import HERE, expect, expect_in, expect_success, program
@@ -54,6 +55,23 @@ def launches_are_heard_of_once_where_the_runtimes_hand_them_on(machine):
         expect(told, ["launches of the runtime left out", f"launches of the runtime {heard}"], f"after {library.name}")
     told = machine.run(*program("runtimes.py"), library, options=["--no-native-stacks"]).stdout.splitlines()
     expect(told, ["launches of the runtime heard"] * 2, "where no stack is walked")
+
+
+def launches_of_a_runtime_that_is_linked_in_are_heard_of_once_as_well(machine):
+    def ran(target, *words):
+        result = machine.run(target, *words)
+        finding = machine.report()["findings"][0]
+        return result.stdout.split("the runtime ")[1].strip(), finding["reported_at"]["api"], finding["location"]["line"]
+
+    built = machine.build / "targets/linked_runtime"
+    line = 1 + next(i for i, text in enumerate((HERE / "../targets/linked_runtime.cc").read_text().splitlines())
+                    if text.endswith("// TRUE LINE"))
+    expect(ran(built), ("left out", "cudaLaunchKernel", line), "one of CUDA 13")
+    expect(ran(built, "direct")[:2], ("left out", "cuLaunchKernel"), "the driver's own call beside it")
+    expect(ran(machine.build / "targets/linked_runtime12"), ("heard", "cudaLaunchKernel", line), "an older one")
+    stripped = machine.folder / "stripped"
+    subprocess.run(["strip", "--strip-all", "-o", stripped, built], check=True)
+    expect(ran(stripped)[:2], ("heard", "cudaLaunchKernel"), "without a symbol table it is not known")
 
 
 def launches_that_wait_or_should_have_are_noted(machine):

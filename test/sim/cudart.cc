@@ -205,11 +205,12 @@ RUNTIME(cudaMemsetAsync, v3020, nullptr, (void* devPtr, int value, std::size_t c
         (devPtr, value, count, stream),
         DRIVER(cuMemsetD8Async(address(devPtr), static_cast<unsigned char>(value), count, stream)))
 
+static thread_local cudaError_t not_got = cudaErrorInvalidDeviceFunction;
 RUNTIME(cudaLaunchKernel, v7000, func,
         (const void* func, dim3 gridDim, dim3 blockDim, void** args, std::size_t sharedMem, cudaStream_t stream),
-        (func, gridDim, blockDim, args, sharedMem, stream), launch(func, gridDim, blockDim, args, sharedMem, stream))
+        (func, gridDim, blockDim, args, sharedMem, stream),
+        func == nullptr ? not_got : launch(func, gridDim, blockDim, args, sharedMem, stream))
 // What nvcc makes of <<<>>> from 13.0 on: a kernel is got once, without a callback, and launched by what came of that.
-static thread_local cudaError_t not_got = cudaSuccess;
 extern "C" cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
   CUfunction function = nullptr;
   not_got = bound([&] { return find(stub, &function); });
@@ -218,10 +219,7 @@ extern "C" cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t* kernel, const voi
 }
 extern "C" cudaError_t CUDARTAPI __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                                     std::size_t shared, cudaStream_t stream) {
-  const cudaLaunchKernel_v7000_params params{kernel, grid, block, arguments, shared, stream};
-  static constexpr Call call{CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel"};
-  return traced(call, &params, kernel,
-                [&] { return kernel == nullptr ? not_got : launch(kernel, grid, block, arguments, shared, stream); });
+  return cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }
 RUNTIME(cudaLaunchKernelExC, v11060, func, (const cudaLaunchConfig_t* config, const void* func, void** args),
         (config, func, args),
@@ -293,6 +291,13 @@ const char* CUDARTAPI cudaGetErrorString(cudaError_t error) {
   const char* text = sim::error_text(error);
   return text ? text : "unrecognized error code";
 }
+
+#if RUNTIME_VERSION >= 13000
+cudaError_t CUDARTAPI cudaDeviceGetHostAtomicCapabilities(unsigned int*, const cudaAtomicOperation*, unsigned int,
+                                                          int) {
+  return cudaErrorNotSupported;
+}
+#endif
 
 // What nvcc's host code calls before main.
 void** CUDARTAPI __cudaRegisterFatBinary(void* binary) { return new void*(binary); }
