@@ -4,17 +4,21 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 namespace cudadiag::record {
 
 struct CodeRange {
-  std::uintptr_t begin = 0, end = 0;  // both 0: there is no such function
+  std::uintptr_t begin = 0, end = 0;
   bool has(std::uintptr_t address) const { return address >= begin && address < end; }
 };
 
-// Of each name its function, at the addresses in the file. Nothing is found in a file without such a table (strip), in
-// one whose table is larger than 64 MiB, and where there is no memory.
-void find_in_executable(std::span<const std::string_view> names, std::span<CodeRange> functions);
+struct NamedFunction {
+  const char* name;
+  CodeRange code = {};  // at the addresses in the file
+  int times = 0;        // how many functions have the name
+};
+
+// False: not all of the table could be read. A file without one (strip) or with one of more than 64 MiB has nothing.
+bool find_in_executable(std::span<NamedFunction> functions);
 
 }  // namespace cudadiag::record

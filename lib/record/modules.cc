@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@ namespace {
 
 using FindObject = int (*)(void*, FoundObject*);
 FindObject g_find_object;  // glibc's own; null before 2.35
+std::uintptr_t g_executable_begin, g_executable_end;
 
 std::uintptr_t load_bias(std::uintptr_t begin) {
   std::uintptr_t first = UINTPTR_MAX;
@@ -67,7 +69,18 @@ bool find_in_memory_map(std::uintptr_t address, FoundObject& found) {
 
 }  // namespace
 
-void Modules::start() { g_find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object")); }
+void Modules::start() {
+  g_find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  const auto* headers = reinterpret_cast<const Elf64_Phdr*>(getauxval(AT_PHDR));
+  std::uintptr_t begin = UINTPTR_MAX, end = 0, bias = 0;
+  for (const auto& segment : std::span(headers, headers == nullptr ? 0 : getauxval(AT_PHNUM))) {
+    if (segment.p_type == PT_PHDR) bias = reinterpret_cast<std::uintptr_t>(headers) - segment.p_vaddr;
+    if (segment.p_type != PT_LOAD) continue;
+    begin = std::min<std::uintptr_t>(begin, segment.p_vaddr & ~std::uintptr_t{4095});
+    end = std::max<std::uintptr_t>(end, segment.p_vaddr + segment.p_memsz);
+  }
+  if (end != 0) g_executable_begin = begin + bias, g_executable_end = end + bias;
+}
 
 bool Modules::knows_what_is_ready() { return g_find_object != nullptr; }
 
@@ -88,8 +101,12 @@ bool Modules::find_object(const void* address, FoundObject& found) {
 bool Modules::find(std::uintptr_t address, LoadedModule& module) {
   FoundObject found = {};
   if (!find_object(reinterpret_cast<const void*>(address), found)) return false;
-  const auto begin = reinterpret_cast<std::uintptr_t>(found.map_start);
-  module = {begin, reinterpret_cast<std::uintptr_t>(found.map_end), load_bias(begin), found.map, {}};
+  auto begin = reinterpret_cast<std::uintptr_t>(found.map_start), end = reinterpret_cast<std::uintptr_t>(found.map_end);
+  // Of an executable with gaps between its segments, as for huge pages, glibc tells the segment.
+  if (Modules::program_headers(begin).empty() && address >= g_executable_begin && address < g_executable_end) {
+    begin = g_executable_begin, end = g_executable_end;
+  }
+  module = {begin, end, load_bias(begin), found.map, {}};
   for (const auto& segment : Modules::program_headers(begin)) {
     if (segment.p_type != PT_NOTE || !module.build_id.empty()) continue;
     module.build_id = build_id_in(module.bias + segment.p_vaddr, segment.p_memsz);

@@ -86,9 +86,9 @@ void Recorder::enable_callbacks() {
   constexpr std::uint32_t kMostCalls = 2048;
   watching_launches_ = !runtimes_.hand_launches_on();
   const auto is_left_out = [&](CUpti_CallbackDomain domain, std::uint32_t id) {
-    const auto& ids = Runtimes::kLeftOut;
+    const auto& all = Runtimes::kLeftOut;
     return domain == CUPTI_CB_DOMAIN_RUNTIME_API && !watching_launches_ &&
-           std::find(std::begin(ids), std::end(ids), id) != std::end(ids);
+           std::any_of(std::begin(all), std::end(all), [&](const auto& launch) { return launch.id == id; });
   };
   for (const auto domain : {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API}) {
     for (std::uint32_t id = 1; id < kMostCalls; ++id) {
@@ -112,7 +112,7 @@ void Recorder::enable_callbacks() {
 // By callbacks of the runtimes, too, once one may not hand them on.
 void Recorder::watch_launches() {
   if (runtimes_.hand_launches_on() || watching_launches_.exchange(true)) return;
-  for (const CUpti_CallbackId id : Runtimes::kLeftOut) cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, id);
+  for (const auto& launch : Runtimes::kLeftOut) cupti_.enable(CUPTI_CB_DOMAIN_RUNTIME_API, launch.id);
 }
 
 void Recorder::follow_runtimes(std::uint32_t id, const CUpti_CallbackData& data) {
@@ -507,8 +507,7 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
   failed.capture = &capture;
   if (domain == wire::error::Domain::driver) {
     failed.bytes = bytes_asked_for(id, data.functionParams);
-    const bool needed = runtimes_.failed(data.functionName);
-    if (needed || launch) failed.outer = runtimes_.launch_around(launch);
+    failed.outer = runtimes_.failed(data.functionName, launch);
     watch_launches();
   }
   if (code == CUDA_ERROR_OUT_OF_MEMORY) ask_what_is_left(failed);

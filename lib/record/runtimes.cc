@@ -30,8 +30,8 @@ class Caller {
   Caller();
   bool known() const { return count_ != 0; }
   const LoadedModule& module() const { return module_; }
+  bool is_executable() const { return known() && is_in_executable(module_); }
   int library() const { return library_; }  // its major version, if it is a runtime's
-  bool is_executable() const { return known() && contains(getauxval(AT_PHDR)); }
   // The call went through this code of the module.
   bool is_in(CodeRange code) const {
     const auto calls = std::span(room_->calls).first(count_);
@@ -45,7 +45,10 @@ class Caller {
     std::array<char, PATH_MAX> path;
   };
 
-  bool contains(std::uintptr_t address) const { return address >= module_.begin && address < module_.end; }
+  static bool is_in_executable(const LoadedModule& module) {
+    const std::uintptr_t headers = getauxval(AT_PHDR);
+    return headers >= module.begin && headers < module.end;
+  }
 
   const Scratch<Room> room_;
   LoadedModule module_{};
@@ -64,39 +67,63 @@ class Caller {
     const std::uintptr_t address = frame.return_address - 1;
     if (!Modules::find(address, module)) return;
     if (module.begin == own.begin) continue;
-    std::string_view name = Modules::path(module, room_->path);
+    const bool goes_on = count_ != 0 && module.begin == module_.begin;
+    // The executable's name would be asked of the kernel.
+    std::string_view name = goes_on || is_in_executable(module) ? "" : Modules::path(module, room_->path);
     name.remove_prefix(name.rfind('/') + 1);
     // The runtimes begin by pthread_once.
     if (name.starts_with("libcuda.so") || name.starts_with("libcupti.so") || name.starts_with("libc.so")) continue;
-    if (count_ != 0 && module.begin != module_.begin) return;
+    if (count_ != 0 && !goes_on) return;
+    if (count_ == 0) library_ = name.starts_with(kLibrary) ? atoi(name.data() + kLibrary.size()) : 0;
     module_ = module;
-    library_ = name.starts_with(kLibrary) ? atoi(name.data() + kLibrary.size()) : 0;
     room_->calls[count_++] = address;
   }
 }
 
-// Those of a runtime that is linked into the executable; both empty: there is none that is known to hand launches on.
-std::array<CodeRange, 2> launches_linked_in(std::uintptr_t bias) {
-  // All functions of the static library are one object. The first came with CUDA 13.
-  constexpr std::string_view kNames[] = {"cudaDeviceGetHostAtomicCapabilities", "cudaLaunchKernel",
-                                         "cudaLaunchKernel_ptsz"};
-  std::array<CodeRange, std::size(kNames)> found{};
-  find_in_executable(kNames, found);
-  if (found[0].end == 0) return {};
-  for (CodeRange& code : found) {
-    if (code.end != 0) code = {code.begin + bias, code.end + bias};
+using Launches = std::array<CodeRange, std::size(Runtimes::kLeftOut)>;
+
+// Of the one runtime that is linked into the executable. Empty: it has none, one that is not known to hand launches on,
+// or two. All functions of the static library are one object.
+Launches launches_linked_in() {
+  constexpr const char* kCameWith13 = "cudaDeviceGetHostAtomicCapabilities";
+  constexpr const char* kWentWith13 = "cudaThreadSynchronize";
+  NamedFunction names[] = {
+      {kCameWith13}, {kWentWith13}, {Runtimes::kLeftOut[0].function}, {Runtimes::kLeftOut[1].function}};
+  const bool all = find_in_executable(names);
+  LoadedModule module;
+  if (!all || names[0].times != 1 || names[1].times != 0 || names[2].times != 1 || names[3].times > 1 ||
+      !Modules::find(getauxval(AT_PHDR), module)) {
+    return {};
   }
-  return {found[1], found[2]};
+  Launches launches;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const CodeRange code = names[2 + i].code;
+    if (names[2 + i].times != 0) launches[i] = {code.begin + module.bias, code.end + module.bias};
+  }
+  return launches;
+}
+
+// Of a libcudart.so.
+Launches launches_in(const LoadedModule& library) {
+  Launches launches;
+  LoadedLibrary symbols;
+  if (!symbols.read(library)) return launches;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const std::span<const std::byte> code = symbols.code(Runtimes::kLeftOut[i].function);
+    const auto begin = reinterpret_cast<std::uintptr_t>(code.data());
+    launches[i] = {begin, begin + code.size()};
+  }
+  return launches;
 }
 
 }  // namespace
 
 void Runtimes::meet_first() {
-  LoadedModule executable;
-  if (Modules::find(getauxval(AT_PHDR), executable)) launches_ = launches_linked_in(executable.bias);
   const Caller caller;
-  const bool linked_in = launches_.front().end != 0 && caller.is_executable();
-  hand_launches_on_ = left_out_ = linked_in || caller.library() >= kHandsOn;
+  const bool library = caller.library() >= kHandsOn;
+  if (!library && !caller.is_executable()) return;
+  linked_launches_ = launches_linked_in();
+  hand_launches_on_ = library || knows_executable();
 }
 
 void Runtimes::looked_up(std::string_view function, int version) {
@@ -117,7 +144,7 @@ void Runtimes::initialised() {
 
 void Runtimes::remember_linked_in() {
   const Caller caller;
-  if (!caller.known() || caller.library() != 0 || caller.is_executable()) return;
+  if (!caller.known() || caller.library() != 0 || (caller.is_executable() && knows_executable())) return;
   const std::uintptr_t module = caller.module().begin;
   for (auto& each : linked_in_) {
     std::uintptr_t free = 0;
@@ -129,34 +156,29 @@ bool Runtimes::is_linked_in(std::uintptr_t module) const {
   return std::any_of(linked_in_.begin(), linked_in_.end(), [&](const auto& each) { return each == module; });
 }
 
-bool Runtimes::failed(std::string_view driver_call) {
+const char* Runtimes::failed(std::string_view driver_call, bool launches) {
   constexpr std::string_view kNeeded[] = {"cuLibraryLoad",  "cuLibraryGetKernel",  "cuKernelGetFunction",
                                           "cuModuleLoad",   "cuModuleGetFunction", "cuDevicePrimaryCtxRetain",
                                           "cuCtxSetCurrent"};
+  constexpr std::uint32_t kMostWalks = 16;  // from then on callbacks cost less
   const bool needed = std::any_of(std::begin(kNeeded), std::end(kNeeded),
                                   [&](std::string_view start) { return driver_call.starts_with(start); });
-  if (needed) hand_launches_on_ = false;
-  return needed;
+  if (!hand_launches_on() || !(needed || launches)) return nullptr;
+  const char* name = t_this.runtime_call == nullptr ? launch_around(launches) : nullptr;
+  if (needed || ++walks_ >= kMostWalks) hand_launches_on_ = false;
+  return name;
 }
 
 const char* Runtimes::launch_around(bool launches) const {
-  constexpr const char* kName = "cudaLaunchKernel";
-  if (!left_out_ || t_this.runtime_call != nullptr) return nullptr;
+  constexpr const char* kName = kLeftOut[0].function;
   const Caller caller;
   if (!caller.known()) return nullptr;
-  if (caller.library() != 0) {
-    LoadedLibrary symbols;
-    if (!symbols.read(caller.module())) return nullptr;
-    for (const char* name : {"cudaLaunchKernel", "cudaLaunchKernel_ptsz"}) {
-      const std::span<const std::byte> code = symbols.code(name);
-      const auto begin = reinterpret_cast<std::uintptr_t>(code.data());
-      if (caller.is_in({begin, begin + code.size()})) return kName;
-    }
-    return nullptr;
-  }
-  if (std::any_of(launches_.begin(), launches_.end(), [&](CodeRange code) { return caller.is_in(code); })) return kName;
-  // What is linked into a library has no symbols to tell a launch from what looks for a kernel.
-  return launches && is_linked_in(caller.module().begin) ? kName : nullptr;
+  const bool symbols = caller.library() != 0 || (caller.is_executable() && knows_executable());
+  // What is linked into others has no symbols to tell a launch from what looks for a kernel.
+  if (!symbols) return launches && is_linked_in(caller.module().begin) ? kName : nullptr;
+  const Launches left_out = caller.library() != 0 ? launches_in(caller.module()) : linked_launches_;
+  const auto came_through = [&](CodeRange code) { return caller.is_in(code); };
+  return std::any_of(left_out.begin(), left_out.end(), came_through) ? kName : nullptr;
 }
 
 }  // namespace cudadiag::record

@@ -68,10 +68,14 @@ def launches_of_a_runtime_that_is_linked_in_are_heard_of_once_as_well(machine):
                     if text.endswith("// TRUE LINE"))
     expect(ran(built), ("left out", "cudaLaunchKernel", line), "one of CUDA 13")
     expect(ran(built, "direct")[:2], ("left out", "cuLaunchKernel"), "the driver's own call beside it")
-    expect(ran(machine.build / "targets/linked_runtime12"), ("heard", "cudaLaunchKernel", line), "an older one")
+    apart = machine.build / "targets/linked_runtime_apart"
+    expect(ran(apart), ("left out", "cudaLaunchKernel", line), "in an executable of segments that lie apart")
+    for older in ("linked_runtime12", "linked_runtimes"):
+        expect(ran(machine.build / "targets" / older), ("heard", "cudaLaunchKernel", line), older)
     stripped = machine.folder / "stripped"
     subprocess.run(["strip", "--strip-all", "-o", stripped, built], check=True)
     expect(ran(stripped)[:2], ("heard", "cudaLaunchKernel"), "without a symbol table it is not known")
+    expect(ran(stripped, "shared")[:2], ("left out", "cudaLaunchKernel"), "behind a shared one it is, by its look-ups")
 
 
 def launches_that_wait_or_should_have_are_noted(machine):

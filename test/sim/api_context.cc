@@ -77,6 +77,24 @@ CUresult function_in(CUmodule module, const char* name, CUfunction* function, bo
   return CUDA_SUCCESS;
 }
 
+// Of ".entry NAME(.param .u64 row, .param .u32 cells)" in PTX, or of what the name ends in.
+std::vector<std::size_t> parameter_sizes(const CUfunc_st& function) {
+  constexpr std::string_view kParameter = ".param .";
+  std::vector<std::size_t> sizes;
+  if (function.name == "sim_store_u32") return {8, 4};
+  const std::string entry = ".entry " + function.name + "(";
+  if (const auto at = function.module->image.find(entry); at != std::string::npos) {
+    const std::string list = function.module->image.substr(at, function.module->image.find(')', at) - at);
+    for (auto each = list.find(kParameter); each != list.npos; each = list.find(kParameter, each + 1)) {
+      sizes.push_back(std::strtoul(list.c_str() + each + kParameter.size() + 1, nullptr, 10) / 8);  // "u64"
+    }
+  } else if (const auto end = function.name.rfind("__"); end != std::string::npos) {
+    std::istringstream text(function.name.substr(end + 2));
+    for (std::string word; std::getline(text, word, '_');) sizes.push_back(std::strtoul(word.c_str(), nullptr, 10));
+  }
+  return sizes;
+}
+
 }  // namespace
 
 void sim::load_of(CUfunction function) {
@@ -84,13 +102,8 @@ void sim::load_of(CUfunction function) {
   announce_module(CUPTI_CBID_RESOURCE_MODULE_LOADED, current_context(), function->module);
 }
 
-CUresult sim::parameter_of(const std::string& name, std::size_t index, std::size_t* offset, std::size_t* size) {
-  std::vector<std::size_t> sizes;
-  if (name == "sim_store_u32") sizes = {8, 4};
-  if (const auto at = name.rfind("__"); at != std::string::npos) {
-    std::istringstream text(name.substr(at + 2));
-    for (std::string word; std::getline(text, word, '_');) sizes.push_back(std::strtoul(word.c_str(), nullptr, 10));
-  }
+CUresult sim::parameter_of(const CUfunc_st& function, std::size_t index, std::size_t* offset, std::size_t* size) {
+  const std::vector<std::size_t> sizes = parameter_sizes(function);
   if (index >= sizes.size()) return CUDA_ERROR_INVALID_VALUE;
   std::size_t end = 0;
   for (std::size_t i = 0; i <= index; ++i) {
@@ -271,7 +284,7 @@ SIM_API(cuFuncGetParamInfo, driver,
         (func, paramIndex, paramOffset, paramSize)) {
   if (!func || func->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
   sim::load_of(func);
-  return sim::parameter_of(func->name, paramIndex, paramOffset, paramSize);
+  return sim::parameter_of(*func, paramIndex, paramOffset, paramSize);
 }
 
 SIM_API(cuKernelGetParamInfo, driver,
@@ -280,7 +293,7 @@ SIM_API(cuKernelGetParamInfo, driver,
   const auto of = reinterpret_cast<CUfunction>(kernel);
   if (!of || !of->is_kernel) return CUDA_ERROR_INVALID_HANDLE;
   sim::load_of(of);
-  return sim::parameter_of(of->name, paramIndex, paramOffset, paramSize);
+  return sim::parameter_of(*of, paramIndex, paramOffset, paramSize);
 }
 
 SIM_API(cuKernelGetName, driver, (const char** name, CUkernel hfunc), (name, hfunc)) {

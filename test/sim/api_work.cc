@@ -64,7 +64,7 @@ sim::Op sim::kernel_op(const Launch& launch) {
   }
   std::size_t offset = 0, size = 0;
   for (std::size_t i = 0; launch.parameters; ++i) {
-    if (parameter_of(launch.function->name, i, &offset, &size) != CUDA_SUCCESS) break;
+    if (parameter_of(*launch.function, i, &offset, &size) != CUDA_SUCCESS) break;
     const char* bytes = static_cast<const char*>(launch.parameters[i]);
     op.parameters.emplace_back(bytes, bytes + size);
   }

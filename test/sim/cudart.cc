@@ -132,7 +132,9 @@ cudaError_t bound(Body body) {
 
 CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
-cudaError_t launch(const void* stub, dim3 grid, dim3 block, void** arguments, std::size_t shared, cudaStream_t stream) {
+// Apart, as in the real ones: the driver is not called by the function that the program calls.
+[[gnu::noinline]] cudaError_t launch(const void* stub, dim3 grid, dim3 block, void** arguments, std::size_t shared,
+                                     cudaStream_t stream) {
   // Before 13.0 the driver is never called, and has no such code.
   const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
   const bool possible = threads > 0 && threads <= 1024 && grid.x > 0 && grid.y > 0 && grid.z > 0;

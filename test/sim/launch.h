@@ -25,8 +25,8 @@ Op kernel_op(const Launch& launch);
 
 // Modules are loaded late, as by CUDA_MODULE_LOADING=LAZY.
 void load_of(CUfunction function);
-// What a kernel's name ends in: "fill__8_4" has one of 8 bytes and one of 4. Each lies at a multiple of 8 or of its
-// size.
-CUresult parameter_of(const std::string& name, std::size_t index, std::size_t* offset, std::size_t* size);
+// Those of its ".entry" in PTX, or what its name ends in: "fill__8_4" has one of 8 bytes and one of 4. Each lies at a
+// multiple of 8 or of its size.
+CUresult parameter_of(const CUfunc_st& function, std::size_t index, std::size_t* offset, std::size_t* size);
 
 }  // namespace sim

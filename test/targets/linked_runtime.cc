@@ -1,18 +1,31 @@
 // A runtime linked into the program, as nvcc does it: says whether anybody hears of its launches, of which one is
 // refused, and nobody looks.
-// linked_runtime [direct]: it is the driver's own call.
+// linked_runtime [direct|shared]: it is the driver's own call; a libcudart.so has begun before.
 #include <cupti_runtime_cbid.h>
+#include <dlfcn.h>
+
+#include <string>
 
 #include "hooks.h"
 #include "runtime.h"
 
 KERNEL(scale);
 
-int main(int count, char**) {
+#ifdef OLDER_AS_WELL
+extern "C" void cudaThreadSynchronize() {}  // gone with 13
+#endif
+
+int main(int count, char** arguments) {
+  const std::string how = count == 1 ? "" : arguments[1];
+  if (how == "shared") {
+    void* other = dlopen("libcudart.so.13", RTLD_NOW | RTLD_LOCAL);
+    if (other == nullptr) return 2;
+    reinterpret_cast<decltype(&cudaDeviceSynchronize)>(dlsym(other, "cudaDeviceSynchronize"))();
+  }
   LAUNCH(scale, dim3(1), dim3(32));
   const bool heard = sim_hooks()->runtime[CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000];
   std::printf("launches of the runtime %s\n", heard ? "heard" : "left out");
-  if (count > 1) {
+  if (how == "direct") {
     CUmodule module = nullptr;
     CUfunction function = nullptr;
     if (cuModuleLoadData(&module, "simulated module") != CUDA_SUCCESS ||
