@@ -30,14 +30,15 @@ bool is_about_authority(std::string_view word) {
 // "HF_TOKEN", "api-key", "wandb_api_key", but neither "tokenizer" nor "num_tokens". Capitals are a variable of the
 // environment, where any part of the name will do.
 bool is_secret_name(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kParts = {"TOKEN",    "KEY",        "SECRET",
-                                                             "PASSWORD", "CREDENTIAL", "AUTH"};
-  static constexpr std::array<std::string_view, 8> kWords = {"token",  "secret",     "password",   "passwd",
+  static constexpr std::array<std::string_view, 8> kParts = {"TOKEN",      "KEY",  "SECRET", "PASSWORD",
+                                                             "CREDENTIAL", "AUTH", "PASSWD", "_PWD"};
+  static constexpr std::array<std::string_view, 9> kWords = {"token",  "secret",     "password",   "passwd",     "pwd",
                                                              "apikey", "passphrase", "credential", "credentials"};
   static constexpr std::array<std::string_view, 4> kKeys = {"api", "access", "private", "secret"};
   if (is_capitals(name)) {
     return std::any_of(kParts.begin(), kParts.end(), [&](auto part) { return name.find(part) != name.npos; });
   }
+  if (name == "pass") return true;
   std::string before;
   for (std::size_t at = 0; at <= name.size();) {
     const std::size_t end = std::min(name.find_first_of("_-", at), name.size());
@@ -95,6 +96,14 @@ std::string without_user_of(const std::string& text, std::string_view root) {
   return out + text.substr(from);
 }
 
+// Of "str = value" and "Optional[str] = value" the value's place; elsewhere `at`.
+std::size_t behind_annotation(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && (is_name(text[end]) || std::string_view(".[]|, ").find(text[end]) != text.npos)) ++end;
+  const bool given = end > at && end + 1 < text.size() && text[end] == '=' && text[end + 1] != '=';
+  return given ? std::min(text.find_first_not_of(' ', end + 1), text.size()) : at;
+}
+
 // What follows a secret's name at `at`: where its value lies; empty: it is given none.
 struct Value {
   std::size_t begin = 0, end = 0;
@@ -108,10 +117,12 @@ Value value_behind(std::string_view text, std::size_t at, bool option) {
   const std::size_t before = at;
   skip();
   const bool given = at < text.size() && (text[at] == '=' || text[at] == ':');
+  const bool may_be_annotated = given && text[at] == ':';
   if (given) ++at;
   if (!given && (!option || at == before)) return {};
   if (at < text.size() && text[at] == '=') return {};  // a comparison
   skip();
+  if (may_be_annotated) at = behind_annotation(text, at);
   Value value;
   const char quote = at < text.size() && (text[at] == '"' || text[at] == '\'') ? text[at] : '\0';
   value.quoted = quote != '\0';
@@ -179,6 +190,21 @@ std::string without_logins(const std::string& text) {
   return out + text.substr(from);
 }
 
+// What lies between the lines that enclose it.
+std::string without_private_keys(const std::string& text) {
+  constexpr std::string_view kOpening = "PRIVATE KEY-----", kClosing = "-----END";
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at = 0; (at = text.find(kOpening, at)) != std::string::npos;) {
+    at += kOpening.size();
+    if (text.find("-----BEGIN", from) >= at) continue;  // the closing line
+    const std::size_t end = std::min(text.find(kClosing, at), text.size());
+    out.append(text, from, at - from).append(kRedacted);
+    from = at = end;
+  }
+  return out + text.substr(from);
+}
+
 }  // namespace
 
 Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts)
@@ -202,7 +228,7 @@ std::string Redaction::text(std::string_view raw) const {
   for (const char* root : {"/home/", "/Users/"}) text = without_user_of(text, root);
   for (const std::string& host : hosts_) text = without_name(text, host, "HOST");
   for (const std::string& user : users_) text = without_name(text, user, "USER");
-  return without_secrets(without_logins(text));
+  return without_secrets(without_logins(without_private_keys(text)));
 }
 
 namespace {

@@ -33,6 +33,23 @@ TEST_CASE("values of secrets are taken out by their names") {
   CHECK(text("token = a1b2c3d4e5f6a7b8c9") == "token = REDACTED");
   CHECK(text("--auth abc --authorization=abc NGINX_AUTH=abc") ==
         "--auth REDACTED --authorization=REDACTED NGINX_AUTH=REDACTED");
+  CHECK(text("--pwd=abc --pass abc MYSQL_PWD=abc DB_PASSWD=abc") ==
+        "--pwd=REDACTED --pass REDACTED MYSQL_PWD=REDACTED DB_PASSWD=REDACTED");
+}
+
+TEST_CASE("values of secrets are taken out behind annotations, too") {
+  CHECK(text("api_key: str = \"abc\"") == "api_key: str = \"REDACTED\"");
+  CHECK(text("token: Optional[str | None]='a b'") == "token: Optional[str | None]='REDACTED'");
+  CHECK(text("def login(token: str, name: str): x = 1") == "def login(token: str, name: str): x = 1");
+}
+
+TEST_CASE("private keys are taken out whole") {
+  CHECK(text("-----BEGIN PRIVATE KEY-----\nMII\nabc\n-----END PRIVATE KEY-----\nx") ==
+        "-----BEGIN PRIVATE KEY-----REDACTED-----END PRIVATE KEY-----\nx");
+  CHECK(text("-----BEGIN RSA PRIVATE KEY-----\nMII") == "-----BEGIN RSA PRIVATE KEY-----REDACTED");
+  const std::string two = "-----BEGIN PRIVATE KEY-----\nA\n-----END PRIVATE KEY-----\n";
+  CHECK(text(two + "between\n" + two).find("between") != std::string::npos);
+  CHECK(text(two + "between\n" + two).find("\nA\n") == std::string::npos);
 }
 
 TEST_CASE("credentials of requests are taken out by the word before them") {
@@ -55,7 +72,8 @@ TEST_CASE("code that only sounds like it stays as it is") {
   for (const char* code :
        {"tokenizer = AutoTokenizer.load(name)", "num_tokens=512", "key = lambda x: x",
         "for key, value in table.items():", "token = ids[0]", "if token == 'x':", "keyboard: 3", "sorted(x, key=len)",
-        "monkey = 'banana'", "sk-learn", "author = 'A. Lovelace'", "auth = login(name)", "a basic kernel"}) {
+        "monkey = 'banana'", "sk-learn", "author = 'A. Lovelace'", "    pass", "pwd = os.getcwd()", "PWD=/tmp/x",
+        "forward_pass = 'train'", "auth = login(name)", "a basic kernel"}) {
     CHECK(text(code) == code);
   }
 }
