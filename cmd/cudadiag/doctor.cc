@@ -165,7 +165,7 @@ void check_tools(Checklist& checks) {
 void check_memory(Checklist& checks) {
   auto arena = launch::Arena::create();
   if (const auto* failure = std::get_if<session::Failure>(&arena)) {
-    return checks.bad("memory", failure->what, "raise ulimit -f, or name a session folder with room");
+    return checks.bad("memory", failure->what, failure->hint);
   }
   const std::string path = std::get<launch::Arena>(arena).path();
   if (::access(path.c_str(), R_OK | W_OK) != 0) {

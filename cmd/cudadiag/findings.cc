@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -211,9 +213,13 @@ void tell_unfinished(const session::Session& session, bool kept) {
 }
 
 void write_json_file(const report::Report& report, const std::string& path) {
+  errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << report::write_json(report);
-  if (!file.flush()) say("cannot write the report to " + path + "; check its folder and permissions");
+  if (file.flush()) return;
+  const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+  say(fmt::format("cannot write the report to {}: {}; {}: cudadiag report --json", path, std::strerror(errno),
+                  full ? "free some space, then" : "name a file that you can write, or"));
 }
 
 session::Result<std::string> window_of_session(const std::string& name, const std::optional<std::string>& output) {

@@ -90,8 +90,10 @@ Recording::Recording(const RunOptions& options)
   }
   open_places(now);
   if (refusal_) return;
-  if (!arena_ && !writer_) {
-    manifest_.notes.push_back("running without recording: there is neither memory nor a folder to record to");
+  const bool fits = launch::fits_in_files();
+  if (!fits || (!arena_ && !writer_)) {
+    if (fits) manifest_.notes.push_back("there is neither memory nor a folder to record to");
+    manifest_.notes.back().insert(0, "running without recording: ");
     say(manifest_.notes.back());
     return;
   }
@@ -225,9 +227,6 @@ bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted
     }
   }
   const bool none = session_.processes.empty();
-  if (none && !arena_) {
-    return say("nothing was recorded: there is no memory for it (" + manifest_.notes.front() + ")"), true;
-  }
   const bool wanted = failed(end) || (none && options_.tell_no_race);
   if (!wanted || options_.verbosity == report::Verbosity::quiet) return false;
   if (!none) return say("no CUDA failure was recorded"), false;

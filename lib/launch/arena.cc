@@ -41,9 +41,11 @@ std::uint32_t* event_word(std::byte* header) {
 
 }  // namespace
 
+bool fits_in_files() { return areas_that_fit() > 0; }
+
 session::Result<Arena> Arena::create() {
   const std::size_t areas = areas_that_fit();
-  if (areas == 0) return failed("hold the recording in memory", EFBIG);
+  if (areas == 0) return session::Failure{"the limit on the size of files leaves no room", "raise it (ulimit -f)"};
   session::FileDescriptor file(::memfd_create("cudadiag-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.valid()) return failed("create a memory file", errno);
   const std::uint64_t size = wire::arena::kHeaderSize + areas * wire::area::kAreaSize;

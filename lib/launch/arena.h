@@ -13,6 +13,9 @@
 
 namespace cudadiag::launch {
 
+// Whether RLIMIT_FSIZE leaves room for the recording of a process, in memory or in a folder.
+bool fits_in_files();
+
 class Arena {
  public:
   // Fewer areas where RLIMIT_FSIZE does not allow all of them: one that does not fit would kill this process.

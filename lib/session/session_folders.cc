@@ -175,7 +175,10 @@ std::optional<Failure> obstacle_in(const Root& root) {
     return Failure{place.string() + " belongs to somebody else", another};
   }
   if (::access(place.c_str(), W_OK | X_OK) == 0) return std::nullopt;
-  return Failure{place.string() + " cannot be written", "make it writable, or " + another};
+  const std::string what = place == root.folder
+                               ? place.string() + " cannot be written"
+                               : root.folder.string() + " cannot be made: " + place.string() + " cannot be written";
+  return Failure{what, (status.st_uid == ::geteuid() ? "make it writable, or " : "") + another};
 }
 
 bool is_being_written(const fs::path& folder) {

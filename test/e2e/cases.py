@@ -365,6 +365,8 @@ def file_size_limit_does_not_stop_the_program(machine):
     result = machine.plain("sh", "-c", 'ulimit -f 4; exec "$@"', "sh",
                            *machine.command("run", "--", *program("ten_launches.py")))
     expect((result.stdout, result.returncode), ("result 700\n", 3), "result")
+    expect_in("running without recording: the limit on the size of files leaves no room; raise it (ulimit -f)\n",
+              result.stderr, "why, and what to do")
 
 
 def recording_without_the_launcher(machine):

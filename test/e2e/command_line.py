@@ -296,6 +296,25 @@ def doctor_names_the_folder_that_sessions_go_to(machine):
     expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
 
 
+def folders_of_somebody_else_are_said_to_be_so(machine):
+    if os.geteuid() != 0:
+        raise SystemExit(77)  # nobody else can be asked
+    sessions = machine.folder / "sessions"
+    sessions.mkdir(0o700)
+    machine.folder.chmod(0o755)
+    somebody = dict(user=65534, group=65534, cwd="/")
+    try:
+        listed = machine.cudadiag("list", "-o", sessions, **somebody)
+    except PermissionError:
+        raise SystemExit(77)  # the build lies where only root can go
+    expect((listed.returncode, listed.stdout), (125, ""), "list")
+    expect_in(f"{sessions} cannot be read: it belongs to somebody else", listed.stderr, "message")
+    machine.environment["CUDADIAG_DIR"] = "/etc/some/where"
+    shown = machine.cudadiag("doctor", **somebody).stdout
+    expect_in(" /etc/some/where cannot be made: /etc cannot be written, so ", shown, "doctor")
+    expect_in(" fix: name another folder with CUDADIAG_DIR or -o FOLDER\n", shown, "its fix")
+
+
 def doctor_says_why_a_planted_fault_raised_no_error(machine):
     shown = machine.cudadiag("doctor", "--gpu").stdout
     expect_in("the planted fault raised no error\n        ", shown, "what is wrong")
