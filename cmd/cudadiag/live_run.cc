@@ -30,16 +30,14 @@ std::optional<bool> any_lives(const session::Session& session) {
 
 // A recording goes with the launcher that holds it; the program may go on.
 session::Failure killed(const fs::path& folder, const session::LivePlace& place) {
-  if (!session::was_lost(folder)) {
-    return {"the run of " + folder.string() + " was not finished: its cudadiag run was killed",
-            "what it had written until then: cudadiag report " + report::shell_word(folder.string())};
-  }
   std::string left;
   for (const std::uint32_t pid : session::holders_of(place)) left += (left.empty() ? "" : ", ") + std::to_string(pid);
-  return {"the run of " + folder.string() +
-              " was not finished: its cudadiag run was killed, and what it had recorded is lost" +
+  const bool lost = session::was_lost(folder);
+  return {"the run of " + folder.string() + " was not finished: its cudadiag run was killed" +
+              (lost ? ", and what it had recorded is lost" : "") +
               (left.empty() ? "" : "; of its program still there: pid " + left),
-          "cudadiag list shows the other sessions"};
+          lost ? "cudadiag list shows the other sessions"
+               : "what it had written until then: cudadiag report " + report::shell_word(folder.string())};
 }
 
 }  // namespace

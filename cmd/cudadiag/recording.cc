@@ -297,7 +297,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   if (outlived_) say(outliving_text(outliving));
   const bool nothing_recorded = !findings_ && explain_silence(end, interrupted);
   if (kept) {
-    for (const std::string& sentence : unreached_lines(options_.watch, session_)) say(sentence);
+    for (const std::string& sentence : silent_lines(options_.watch, session_)) say(sentence);
   }
   if (options_.tell_no_race && races_ && !nothing_recorded) tell_no_race();
   // Whoever ends a program often does so because it hangs.

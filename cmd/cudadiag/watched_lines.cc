@@ -48,6 +48,19 @@ bool was_reached(std::size_t index, const session::Session& session) {
   return false;
 }
 
+// `text` is FILE:LINE.
+bool has_values(const std::string& text, const session::Session& session) {
+  const auto [file, number] = parse(text);
+  for (const session::Process& process : session.processes) {
+    for (const session::Delivery& delivery : process.deliveries) {
+      const bool there =
+          delivery.kind == "watched" && delivery.file.ends_with(file) && std::to_string(delivery.line) == number;
+      if (there && !delivery.values.empty()) return true;
+    }
+  }
+  return false;
+}
+
 std::string why_unreached(const session::Session& session, const std::string& file) {
   if (session.processes.empty()) return "CUDA was not initialised, and lines are watched from then on";
   for (const session::Process& process : session.processes) {
@@ -99,12 +112,16 @@ std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines,
   return sentences;
 }
 
-std::vector<std::string> unreached_lines(const std::vector<std::string>& lines, const session::Session& session) {
+std::vector<std::string> silent_lines(const std::vector<std::string>& lines, const session::Session& session) {
   std::vector<std::string> sentences;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (was_reached(i, session)) continue;
-    sentences.push_back(fmt::format("--watch {}: the line was not seen to be reached; {}", lines[i],
-                                    why_unreached(session, parse(lines[i]).file)));
+    if (!was_reached(i, session)) {
+      sentences.push_back(fmt::format("--watch {}: the line was not seen to be reached; {}", lines[i],
+                                      why_unreached(session, parse(lines[i]).file)));
+    } else if (!has_values(lines[i], session)) {
+      sentences.push_back(
+          fmt::format("--watch {}: the line was reached, but no name in it has a value that is shown", lines[i]));
+    }
   }
   return sentences;
 }

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import sys
 
 from harness import DATA, FAULT, expect, expect_in, expect_success, program
 
@@ -240,16 +241,22 @@ def status_of_a_killed_launcher_is_refused(machine):
 
 def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(machine):
     machine.plan(FAULT)
-    run = machine.start(*machine.command("run", "--rerun=never", "--", "sh", "-c", '"$@"; read line', "sh",
-                                         *program("ten_launches.py")))
+    failing = program("ten_launches.py")[1]
+    goes_on = (f"import contextlib, runpy, sys; sys.path.insert(0, {str(failing.parent)!r})\n"
+               f"with contextlib.suppress(SystemExit): runpy.run_path({str(failing)!r})\n"
+               "input()")
+    run = machine.start(*machine.command("run", "--rerun=never", "--", sys.executable, "-c", goes_on))
     while "cudadiag report" not in run.stderr.readline():
         expect(run.poll(), None, "status of the run")
     session = machine.state / "cudadiag" / machine.sessions()[0]
+    pid = machine.report(session)["processes"][0]["pid"]
     run.kill()
-    run.communicate()
-    expect(machine.cudadiag("status", session).stderr,
-           f"cudadiag: the run of {session} was not finished: its cudadiag run was killed; what it had written until "
-           f"then: cudadiag report {session}\n", "status")
+    run.wait()
+    for left in (f"; of its program still there: pid {pid}", ""):
+        expect(machine.cudadiag("status", session).stderr,
+               f"cudadiag: the run of {session} was not finished: its cudadiag run was killed{left}; what it had written "
+               f"until then: cudadiag report {session}\n", "status")
+        run.communicate()  # its input ends, and so does it
     expect_in("illegal memory access (700)", expect_success(machine.cudadiag("report", session)).stdout, "report")
 
 

@@ -158,6 +158,15 @@ def watched_lines_are_counted_each_for_itself(machine):
     expect(visits, [(at, visit) for visit in range(3, 11) for at in (line - 1, line)], "visits")
 
 
+def watched_line_that_has_nothing_to_show_is_said(machine):
+    _, line = true_line("watched.py")
+    machine.plan(FAULT)
+    watched = [f"watched.py:{line}", f"watched.py:{line + 1}"]
+    said = machine.run(*program("watched.py"), options=["--watch", watched[0], "--watch", watched[1]]).stderr
+    expect([each for each in said.splitlines() if "--watch" in each],
+           [f"cudadiag: --watch {watched[1]}: the line was reached, but no name in it has a value that is shown"], "lines")
+
+
 def watched_line_that_cannot_be_reached_is_said(machine):
     file, line = true_line("watched.py")
     reached = f"watched.py:{line}"
