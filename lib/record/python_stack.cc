@@ -56,7 +56,12 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
     const std::uint32_t point = kind == 1   ? read_field<std::uint8_t>(data, i)
                                 : kind == 2 ? read_field<std::uint16_t>(data, i * 2)
                                             : read_field<std::uint32_t>(data, i * 4);
-    used += append_utf8(buffer.data() + used, point);
+    // A byte of a path that is no UTF-8 is kept so (surrogateescape).
+    if (point >= 0xdc80 && point <= 0xdcff) {
+      buffer[used++] = static_cast<char>(point & 0xff);
+    } else {
+      used += append_utf8(buffer.data() + used, point);
+    }
   }
   return {buffer.data(), used};
 }

@@ -1,5 +1,6 @@
 """How programs are started, and whose code then launches: a function each; its name is the claim."""
 
+import os
 import subprocess
 import sys
 
@@ -33,6 +34,21 @@ def _fails(machine, *command, file, line=LINE, **options):
     expect(result.returncode, 3, f"status of {command}, which says {result.stderr}")
     _leads(machine, file, line)
     return result
+
+
+def a_path_that_is_no_text_is_shown_byte_for_byte(machine):
+    folder = os.path.join(os.fsencode(machine.folder), b"b\xffd")
+    try:
+        os.mkdir(folder)
+    except OSError:
+        raise SystemExit(77)  # the file system takes no such names
+    file = os.path.join(folder, b"alone.py")
+    with open(file, "wb") as copy:
+        copy.write(SOURCE.read_bytes())
+    machine.plan(FAULT)
+    machine.run(sys.executable, os.fsdecode(file))
+    expect_in("b\\xffd/alone.py:%d" % LINE, machine.cudadiag("report").stdout, "the place")
+    expect_in(f"  > {LINE:3} | ", machine.cudadiag("report").stdout, "the line")
 
 
 def launch_has_the_name_of_the_call_that_the_program_made(machine):
