@@ -39,6 +39,20 @@ int main(int, char** argv) {
     cudaError_t e = cudaMemcpyAsync(p, freed, 4096, cudaMemcpyDeviceToDevice);  // TRUE LINE copy
     return check("copy from freed memory", e ? e : cudaDeviceSynchronize());    // BLAMED copy
   }
+  if (kind == "freed") {
+    cudaError_t e = cudaMemcpy(&host, freed, sizeof host, cudaMemcpyDeviceToHost);  // TRUE LINE freed
+    return check("copy of freed memory to the host", e);
+  }
+  if (kind == "exchanged") {
+    cudaError_t e = cudaMemcpy(&host, p, sizeof host, cudaMemcpyHostToDevice);  // TRUE LINE exchanged
+    return check("copy the wrong way", e);
+  }
+  if (kind == "nothing") {
+    int* huge = nullptr;
+    cudaMalloc(&huge, size_t{1} << 50);
+    cudaError_t e = cudaMemcpy(huge, &host, sizeof host, cudaMemcpyHostToDevice);  // TRUE LINE nothing
+    return check("copy to what could not be allocated", e);
+  }
   if (kind == "memset") {
     cudaError_t e = cudaMemset(freed, 0, 4096);                               // TRUE LINE memset
     return check("memset of freed memory", e ? e : cudaDeviceSynchronize());  // BLAMED memset
