@@ -138,7 +138,7 @@ bool place_lost(const ProcessRecord& record, const session::Operation& operation
 }
 
 std::string because_none(const ProcessRecord& record, const Search& found) {
-  if (found.missing > 0 && record.damaged > 0) {
+  if (record.damaged > 0) {
     return "the recording is damaged: the operations that may have been running are not in it";
   }
   if (found.lost_first && !found.suspects.empty()) {
@@ -154,7 +154,8 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = Grade::suspected;
     failure.because = because_none(record, found);
     failure.records_lost = found.missing > 0;
-    failure.damaged = found.missing > 0 && record.damaged > 0;
+    // Of what is not in it nobody knows how much there was.
+    failure.damaged = record.damaged > 0;
     found.suspects.clear();
   } else if (found.suspects.size() > 1) {
     failure.grade = Grade::inferred;

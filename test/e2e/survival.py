@@ -354,6 +354,19 @@ def damaged_recording_is_said_to_be_one(machine):
         expect_in("the recording is damaged", lost["evidence"]["because"], "because")
 
 
+def recording_that_was_written_over_is_said_to_be_damaged(machine):
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.run(faulty(machine), options=["--rerun=always", "--no-device-pass"])
+    proven = machine.report()["findings"][0]
+    (area,) = (machine.state / "cudadiag/latest/record").glob("*.area")
+    with area.open("r+b") as file:
+        file.seek(4096)
+        file.write(bytes(41 * number % 251 for number in range(40 << 10)))
+    finding, lost = machine.report()["findings"]
+    expect((finding["evidence"]["grade"], finding["location"]), ("proven", proven["location"]), "what leads")
+    expect_in("the recording is damaged", lost["evidence"]["because"], "because")
+
+
 def nothing_is_claimed_where_nothing_was_recorded(machine):
     machine.plan(FAULT)
     kept = [f"{name}={machine.environment[name]}" for name in ("LD_LIBRARY_PATH", "CUDADIAG_SIM_PLAN")]

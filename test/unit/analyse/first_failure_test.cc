@@ -65,6 +65,14 @@ TEST_CASE("an operation whose place was lost is no answer, and a damaged recordi
   CHECK(first_failure(picture.process)->damaged);
 }
 
+TEST_CASE("a damaged recording without any stream does not show that all had finished") {
+  PictureBuilder picture;
+  picture.process.record.damaged = 320;
+  const auto failure = first_failure(picture.process);
+  CHECK(failure->because == "the recording is damaged: the operations that may have been running are not in it");
+  CHECK(failure->damaged);
+}
+
 TEST_CASE("a process that did not freeze has no asynchronous failure") {
   PictureBuilder picture;
   picture.process.record.state = wire::area::State::finished;
