@@ -120,6 +120,18 @@ Result<RerunWindow> window_of_line(const session::Session& session, const std::s
   return window;
 }
 
+// The most operations on streams that one process can have issued; nothing where a record is damaged.
+std::optional<std::uint64_t> most_issued(const session::Session& session) {
+  std::uint64_t most = 0;
+  for (const session::Process& process : session.processes) {
+    if (process.record.damaged > 0) return std::nullopt;
+    std::uint64_t issued = process.record.dropped_operations;
+    for (const session::Thread& thread : process.record.threads) issued += thread.operations;
+    most = std::max(most, issued);
+  }
+  return most;
+}
+
 Result<RerunWindow> window_of_launch(const session::Session& session, std::uint64_t wanted) {
   for (const session::Process& process : session.processes) {
     const analyse::IssueOrder order(process.record);
@@ -129,6 +141,11 @@ Result<RerunWindow> window_of_launch(const session::Session& session, std::uint6
       return RerunWindow{fmt::format("{:x}@{}", key, std::max(operation.site_ordinal, 1u)),
                          fmt::format("launch {}", wanted)};
     }
+  }
+  if (const auto most = most_issued(session); most && wanted > *most) {
+    const char* who = session.processes.size() > 1 ? "no process of the run issued more than" : "the run issued";
+    return Failure{fmt::format("there is no operation {}: {} {}", wanted, who, report::thousands(*most)),
+                   "cudadiag dump lists them"};
   }
   return Failure{fmt::format("operation {} is not in the record: it keeps the latest ones", wanted),
                  "name its line with --site, or its kernel with --kernel"};

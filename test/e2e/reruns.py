@@ -348,7 +348,7 @@ def bisect_says_what_it_cannot_do(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
     for words, why in ((["nowhere"], "there is no session nowhere"),
-                       (["--launch", "4711"], "operation 4711 is not in the record"),
+                       (["--launch", "11"], "there is no operation 11: the run issued 10"),
                        (["--kernel", "("], "is no regular expression"),
                        (["--kernel", "nothing"],
                         "nothing that was recorded was issued there; the recorded kernels are: smooth\n"),
