@@ -50,43 +50,72 @@ std::string place_of(const report::Finding& finding) {
   return fmt::format("{}:{}", std::filesystem::path(at.file).filename().string(), at.line);
 }
 
+// A finding before and after the reruns.
+struct Told {
+  const report::Finding* was;
+  const report::Finding* is;
+};
+
+// What is told of the same failure of the GPU's own work before the reruns; null: nothing was.
+const report::Finding* counterpart(const report::Report& before, const report::Finding& finding) {
+  const auto found = std::find_if(before.findings.begin(), before.findings.end(), [&](const report::Finding& other) {
+    return other.pid == finding.pid && other.code == finding.code && analyse::is_asynchronous(other.kind);
+  });
+  return found == before.findings.end() ? nullptr : &*found;
+}
+
+// Of several findings the one that the reruns were for: the first that they proved, else the first failure of the GPU's
+// own work. A call that was refused needs none.
+Told told_of(const report::Report& before, const report::Report& after) {
+  Told told{&before.findings.front(), &after.findings.front()};
+  bool any = false;
+  for (const report::Finding& is : after.findings) {
+    const report::Finding* was = analyse::is_asynchronous(is.kind) ? counterpart(before, is) : nullptr;
+    if (was == nullptr) continue;
+    if (is.grade == analyse::Grade::proven && was->grade != analyse::Grade::proven) return {was, &is};
+    if (!any) told = {was, &is};
+    any = true;
+  }
+  return told;
+}
+
 // Empty where no rerun waited for anything.
-std::string sentence(const report::Report& after) {
-  const report::Finding& first = after.findings.front();
+std::string sentence(const report::Report& after, const report::Finding& finding) {
   const auto is_confirm = [](const report::PassLine& pass) { return pass.name == "confirm"; };
   const auto reruns = std::count_if(after.passes.begin(), after.passes.end(), is_confirm);
   if (reruns == 0) return "";
   const report::PassLine& last = *std::find_if(after.passes.rbegin(), after.passes.rend(), is_confirm);
   const std::string after_time = fmt::format(" ({})", report::duration(last.seconds));
   const std::string runs = reruns == 1 ? "a rerun" : fmt::format("{} reruns", reruns);
-  if (first.grade == analyse::Grade::proven) {
-    return fmt::format("confirmed by {}{}: {}  [{}]", runs, after_time, place_of(first), report::word(first.grade));
+  if (finding.grade == analyse::Grade::proven) {
+    return fmt::format("confirmed by {}{}: {}  [{}]", runs, after_time, place_of(finding), report::word(finding.grade));
   }
   // Whoever interrupts it may want it later.
   const std::string later = last.outcome == "interrupted" && !after.session.empty()
                                 ? "; to confirm: cudadiag bisect " + report::shell_word(after.session)
                                 : "";
-  return fmt::format("{}{}: {}; the first answer stands  [{}]{}", runs, after_time, last.outcome,
-                     report::word(first.grade), later);
+  const std::string which = &finding == &after.findings.front() ? "" : " for " + place_of(finding);
+  return fmt::format("{}{}: {}; the first answer{} stands  [{}]{}", runs, after_time, last.outcome, which,
+                     report::word(finding.grade), later);
 }
 
 // "on the GPU: cases.cu:8  block 0,0,0 thread 0,0,0; 64 threads, one assertion; assertion `i < n` failed"
-std::string device_sentence(const report::Report& after) {
-  const std::vector<std::string> lines = report::device_lines(after.findings.front(), after.working_directory, false);
+std::string device_sentence(const report::Finding& finding, const std::string& directory) {
+  const std::vector<std::string> lines = report::device_lines(finding, directory, false);
   // The last line says how the dump fits the first run: for the whole report.
   return "on the GPU: " + lines.front() + (lines.size() > 2 ? "; " + lines[1] : "");
 }
 
 // "why: idx[0,77] = 30050, table has 30000 rows (valid 0..29999)", where the first run had not known so much.
-std::string cause_sentence(const report::Report& before, const report::Report& after) {
-  const auto& was = before.findings.front().cause;
-  const auto& is = after.findings.front().cause;
+std::string cause_sentence(const Told& told) {
+  const auto& was = told.was->cause;
+  const auto& is = told.is->cause;
   return !is || (was && was->text == is->text) ? "" : "why: " + report::printable(is->text);
 }
 
 // Where no rule says why: the first pointer that lies wrong; the report has the others.
-std::string argument_sentence(const report::Report& after) {
-  const auto lines = report::wrong_pointer_lines(after.findings.front(), after.working_directory, true);
+std::string argument_sentence(const report::Finding& finding, const std::string& directory) {
+  const auto lines = report::wrong_pointer_lines(finding, directory, true);
   return lines.size() < 2 ? "" : lines.front();
 }
 
@@ -139,27 +168,32 @@ void tell_races(const report::Report& before, const report::Report& after, repor
   if (told == 0) say(fmt::format("a rerun ({}) could not name the tensors that race", report::duration(pass->seconds)));
 }
 
-// What the reruns add to the first finding, whose line stands.
-void tell_gains(const report::Report& before, const report::Report& after) {
-  const report::Finding& answer = after.findings.front();
+// What the reruns add to a finding whose line stands.
+void tell_gains(const Told& told, const std::string& directory) {
+  const report::Finding& answer = *told.is;
   const bool settled = answer.grade == analyse::Grade::proven && answer.launch && !answer.launch->kernel.empty();
-  if (settled && report::possible_kernels(before.findings.front()).several()) {
+  if (settled && report::possible_kernels(*told.was).several()) {
     say("of the kernels that can be the one it is " +
         report::printable(report::short_kernel_name(answer.launch->kernel, kKernelColumns)));
   }
-  if (answer.memory_use && answer.memory_use->tensors) {
-    for (const std::string& line : report::tensor_lines(*answer.memory_use, after.working_directory, false)) say(line);
-  }
-  if (answer.device) say(device_sentence(after));
+  if (answer.device) say(device_sentence(answer, directory));
   if (answer.memory) say("compute-sanitizer: " + answer.memory->text);
   for (const std::string& sentence : answer.witnesses) say(sentence);
-  const std::string cause = cause_sentence(before, after);
-  if (const std::string text = cause.empty() ? argument_sentence(after) : cause; !text.empty()) say(text);
+  const std::string cause = cause_sentence(told);
+  if (const std::string text = cause.empty() ? argument_sentence(answer, directory) : cause; !text.empty()) say(text);
   // A hang's rerun is for the dump: it has nothing to say of the first answer.
   if (answer.grade == analyse::Grade::proven || answer.kind == analyse::Kind::hang) return;
-  const std::string& said = before.findings.front().because;
+  const std::string& said = told.was->because;
   if (answer.because.starts_with(said + "; ")) return say(answer.because.substr(said.size() + 2));
   if (answer.because != said) say(answer.because);
+}
+
+// Of calls that found no memory.
+void tell_tensors(const report::Report& after) {
+  for (const report::Finding& finding : after.findings) {
+    if (!finding.memory_use || !finding.memory_use->tensors) continue;
+    for (const std::string& line : report::tensor_lines(*finding.memory_use, after.working_directory, false)) say(line);
+  }
 }
 
 }  // namespace
@@ -179,16 +213,20 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
   if (after.passes.size() <= before.passes.size()) return;
   tell_races(before, after, verbosity);
   if (before.findings.empty() || after.findings.empty() || before.findings.front().race) return;
-  const bool moved = !same_line(before.findings.front().location, after.findings.front().location);
+  const Told told = told_of(before, after);
+  const bool moved = !same_line(told.was->location, told.is->location) ||
+                     !same_line(before.findings.front().location, after.findings.front().location);
   if (moved || after.findings.size() - races_of(after) > before.findings.size() - races_of(before)) {
-    say(!moved                                                          ? "a rerun failed elsewhere:"
-        : was_possible(before.findings.front(), after.findings.front()) ? "a rerun narrows the first answer:"
-                                                                        : "a rerun corrects the first answer:");
+    say(!moved                              ? "a rerun failed elsewhere:"
+        : was_possible(*told.was, *told.is) ? "a rerun narrows the first answer:"
+                                            : "a rerun corrects the first answer:");
     write_error_text(report::write_text(after, text_options(verbosity, STDERR_FILENO)));
     return;
   }
-  if (const std::string text = sentence(after); !text.empty()) say(text);
-  if (verbosity != report::Verbosity::quiet) tell_gains(before, after);
+  if (const std::string text = sentence(after, *told.is); !text.empty()) say(text);
+  if (verbosity == report::Verbosity::quiet) return;
+  tell_tensors(after);
+  tell_gains(told, after.working_directory);
 }
 
 void tell_unfinished(const session::Session& session, bool kept) {

@@ -33,6 +33,17 @@ def _sleeper(text):
 # ---- what a rerun adds
 
 
+def line_that_the_rerun_proved_is_the_one_that_is_confirmed(machine):
+    machine.plan("fault kernel=scale nth=3 code=700")
+    targets_folder = machine.build / "targets"
+    said = rerun(machine, "sh", "-c", f"{targets_folder}/invalid_argument; {targets_folder}/third_of_ten; exit 1").stderr
+    report = machine.report()
+    expect([finding["evidence"]["grade"] for finding in report["findings"]], ["proven", "proven"], "grades")
+    refused, failed = (finding["location"] for finding in report["findings"])
+    expect(os.path.basename(refused["file"]), "invalid_argument.cc", "what leads")
+    expect_in(f"third_of_ten.cc:{failed['line']}  [proven]", said.partition("confirmed by a rerun")[2], "message")
+
+
 def failure_that_does_not_come_back_leaves_the_first_answer(machine):
     machine.plan(ONCE)
     result = rerun(machine, *program("probe.py"))
