@@ -77,6 +77,8 @@ Recording::Recording(const RunOptions& options)
   manifest_.working_directory = std::filesystem::current_path(ignored).string();
   manifest_.host = session::host_name();
   manifest_.code_rules = options.code_rules;
+  manifest_.python_stacks = options.record.python_stacks;
+  manifest_.native_stacks = options.record.native_stacks;
   manifest_.started = iso_time(now);
   session::Pass record;
   record.name = record.folder = session::kRecordFolder;

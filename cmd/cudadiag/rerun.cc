@@ -159,6 +159,8 @@ session::Result<Start> recorded_start(const RerunSpec& spec, const session::Sess
   if (const auto* failure = std::get_if<session::Failure>(&arena)) return *failure;
   launch::RecordOptions record;
   record.races = spec.kind == RerunSpec::Kind::races;
+  record.python_stacks = session.manifest.python_stacks;
+  record.native_stacks = session.manifest.native_stacks;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
   start.variables =
       launch::recording_variables(std::get<std::filesystem::path>(recorder),

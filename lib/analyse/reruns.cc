@@ -117,10 +117,10 @@ bool is_hooked(const Failure& failure) {
 }
 
 // Which call of its site failed in the rerun. The site's calls before the hook took values are another site's there,
-// with the key `whole`.
+// with the key `whole`; where no native stacks are recorded, it is the same site's.
 std::uint32_t ordinal_again(const Failure& again, Key whole) {
   std::uint64_t ordinal = again.candidates.front().operation->site_ordinal;
-  if (!is_hooked(again)) return static_cast<std::uint32_t>(ordinal);
+  if (!is_hooked(again) || whole == lead_key(again)) return static_cast<std::uint32_t>(ordinal);
   const auto& record = again.process->record;
   const SiteKeys keys(record);
   for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {

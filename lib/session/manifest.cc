@@ -59,6 +59,11 @@ std::vector<std::string> texts_of(const Json& object, const char* key) {
   return texts;
 }
 
+bool is_false(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_boolean() && !it->get<bool>();
+}
+
 std::set<std::uint32_t> pids_of(const Json& object, const char* key) {
   std::set<std::uint32_t> pids;
   const auto it = object.find(key);
@@ -189,6 +194,8 @@ std::string write_manifest(const Manifest& manifest) {
                    {"passes", std::move(passes)},
                    {"ends", std::move(ends)},
                    {"hang", or_null(manifest.hang)},
+                   {"python_stacks", manifest.python_stacks},
+                   {"native_stacks", manifest.native_stacks},
                    {"ended_before_hang", manifest.ended_before_hang},
                    {"notes", manifest.notes},
                    {"gpu_processes", std::move(gpu_processes)},
@@ -215,6 +222,8 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.notes = texts_of(document, "notes");
   manifest.hang = double_of(document, "hang");
   manifest.ended_before_hang = pids_of(document, "ended_before_hang");
+  manifest.python_stacks = !is_false(document, "python_stacks");
+  manifest.native_stacks = !is_false(document, "native_stacks");
   each_object(document, "code_rules", [&](const Json& rule) {
     const auto user = rule.find("user");
     if (user != rule.end() && user->is_boolean())

@@ -102,6 +102,7 @@ struct Manifest {
   std::vector<Pass> passes;
   std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the process that was started, and orphans that were reaped
   std::vector<CodeRule> code_rules;          // of equally specific ones the later holds
+  bool python_stacks = true, native_stacks = true;  // were to be recorded: in the reruns too, by which sites are known
   std::vector<GpuProcess> gpu_processes;
   std::optional<double> hang;                 // seconds that nothing had moved when it was ended for that
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that were no more by then

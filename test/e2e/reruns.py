@@ -33,6 +33,24 @@ def _sleeper(text):
 # ---- what a rerun adds
 
 
+def what_was_recorded_without_some_stacks_is_proven_as_well(machine):
+    programs = ((AGAIN, program("ten_launches.py")),
+                ("fault kernel=scale nth=3 code=700", [machine.build / "targets/third_of_ten"]))
+    for plan, command in programs:
+        machine.plan(plan)
+        for option in ("--no-native-stacks", "--no-python-stacks"):
+            said = rerun(machine, *command, options=[option]).stderr
+            expect_in("confirmed by a rerun", said, f"message with {option}")
+            report = machine.report()
+            expect(outcomes(report), [("record", "bracketed"), ("confirm", "proven")], "passes with " + option)
+            grade, because = evidence(report)
+            expect(grade, "proven", "grade with " + option)
+            expect_in(" of this line failed in a rerun while nothing else was running", because, "because")
+        machine.run(*command, options=["--no-native-stacks"])
+        expect_success(bisect(machine, "--launch", "3"))
+        expect(outcomes(machine.report())[1:], [("confirm", "proven")], "passes of bisect")
+
+
 def line_that_the_rerun_proved_is_the_one_that_is_confirmed(machine):
     machine.plan("fault kernel=scale nth=3 code=700")
     targets_folder = machine.build / "targets"

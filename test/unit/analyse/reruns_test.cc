@@ -298,6 +298,17 @@ TEST_CASE("what a rerun ruled out and another one proved had been suspected") {
   CHECK(analysis.failures[1].because.ends_with("; it is another one of what the first run suspected"));
 }
 
+TEST_CASE("without native stacks the calls before the hook are those of the same site") {
+  auto first = run_of_bad(2, 3), again = run_of_bad(2, 3);
+  first.record.properties["python"] = again.record.properties["python"] = "3.12.3";
+  again.record.properties["python.hook"] = "on";
+  Runs runs(std::move(first));
+  runs.add(waited_for(std::move(again), 2));
+  const Failure failure = runs.look().failures.at(0);
+  CHECK(failure.because == "call 3 of this line failed in a rerun while nothing else was running, and was waited for");
+  CHECK_FALSE(failure.call_not_known);
+}
+
 TEST_CASE("what a rerun proved leads where the first run's recording is damaged") {
   Runs runs(run_of_bad(2, 3));
   runs.session.processes[0].record.operations.clear();

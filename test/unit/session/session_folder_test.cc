@@ -265,6 +265,17 @@ TEST_CASE("no name in a manifest leads out of the session") {
   }
 }
 
+TEST_CASE("what stacks a run recorded comes back") {
+  session::Manifest manifest;
+  manifest.native_stacks = false;
+  const auto parsed = std::get<session::Manifest>(session::parse_manifest(session::write_manifest(manifest)));
+  CHECK(parsed.python_stacks);
+  CHECK_FALSE(parsed.native_stacks);
+  const auto older = std::get<session::Manifest>(session::parse_manifest(R"({"schema":"cudadiag.session/1"})"));
+  CHECK(older.python_stacks);
+  CHECK(older.native_stacks);
+}
+
 TEST_CASE("words and a folder that are no UTF-8 come back as they were") {
   session::Manifest manifest;
   manifest.command = {"sh", "caf\xe9", "\xff\xfe", ""};
