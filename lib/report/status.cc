@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyse/analysis.h"
 #include "report/place.h"
 #include "report/resolved_site.h"
 #include "session/call_name.h"
@@ -58,8 +59,10 @@ std::string_view word_of(wire::area::State state) {
 
 class StatusBuilder {
  public:
-  StatusBuilder(const Process& process, symbolize::Symbolizer& symbolizer, const std::string& directory)
-      : process_(process), record_(process.record), symbolizer_(symbolizer), directory_(directory) {}
+  // `proven`: the operation that failed, where that is proven; else null.
+  StatusBuilder(const Process& process, const Operation* proven, symbolize::Symbolizer& symbolizer,
+                const std::string& directory)
+      : process_(process), record_(process.record), proven_(proven), symbolizer_(symbolizer), directory_(directory) {}
 
   ProcessStatus build() {
     ProcessStatus status;
@@ -71,7 +74,13 @@ class StatusBuilder {
     status.errors = record_.error_count;
     if (!record_.operations.empty()) status.idle = since(record_.operations.back().ticks);
     const analyse::UnfinishedWork work = analyse::unfinished_work(record_);
-    for (const analyse::UnfinishedStream& stream : work.streams) status.streams.push_back(of(stream));
+    for (analyse::UnfinishedStream stream : work.streams) {
+      const auto& candidates = stream.candidates;
+      const bool proven = std::find(candidates.begin(), candidates.end(), proven_) != candidates.end();
+      if (proven) stream.candidates = {proven_};
+      status.streams.push_back(of(stream));
+      if (proven) status.streams.back().grade = analyse::Grade::proven;
+    }
     for (const analyse::WaitingThread& thread : work.threads) status.calls.push_back(of(thread));
     return status;
   }
@@ -157,6 +166,7 @@ class StatusBuilder {
 
   const Process& process_;
   const session::ProcessRecord& record_;
+  const Operation* proven_;
   symbolize::Symbolizer& symbolizer_;
   const std::string& directory_;
 };
@@ -175,6 +185,18 @@ std::string directory_of(const session::Session& session) {
   const auto& properties = session.processes.front().record.properties;
   const auto found = properties.find("cwd");
   return found == properties.end() ? "" : found->second;
+}
+
+// Null where it is not proven, or not known which call of the line it was.
+const Operation* proven_of(const analyse::Analysis& analysis, const Process& process) {
+  for (const analyse::Failure& failure : analysis.failures) {
+    const bool failed = analyse::is_asynchronous(failure.kind) && failure.code != 0 && failure.process == &process;
+    const bool proven = failed && failure.grade == analyse::Grade::proven && !failure.call_not_known;
+    if (proven && failure.candidates.size() == 1) {
+      return failure.candidates.front().operation;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -224,8 +246,11 @@ Status build_status(const session::Session& session, std::optional<bool> goes_on
   status.working_directory = directory_of(session);
   status.command = session.manifest.command;
   status.notes = session.manifest.notes;
+  // A run that goes on is looked at often.
+  const analyse::Analysis analysis = goes_on.value_or(true) ? analyse::Analysis() : analyse::analyse(session);
   for (const Process& process : session.processes) {
-    status.processes.push_back(StatusBuilder(process, symbolizer, status.working_directory).build());
+    const Operation* proven = proven_of(analysis, process);
+    status.processes.push_back(StatusBuilder(process, proven, symbolizer, status.working_directory).build());
     const session::ProcessRecord& record = process.record;
     if (record.clock_last == 0) continue;
     const double seconds = record.seconds(record.clock_last);

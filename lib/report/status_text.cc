@@ -56,11 +56,17 @@ class StatusText {
                                             : "there is no recording of a process that can be read");
   }
 
+  // What the times of operations lead up to.
+  const char* since_when() const {
+    if (!status_.goes_on) return "before it was last heard of";
+    return *status_.goes_on ? "ago" : "before it ended";
+  }
+
   void add(const ProcessStatus& process) {
     std::string text = fmt::format("pid {}", process.pid);
     if (process.rank) text += fmt::format(", rank {}", *process.rank);
     text += fmt::format(": {} operation{} issued", thousands(process.operations), process.operations == 1 ? "" : "s");
-    if (process.idle) text += fmt::format(", the newest {} ago", duration(*process.idle));
+    if (process.idle) text += fmt::format(", the newest {} {}", duration(*process.idle), since_when());
     if (process.errors > 0) text += fmt::format("; {} failed call{}", process.errors, process.errors == 1 ? "" : "s");
     line(0, text);
     if (process.state == "frozen") line(2, "a sticky error: see cudadiag report");

@@ -182,6 +182,18 @@ def status_of_what_has_ended(machine):
     expect_in("has ended", expect_success(machine.cudadiag("status", *kept)).stdout, "text")
 
 
+def status_of_what_reruns_proved_says_so(machine):
+    machine.plan(FAULT)
+    kept = ["-o", machine.folder / "kept"]
+    for options, grade in (([], "bracketed"), (["--rerun=always", "--no-device-pass"], "proven")):
+        machine.run(*program("ten_launches.py"), options=[*options, *kept])
+        (stream,) = _status(machine, *kept)["processes"][0]["streams"]
+        expect((stream["grade"], stream["operations"][0]["ordinal"]), (grade, 3), "what the stream stands at")
+        text = expect_success(machine.cudadiag("status", *kept)).stdout
+        expect_in("before it ended", text, "text")
+        expect(" ago" in text, False, "whether it counts from now: " + text)
+
+
 def status_of_a_recording_that_is_damaged_says_so(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))

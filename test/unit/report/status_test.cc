@@ -66,6 +66,19 @@ pid 4711: 12,345 operations issued, the newest 35 s ago
 )");
 }
 
+TEST_CASE("times of what has ended count up to its end") {
+  Status status = one_stream();
+  const auto issued = [&] {
+    const std::string text = write_status_text(status, {});
+    const std::size_t from = text.find("pid 4711");
+    return text.substr(from, text.find('\n', from) - from);
+  };
+  status.goes_on = false;
+  CHECK(issued() == "pid 4711: 12,345 operations issued, the newest 35 s before it ended");
+  status.goes_on.reset();
+  CHECK(issued() == "pid 4711: 12,345 operations issued, the newest 35 s before it was last heard of");
+}
+
 TEST_CASE("calls of one line are one, and what proves nothing says so") {
   Status status = one_stream();
   OpenStream& stream = status.processes[0].streams[0];
