@@ -17,6 +17,7 @@
 #include "progress.h"
 #include "race_watch.h"
 #include "session/area_progress.h"
+#include "symbolize/file_time.h"
 #include "terminal.h"
 #include "wire/environment.h"
 #include "witnesses.h"
@@ -158,9 +159,9 @@ session::Result<Start> recorded_start(const RerunSpec& spec, const session::Sess
   auto arena = launch::Arena::create();
   if (const auto* failure = std::get_if<session::Failure>(&arena)) return *failure;
   launch::RecordOptions record;
-  record.races = spec.kind == RerunSpec::Kind::races;
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
+  record.races = spec.kind == RerunSpec::Kind::races;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
   start.variables =
       launch::recording_variables(std::get<std::filesystem::path>(recorder),
@@ -204,6 +205,7 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   options.output = output.get();
   options.directory = directory;
 
+  const std::vector<std::string> rewritten = symbolize::rewritten_files(session);
   const auto started = Clock::now();
   const auto started_at = std::chrono::system_clock::now().time_since_epoch();
   auto spawned = launch::Target::spawn(start.command, launch::environment_with(start.variables), options);
@@ -218,6 +220,7 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   pass.folder = std::get<std::string>(name);
   pass.waits = spec.waits;
   pass.kernels = spec.kernels;
+  pass.rewritten = rewritten;
   Supervision supervision(target, relay, arena, spec, folder);
   pass.cut_short = supervision.wait();
   result.dump_asked = supervision.dump_asked();

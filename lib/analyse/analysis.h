@@ -77,6 +77,8 @@ struct Failure {
   // The same operation in the rerun that confirmed it, and the process there; null: there was none.
   const session::Operation* again = nullptr;
   const session::Process* again_process = nullptr;
+  // A file of its code, as the record names it, that was written before a rerun: that neither proved nor refuted it.
+  std::string rewritten;
 };
 
 // What became of a rerun.
@@ -105,6 +107,7 @@ struct Rerun {
   // Of one without the recorder, for a GPU core dump: whether the failure came again, by the dump or by how the program
   // ended; nothing: neither tells.
   std::optional<bool> failed_unwatched{};
+  bool other_text = false;  // code of what failed in the first run had been written anew: it says nothing of that
 };
 
 // A failure that did not come back where a rerun waited for it. What takes it away is waiting only if it comes back

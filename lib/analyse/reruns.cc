@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "analyse/degraded.h"
@@ -173,8 +174,33 @@ std::string which_call(const std::vector<Candidate>& first, bool complete, Key s
                     : fmt::format("{} (in the first run one of {}s {} to {})", call, word, from, to);
 }
 
-// True if `failure` is what the rerun saw too, and is now better known.
-bool confirm(Failure& failure, const Failure& again) {
+// A file of the code that issued what may have failed, if one was written before the rerun; else empty.
+std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
+  if (pass.rewritten.empty() || failure.process == nullptr) return "";
+  const auto is_rewritten = [&](const std::string& file) {
+    return std::find(pass.rewritten.begin(), pass.rewritten.end(), file) != pass.rewritten.end();
+  };
+  const session::ProcessRecord& record = failure.process->record;
+  for (const Candidate& candidate : failure.candidates) {
+    const auto* site = session::by_id(record.sites, candidate.operation->site);
+    const auto* python = site == nullptr ? nullptr : session::by_id(record.python_stacks, site->python);
+    const auto* native = site == nullptr ? nullptr : session::by_id(record.native_stacks, site->native);
+    for (std::size_t i = 0; python != nullptr && i < python->frames.size(); ++i) {
+      const auto* code = session::by_id(record.codes, python->frames[i].code);
+      if (code != nullptr && is_rewritten(code->file)) return code->file;
+    }
+    for (std::size_t i = 0; native != nullptr && i < native->frames.size(); ++i) {
+      const auto* module = session::by_id(record.modules, native->frames[i].module);
+      if (module != nullptr && is_rewritten(module->path)) return module->path;
+    }
+  }
+  return "";
+}
+
+// True if `failure` is what the rerun `pass` saw too, and is now better known.
+bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) {
+  // The same place in another text need not be the same call.
+  if (!rewritten_of(failure, pass).empty()) return false;
   // What was waited for under MPS is no proof, but what went into it is wanted all the same.
   const bool unproven = again.candidates.size() == 1 && under_mps(again.process->record);
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
@@ -268,14 +294,14 @@ Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Proc
 
 // Of the rerun's failures, `again`, those that are what the first run saw make that better known; `judged` becomes one
 // of these, if there are any. True: there are.
-bool confirm_all(const std::vector<Process>& first, std::vector<Failure>& failures,
+bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, std::vector<Failure>& failures,
                  const std::vector<Process>& processes, const std::vector<Failure>& again, Failure& judged) {
   const Counterparts counterparts(first, failures, processes, again);
   const Failure* known = nullptr;
   for (std::size_t i = 0; i < failures.size(); ++i) {
     if (!is_asynchronous(failures[i].kind)) continue;
     for (std::size_t j = 0; j < again.size(); ++j) {
-      if (!counterparts.may_match(i, j) || !confirm(failures[i], again[j])) continue;
+      if (!counterparts.may_match(i, j) || !confirm(failures[i], again[j], pass)) continue;
       if (known == nullptr || again[j].grade < known->grade) known = &again[j];
       break;
     }
@@ -295,6 +321,7 @@ std::optional<bool> failed_unwatched(const session::Pass& first, const session::
 Vanished vanished(const std::vector<Rerun>& reruns) {
   bool waited = false, failed_free = false, passed_free = false;
   for (const Rerun& rerun : reruns) {
+    if (rerun.other_text) continue;
     if (rerun.came_back()) return Vanished::no;
     failed_free |= rerun.failed_unwatched == true;
     passed_free |= rerun.failed_unwatched == false;
@@ -310,10 +337,15 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
             const std::vector<Process>& processes, std::vector<Failure>& failures) {
   Rerun rerun;
   rerun.end = ending(pass.end);
+  rerun.other_text = std::any_of(failures.begin(), failures.end(),
+                                 [&](const Failure& failure) { return !rewritten_of(failure, pass).empty(); });
   if (pass.name == "device" || pass.name == "sanitize" || pass.name == "memory" || pass.name == "races") {
     rerun.outcome = Rerun::Outcome::not_watched;
     rerun.failed_unwatched = failed_unwatched(record, pass);
     return rerun;
+  }
+  for (Failure& failure : failures) {
+    if (std::string file = rewritten_of(failure, pass); !file.empty()) failure.rewritten = std::move(file);
   }
   rerun.waits = waits_of(processes);
   rerun.gave_up = gave_up(processes);
@@ -323,10 +355,12 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
     return rerun;
   }
   rerun.failure = again.front();
-  const bool known = confirm_all(first, failures, processes, again, *rerun.failure);
+  const bool known = confirm_all(pass, first, failures, processes, again, *rerun.failure);
   const bool proven = rerun.failure->grade == Grade::proven;
   if (!known && !proven && !rerun.gave_up) {
-    for (Failure& failure : failures) doubt(failure, *rerun.failure);
+    for (Failure& failure : failures) {
+      if (rewritten_of(failure, pass).empty()) doubt(failure, *rerun.failure);
+    }
   }
   if (known && !proven && under_mps(rerun.failure->process->record)) {
     rerun.outcome = Rerun::Outcome::unproven;
@@ -336,19 +370,17 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   return rerun;
 }
 
-// What reruns that did not fail say of the first run's failure.
-void say_not_reproduced(const Analysis& analysis, Failure& failure) {
+// What reruns that did not fail say of the first run's failure; `reruns` were of the same text.
+void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto count = [&](Rerun::Outcome outcome) {
-    return std::count_if(analysis.reruns.begin(), analysis.reruns.end(),
-                         [&](const Rerun& rerun) { return rerun.outcome == outcome; });
+    return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });
   };
   const auto passed = count(Rerun::Outcome::did_not_fail), short_of_it = count(Rerun::Outcome::not_reached);
-  const auto judged = static_cast<std::ptrdiff_t>(analysis.reruns.size()) - count(Rerun::Outcome::cut_short) -
+  const auto judged = static_cast<std::ptrdiff_t>(reruns.size()) - count(Rerun::Outcome::cut_short) -
                       count(Rerun::Outcome::not_watched) - count(Rerun::Outcome::not_recorded) - short_of_it;
-  const auto again = std::count_if(analysis.reruns.begin(), analysis.reruns.end(),
-                                   [](const Rerun& rerun) { return rerun.came_back(); });
+  const auto again = std::count_if(reruns.begin(), reruns.end(), [](const Rerun& rerun) { return rerun.came_back(); });
   if (passed == 0 && again == 0 && short_of_it > 0) {
-    const auto rerun = std::find_if(analysis.reruns.begin(), analysis.reruns.end(),
+    const auto rerun = std::find_if(reruns.begin(), reruns.end(),
                                     [](const Rerun& some) { return some.outcome == Rerun::Outcome::not_reached; });
     failure.because += fmt::format("; a rerun ended {} before it came to this call",
                                    rerun->end.bad ? "with " + rerun->end.text : "without a failure");
@@ -360,7 +392,7 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
   }
   std::size_t waited = 0;
   bool gave_up = false;
-  for (const Rerun& rerun : analysis.reruns) {
+  for (const Rerun& rerun : reruns) {
     waited += rerun.outcome == Rerun::Outcome::did_not_fail && rerun.waits > 0 ? 1 : 0;
     gave_up |= rerun.gave_up;
   }
@@ -370,11 +402,11 @@ void say_not_reproduced(const Analysis& analysis, Failure& failure) {
     failure.because += fmt::format("; {} did not fail, but there waiting was given up", runs(passed));
   } else if (waited == 0) {
     failure.because += fmt::format("; {} came to this call, did not wait for it, and did not fail", runs(passed));
-  } else if (analysis.vanished == Vanished::comes_and_goes) {
+  } else if (vanished == Vanished::comes_and_goes) {
     failure.because += fmt::format(
         "; {} that waited there did not fail, nor did one that waited for nothing: the failure comes and goes",
         runs(waited));
-  } else if (analysis.vanished == Vanished::race) {
+  } else if (vanished == Vanished::race) {
     failure.because +=
         fmt::format("; {} that waited there did not fail, and one that waited for nothing did: likely a race{}",
                     runs(waited), others);
@@ -396,18 +428,20 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
     std::copy(first.begin(), first.end(), analysis.failures.begin());
     if (rerun.outcome == Rerun::Outcome::other) {
       const Key key = lead_key(*rerun.failure);
-      const bool told = std::any_of(analysis.failures.begin(), analysis.failures.end(),
-                                    [&](const Failure& failure) { return lead_key(failure) == key; });
-      if (!told) {
+      const auto tells_it = [&](const Failure& failure) {
+        return lead_key(failure) == key && (failure.rewritten.empty() || !rerun.other_text);
+      };
+      if (std::none_of(analysis.failures.begin(), analysis.failures.end(), tells_it)) {
         Failure other = *rerun.failure;
         const bool unread = std::any_of(as_first_run.begin(), as_first_run.end(),
                                         [](const Failure& failure) { return failure.damaged; });
         const bool suspected = std::any_of(as_first_run.begin(), as_first_run.end(),
                                            [&](const Failure& failure) { return shares_code(failure, other); });
         other.because = "in a rerun " + other.because +
-                        (suspected ? "; it is another one of what the first run suspected"
-                         : unread  ? "; what the first run had recorded of it is damaged"
-                                   : "; the first run did not suspect it");
+                        (rerun.other_text ? "; it ran another text than the first run"
+                         : suspected      ? "; it is another one of what the first run suspected"
+                         : unread         ? "; what the first run had recorded of it is damaged"
+                                          : "; the first run did not suspect it");
         analysis.failures.push_back(std::move(other));
       }
     }
@@ -415,8 +449,12 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
     analysis.reruns.push_back(std::move(rerun));
   }
   analysis.vanished = vanished(analysis.reruns);
+  std::vector<Rerun> of_same_text;
+  std::copy_if(analysis.reruns.begin(), analysis.reruns.end(), std::back_inserter(of_same_text),
+               [](const Rerun& rerun) { return !rerun.other_text; });
   for (std::size_t i = 0; i < own; ++i) {
-    if (is_asynchronous(analysis.failures[i].kind)) say_not_reproduced(analysis, analysis.failures[i]);
+    if (is_asynchronous(analysis.failures[i].kind))
+      say_not_reproduced(of_same_text, analysis.vanished, analysis.failures[i]);
   }
   // What a rerun proved stands before what can no longer be read.
   std::stable_partition(analysis.failures.begin(), analysis.failures.end(),

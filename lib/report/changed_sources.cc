@@ -50,21 +50,10 @@ void drop_text(Finding& finding) {
 // node of a graph has its line elsewhere than the launch that failed, and a backward kernel in the forward pass.
 int line_in_rerun(const Finding& finding, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
   if (failure.again == nullptr || failure.again_process == nullptr || finding.backward) return 0;
+  if (finding.location.line == 0) return 0;
   if (finding.location.language != "python" || failure.candidates.front().node != nullptr) return 0;
   const symbolize::Location there = resolve(symbolizer, *failure.again_process, failure.again->site).line.location;
   return there.file == finding.location.file && there.line != finding.location.line ? there.line : 0;
-}
-
-// A rerun that was recorded began after the file had been written.
-bool rerun_since(const session::Session& session, const std::string& file) {
-  const auto written = symbolize::time_written(file);
-  if (!written) return false;
-  for (const auto& processes : session.reruns) {
-    for (const session::Process& process : processes) {
-      if (static_cast<double>(process.record.start_realtime) * 1e-9 > *written) return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -94,16 +83,20 @@ void drop_changed_sources(Finding& finding, const session::ProcessRecord& record
 void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
                           symbolize::Symbolizer& symbolizer) {
   // A finding of a rerun has that one's lines.
-  if (finding.location.line == 0 || session::rerun_of(session, failure.process) != nullptr) return;
+  if (session::rerun_of(session, failure.process) != nullptr) return;
   const std::string& file = finding.location.file;
-  const std::string name = std::filesystem::path(file).filename().string();
+  const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
   if (const int line = line_in_rerun(finding, failure, symbolizer); line > 0) {
-    finding.because += fmt::format("; the rerun ran another text of {}, where this call is in line {}", name, line);
+    finding.because +=
+        fmt::format("; the rerun ran another text of {}, where this call is in line {}", name_of(file), line);
     // An editor may have kept the file's time.
     add_once(finding.changed_sources, file);
     drop_text(finding);
-  } else if (finding.source_changed() && rerun_since(session, file)) {
-    finding.because += fmt::format("; {} was written before a rerun, which ran another text of it", name);
+  } else if (!failure.rewritten.empty()) {
+    finding.because += fmt::format(
+        "; {} was written before a rerun, which ran another text of it and neither proves "
+        "nor refutes this answer",
+        name_of(failure.rewritten));
   }
 }
 

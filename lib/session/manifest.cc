@@ -151,6 +151,7 @@ Pass pass_of(const Json& object) {
   pass.debugger = witness_of(object, "debugger");
   pass.replay = witness_of(object, "replay");
   pass.kernels = texts_of(object, "kernels");
+  pass.rewritten = texts_of(object, "rewritten");
   const auto end = object.find("end");
   if (end != object.end() && end->is_object()) pass.end = end_of(*end);
   return pass;
@@ -171,7 +172,8 @@ std::string write_manifest(const Manifest& manifest) {
                       {"failed_after", or_null(pass.failed_after)},
                       {"debugger", witness_to_json(pass.debugger)},
                       {"replay", witness_to_json(pass.replay)},
-                      {"kernels", pass.kernels}});
+                      {"kernels", pass.kernels},
+                      {"rewritten", pass.rewritten}});
   }
   Json ends = Json::array();
   for (const auto& [pid, end] : manifest.ends) {
@@ -192,10 +194,10 @@ std::string write_manifest(const Manifest& manifest) {
                    {"host", manifest.host},
                    {"started", manifest.started},
                    {"passes", std::move(passes)},
-                   {"ends", std::move(ends)},
-                   {"hang", or_null(manifest.hang)},
                    {"python_stacks", manifest.python_stacks},
                    {"native_stacks", manifest.native_stacks},
+                   {"ends", std::move(ends)},
+                   {"hang", or_null(manifest.hang)},
                    {"ended_before_hang", manifest.ended_before_hang},
                    {"notes", manifest.notes},
                    {"gpu_processes", std::move(gpu_processes)},
@@ -220,10 +222,10 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.host = text_of(document, "host");
   manifest.started = text_of(document, "started");
   manifest.notes = texts_of(document, "notes");
-  manifest.hang = double_of(document, "hang");
-  manifest.ended_before_hang = pids_of(document, "ended_before_hang");
   manifest.python_stacks = !is_false(document, "python_stacks");
   manifest.native_stacks = !is_false(document, "native_stacks");
+  manifest.hang = double_of(document, "hang");
+  manifest.ended_before_hang = pids_of(document, "ended_before_hang");
   each_object(document, "code_rules", [&](const Json& rule) {
     const auto user = rule.find("user");
     if (user != rule.end() && user->is_boolean())

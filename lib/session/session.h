@@ -77,6 +77,8 @@ struct Pass {
   std::optional<Witness> debugger{};   // of a device pass: cuda-gdb over its dump
   std::vector<std::string> kernels{};  // of a sanitize pass: the kernels that were checked, mangled
   std::optional<Witness> replay{};     // of a confirm pass: the script that makes the failing call again
+  // Of a rerun: files of the recorded code, named as the records have them, that were written after the first run.
+  std::vector<std::string> rewritten{};
 };
 
 // What the user said of a file or folder: whose the code is that lies there.
@@ -100,9 +102,9 @@ struct Manifest {
   std::string host;
   std::string started;  // ISO 8601, UTC
   std::vector<Pass> passes;
+  bool python_stacks = true, native_stacks = true;  // were to be recorded: in the reruns too, by which sites are known
   std::map<std::uint32_t, ProcessEnd> ends;  // by pid: the process that was started, and orphans that were reaped
   std::vector<CodeRule> code_rules;          // of equally specific ones the later holds
-  bool python_stacks = true, native_stacks = true;  // were to be recorded: in the reruns too, by which sites are known
   std::vector<GpuProcess> gpu_processes;
   std::optional<double> hang;                 // seconds that nothing had moved when it was ended for that
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that were no more by then

@@ -2,6 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <map>
+#include <tuple>
+#include <utility>
+
 namespace cudadiag::symbolize {
 namespace {
 
@@ -27,6 +32,35 @@ bool written_since_start(const std::string& file, const session::ProcessRecord& 
 bool written_since_end(const std::string& file, const session::ProcessRecord& record) {
   const bool known = record.start_realtime != 0 && record.clock_last != 0 && record.seconds_per_tick > 0;
   return known && written_since(file, record.unix_seconds(record.clock_last));
+}
+
+std::string absolute_file(const std::string& file, const session::ProcessRecord& record) {
+  if (file.empty() || file.starts_with('<') || file.starts_with('/')) return file;
+  const auto cwd = record.properties.find("cwd");
+  if (cwd == record.properties.end() || cwd->second.empty()) return file;
+  return (std::filesystem::path(cwd->second) / file).lexically_normal().string();
+}
+
+std::vector<std::string> rewritten_files(const session::Session& session) {
+  // A command that builds what it runs writes it between its processes: the last one to have it counts.
+  std::map<std::string, std::pair<double, std::string>> last_had;
+  for (const session::Process& process : session.processes) {
+    const session::ProcessRecord& record = process.record;
+    const std::uint64_t last = record.frozen_ticks != 0 ? record.frozen_ticks : record.clock_last;
+    if (record.start_realtime == 0 || last < record.clock_start || record.seconds_per_tick <= 0) continue;
+    const auto add = [&, ended = record.unix_seconds(last)](const std::string& name) {
+      auto& [latest, file] = last_had[name];
+      if (ended > latest) std::tie(latest, file) = std::pair(ended, absolute_file(name, record));
+    };
+    for (const session::Code& code : record.codes) add(code.file);
+    for (const session::Module& module : record.modules) add(module.path);
+  }
+  std::vector<std::string> files;
+  for (const auto& [name, had] : last_had) {
+    const auto written = had.second.starts_with('/') ? time_written(had.second) : std::nullopt;
+    if (written && *written > had.first) files.push_back(name);
+  }
+  return files;
 }
 
 }  // namespace cudadiag::symbolize

@@ -59,14 +59,6 @@ struct Symbolizer::State {
 
 namespace {
 
-// Python keeps a script's name as it was typed.
-std::string absolute_file(const std::string& file, const session::ProcessRecord& record) {
-  if (file.empty() || file.starts_with('<') || file.starts_with('/')) return file;
-  const auto cwd = record.properties.find("cwd");
-  if (cwd == record.properties.end() || cwd->second.empty()) return file;
-  return (std::filesystem::path(cwd->second) / file).lexically_normal().string();
-}
-
 std::vector<PythonFrame> python_frames(const session::ProcessRecord& record, std::uint32_t stack) {
   std::vector<PythonFrame> frames;
   const auto* raw = session::by_id(record.python_stacks, stack);

@@ -112,22 +112,39 @@ def source_that_was_edited_since_is_not_shown(machine):
               " ".join(again.split()), "report")
     expect(" | " in again, False, "whether source is shown")
     report = machine.report()
-    finding = report["findings"][0]
+    finding, other = report["findings"]
     expect((finding["location"]["line"], finding["location"]["source"]), (line, None), "the line as it was then")
-    expect_in(f"; the rerun ran another text of ten_launches.py, where this call is in line {line + 1}",
-              evidence(report)[1], "because")
+    expect((other["location"]["line"], other["evidence"]["grade"]), (line + 1, "proven"), "what the rerun failed at")
     expect_in("source-changed", _codes(report), "notes")
 
 
-def rerun_of_an_edited_source_that_fails_elsewhere_says_so(machine):
+ANOTHER_TEXT = ("; ten_launches.py was written before a rerun, which ran another text of it and neither proves nor "
+                "refutes this answer")
+
+
+def rerun_of_an_edited_source_neither_proves_nor_refutes(machine):
+    machine.plan(AGAIN)
+    # The second's code is laid out otherwise, so that no call of the rerun is one of the first run's.
+    for text in ("# one line more\n", "print(1 + len(__name__))\n"):
+        script = _copied(machine, "cuda.py", "ten_launches.py")
+        machine.run(sys.executable, script)
+        before = evidence(machine.report())
+        script.write_text(text + script.read_text())
+        bisect(machine)
+        expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence")
+        expect_in("; it ran another text than the first run", evidence(machine.report(), 1)[1], "the rerun's")
+        script.unlink()
+        expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence without the file")
+
+
+def source_that_was_mended_is_no_race(machine):
     machine.plan(AGAIN)
     script = _copied(machine, "cuda.py", "ten_launches.py")
     machine.run(sys.executable, script)
-    # Its code is laid out otherwise, so that no call of the rerun is one of the first run's.
-    script.write_text("print(1 + len(__name__))\n" + script.read_text())
+    before = evidence(machine.report())
+    script.write_text(script.read_text().replace("range(10)", "range(2)"))
     bisect(machine)
-    expect_in("; ten_launches.py was written before a rerun, which ran another text of it",
-              evidence(machine.report())[1], "because")
+    expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence")
 
 
 def under_mps_nobody_is_blamed_for_a_fault_that_did_not_come_back(machine):

@@ -309,6 +309,28 @@ TEST_CASE("without native stacks the calls before the hook are those of the same
   CHECK_FALSE(failure.call_not_known);
 }
 
+TEST_CASE("a rerun of another text neither proves nor refutes what the first run saw") {
+  auto first = run_of_bad(2, 3);
+  first.record.codes.emplace_back().file = "train.py";
+  first.record.python_stacks.push_back({{{1, 0x40}}, false});
+  first.record.sites[0].python = 1;
+  Runs alone(first);
+  const std::string because = alone.look().failures.at(0).because;
+  for (auto rerun : {waited_for(first, 2), waited_for(run_of_bad(0, 1, "other"), 0), passed(3)}) {
+    Runs runs(first);
+    runs.add(std::move(rerun));
+    runs.session.manifest.passes.back().rewritten = {"train.py"};
+    const Analysis analysis = runs.look();
+    CHECK(analysis.failures[0].grade == Grade::bracketed);
+    CHECK(analysis.failures[0].because == because);
+    CHECK(analysis.failures[0].rewritten == "train.py");
+    CHECK(analysis.vanished == Vanished::no);
+    const bool failed = analysis.reruns[0].failure.has_value();
+    REQUIRE(analysis.failures.size() == (failed ? 2 : 1));
+    if (failed) CHECK(says(analysis.failures[1], "; it ran another text than the first run"));
+  }
+}
+
 TEST_CASE("what a rerun proved leads where the first run's recording is damaged") {
   Runs runs(run_of_bad(2, 3));
   runs.session.processes[0].record.operations.clear();

@@ -265,12 +265,14 @@ TEST_CASE("no name in a manifest leads out of the session") {
   }
 }
 
-TEST_CASE("what stacks a run recorded comes back") {
+TEST_CASE("what a run recorded, and what was written before a rerun, come back") {
   session::Manifest manifest;
   manifest.native_stacks = false;
+  manifest.passes.emplace_back().rewritten = {"train.py", "/opt/caf\xc3\xa9/lib.so"};
   const auto parsed = std::get<session::Manifest>(session::parse_manifest(session::write_manifest(manifest)));
   CHECK(parsed.python_stacks);
   CHECK_FALSE(parsed.native_stacks);
+  CHECK(parsed.passes.at(0).rewritten == manifest.passes[0].rewritten);
   const auto older = std::get<session::Manifest>(session::parse_manifest(R"({"schema":"cudadiag.session/1"})"));
   CHECK(older.python_stacks);
   CHECK(older.native_stacks);
