@@ -63,15 +63,29 @@ class Reader {
 
   // A host address may be anybody's again once it is no longer pinned.
   void add_address(const char* name, std::uint64_t address, std::uint64_t bytes) {
-    if (address == 0) return;
     Whereabouts where = map_.find(address);
     if (where.state == State::freed && where.allocation->kind >= wire::allocation::Kind::pinned) where = {};
-    found_.push_back({name, "", address, bytes == 0 ? std::optional<std::uint64_t>() : bytes, where});
+    add(name, address, bytes, where);
+  }
+
+  // A call is refused for what is not known here, too: only what lies in memory that the record knows proves anything.
+  // `of_host`: the call takes it for the host's, whose addresses are handed out unseen.
+  void add_refused_address(const char* name, std::uint64_t address, std::uint64_t bytes, bool of_host) {
+    Whereabouts where = map_.find(address);
+    const bool known = where.state == State::live || (where.state == State::freed && !of_host);
+    if (!known || where.allocation->kind >= wire::allocation::Kind::pinned) where = {};
+    if (of_host && where.allocation != nullptr && !takes_device_memory(where.allocation->kind)) where = {};
+    add(name, address, bytes, where);
   }
 
   std::vector<OperationArgument> take() { return std::move(found_); }
 
  private:
+  void add(const char* name, std::uint64_t address, std::uint64_t bytes, const Whereabouts& where) {
+    if (address == 0) return;
+    found_.push_back({name, "", address, bytes == 0 ? std::optional<std::uint64_t>() : bytes, where});
+  }
+
   AllocationMap map_;
   std::vector<OperationArgument> found_;
 };
@@ -89,6 +103,23 @@ OperationArgument stale_argument(const Failure& failure) {
           Whereabouts{State::freed, freed == all.end() ? nullptr : &*freed, freed == all.end() ? 0 : freed->bytes}};
 }
 
+// A freed piece that was handed out again unseen is no freed one.
+OperationArguments refused_arguments(const Failure& failure) {
+  constexpr std::uint32_t kInvalidValue = 1;
+  OperationArguments found;
+  const ProcessRecord& record = failure.process->record;
+  if (failure.reported == nullptr || failure.code != kInvalidValue || !knows_all_allocations(record)) return found;
+  const session::Error& call = *failure.reported;
+  const Operation* operation = refused_operation(record, call);
+  if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return found;
+  Reader reader(record, *operation);
+  reader.add_refused_address("destination", operation->destination, operation->argument, goes_to_host(call));
+  reader.add_refused_address("source", operation->source, operation->argument, comes_from_host(call));
+  found.arguments = reader.take();
+  found.process = failure.process;
+  return found;
+}
+
 }  // namespace
 
 std::uint64_t OperationArgument::past_end() const {
@@ -99,6 +130,22 @@ std::uint64_t OperationArgument::past_end() const {
   return bytes && *bytes > room ? *bytes - room : 0;
 }
 
+bool goes_to_host(const session::Error& copy) {
+  return copy.call.starts_with("cuMemcpyDtoH") || copy.call.starts_with("cuMemcpyAtoH");
+}
+
+bool comes_from_host(const session::Error& copy) { return copy.call.starts_with("cuMemcpyHto"); }
+
+const Operation* refused_operation(const ProcessRecord& record, const session::Error& error) {
+  if (error.started == 0) return nullptr;
+  const auto& all = record.operations;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Operation& operation) {
+    return operation.thread == error.thread && operation.serial == error.operation &&
+           operation.ticks >= error.started && operation.ticks <= error.ticks;
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
 OperationArguments arguments_of(const Failure& failure) {
   OperationArguments found;
   if (failure.stale != nullptr) {
@@ -106,7 +153,8 @@ OperationArguments arguments_of(const Failure& failure) {
     found.process = failure.process;
     return found;
   }
-  if (!is_asynchronous(failure.kind) || failure.candidates.size() != 1) return found;
+  if (!is_asynchronous(failure.kind)) return refused_arguments(failure);
+  if (failure.candidates.size() != 1) return found;
   const bool again = failure.again != nullptr && failure.again_process != nullptr;
   const session::Process& process = again ? *failure.again_process : *failure.process;
   const Operation& operation = again ? *failure.again : *failure.candidates.front().operation;

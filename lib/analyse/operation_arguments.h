@@ -1,4 +1,5 @@
 // What an operation was given: a copy's or memset's addresses, and the parameters of a kernel that a rerun waited for.
+// Of refused calls the addresses of copies, memsets and prefetches.
 // Every aligned word of eight bytes that points into, or just behind, memory that the recorder knows of is taken for a
 // pointer, wherever it stands in a parameter: structures are passed by value.
 #pragma once
@@ -32,7 +33,14 @@ struct OperationArguments {
   const session::Process* process = nullptr;  // whose allocations are meant; null: nothing is known
 };
 
-// Of the failure's one candidate, in the rerun that confirmed it if there was one.
+// The record of the operation that this failed call was to issue; null: it issues none, or the record is lost.
+const session::Operation* refused_operation(const session::ProcessRecord& record, const session::Error& error);
+
+// Whether the name of a refused copy says that it is to or from memory of the host's.
+bool goes_to_host(const session::Error& copy);
+bool comes_from_host(const session::Error& copy);
+
+// Of the failure's one candidate, in the rerun that confirmed it if there was one; else of the refused call.
 OperationArguments arguments_of(const Failure& failure);
 
 }  // namespace cudadiag::analyse

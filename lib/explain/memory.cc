@@ -35,11 +35,19 @@ bool freed(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
+// What a refused copy takes for memory of the host's, by the name of the driver's call; empty: neither or not known.
+std::string_view side_of_host(const Symptoms& symptoms) {
+  if (has_any(symptoms.driver_call, {"MemcpyDtoH"})) return "destination";
+  return has_any(symptoms.driver_call, {"MemcpyHtoD"}) ? "source" : "";
+}
+
 // Nothing else among the pointers can be what was used.
 bool only_freed(const Symptoms& symptoms, Facts& facts) {
-  const bool others = std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(), [](const Argument& argument) {
+  const std::string_view of_host = side_of_host(symptoms);
+  const bool others = std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
     const bool past = argument.memory && argument.memory->offset >= argument.memory->bytes;
-    return argument.pointer == 0u || (argument.pointer && !argument.memory) || (!is_freed(argument) && past);
+    const bool unknown = argument.pointer && !argument.memory && argument.name != of_host;
+    return argument.pointer == 0u || unknown || (!is_freed(argument) && past);
   });
   return !others && freed(symptoms, facts);
 }
@@ -57,6 +65,19 @@ bool copy_past_the_end(const Symptoms& symptoms, Facts& facts) {
   facts.add("touched", size_text(*range->bytes));
   facts.add("bytes", size_text(range->memory->bytes));
   facts.add("past", size_text(past));
+  return true;
+}
+
+bool wrong_way(const Symptoms& symptoms, Facts& facts) {
+  const std::string_view of_host = side_of_host(symptoms);
+  const Argument* side = add_first(symptoms, facts, [&](const Argument& argument) {
+    return !of_host.empty() && argument.name == of_host && argument.memory && argument.memory->state == "live";
+  });
+  if (side == nullptr) return false;
+  facts.add("call", symptoms.call);
+  facts.add("way", of_host == "source" ? "from the host" : "to the host");
+  facts.add("bytes", size_text(side->memory->bytes));
+  if (!side->memory->allocated_at.empty()) facts.add("allocated", side->memory->allocated_at);
   return true;
 }
 
@@ -163,7 +184,7 @@ const std::vector<Rule>& memory_rules() {
        .link = "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs|"
                "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs}"},
       {.id = "use-after-free",
-       .codes = {700},
+       .codes = {1, 700},
        .when = only_freed,
        .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued",
                  "{argument} points into {bytes} that were freed before this operation was issued"},
@@ -173,7 +194,7 @@ const std::vector<Rule>& memory_rules() {
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "use-after-free",
        .sure = Sure::often,
-       .codes = {700, 719},
+       .codes = {1, 700, 719},
        .when = freed,
        .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued: such a "
                  "failure is often caused by using it",
@@ -183,11 +204,22 @@ const std::vector<Rule>& memory_rules() {
                "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "copy-past-allocation",
-       .codes = {700},
+       .codes = {1, 700},
        .when = copy_past_the_end,
        .texts = {"the {argument} of {touched} reaches {past} past the end of the {bytes} allocated at {allocated}",
                  "the {argument} of {touched} reaches {past} past the end of an allocation of {bytes}"},
        .fix = {"check the number of bytes of this call, and the offset of its pointer, against what was allocated"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "copy-direction",
+       .sure = Sure::often,
+       .codes = {1},
+       .when = wrong_way,
+       .texts = {"{call} copies {way}, and its {argument} points into {bytes} of device memory allocated at "
+                 "{allocated}: often caused by addresses that are exchanged, or by the wrong direction",
+                 "{call} copies {way}, and its {argument} points into {bytes} of device memory: often caused by "
+                 "addresses that are exchanged, or by the wrong direction"},
+       .fix = {"give the destination before the source, and {cuda:the cudaMemcpyKind that fits them (cudaMemcpyDefault "
+               "finds it out)|call what fits them (cuMemcpy finds it out)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "pointer-past-allocation",
        .sure = Sure::often,

@@ -122,6 +122,7 @@ class Gathering {
   static void add_call(const Finding& finding, const analyse::Failure& failure, explain::Symptoms& symptoms) {
     const session::Error& call = *failure.reported;
     symptoms.call = session::visible_call(call);
+    if (call.domain == wire::error::Domain::driver) symptoms.driver_call = call.call;
     symptoms.library = cuda_library(finding.stack);
     symptoms.bytes = call.bytes;
     if (call.device_total > 0) symptoms.free = call.device_free;

@@ -6,7 +6,7 @@ from harness import expect, expect_in, expect_success, program, true_line
 
 def _memory_program(machine, name, options=()):
     machine.plan(targets.plan(name))
-    result = machine.run(machine.build / "targets" / name, options=options)
+    result = machine.run(*targets.command(machine.build, name), options=options)
     return result, machine.report()["findings"][0]
 
 
@@ -41,6 +41,18 @@ def copy_past_the_end_is_told_by_the_first_run(machine):
     expect_in("the destination of 4.5 KiB reaches 512 bytes past the end of the 4.0 KiB allocated at ",
               " ".join(result.stderr.split()), "report")
     expect(finding["cause"]["id"], "copy-past-allocation", "cause")
+
+
+def refused_copy_is_told_with_what_it_was_given(machine):
+    result, finding = _memory_program(machine, "refused_copy:freed")
+    freed, allocated = (targets.marked_line("refused_copy", mark) for mark in ("FREED LINE", "ALLOCATED LINE"))
+    expect({each["role"]: (each["file"], each["line"]) for each in finding["related"]},
+           {"freed": freed, "allocated": allocated}, "related lines")
+    expect_in(f"Why destination points into 4.0 KiB that were freed at {freed[0]}:{freed[1]}, main before this operation "
+              "was issued", " ".join(result.stderr.split()), "report")
+    _, finding = _memory_program(machine, "invalid_argument")
+    expect((finding["cause"], [each["allocation"] for each in finding["arguments"]]), (None, [None, None]),
+           "of addresses that are nobody's")
 
 
 def pointers_in_structures_are_found(machine):

@@ -222,3 +222,55 @@ TEST_CASE("a host address that was pinned once is nobody's") {
   copy.source = 0x20000000;
   CHECK(!launched.arguments().front().matters());
 }
+
+namespace {
+
+// A copy of 16 bytes that the driver refused; 0x10000000 lives, 0x20000000 was freed.
+struct Refused : Launched {
+  explicit Refused(const char* call) {
+    operation().kind = wire::operation::Kind::copy;
+    operation().argument = 16;
+    session::Error error;
+    error.code = failure.code = 1;
+    error.thread = 0;
+    error.operation = 1;
+    error.started = 100;
+    error.ticks = 110;
+    error.call = call;
+    record().errors = {error};
+    failure.kind = analyse::Kind::sync_error;
+  }
+  session::ProcessRecord& record() { return picture.process.record; }
+  // Of destination and source.
+  std::pair<State, State> states(std::uint64_t destination, std::uint64_t source) {
+    operation().destination = destination;
+    operation().source = source;
+    failure.reported = &record().errors.front();
+    const auto found = analyse::arguments_of(failure).arguments;
+    if (found.size() != 2) return {State::unknown, State::unknown};
+    return {found[0].where.state, found[1].where.state};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a refused copy's addresses, as far as the record proves something of them") {
+  using Pair = std::pair<State, State>;
+  Refused between("cuMemcpyDtoD_v2");
+  CHECK(between.states(0x10000000, 0x20000000) == Pair(State::live, State::freed));
+  CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // behind it may lie anything
+  between.record().allocations[0].kind = Kind::pinned;
+  CHECK(between.states(0x10000000, 0x20000000) == Pair(State::unknown, State::freed));
+
+  Refused from_host("cuMemcpyHtoD_v2");
+  CHECK(from_host.states(0x20000000, 0x20000000) == Pair(State::freed, State::unknown));
+  CHECK(from_host.states(0x20000000, 0x10000000) == Pair(State::freed, State::live));
+  from_host.record().allocations[0].kind = Kind::managed;
+  CHECK(from_host.states(0x10000000, 0x10000000) == Pair(State::live, State::unknown));
+  CHECK(Refused("cuMemcpyDtoHAsync_v2").states(0x20000000, 0x20000000) == Pair(State::unknown, State::freed));
+
+  SUBCASE("not where an allocation was not recorded") { from_host.record().dropped_allocations = 1; }
+  SUBCASE("not of another code") { from_host.failure.code = 400; }
+  SUBCASE("not where the newest operation is an earlier call's") { from_host.operation().ticks = 90; }
+  CHECK(from_host.states(0x20000000, 0x20000000).first == State::unknown);
+}

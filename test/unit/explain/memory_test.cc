@@ -57,6 +57,44 @@ TEST_CASE("a graph that uses freed memory") {
   CHECK(id_of(symptoms) == "none");
 }
 
+TEST_CASE("a call that is refused what the record of allocations shows to be wrong") {
+  Symptoms symptoms = refused_call(1, "cudaMemcpy");
+  symptoms.driver_call = "cuMemcpyHtoD_v2";
+  symptoms.arguments = {pointer_argument("destination", 0x5000, "freed"), pointer_argument("source", 0x9000, "")};
+  CHECK(id_of(symptoms) == "use-after-free");
+  CHECK(explain(symptoms)->certain);  // the source is the host's
+  symptoms.driver_call = "cuMemcpy";
+  CHECK(id_of(symptoms) == "use-after-free");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.arguments = {pointer_argument("destination", 0x1000, "live"), pointer_argument("source", 0x9000, "")};
+  symptoms.arguments[0].bytes = 8192;
+  CHECK(text_of(symptoms) == "the destination of 8.0 KiB reaches 4.0 KiB past the end of an allocation of 4.0 KiB");
+  symptoms.arguments[0].bytes = 4096;
+  CHECK(id_of(symptoms) == "none");
+  symptoms.code = 400;
+  symptoms.arguments[0].memory->state = "freed";
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("a copy whose host address is the device's") {
+  Symptoms symptoms = refused_call(1, "cudaMemcpy");
+  symptoms.driver_call = "cuMemcpyDtoH_v2";
+  symptoms.arguments = {pointer_argument("destination", 0x1000, "live"), pointer_argument("source", 0x9000, "")};
+  CHECK(id_of(symptoms) == "copy-direction");
+  CHECK(!explain(symptoms)->certain);
+  CHECK(
+      text_of(symptoms).starts_with("cudaMemcpy copies to the host, and its destination points into 4.0 KiB of device "
+                                    "memory: often caused by"));
+  symptoms.arguments[0].memory->allocated_at = "a.cc:9, main";
+  CHECK(text_of(symptoms).find("device memory allocated at a.cc:9, main: often") != std::string::npos);
+  symptoms.driver_call = "cuMemcpyHtoD_v2";
+  CHECK(id_of(symptoms) == "none");
+  symptoms.arguments = {pointer_argument("destination", 0x9000, ""), pointer_argument("source", 0x1000, "live")};
+  CHECK(text_of(symptoms).starts_with("cudaMemcpy copies from the host, and its source points into"));
+  symptoms.driver_call = "cuMemcpyDtoD_v2";
+  CHECK(id_of(symptoms) == "none");
+}
+
 TEST_CASE("pointers behind their allocation, and null") {
   Symptoms symptoms = gpu_error(700);
   symptoms.arguments = {pointer_argument("end", 0x2000, "live", 4096, 4096)};
