@@ -105,6 +105,7 @@ Analysis analyse(const Session& session) {
   join_reruns(session, analysis);
   for (Failure& failure : analysis.failures) name_graph_nodes(failure);
   for (Failure& failure : analysis.failures) blame_stale_pointer(failure);
+  for (Failure& failure : analysis.failures) recall_failed_allocation(failure);
   if (!analysis.failures.empty()) {
     analysis.verdict = Verdict::cuda_failure;
     return analysis;

@@ -58,7 +58,8 @@ struct Failure {
   const session::Process* process = nullptr;
   const session::Error* reported = nullptr;  // the call that returned it; null when its record was lost
   const session::Error* noticed = nullptr;   // a call that met what `reported` had done; null: `reported` itself
-  // A call of the same thread that had failed before, with nothing issued in between; null: none.
+  // A call of the same thread that had failed before, with nothing issued in between; null: none. Of asynchronous
+  // failures an allocation, where the operation was given a null pointer.
   const session::Error* swallowed = nullptr;
   // Asynchronous failures: most likely first; one if bracketed or proven, or several calls of one line where only a
   // rerun named it. Synchronous ones: empty, the failed call is `reported`. Kind::graph_node: the first one's node

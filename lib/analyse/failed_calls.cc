@@ -9,9 +9,11 @@
 #include <string_view>
 #include <tuple>
 
+#include "analyse/allocations.h"
 #include "analyse/benign_calls.h"
 #include "analyse/broken_captures.h"
 #include "analyse/cuda_errors.h"
+#include "analyse/operation_arguments.h"
 #include "analyse/stream_history.h"
 #include "session/call_name.h"
 
@@ -231,18 +233,41 @@ std::vector<Story> stories_of(const Errors& errors) {
   return stories;
 }
 
+wire::operation::Kind issued_by(const Error& call, const ProcessRecord& record) {
+  const session::Site* site = session::by_id(record.sites, call.site);
+  return site == nullptr ? wire::operation::Kind::none : site->kind;
+}
+
+// Whether one of its addresses may be what `earlier` did not make: null, or in no memory that is known.
+bool may_lack(const Error& refused, const Error& earlier, const ProcessRecord& record) {
+  const session::Operation* operation = refused_operation(record, refused);
+  if (operation == nullptr || !wire::operation::has_bytes(operation->kind)) return true;
+  const AllocationMap map(record, operation->ticks);
+  const auto lacks = [&](std::uint64_t address, bool of_host) {
+    if (address == 0) return true;
+    return map.find(address).state != Whereabouts::State::live && (!of_host || wanted_host_memory(earlier));
+  };
+  return lacks(operation->destination, goes_to_host(refused)) ||
+         (operation->kind == wire::operation::Kind::copy && lacks(operation->source, comes_from_host(refused)));
+}
+
 // The earliest after which the thread issued nothing else: what failed later may have been given what it did not make.
 // A look-up that found nothing is a probe, mostly: not before a call whose handle is not valid.
-const Error* swallowed_before(const Error& failed, const std::vector<Error>& errors) {
-  constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400;
-  // Of a refused launch there is a record as well, but not where the runtime refused it.
-  const bool counted = failed.domain == wire::error::Domain::driver && failed.flags & wire::error::kLaunch;
-  const auto found = std::find_if(errors.begin(), errors.end(), [&](const Error& error) {
+const Error* swallowed_before(const Error& failed, const ProcessRecord& record) {
+  constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
+  // Of a refused operation there is a record as well, but not where the runtime refused it.
+  const bool counted =
+      failed.domain == wire::error::Domain::driver &&
+      (failed.flags & wire::error::kLaunch || issued_by(failed, record) != wire::operation::Kind::none);
+  const auto found = std::find_if(record.errors.begin(), record.errors.end(), [&](const Error& error) {
+    const bool makes_nothing =
+        error.flags & wire::error::kLaunch || wire::operation::can_fault(issued_by(error, record));
     const bool may_matter = !is_benign(error) || (error.code == kNotFound && failed.code == kInvalidHandle);
-    return error.tid == failed.tid && error.serial < failed.serial && may_matter &&
-           !(error.flags & wire::error::kSticky) && error.operation + (counted ? 1 : 0) >= failed.operation;
+    return error.tid == failed.tid && error.serial < failed.serial && may_matter && !makes_nothing &&
+           !(error.flags & wire::error::kSticky) && error.operation + (counted ? 1 : 0) >= failed.operation &&
+           (failed.code != kInvalidValue || may_lack(failed, error, record));
   });
-  return found == errors.end() ? nullptr : &*found;
+  return found == record.errors.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -275,12 +300,26 @@ CallFindings failed_calls(const session::Process& process, const Ending& end) {
   for (auto& failure : unchecked.failures(process, complete)) findings.failures.push_back(std::move(failure));
   for (Failure& failure : findings.failures) {
     if (failure.kind != Kind::capture_violation)
-      failure.swallowed = swallowed_before(*failure.reported, process.record.errors);
+      failure.swallowed = swallowed_before(*failure.reported, process.record);
   }
   std::stable_sort(findings.failures.begin(), findings.failures.end(),
                    [](const Failure& a, const Failure& b) { return a.reported->ticks < b.reported->ticks; });
   findings.notes = handled.notes(complete, end);
   return findings;
+}
+
+void recall_failed_allocation(Failure& failure) {
+  if (!is_asynchronous(failure.kind) || failure.candidates.size() != 1) return;
+  const auto given = arguments_of(failure).arguments;
+  if (std::none_of(given.begin(), given.end(), [](const auto& argument) { return argument.pointer == 0u; })) return;
+  const session::Operation& operation = *failure.candidates.front().operation;
+  const auto& errors = failure.process->record.errors;
+  const auto found = std::find_if(errors.begin(), errors.end(), [&](const Error& error) {
+    const bool allocates = error.call.starts_with("cuMemAlloc") || error.call.starts_with("cuMemHostAlloc");
+    return allocates && error.thread == operation.thread && error.operation + 1 == operation.serial &&
+           !(error.flags & wire::error::kSticky);
+  });
+  if (found != errors.end()) failure.swallowed = &*found;
 }
 
 }  // namespace cudadiag::analyse

@@ -14,4 +14,7 @@ struct CallFindings {
 
 CallFindings failed_calls(const session::Process& process, const Ending& end);
 
+// Fills `swallowed` of an asynchronous failure with a null pointer: what its allocation returned may be why.
+void recall_failed_allocation(Failure& failure);
+
 }  // namespace cudadiag::analyse

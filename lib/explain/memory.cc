@@ -129,6 +129,7 @@ bool may_be_null_pointer(const Symptoms& symptoms, const Argument& argument) {
 
 bool null_pointer(const Symptoms& symptoms, Facts& facts) {
   const auto is_null = [&](const Argument& argument) { return may_be_null_pointer(symptoms, argument); };
+  if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
   return add_first(symptoms, facts, is_null) != nullptr;
 }
 
@@ -234,7 +235,9 @@ const std::vector<Rule>& memory_rules() {
        .codes = {700},
        .when = null_pointer,
        .texts =
-           {"{argument} is a null pointer: an illegal access with one among the arguments is often caused by using "
+           {"{argument} is a null pointer, and {swallowed} had failed on this thread before: an illegal access with a "
+            "null pointer among the arguments is often caused by using it",
+            "{argument} is a null pointer: an illegal access with one among the arguments is often caused by using "
             "it"},
        .fix = {"check what the allocation of it returned, and whether it was made before this launch"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},

@@ -55,6 +55,16 @@ def refused_copy_is_told_with_what_it_was_given(machine):
            "of addresses that are nobody's")
 
 
+def allocation_that_had_failed_is_told_with_what_was_given_none(machine):
+    for name, options in (("refused_copy:unmade", []), ("null_pointer", ["--rerun=always"])):
+        result, finding = _memory_program(machine, name, options)
+        failed = targets.marked_line(name.partition(":")[0], "FAILED LINE")
+        (earlier,) = [each for each in finding["related"] if each["role"] == "swallowed"]
+        expect((earlier["file"], earlier["line"]), failed, "line of the allocation")
+        expect_in("cuMemAlloc had failed on this thread before", " ".join(result.stderr.split()), "message")
+        expect(finding["cause"]["certain"], False, "certain")
+
+
 def pointers_in_structures_are_found(machine):
     _, finding = _memory_program(machine, "freed_in_structure", ["--rerun=always"])
     expect([(each["name"], each["allocation"] and each["allocation"]["state"]) for each in finding["arguments"]],

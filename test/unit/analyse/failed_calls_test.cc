@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "unit/analyse/picture_builder.h"
+
 using namespace cudadiag;
 using namespace cudadiag::analyse;
 
@@ -217,4 +219,71 @@ TEST_CASE("what failed before, with nothing issued in between") {
   calls.process.record.errors[1].operation = 8;
   calls.process.record.errors[0].tid = 2;
   CHECK(swallowed() == nullptr);
+}
+
+TEST_CASE("what failed before a copy that is refused, by what the copy was given") {
+  using wire::operation::Kind;
+  Calls calls;
+  auto& record = calls.process.record;
+  record.threads.resize(1);
+  record.sites.resize(2);
+  record.sites[1].kind = Kind::copy;
+  calls.fail("cuMemAlloc_v2", 2).operation = 7;
+  session::Error& refused = calls.fail("cuMemcpyHtoD_v2", 1);
+  refused.operation = 8;  // the copy's own record
+  refused.site = 2;
+  refused.thread = 0;
+  refused.started = refused.ticks - 2;
+  const auto swallowed = [&] { return calls.after(1).failures.at(0).swallowed; };
+  CHECK(swallowed() == &record.errors[0]);  // the copy's record is lost
+
+  session::Operation& copy = record.operations.emplace_back();
+  copy.kind = Kind::copy;
+  copy.serial = 8;
+  copy.ticks = refused.started;
+  copy.source = 0x9000;
+  CHECK(swallowed() == &record.errors[0]);
+  copy.destination = 0x1000;
+  CHECK(swallowed() == &record.errors[0]);  // in no memory that is known
+  session::Allocation& rows = record.allocations.emplace_back();
+  rows.address = 0x1000;
+  rows.bytes = 64;
+  CHECK(swallowed() == nullptr);  // it was given what lives, and any address of the host's
+  record.errors[0].call = "cuMemHostAlloc";
+  CHECK(swallowed() == &record.errors[0]);
+  copy.destination = 0;
+  record.errors[0].site = 2;
+  CHECK(swallowed() == nullptr);  // a copy makes nothing
+  record.errors[0].site = 0;
+  refused.operation = 9;
+  CHECK(swallowed() == nullptr);
+}
+
+TEST_CASE("a kernel that is given a null pointer after an allocation had failed") {
+  PictureBuilder picture;
+  auto& record = picture.process.record;
+  picture.issue(picture.stream(0));
+  session::Error failed;
+  failed.code = 2;
+  failed.thread = 0;
+  failed.call = "cuMemAlloc_v2";
+  record.errors.insert(record.errors.begin(), failed);
+  record.arguments.push_back({1, 0, 0, {{0, std::string(8, '\0')}}});
+  Failure failure;
+  failure.process = &picture.process;
+  failure.candidates = {{&record.operations.front(), "", {}}};
+  const auto recalled = [&] {
+    failure.swallowed = nullptr;
+    recall_failed_allocation(failure);
+    return failure.swallowed;
+  };
+  CHECK(recalled() == &record.errors[0]);
+  record.arguments[0].parameters[0].bytes[0] = 1;
+  CHECK(recalled() == nullptr);
+  record.arguments[0].parameters[0].bytes[0] = 0;
+  record.operations.front().serial = record.arguments[0].serial = 2;  // it had issued another one in between
+  CHECK(recalled() == nullptr);
+  record.operations.front().serial = record.arguments[0].serial = 1;
+  record.errors[0].call = "cuStreamCreate";
+  CHECK(recalled() == nullptr);
 }

@@ -104,6 +104,12 @@ TEST_CASE("pointers behind their allocation, and null") {
   symptoms.arguments = {pointer_argument("parameter 1", 0, "")};
   CHECK(id_of(symptoms) == "null-pointer");
   CHECK(!explain(symptoms)->certain);
+  CHECK(text_of(symptoms).starts_with("parameter 1 is a null pointer: an"));
+  symptoms.swallowed = "cuMemAlloc_v2";
+  CHECK(
+      text_of(symptoms).starts_with("parameter 1 is a null pointer, and cuMemAlloc_v2 had failed on this thread "
+                                    "before: an illegal access"));
+  CHECK(!explain(symptoms)->certain);
   symptoms.arguments[0].pointer.reset();
   CHECK(id_of(symptoms) == "none");
 }
