@@ -6,6 +6,7 @@
 #include <iterator>
 #include <tuple>
 
+#include "analyse/benign_calls.h"
 #include "analyse/degraded.h"
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
@@ -51,6 +52,18 @@ std::optional<Note> killed_at_work(const Process& process) {
                           process.pid, end.text, unfinished, unfinished == 1 ? "" : "s")};
 }
 
+// Calls that failed and are no finding, as words behind "had failed".
+std::string failed_all_the_same(const Session& session, bool handled) {
+  const auto is_answer = [](const session::Error& error) { return is_benign(error) || found_no_device(error); };
+  const bool answers = std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
+    return std::any_of(process.record.errors.begin(), process.record.errors.end(), is_answer);
+  });
+  if (handled)
+    return answers ? " but those that were dealt with, or whose error is an answer" : " but those that were dealt with";
+  return answers ? " but those whose error is an answer" : "";
+}
+
+// Not every call is watched: those that only ask are not, nor those of a child of fork.
 std::optional<Note> unrelated_end(const Session& session, bool handled) {
   std::string who = "the target";
   Ending end;
@@ -64,8 +77,8 @@ std::optional<Note> unrelated_end(const Session& session, bool handled) {
     end = own_ending(process);
   }
   if (!end.bad) return std::nullopt;
-  return Note{"unrelated-end", fmt::format("{} ended with {} and no CUDA call had failed{}", who, end.text,
-                                           handled ? " but those that were dealt with" : "")};
+  return Note{"unrelated-end", fmt::format("{} ended with {} and no CUDA call that was watched had failed{}", who,
+                                           end.text, failed_all_the_same(session, handled))};
 }
 
 constexpr const char* kNothingRecorded =

@@ -96,7 +96,15 @@ TEST_CASE("an unrelated crash is named as such") {
   const Analysis analysis = cudadiag::analyse::analyse(session);
   CHECK(analysis.verdict == Verdict::no_cuda_failure);
   REQUIRE(note(analysis, "unrelated-end"));
-  CHECK(note(analysis, "unrelated-end")->text == "the target ended with status 3 and no CUDA call had failed");
+  CHECK(note(analysis, "unrelated-end")->text ==
+        "the target ended with status 3 and no CUDA call that was watched had failed");
+  session::Error asked;
+  asked.code = 500;
+  asked.call = "cuModuleGetFunction";
+  session.processes[0].record.errors.push_back(asked);
+  CHECK(note(cudadiag::analyse::analyse(session), "unrelated-end")->text ==
+        "the target ended with status 3 and no CUDA call that was watched had failed but those whose error is an "
+        "answer");
   session.manifest.passes.front().cut_short = "first race";
   CHECK(!note(cudadiag::analyse::analyse(session), "unrelated-end"));
 }
