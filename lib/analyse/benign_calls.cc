@@ -50,6 +50,12 @@ bool is_benign(const session::Error& error) {
   });
 }
 
+bool found_no_function(const session::Error& error) {
+  constexpr std::uint32_t kNotFound = 500;
+  const auto asks = [&](const char* part) { return error.call.find(part) != std::string::npos; };
+  return error.code == kNotFound && (asks("GetFunction") || asks("GetKernel"));
+}
+
 bool found_no_device(const session::Error& error) {
   const bool code = std::find(std::begin(kNoDevice), std::end(kNoDevice), error.code) != std::end(kNoDevice);
   return code && std::any_of(std::begin(kStarts), std::end(kStarts), [&](std::string_view start) {

@@ -7,6 +7,9 @@ namespace cudadiag::analyse {
 
 bool is_benign(const session::Error& error);
 
+// A look-up of a kernel that its module does not have: benign, where nothing else is known.
+bool found_no_function(const session::Error& error);
+
 // CUDA could not start at all: no driver, no GPU, or none for this process. Programs ask this to choose a CPU path.
 bool found_no_device(const session::Error& error);
 

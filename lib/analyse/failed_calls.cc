@@ -61,6 +61,20 @@ Errors last_words(const Errors& errors) {
   return result;
 }
 
+// A program may ask for a function that need not be there: what it died of is only one that it asked for once, after
+// which nothing more of it is known to have called CUDA.
+const Error* last_question(const ProcessRecord& record) {
+  if (record.errors.empty() || !found_no_function(record.errors.back())) return nullptr;
+  const Error& last = record.errors.back();
+  const bool went_on = std::any_of(record.threads.begin(), record.threads.end(),
+                                   [&](const session::Thread& thread) { return thread.call_ticks > last.ticks; });
+  const bool again = std::any_of(record.errors.begin(), record.errors.end(), [&](const Error& error) {
+    return error.serial < last.serial && error.site == last.site && found_no_function(error);
+  });
+  const bool watched = last.thread < record.threads.size() && !(last.flags & wire::error::kThenWorked);
+  return watched && !went_on && !again ? &last : nullptr;
+}
+
 // How often a call failed; `complete`: every failed call was kept.
 std::string times(std::size_t count, bool complete, std::string_view one, std::string_view many) {
   return fmt::format("{}{} {}", complete ? "" : "at least ", count, count == 1 ? one : many);
@@ -138,6 +152,14 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
         "{} returned it, and {} ended with {} afterwards; this code does not say whether the call failed or earlier "
         "work on the GPU",
         visible_call(error), who, end.text);
+    return failure;
+  }
+  if (found_no_function(error)) {
+    failure.grade = Grade::suspected;
+    failure.because = fmt::format(
+        "the call itself returned it, it is the last that is known of the program, and {} ended with {} afterwards{}; "
+        "programs also ask for functions that need not be there",
+        who, end.text, doubt);
     return failure;
   }
   failure.because =
@@ -273,10 +295,15 @@ const Error* swallowed_before(const Error& failed, const ProcessRecord& record) 
 }  // namespace
 
 CallFindings failed_calls(const session::Process& process, const Ending& end) {
-  const Errors errors = worth_looking_at(process.record);
+  Errors errors = worth_looking_at(process.record);
   // A sticky error explains the end by itself, and so does whoever asked for it.
   const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
-  const Errors last = died_here ? last_words(errors) : Errors();
+  Errors last = died_here ? last_words(errors) : Errors();
+  const bool by_itself = died_here && end.of_process && !end.killed();
+  if (const Error* question = by_itself && last.empty() ? last_question(process.record) : nullptr) {
+    errors.push_back(question);
+    last.push_back(question);
+  }
   const bool complete = process.record.error_count <= process.record.errors.size();
 
   CallFindings findings;

@@ -122,6 +122,27 @@ def own_end_of_a_child_decides_what_it_died_of(machine):
     expect(found("killed"), [("out_of_memory", "suspected")], "of one whose end nobody saw")
 
 
+def function_that_is_not_there_is_told_where_nothing_came_after(machine):
+    kept = ["-o", machine.folder / "kept"]
+    result = machine.run(*program("asks.py"), options=kept)
+    expect((result.stdout, result.returncode), ("result 0\n", 4), "where it is there")
+    expect(machine.report(*kept)["verdict"], "no_cuda_failure", "verdict where it is there")
+    machine.plan("missing kernel=absent")
+    result = machine.run(*program("asks.py"), options=kept)
+    expect((result.stdout, result.returncode), ("result 500\n", 4), "where it is not")
+    report = machine.report(*kept)
+    expect_true_line(report, "asks.py")
+    finding = report["findings"][0]
+    expect((finding["cause"]["id"], finding["evidence"]["grade"]), ("function-not-found", "suspected"), "what is told")
+    expect([note["code"] for note in report["notes"]], [], "notes")
+    machine.run(*program("asks.py", "on"), options=kept)
+    report = machine.report(*kept)
+    expect(report["verdict"], "no_cuda_failure", "verdict where the program went on")
+    expect([note["text"] for note in report["notes"]],
+           ["the target ended with status 4 and no CUDA call that was watched had failed but those whose error is an "
+            "answer"], "notes")
+
+
 def _finished(machine):
     return [name for name in machine.sessions() if not name.endswith(".incomplete")]
 

@@ -287,3 +287,42 @@ TEST_CASE("a kernel that is given a null pointer after an allocation had failed"
   record.errors[0].call = "cuStreamCreate";
   CHECK(recalled() == nullptr);
 }
+
+TEST_CASE("a function that is not there, where nothing is known to have come after") {
+  Calls calls;
+  auto& record = calls.process.record;
+  record.threads.resize(2);
+  const auto ask = [&](std::uint32_t site) {
+    session::Error& asked = calls.fail("cuModuleGetFunction", 500);
+    asked.thread = 0;
+    asked.site = site;
+    record.threads[0].call_ticks = asked.ticks - 1;
+  };
+  ask(1);
+  const auto findings = calls.after(4);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].kind == Kind::sync_error);
+  CHECK(findings.failures[0].grade == Grade::suspected);
+  CHECK(findings.failures[0].because ==
+        "the call itself returned it, it is the last that is known of the program, and the program ended with status 4 "
+        "afterwards; programs also ask for functions that need not be there");
+  CHECK(calls.after(0).failures.empty());
+  CHECK(failed_calls(calls.process, ending({std::nullopt, SIGKILL})).failures.empty());
+
+  SUBCASE("not where any thread went on") { record.threads[1].call_ticks = record.errors[0].ticks + 1; }
+  SUBCASE("not where the thread is not recorded") { record.errors[0].thread = 0xffffffff; }
+  SUBCASE("not where another call failed after it") { calls.fail("cuModuleUnload", 709); }
+  SUBCASE("not where the same line had asked in vain before") { ask(1); }
+  SUBCASE("not where another failure froze the record") { record.state = wire::area::State::frozen; }
+  CHECK(calls.after(4).failures.empty());
+}
+
+TEST_CASE("a function that is not there is no answer where another call explains the end") {
+  Calls calls;
+  calls.process.record.threads.resize(1);
+  calls.fail("cuModuleLoadData", 209);
+  calls.fail("cuModuleGetFunction", 500).thread = 0;
+  const auto findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].code == 209);
+}
