@@ -46,9 +46,10 @@ struct Candidate {
 // Of a hang: since when nothing moved, and who is kept waiting.
 struct Standstill {
   double seconds = 0;
-  const session::Thread* thread = nullptr;  // null: no thread waits inside a call
-  std::uint32_t site = 0;                   // of that call
-  std::optional<StreamWait> wait{};         // what the first candidate waits for, where it does
+  const session::Thread* thread = nullptr;     // null: no thread waits inside a call
+  std::uint32_t site = 0;                      // of that call
+  const session::Operation* issues = nullptr;  // that it issues, where it does
+  std::optional<StreamWait> wait{};            // what the first candidate waits for, where it does
 };
 
 struct Failure {

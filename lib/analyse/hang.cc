@@ -114,6 +114,7 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
   if (const WaitingThread* waiting = who_waits(work, first)) {
     failure.hang->thread = waiting->thread;
     failure.hang->site = waiting->site;
+    failure.hang->issues = waiting->operation;
   }
   const bool one = operations == 1 && missing == 0 && first.proven();
   failure.grade = one ? Grade::bracketed : Grade::inferred;

@@ -35,9 +35,26 @@ bool peer_exchange(const Symptoms& symptoms, Facts& facts) {
 
 bool host_function(const Symptoms& symptoms, Facts&) { return symptoms.operation == "host function"; }
 
-bool kernel(const Symptoms& symptoms, Facts&) { return symptoms.operation == "kernel" && !symptoms.kernel.empty(); }
+// What tells where the threads are, unless it has been tried.
+void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
+  if (symptoms.line_in_dump) {
+    facts.add("way", "the GPU core dump has it");
+  } else if (symptoms.asked_for_dump) {
+    facts.add("way", "no GPU core dump told it; run it without cudadiag, and ask cuda-gdb -p PID when it hangs");
+  } else {
+    facts.add("way", "--hang-dump, or cudadiag bisect, tells it");
+  }
+}
 
-bool graph(const Symptoms& symptoms, Facts&) { return symptoms.operation == "graph"; }
+bool kernel(const Symptoms& symptoms, Facts& facts) {
+  add_way_to_threads(symptoms, facts);
+  return symptoms.operation == "kernel" && !symptoms.kernel.empty();
+}
+
+bool graph(const Symptoms& symptoms, Facts& facts) {
+  add_way_to_threads(symptoms, facts);
+  return symptoms.operation == "graph";
+}
 
 }  // namespace
 
@@ -92,7 +109,7 @@ const std::vector<Rule>& hang_rules() {
        .when = kernel,
        .texts = {"the kernel does not end: often caused by a loop whose exit never comes, a lock or flag that blocks "
                  "wait for while the block that holds it cannot run, or a barrier that some threads never reach"},
-       .fix = {"look at the line of the kernel where its threads are: --hang-dump, or cudadiag bisect, tells it",
+       .fix = {"look at the line of the kernel where its threads are: {way}",
                "blocks that wait for each other need a cooperative launch, and a grid that fits on the GPU at once"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cooperative-groups"},
       {.id = "graph-does-not-end",
@@ -100,8 +117,7 @@ const std::vector<Rule>& hang_rules() {
        .when = graph,
        .texts = {"the launched graph does not end: often caused by one of its kernels that waits for something outside "
                  "of it"},
-       .fix = {"look at the kernels that are running, and where their threads are: --hang-dump, or cudadiag bisect, "
-               "tells"},
+       .fix = {"look at the kernels that are running, and where their threads are: {way}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs"},
   };
   return rules;

@@ -65,12 +65,14 @@ struct Symptoms {
   std::string operation;              // "kernel" | "graph" | "copy" | "memset" | "call"
   // Nothing failed: the operation, or one of several, does not end.
   bool hang = false;
-  std::string waits_for;      // "value" | "stream" | "semaphore", where the operation waits for somebody else
-  std::string wait;           // that in words: "until the word at 0x7f40 equals 1; …"
-  bool write_queued = false;  // a stream has the write of that value before it
-  bool in_graph = false;      // a node of a launched graph, or the launch itself
-  bool launch = false;        // the refused call launches a kernel: grid, block and shared_bytes are its
-  std::string kernel;         // demangled; empty where several kernels can be the one
+  std::string waits_for;        // "value" | "stream" | "semaphore", where the operation waits for somebody else
+  std::string wait;             // that in words: "until the word at 0x7f40 equals 1; …"
+  bool write_queued = false;    // a stream has the write of that value before it
+  bool asked_for_dump = false;  // a rerun for a GPU core dump was made
+  bool line_in_dump = false;    // and it shows where threads of the operation's kernel are
+  bool in_graph = false;        // a node of a launched graph, or the launch itself
+  bool launch = false;          // the refused call launches a kernel: grid, block and shared_bytes are its
+  std::string kernel;           // demangled; empty where several kernels can be the one
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;            // dynamic
   std::string assertion;                     // condition or message of the device assertion that failed

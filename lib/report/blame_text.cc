@@ -43,7 +43,8 @@ std::string call_text(const Location& at, bool users, const std::string& api, co
 }  // namespace
 
 std::string blamed_text(const Finding& finding, const std::string& directory) {
-  const std::string api = finding.reported_api.empty() ? "a call" : printable(finding.reported_api);
+  std::string api = finding.issues.empty() ? "a call" : fmt::format("a call that issues a {}", finding.issues);
+  if (!finding.reported_api.empty()) api = printable(finding.reported_api);
   if (finding.standstill) {
     if (!finding.reported_at) return "nothing: no thread waits inside a call into CUDA";
     return fmt::format("{} ({}): it only waits", place(*finding.reported_at, directory), api);

@@ -69,7 +69,7 @@ class FindingBuilder {
     add_delivered(finding_, failure_);
     add_inputs(finding_, failure_, session_);
     add_watched(finding_, failure_);
-    finding_.fix = next_steps(failure_);
+    finding_.fix = next_steps(failure_, session_.manifest);
     add_memory(finding_, failure_, session_.manifest, located_by(symbolizer_));
     add_tensor_memory(finding_, session_, symbolizer_);
     return std::move(finding_);
@@ -242,6 +242,7 @@ class FindingBuilder {
     if (hang.thread != nullptr) {
       const session::Thread::Blocked& call = hang.thread->blocked;
       finding_.reported_api = session::visible_call(call);
+      if (hang.issues != nullptr) finding_.issues = operation_word(*hang.issues);
       finding_.reported_at = located(resolve(symbolizer_, process_, hang.site).line.location);
     }
     if (!hang.wait) return;

@@ -106,8 +106,10 @@ class Gathering {
   }
 
   // What one of several candidates waits for is no cause yet.
-  static void add_hang(const Finding& finding, const analyse::Failure& failure, explain::Symptoms& symptoms) {
+  void add_hang(const Finding& finding, const analyse::Failure& failure, explain::Symptoms& symptoms) const {
     symptoms.hang = true;
+    symptoms.asked_for_dump = asked_for_dump(session_.manifest);
+    symptoms.line_in_dump = finding.device && finding.device->line > 0;
     const auto kind = failure.candidates.front().operation->kind;
     const bool same = std::all_of(failure.candidates.begin(), failure.candidates.end(),
                                   [&](const analyse::Candidate& other) { return other.operation->kind == kind; });

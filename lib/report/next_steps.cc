@@ -1,5 +1,7 @@
 #include "report/next_steps.h"
 
+#include <algorithm>
+
 namespace cudadiag::report {
 namespace {
 
@@ -24,7 +26,13 @@ std::string refused_call(const analyse::Failure& failure) {
 
 }  // namespace
 
-std::vector<std::string> next_steps(const analyse::Failure& failure) {
+bool asked_for_dump(const session::Manifest& manifest) {
+  return std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
+    return pass.name == "device" && pass.cut_short != "interrupted";
+  });
+}
+
+std::vector<std::string> next_steps(const analyse::Failure& failure, const session::Manifest& manifest) {
   switch (failure.kind) {
     case analyse::Kind::async_error:
       if (failure.damaged)
@@ -46,6 +54,7 @@ std::vector<std::string> next_steps(const analyse::Failure& failure) {
     case analyse::Kind::sync_error:
       return {refused_call(failure)};
     case analyse::Kind::hang:
+      if (asked_for_dump(manifest)) return {"look at what this operation waits for"};
       return {
           "look at what this operation waits for; of a kernel --hang-dump, or cudadiag bisect, tells where its threads "
           "are"};

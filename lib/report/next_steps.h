@@ -12,6 +12,9 @@ namespace cudadiag::report {
 inline constexpr const char* kCheckWhatItReturns =
     "check what this call returns{cuda: (after <<<>>>: cudaGetLastError())}";
 
-std::vector<std::string> next_steps(const analyse::Failure& failure);
+// Whether a rerun for a GPU core dump was made, and not given up by the user.
+bool asked_for_dump(const session::Manifest& manifest);
+
+std::vector<std::string> next_steps(const analyse::Failure& failure, const session::Manifest& manifest);
 
 }  // namespace cudadiag::report

@@ -252,6 +252,7 @@ struct Finding {
   bool found_at_exit = false;                // by our look before process or context end, not by a call of the program
   bool found_by_wait = false;                // by our wait for the operation, before any call of the program
   std::optional<double> standstill;          // of a hang: seconds without any progress
+  std::string issues;                        // of a hang: what the call issues that has no name, "kernel"
   std::string waits_for, wait;               // of a hang: explain/symptoms.h
   bool write_queued = false;                 // likewise
   std::vector<Related> related;

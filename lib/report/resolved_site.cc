@@ -65,4 +65,25 @@ std::string_view operation_word(wire::operation::Kind kind) {
   }
 }
 
+std::string_view operation_word(const session::Operation& operation) {
+  using wire::operation::Kind;
+  using wire::operation::MemoryOperation;
+  switch (operation.kind) {
+    case Kind::event_wait:
+      return "wait";
+    case Kind::event_record:
+      return "event";
+    case Kind::host_function:
+      return "host function";
+    case Kind::allocation:
+      return "allocation";
+    case Kind::memory_operation: {
+      const MemoryOperation what = operation.memory_operation;
+      return what == MemoryOperation::write || what == MemoryOperation::signal_semaphore ? "write" : "wait";
+    }
+    default:
+      return operation_word(operation.kind);
+  }
+}
+
 }  // namespace cudadiag::report

@@ -15,30 +15,10 @@ namespace {
 using analyse::StreamWait;
 using session::Operation;
 using session::Process;
-using wire::operation::Kind;
 using wire::operation::MemoryOperation;
 
 // So many of a stream are looked up and shown, and as many as may be the one.
 constexpr std::size_t kShown = 16;
-
-std::string_view word_of(const Operation& operation) {
-  switch (operation.kind) {
-    case Kind::event_wait:
-      return "wait";
-    case Kind::event_record:
-      return "event";
-    case Kind::host_function:
-      return "host function";
-    case Kind::allocation:
-      return "allocation";
-    case Kind::memory_operation: {
-      const MemoryOperation what = operation.memory_operation;
-      return what == MemoryOperation::write || what == MemoryOperation::signal_semaphore ? "write" : "wait";
-    }
-    default:
-      return operation_word(operation.kind);
-  }
-}
 
 std::string_view word_of(wire::area::State state) {
   using State = wire::area::State;
@@ -93,7 +73,7 @@ class StatusBuilder {
 
   OpenOperation of(const Operation& operation, const analyse::UnfinishedStream& stream) const {
     OpenOperation open;
-    open.operation = word_of(operation);
+    open.operation = operation_word(operation);
     const ResolvedSite site = resolve(symbolizer_, process_, operation.site);
     if (!site.mangled.empty()) open.kernel = symbolize::demangle(site.mangled);
     open.location = located(site.line.location);
@@ -150,7 +130,7 @@ class StatusBuilder {
     open.thread = waiting.thread->name;
     open.call = session::visible_call(blocked);
     if (open.call.empty() && waiting.operation != nullptr) {
-      open.call = fmt::format("a call that issues a {}", word_of(*waiting.operation));
+      open.call = fmt::format("a call that issues a {}", operation_word(*waiting.operation));
     }
     if (waiting.stream) {
       open.waits_for = analyse::stream_name(record_.streams[*waiting.stream]);

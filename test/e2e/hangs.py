@@ -307,6 +307,7 @@ def dump_that_does_not_come_is_announced_and_explained(machine):
     expect(bool(told), True, "announced in " + result.stderr)
     expect_in("cudadiag: no GPU core dump came, after ", after, "after it")
     expect_in("no process could be asked for one: only NVIDIA's driver takes such requests", after, "why")
+    assert "--hang-dump" not in machine.cudadiag("report").stdout, "it is recommended though it was tried"
     command = ["sh", "-c", 'test "$CUDADIAG_PASS" = record && exec "$@"', "sh", *_stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump"])
     expect_in("the program ended before one could be asked for\n", result.stderr, "why of a rerun that does not hang")

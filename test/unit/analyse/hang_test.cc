@@ -85,3 +85,20 @@ TEST_CASE("a process whose picture is frozen has failed, not hung") {
   run.process.record.state = wire::area::State::frozen;
   CHECK(!hang(run.process, 60));
 }
+
+TEST_CASE("a thread that stands in the call that issues something") {
+  Still run;
+  const auto stream = run.stream(0);
+  run.issue_many(stream, 2, op::kMarked);
+  auto& launch = run.process.record.operations.back();
+  launch.flags = 0;
+  launch.site = 1;
+  run.wait(wire::thread::Wait::none);
+  auto& thread = run.process.record.threads[0];
+  thread.blocked = {};
+  thread.call_ticks = launch.ticks;
+  const auto failure = hang(run.process, 60);
+  REQUIRE(failure);
+  CHECK(failure->hang->thread == &thread);
+  CHECK(failure->hang->issues == &launch);
+}

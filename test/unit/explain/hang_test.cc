@@ -42,6 +42,19 @@ TEST_CASE("kernels that wait for other ranks are known by their names") {
   CHECK(id_of(standing_at("kernel")) == "none");  // several kernels can be the one
 }
 
+TEST_CASE("what has been tried is not recommended again") {
+  for (const char* operation : {"kernel", "graph"}) {
+    Symptoms symptoms = standing_at(operation, "spin(int*)");
+    const auto first_step = [&] { return explain(symptoms)->fix.front(); };
+    CHECK(first_step().ends_with("--hang-dump, or cudadiag bisect, tells it"));
+    symptoms.asked_for_dump = true;
+    CHECK(first_step().find("--hang-dump") == std::string::npos);
+    CHECK(first_step().find("cuda-gdb -p PID") != std::string::npos);
+    symptoms.line_in_dump = true;
+    CHECK(first_step().ends_with("the GPU core dump has it"));
+  }
+}
+
 TEST_CASE("host functions and graphs") {
   CHECK(id_of(standing_at("host function")) == "host-function-does-not-return");
   CHECK(id_of(standing_at("graph")) == "graph-does-not-end");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "report/blame_text.h"
 #include "report/launch.h"
 #include "unit/report/sample_reports.h"
 
@@ -271,4 +272,16 @@ TEST_CASE("no member of a report can reach the terminal raw") {
       CHECK(text.find("\n\xc2") == std::string::npos);
     }
   }
+}
+
+TEST_CASE("a hang's call that has no name is called by what it issues") {
+  Finding finding;
+  finding.standstill = 3;
+  finding.reported_at.emplace().file = "a.cc";
+  finding.reported_at->line = 9;
+  CHECK(blamed_text(finding, "") == "a.cc:9 (a call): it only waits");
+  finding.issues = "kernel";
+  CHECK(blamed_text(finding, "") == "a.cc:9 (a call that issues a kernel): it only waits");
+  finding.reported_api = "cuCtxSynchronize";
+  CHECK(blamed_text(finding, "") == "a.cc:9 (cuCtxSynchronize): it only waits");
 }
