@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -139,25 +140,29 @@ bool is_blank(const fs::path& folder) {
   return true;
 }
 
-std::vector<fs::path> sessions_in(const fs::path& root) {
-  std::vector<fs::path> found;
+std::pair<std::string, fs::file_time_type> age_of(const fs::path& session) {
+  constexpr std::size_t kSecond = 15;  // "20261121-101500"
   std::error_code error;
-  for (fs::directory_iterator it(root, error), end; !error && it != end; it.increment(error)) {
-    if (is_session(it->path())) found.push_back(it->path());
-  }
-  std::sort(found.begin(), found.end(), std::greater<>());
-  return found;
+  const auto written = fs::last_write_time(session, error);
+  return {session.filename().string().substr(0, kSecond), error ? fs::file_time_type::min() : written};
 }
 
 std::vector<fs::path> sessions_in(const std::vector<Root>& roots) {
-  std::vector<fs::path> found;
+  // What is being written changes its time meanwhile.
+  std::vector<std::pair<std::pair<std::string, fs::file_time_type>, fs::path>> aged;
+  std::error_code error;
   for (const Root& root : roots) {
-    for (fs::path& session : sessions_in(root.folder)) found.push_back(std::move(session));
+    for (fs::directory_iterator it(root.folder, error), end; !error && it != end; it.increment(error)) {
+      if (is_session(it->path())) aged.emplace_back(age_of(it->path()), it->path());
+    }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const fs::path& a, const fs::path& b) { return a.filename() > b.filename(); });
-  return found;
+  std::sort(aged.begin(), aged.end(), std::greater<>());
+  std::vector<fs::path> sessions;
+  for (auto& [age, session] : aged) sessions.push_back(std::move(session));
+  return sessions;
 }
+
+std::vector<fs::path> sessions_in(const fs::path& root) { return sessions_in(std::vector<Root>{{root, false, "", false}}); }
 
 std::optional<Failure> obstacle_in(const Root& root) {
   const std::string another = "name another folder with CUDADIAG_DIR or -o FOLDER";

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "session/session.h"
@@ -39,6 +40,9 @@ bool is_session(const std::filesystem::path& folder);
 
 // For what `cudadiag env` prints, or a run that has not failed yet: nothing was recorded to it so far.
 bool is_blank(const std::filesystem::path& folder);
+
+// What is greater is newer: names tell seconds apart, those of one second the time of the folder.
+std::pair<std::string, std::filesystem::file_time_type> age_of(const std::filesystem::path& session);
 
 // Sessions in a root, or in all of them, newest first.
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);

@@ -58,9 +58,6 @@ std::optional<Races> read_races(const fs::path& file) {
   return text ? parse_races(*text) : std::nullopt;
 }
 
-// "20261121-101500" of a session's name.
-std::string second_of(const fs::path& session) { return session.filename().string().substr(0, 15); }
-
 // Also one whose launcher was killed, or that has none; but nothing is to be learnt from one that never began.
 std::optional<fs::path> newest_begun(const fs::path& root) {
   std::error_code error;
@@ -69,16 +66,9 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
     if (!begun && !fs::exists(session / kManifest, error)) continue;
     // Names tell seconds apart; of those of one second the link knows which was finished last.
     const fs::path latest = fs::canonical(root / kLatest, error);
-    return !error && second_of(latest) == second_of(session) && is_session(latest) ? latest : session;
+    return !error && age_of(latest).first == age_of(session).first && is_session(latest) ? latest : session;
   }
   return std::nullopt;
-}
-
-// Of sessions in different roots.
-bool is_newer(const fs::path& session, const fs::path& other) {
-  std::error_code error;
-  if (second_of(session) != second_of(other)) return second_of(session) > second_of(other);
-  return fs::last_write_time(session, error) > fs::last_write_time(other, error);
 }
 
 // A folder given by name: a session, or what `-o` named, which holds sessions; then the newest of them.
@@ -130,7 +120,7 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
                      "correct it, or name the sessions' folder with -o FOLDER"};
     }
     const auto found = newest_begun(root.folder);
-    if (found && (!newest || is_newer(*found, *newest))) newest = found;
+    if (found && (!newest || age_of(*found) > age_of(*newest))) newest = found;
   }
   if (newest) return *newest;
   return obstacle.value_or(Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"});

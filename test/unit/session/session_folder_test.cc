@@ -89,6 +89,19 @@ TEST_CASE("a session is written, private, and read back") {
   CHECK(session.processes[0].end->code == 1);
 }
 
+TEST_CASE("sessions of one second are in the order in which they were written, whatever their processes are called") {
+  const ScratchFolder scratch;
+  const auto now = fs::file_time_type::clock::now();
+  const std::vector<std::string> newest_first = {"19700102-000000-12", "19700102-000000-9998", "19700102-000000-107"};
+  for (std::size_t i = 0; i < newest_first.size(); ++i) {
+    fs::create_directories(scratch.path() / newest_first[i] / "record");
+    fs::last_write_time(scratch.path() / newest_first[i], now - std::chrono::seconds(i));
+  }
+  std::vector<std::string> found;
+  for (const fs::path& each : session::sessions_in(scratch.path())) found.push_back(each.filename().string());
+  CHECK(found == newest_first);
+}
+
 TEST_CASE("the latest session is the newest of all roots, and one of ours") {
   const ScratchFolder scratch;
   const session::Root usual{scratch.path() / "usual", false, ""},
