@@ -162,7 +162,9 @@ std::vector<fs::path> sessions_in(const std::vector<Root>& roots) {
   return sessions;
 }
 
-std::vector<fs::path> sessions_in(const fs::path& root) { return sessions_in(std::vector<Root>{{root, false, "", false}}); }
+std::vector<fs::path> sessions_in(const fs::path& root) {
+  return sessions_in(std::vector<Root>{{root, false, "", false}});
+}
 
 std::optional<Failure> obstacle_in(const Root& root) {
   const std::string another = "name another folder with CUDADIAG_DIR or -o FOLDER";
