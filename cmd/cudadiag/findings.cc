@@ -23,6 +23,7 @@
 #include "report/words.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "session/session_writer.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
 
@@ -255,9 +256,10 @@ void write_json_file(const report::Report& report, const std::string& path) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << report::write_json(report);
   if (file.flush()) return;
-  const bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
-  say(fmt::format("cannot write the report to {}: {}; {}: cudadiag report --json", path, std::strerror(errno),
-                  full ? "free some space, then" : "name a file that you can write, or"));
+  const int error = errno;
+  say(fmt::format(
+      "cannot write the report to {}: {}; {}: cudadiag report --json", path, std::strerror(error),
+      session::is_for_lack_of_room(error) ? "free some space, then" : "name a file that you can write, or"));
 }
 
 session::Result<std::string> window_of_session(const std::string& name, const std::optional<std::string>& output) {

@@ -59,14 +59,14 @@ int list(const std::optional<std::string>& output) {
     std::printf("%s  %-12s  %s\n", named(path).c_str(), ending(manifest, goes_on).c_str(),
                 command_line(path, manifest).c_str());
   }
-  for (const session::Root& root : sessions.empty() ? roots : std::vector<session::Root>{}) {
+  if (!sessions.empty()) return 0;
+  for (const session::Root& root : roots) {
     if (const auto failure = session::not_ours(root.folder)) return say(*failure), kOwnFailure;
   }
   std::error_code error;
-  if (sessions.empty() && !roots.empty() && roots.front().by_variable &&
-      !std::filesystem::exists(roots.front().folder, error)) {
+  if (!roots.empty() && roots.front().by_variable && !std::filesystem::exists(roots.front().folder, error)) {
     say("CUDADIAG_DIR names " + roots.front().folder.string() + ", which does not exist");
-  } else if (sessions.empty()) {
+  } else {
     say("there is no session yet; sessions come from failures: cudadiag run -- COMMAND");
   }
   return 0;

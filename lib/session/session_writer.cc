@@ -16,15 +16,17 @@
 #include "session/sparse_copy.h"
 
 namespace cudadiag::session {
+
+bool is_for_lack_of_room(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
 namespace {
 
 namespace fs = std::filesystem;
 
 Failure failed(const std::string& doing, const fs::path& what, int error) {
-  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   return {"cannot " + doing + " " + what.string() + ": " + std::strerror(error),
-          full ? "free some space, or name another folder with -o FOLDER"
-               : "name a folder that you can write with -o FOLDER"};
+          is_for_lack_of_room(error) ? "free some space, or name another folder with -o FOLDER"
+                                     : "name a folder that you can write with -o FOLDER"};
 }
 
 std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {

@@ -17,6 +17,9 @@
 
 namespace cudadiag::session {
 
+// Whether a file could not be written because the disk, a quota or a limit is full; `error` is of errno.
+bool is_for_lack_of_room(int error);
+
 class SessionWriter {
  public:
   // Creates the folder in the first root that takes it. `pid` and the time name it.
