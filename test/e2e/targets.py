@@ -15,6 +15,7 @@ class Failing:
 
     grade: str = "bracketed"
     kind: str = "async_error"
+    by_chance: str = ""  # a grade as right, where a marker happens to stand right before the operation
     source: str = ""  # where the true line stands, if not in the program's own source
     candidates: bool = False  # several lines are listed
     leads: bool = True  # the true line is the first of them
@@ -66,10 +67,10 @@ FAILING = {
     "graph_thousand": Failing("inferred", kind="graph_node"),  # the line is known, the node is not
     "graph_stale:freed": Failing("inferred", kind="graph_stale_pointer", cause="stale-graph-pointer"),
     "graph_stale:reused": Failing("suspected", kind="graph_stale_pointer", confirmed="", cause="stale-graph-pointer"),
-    "many_streams": Failing("inferred"),
+    "many_streams": Failing("inferred", by_chance="bracketed"),
     "streams_met_together": Failing(),
     "many_threads": Failing("inferred", candidates=True),  # one line, a kernel a thread
-    "large_frame": Failing("inferred"),
+    "large_frame": Failing("inferred", by_chance="bracketed"),
     "exit_without_sync": Failing(),
     "libraries_come_and_go": Failing(),
     "libraries_alike": Failing(source="plugins_alike.cc"),
@@ -88,7 +89,7 @@ FAILING = {
     "stream_finds_room_late": Failing("inferred"),  # one operation before that is on no stream
     "closes_descriptors": Failing(),
     "ends_abruptly": Failing(),
-    "million_launches": Failing("inferred"),  # one line, but several launches since its last marker
+    "million_launches": Failing("inferred", by_chance="bracketed"),  # one line, but several launches since its last marker
     "capture_not_begun": Failing(),
     "captures_beyond_room": Failing(),
     "capture_synced": broke_capture("capture-unsupported"),
