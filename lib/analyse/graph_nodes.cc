@@ -31,6 +31,11 @@ const std::string* kernel_of(const GraphNode& node, const ProcessRecord& record)
   return site == nullptr ? nullptr : session::by_id(record.functions, site->function);
 }
 
+bool checks_data(const GraphNode& node, const ProcessRecord& record) {
+  const std::string* kernel = kernel_of(node, record);
+  return kernel != nullptr && wire::checks_its_data(*kernel);
+}
+
 // Nodes of one line; the first stands for them.
 struct Group {
   std::uint32_t first = 0, size = 0;  // index of a node
@@ -45,8 +50,7 @@ std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Grap
     const GraphNode& node = graph.nodes[index];
     const auto [at, is_new] = by_line.try_emplace({node.site, node.site == 0 ? node.function : 0}, groups.size());
     if (is_new) {
-      const std::string* kernel = code == kAssert ? kernel_of(node, record) : nullptr;
-      groups.push_back({index, 0, kernel != nullptr && wire::checks_its_data(*kernel)});
+      groups.push_back({index, 0, code == kAssert && checks_data(node, record)});
     }
     ++groups[at->second].size;
   }
@@ -160,6 +164,13 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
 
 }  // namespace
 
+bool launches_checking_kernel(const session::Operation& operation, const ProcessRecord& record) {
+  if (operation.kind != wire::operation::Kind::graph) return false;
+  const Graph* graph = session::by_id(record.graphs, operation.graph);
+  return graph != nullptr && std::any_of(graph->nodes.begin(), graph->nodes.end(),
+                                         [&](const GraphNode& node) { return checks_data(node, record); });
+}
+
 void name_graph_nodes(Failure& failure) {
   if (failure.stale != nullptr) return;
   const ProcessRecord& record = failure.process->record;
@@ -171,7 +182,9 @@ void name_graph_nodes(Failure& failure) {
     return;
   }
   for (Candidate& candidate : failure.candidates) {
-    const Nodes nodes = nodes_of(*candidate.operation, record, failure.code);
+    Nodes nodes = nodes_of(*candidate.operation, record, failure.code);
+    // Launches of one line, of which a rerun watched one.
+    if (nodes.graph != nullptr && failure.again != nullptr) leave_those_under_way(nodes, failure);
     if (nodes.groups.size() != 1) continue;
     const std::string because = candidate.because;
     candidate = candidate_of(candidate, nodes.groups.front(), *nodes.graph);

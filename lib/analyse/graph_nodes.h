@@ -9,4 +9,7 @@ namespace cudadiag::analyse {
 // far as the recording says what the graphs consist of.
 void name_graph_nodes(Failure& failure);
 
+// Whether the operation launches a graph one of whose kernels, as far as they are known, checks the program's data.
+bool launches_checking_kernel(const session::Operation& operation, const session::ProcessRecord& record);
+
 }  // namespace cudadiag::analyse

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "analyse/cuda_errors.h"
+#include "analyse/graph_nodes.h"
 #include "wire/kernel_names.h"
 
 namespace cudadiag::analyse {
@@ -95,7 +96,8 @@ void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::Proc
   for (Suspect& suspect : suspects) {
     const auto* site = session::by_id(record.sites, suspect.operation->site);
     const auto* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
-    suspect.checks_data = kernel != nullptr && wire::checks_its_data(*kernel);
+    suspect.checks_data =
+        (kernel != nullptr && wire::checks_its_data(*kernel)) || launches_checking_kernel(*suspect.operation, record);
   }
 }
 

@@ -36,7 +36,7 @@ void drop_refused(std::vector<Suspect>& suspects);
 void drop_not_started(std::vector<Suspect>& suspects, const std::vector<StreamStart>& starts);
 void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t code);
 
-// Of an assert, kernels that check their data come first.
+// Of an assert, kernels that check their data come first, and graphs with such kernels.
 void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
 void order_by_likelihood(std::vector<Suspect>& suspects);
 

@@ -235,6 +235,16 @@ TEST_CASE("of an assert, a kernel that checks its data is suspected first, whate
   record.sites = {{0, 0, 1, op::Kind::kernel, 0, 2}, {0, 0, 2, op::Kind::kernel, 0, 1}};
   for (auto& operation : record.operations) operation.site = operation.ordinal == 3 ? 2 : 1;
   CHECK(candidates(*first_failure(picture.process)) == Names{"0:3", "0:1", "0:2"});
+  SUBCASE("so is a graph with such a kernel") {
+    record.sites[1].function = 1;
+    CHECK(candidates(*first_failure(picture.process)) == Names{"0:1", "0:2", "0:3"});
+    session::Graph& graph = record.graphs.emplace_back();
+    graph.nodes.resize(2);
+    graph.nodes[1].function = 2;
+    record.operations[1].kind = op::Kind::graph;
+    record.operations[1].graph = 1;
+    CHECK(candidates(*first_failure(picture.process)) == Names{"0:2", "0:1", "0:3"});
+  }
   SUBCASE("of another error the first in line leads") {
     record.frozen_code = 700;
     record.errors[0].code = 700;

@@ -117,3 +117,25 @@ TEST_CASE("among several operations, a graph of one node stands for that node") 
   CHECK(indices(failure) == std::vector<std::uint32_t>{1, 0});
   CHECK(failure.kind == Kind::graph_node);
 }
+
+TEST_CASE("of several launches of a line the node is named that a rerun watched in one like them") {
+  Replayed first(700, {{kKernel, "scale", 1}, {kKernel, "gather", 2}});
+  auto launches = *analyse::first_failure(first.picture.process);
+  launches.candidates.push_back(launches.candidates.front());
+  launches.candidates.front().operation = &first.picture.process.record.operations[1];
+  for (const char* kernel : {"gather", "other"}) {
+    Replayed rerun(700, {{kKernel, "scale", 1}, {kKernel, kernel, 2}});
+    session::Operation& again = rerun.picture.process.record.operations[2];
+    again.flags |= analyse::op::kAlone;
+    again.graph_words = 1;
+    rerun.picture.process.record.graph_words = {1, 0};
+    rerun.picture.process.record.graphs[0].edges = {{0, 1}};
+    auto failure = launches;
+    failure.again = &again;
+    failure.again_process = &rerun.picture.process;
+    analyse::name_graph_nodes(failure);
+    const bool alike = std::string(kernel) == "gather";
+    CHECK(indices(failure) == (alike ? std::vector<std::uint32_t>{2, 2} : std::vector<std::uint32_t>{0, 0}));
+    CHECK(failure.kind == (alike ? Kind::graph_node : Kind::async_error));
+  }
+}
