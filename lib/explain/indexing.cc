@@ -223,7 +223,7 @@ const std::vector<Rule>& indexing_rules() {
        .link = "https://docs.pytorch.org/docs/main/generated/torch.nn.functional.grouped_mm.html"},
       {.id = "index-argument-out-of-range",
        .sure = Sure::often,
-       .codes = {700, 710, 719},
+       .codes = {700, 710, 717, 719},
        .when = unchecked_index,
        .texts = {"{argument}{at} = {value}, but what it indexes has {bound} entries (valid 0..{last}): often caused by "
                  "exactly such an index, which this kernel does not check"},

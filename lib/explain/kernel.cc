@@ -63,9 +63,10 @@ const std::vector<Rule>& kernel_rules() {
        .codes = {715, 718},
        .when = misread,
        .texts =
-           {"a GPU thread ran into something that is no code: often caused by a function pointer that was taken on the "
-            "host, or by a write over the stack"},
-       .fix = {"take device function pointers on the device (a __device__ variable, copied with "
+           {"a GPU thread ran into something that is no code: often caused by an index past the end of shared memory, "
+            "a function pointer that was taken on the host, or a write over the stack"},
+       .fix = {"compare the largest index into shared memory with its size",
+               "take device function pointers on the device (a __device__ variable, copied with "
                "{cuda:cudaMemcpyFromSymbol|cuModuleGetGlobal and cuMemcpyDtoH}), and look for local arrays that are "
                "overrun"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#function-pointers"},
@@ -74,9 +75,10 @@ const std::vector<Rule>& kernel_rules() {
        .codes = {717},
        .when = misread,
        .texts =
-           {"an instruction for one kind of memory was given an address of another: often caused by a generic pointer "
-            "passed where a shared or global one is meant"},
-       .fix = {"look at inline PTX and at __cvta_generic_to_shared: ld.shared and cp.async take shared addresses"},
+           {"a thread met an address of another kind of memory than its instruction is for: often caused by an index, "
+            "a stride or a pointer that leads gigabytes away, to where shared and local memory have their windows"},
+       .fix = {"check the indices, strides and sizes that this kernel computes addresses from",
+               "in inline PTX, see that ld.shared and cp.async take shared addresses (__cvta_generic_to_shared)"},
        .link = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html"},
       {.id = "tensor-memory-leak",
        .codes = {721},

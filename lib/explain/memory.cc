@@ -35,18 +35,15 @@ bool freed(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
-// What a refused copy takes for memory of the host's, by the name of the driver's call; empty: neither or not known.
-std::string_view side_of_host(const Symptoms& symptoms) {
-  if (has_any(symptoms.driver_call, {"MemcpyDtoH"})) return "destination";
-  return has_any(symptoms.driver_call, {"MemcpyHtoD"}) ? "source" : "";
+bool is_of_host(const Symptoms& symptoms, const Argument& argument) {
+  return !symptoms.host_side.empty() && argument.name == symptoms.host_side;
 }
 
 // Nothing else among the pointers can be what was used.
 bool only_freed(const Symptoms& symptoms, Facts& facts) {
-  const std::string_view of_host = side_of_host(symptoms);
   const bool others = std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
     const bool past = argument.memory && argument.memory->offset >= argument.memory->bytes;
-    const bool unknown = argument.pointer && !argument.memory && argument.name != of_host;
+    const bool unknown = argument.pointer && !argument.memory && !is_of_host(symptoms, argument);
     return argument.pointer == 0u || unknown || (!is_freed(argument) && past);
   });
   return !others && freed(symptoms, facts);
@@ -69,13 +66,12 @@ bool copy_past_the_end(const Symptoms& symptoms, Facts& facts) {
 }
 
 bool wrong_way(const Symptoms& symptoms, Facts& facts) {
-  const std::string_view of_host = side_of_host(symptoms);
   const Argument* side = add_first(symptoms, facts, [&](const Argument& argument) {
-    return !of_host.empty() && argument.name == of_host && argument.memory && argument.memory->state == "live";
+    return is_of_host(symptoms, argument) && argument.memory && argument.memory->state == "live";
   });
   if (side == nullptr) return false;
   facts.add("call", symptoms.call);
-  facts.add("way", of_host == "source" ? "from the host" : "to the host");
+  facts.add("way", symptoms.host_side == "source" ? "from the host" : "to the host");
   facts.add("bytes", size_text(side->memory->bytes));
   if (!side->memory->allocated_at.empty()) facts.add("allocated", side->memory->allocated_at);
   return true;
@@ -243,7 +239,7 @@ const std::vector<Rule>& memory_rules() {
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "index-overflow-32",
        .sure = Sure::often,
-       .codes = {700},
+       .codes = {700, 717},
        .when = big_tensor,
        .texts = {"{argument} reaches over {elements} elements, more than a 32-bit index can count (2147483647): an "
                  "illegal access there is often caused by an offset that overflows"},
@@ -268,13 +264,17 @@ const std::vector<Rule>& memory_rules() {
                "or let the kernel test the pointer (ptr % 16) and read single elements where it must"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "shared-out-of-range",
+       .sure = Sure::often,
        .when = out_of_shared,
-       .texts = {"a thread went past the end of shared or local memory ({exception})"},
+       .texts =
+           {"a thread used an address out of range ({exception}): often caused by an index past the end of shared or "
+            "local memory, or by a number that was taken for an address"},
        .fix =
            {"compare the largest index into shared memory with its size: the third launch argument if it is dynamic, "
             "in bytes",
             "recursion, or large arrays in local memory, need a larger stack: "
-            "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
+            "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}",
+            "see that each argument which the kernel takes for a pointer is one"},
        .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-error-reporting"},
   };
   return rules;

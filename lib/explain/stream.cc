@@ -15,6 +15,10 @@ bool takes_a_stream_or_event(const Symptoms& symptoms, Facts& facts) {
          (symptoms.launch || has_any(symptoms.call, {"Stream", "Event", "Async", "Graph", "Launch"}));
 }
 
+bool takes_times(const Symptoms& symptoms, Facts& facts) {
+  return names_call(symptoms, facts) && has_any(symptoms.call, {"EventElapsedTime"});
+}
+
 bool follows_a_failure(const Symptoms& symptoms, Facts& facts) {
   facts.add("swallowed", symptoms.swallowed);
   return !symptoms.asynchronous && !symptoms.swallowed.empty();
@@ -47,6 +51,16 @@ const std::vector<Rule>& stream_rules() {
                  "call what that one did not make"},
        .fix = {"check what {swallowed} returns, and stop where it fails"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__ERROR.html"},
+      {.id = "event-without-time",
+       .sure = Sure::often,
+       .codes = {400},
+       .when = takes_times,
+       .texts = {"{call} was given an event that has no time: often caused by one that was never recorded, or was made "
+                 "without timing, or destroyed"},
+       .fix = {"record both events before the call, on every way to it",
+               "make them without {cuda:cudaEventDisableTiming|CU_EVENT_DISABLE_TIMING}{torch: (PyTorch: "
+               "torch.cuda.Event(enable_timing=True))}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__EVENT.html"},
       {.id = "foreign-handle",
        .sure = Sure::often,
        .codes = {400},

@@ -57,7 +57,7 @@ struct Symptoms {
   std::uint32_t code = 0;
   bool asynchronous = false;          // the GPU's own work failed; else a call was refused
   std::string call;                   // the refused call, as the program made it: "cudaMalloc"
-  std::string driver_call;            // what it came to: "cuMemAlloc_v2"; empty: the runtime refused it
+  std::string host_side;              // argument that a refused copy takes for the host's: "destination" | "source"
   std::string swallowed;              // a call of that thread that had failed before, with nothing issued in between
   std::string library;                // CUDA library that made the call: "libcublas.so.13"
   std::uint64_t bytes = 0;            // that the call asked for

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analyse/first_failure.h"
+#include "analyse/operation_arguments.h"
 #include "explain/explain.h"
 #include "explain/rule.h"
 #include "report/dialect.h"
@@ -124,7 +125,8 @@ class Gathering {
   static void add_call(const Finding& finding, const analyse::Failure& failure, explain::Symptoms& symptoms) {
     const session::Error& call = *failure.reported;
     symptoms.call = session::visible_call(call);
-    if (call.domain == wire::error::Domain::driver) symptoms.driver_call = call.call;
+    if (analyse::goes_to_host(call)) symptoms.host_side = "destination";
+    if (analyse::comes_from_host(call)) symptoms.host_side = "source";
     symptoms.library = cuda_library(finding.stack);
     symptoms.bytes = call.bytes;
     if (call.device_total > 0) symptoms.free = call.device_free;

@@ -8,6 +8,7 @@ namespace {
 std::string device_exception(std::uint32_t code) {
   switch (code) {
     case 700:
+    case 717:
       return "check the pointers, indices and sizes that this operation works with, and that its memory still lives";
     case 710:
       return "read the assertion that the program printed, and check the values it tests at this line";

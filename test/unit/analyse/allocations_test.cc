@@ -268,6 +268,7 @@ TEST_CASE("a refused copy's addresses, as far as the record proves something of 
   from_host.record().allocations[0].kind = Kind::managed;
   CHECK(from_host.states(0x10000000, 0x10000000) == Pair(State::live, State::unknown));
   CHECK(Refused("cuMemcpyDtoHAsync_v2").states(0x20000000, 0x20000000) == Pair(State::unknown, State::freed));
+  CHECK(Refused("cuMemcpyAtoH_v2").states(0x20000000, 0x20000000) == Pair(State::unknown, State::freed));
 
   SUBCASE("not where an allocation was not recorded") { from_host.record().dropped_allocations = 1; }
   SUBCASE("not of another code") { from_host.failure.code = 400; }

@@ -183,6 +183,9 @@ TEST_CASE("a kernel that checks nothing, with indices that cannot be right") {
   REQUIRE(cause);
   CHECK(cause->id == "index-argument-out-of-range");
   CHECK(!cause->certain);
+  symptoms.code = 717;  // so far out that another kind of memory begins there
+  CHECK(id_of(symptoms) == "index-argument-out-of-range");
+  symptoms.code = 700;
   symptoms.arguments = {index_argument("block_table", 0, 511, 512, 0, {}, 0)};
   CHECK(id_of(symptoms) == "none");
 }

@@ -29,6 +29,7 @@ TEST_CASE("a call that another one's failure leads to") {
 
 TEST_CASE("handles of elsewhere") {
   CHECK(id_of(refused_call(400, "cudaEventRecord")) == "foreign-handle");
+  CHECK(id_of(refused_call(400, "cudaEventElapsedTime")) == "event-without-time");
   CHECK(id_of(refused_launch(400, {1, 1, 1}, {32, 1, 1})) == "foreign-handle");
   CHECK(id_of(refused_call(400, "cudaDestroyTextureObject")) == "none");
   CHECK(id_of(refused_call(1, "cudaEventRecord")) == "none");
