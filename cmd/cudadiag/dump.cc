@@ -126,6 +126,7 @@ void dump_errors(const ProcessRecord& r) {
     print_dim("grid", e.grid);
     print_dim("block", e.block);
     std::printf(" shared=%u bytes=%" PRIu64 " operation=%" PRIu64, e.shared_bytes, e.bytes, e.operation);
+    if (e.of_call != 0) std::printf(" of_call=%" PRIu64, e.of_call);
     if (e.capture.began != 0) {
       std::printf(" capture_began=%" PRIu64 " capture_tid=%u capture_mode=%u capture_site=%u", e.capture.began,
                   e.capture.tid, e.capture.mode, e.capture.site);

@@ -65,6 +65,15 @@ bool records_by_itself(const std::vector<std::string>& command) {
   return command[1] == "run" || command[1] == "races" || command[1] == "bisect";
 }
 
+// Of a session without findings nothing else may stay.
+std::string handled_calls(const std::vector<analyse::Note>& notes) {
+  std::string text;
+  for (const analyse::Note& note : notes) {
+    if (note.code == "error-handled") text += "; " + note.text;
+  }
+  return text;
+}
+
 bool failed(const session::ProcessEnd& end) { return end.signal || end.code.value_or(0) != 0; }
 
 }  // namespace
@@ -219,7 +228,8 @@ void Recording::report_hang(double seconds) {
   tell(report);
 }
 
-bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted) const {
+bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted,
+                                const std::vector<analyse::Note>& notes) const {
   if (variables_.empty()) return true;  // said at the beginning
   for (const session::Process& process : session_.processes) {
     if (process.record.operations_issued > 0) continue;
@@ -231,7 +241,7 @@ bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted
   const bool none = session_.processes.empty();
   const bool wanted = failed(end) || (none && options_.tell_no_race);
   if (!wanted || options_.verbosity == report::Verbosity::quiet) return false;
-  if (!none) return say("no CUDA failure was recorded"), false;
+  if (!none) return say("no CUDA failure was recorded" + handled_calls(notes)), false;
   // Whoever ended it may have done so before it came to use CUDA.
   if (interrupted && !options_.tell_no_race) return false;
   if (interrupted) return say("the target never initialised CUDA, so there is nothing to report"), true;
@@ -297,7 +307,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   }
   tell_rest();
   if (outlived_) say(outliving_text(outliving));
-  const bool nothing_recorded = !findings_ && explain_silence(end, interrupted);
+  const bool nothing_recorded = !findings_ && explain_silence(end, interrupted, report().notes);
   if (kept) {
     for (const std::string& sentence : silent_lines(options_.watch, session_)) say(sentence);
   }

@@ -72,7 +72,7 @@ class Recording {
   void tell_rest();
   void tell_no_race() const;
   // True: it has said why nothing was recorded at all.
-  bool explain_silence(const session::ProcessEnd& end, bool interrupted) const;
+  bool explain_silence(const session::ProcessEnd& end, bool interrupted, const std::vector<analyse::Note>& notes) const;
 
   const RunOptions& options_;
   std::chrono::steady_clock::time_point started_;

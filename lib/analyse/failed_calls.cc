@@ -13,6 +13,7 @@
 #include "analyse/benign_calls.h"
 #include "analyse/broken_captures.h"
 #include "analyse/cuda_errors.h"
+#include "analyse/late_looks.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/stream_history.h"
 #include "session/call_name.h"
@@ -32,10 +33,20 @@ Kind kind_of(const Error& error, Kind otherwise) {
   return error.code == 2 ? Kind::out_of_memory : otherwise;
 }
 
+// A call that only handed on an earlier one's error is worth as much as that.
+bool is_worth_looking_at(const ProcessRecord& record, const Error& error) {
+  if (error.of_call != 0) {
+    const auto of = std::find_if(record.errors.begin(), record.errors.end(),
+                                 [&](const Error& other) { return other.serial == error.of_call; });
+    return of != record.errors.end() && of->of_call == 0 && is_worth_looking_at(record, *of);
+  }
+  return !(error.flags & wire::error::kSticky) && !is_benign(error);
+}
+
 Errors worth_looking_at(const ProcessRecord& record) {
   Errors errors;
   for (const auto& error : record.errors) {
-    if (!(error.flags & wire::error::kSticky) && !is_benign(error)) errors.push_back(&error);
+    if (is_worth_looking_at(record, error)) errors.push_back(&error);
   }
   return errors;
 }
@@ -107,8 +118,13 @@ Failure failure_at(const session::Process& process, const Error& error, Kind kin
   return failure;
 }
 
-// What a call did to a capture, in whose thread's story `noticed` comes next.
-std::string broke_capture(const Error& call, const Error& noticed) {
+// What became of a call: where its thread asked for the error late, or what it did to a capture, in whose thread's
+// story `noticed` comes next.
+std::string story_of(const Error& call, const Error& noticed) {
+  if (noticed.of_call != 0) {
+    return fmt::format("the call itself returned it, {} did again after its thread had worked on",
+                       visible_call(noticed));
+  }
   if (call.code == kCaptureInvalidated) {
     return "the capture was broken before this call, by one that is not known: it was not watched, or returned no "
            "error";
@@ -126,12 +142,13 @@ bool says_nothing(std::uint32_t code) {
   return code == kUnknown || (known.driver_name.empty() && known.runtime_name.empty());
 }
 
-// `noticed`: what came of it, if it broke a capture; else the call itself.
+// `noticed`: what came of it, if it broke a capture or its thread asked for the error late; else the call itself.
 Failure fatal(const session::Process& process, const Error& error, const Error& noticed, const Ending& end) {
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
   const std::string who = end.of_process ? "the program" : "the command";
-  const bool went_on = end.signal == 0 && main_thread_went_on(process.record, error);
+  const Error& known = noticed.of_call != 0 ? noticed : error;
+  const bool went_on = end.signal == 0 && main_thread_went_on(process.record, known);
   const std::string doubt = !end.of_process ? "; how this process of it ended is not known"
                             : went_on       ? "; its main thread had given the GPU more to do in between"
                                             : "";
@@ -163,7 +180,7 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
     return failure;
   }
   failure.because =
-      fmt::format("{}, and {} ended with {} afterwards{}", broke_capture(error, noticed), who, end.text, doubt);
+      fmt::format("{}, and {} ended with {} afterwards{}", story_of(error, noticed), who, end.text, doubt);
   return failure;
 }
 
@@ -208,9 +225,11 @@ class UncheckedCalls {
     for (const auto& [key, place] : places_) {
       Failure failure = failure_at(process, *place.first, Kind::unchecked_error);
       failure.grade = Grade::suspected;
+      if (place.noticed != place.first) failure.noticed = place.noticed;
       if (is_of_capture(*place.first)) {
-        if (place.noticed != place.first) failure.noticed = place.noticed;
-        failure.because = broke_capture(*place.first, *place.noticed) + ", and nothing asked for the error";
+        failure.because = story_of(*place.first, *place.noticed) + ", and nothing asked for the error";
+      } else if (place.noticed->of_call != 0) {
+        failure.because = story_of(*place.first, *place.noticed) + ", and then it did nothing more";
       } else {
         failure.because = "the call failed, and its thread never asked for the error";
       }
@@ -245,9 +264,11 @@ struct Story {
 // By the serial of what came first.
 std::vector<Story> stories_of(const Errors& errors) {
   const BrokenCaptures captures(errors);
+  const LateLooks looks(errors);
   std::vector<Story> stories;
   for (const Error* error : errors) {
-    const Error* cause = captures.cause(error);
+    const Error* late = looks.cause(error);
+    const Error* cause = late != nullptr ? late : captures.cause(error);
     auto story = std::find_if(stories.begin(), stories.end(), [&](const Story& other) { return other.cause == cause; });
     if (story == stories.end()) story = stories.insert(story, {cause, {}});
     story->calls.push_back(error);
@@ -314,12 +335,22 @@ CallFindings failed_calls(const session::Process& process, const Ending& end) {
     std::copy_if(story.calls.begin(), story.calls.end(), std::back_inserter(ending.calls),
                  [&](const Error* call) { return std::find(last.begin(), last.end(), call) != last.end(); });
     const Error& noticed = story.noticed();
+    const auto each_call = [&](auto add) {
+      for (const Error* call : story.calls) {
+        if (call->site == story.cause->site && call->of_call == 0) add(*call);
+      }
+    };
+    // Whoever asks so late rarely knows what to do about it.
+    const bool in_vain = !end.bad && noticed.of_call != 0 && !(noticed.flags & wire::error::kThenWorked) &&
+                         process.record.state != wire::area::State::frozen && should_have_been_looked_at(*story.cause);
     if (!ending.calls.empty()) {
       findings.failures.push_back(fatal(process, *story.cause, ending.noticed(), end));
     } else if (found_no_device(*story.cause)) {
       continue;
+    } else if (in_vain) {
+      each_call([&](const Error& call) { unchecked.add(call, noticed); });
     } else if (noticed.flags & wire::error::kLookedAt || !should_have_been_looked_at(noticed)) {
-      handled.add(*story.cause);
+      noticed.of_call == 0 ? handled.add(*story.cause) : each_call([&](const Error& call) { handled.add(call); });
     } else {
       unchecked.add(*story.cause, noticed);
     }

@@ -33,6 +33,7 @@ void remember(ThreadState& thread, std::uint64_t serial) {
     std::move(recent.begin() + 1, recent.end(), recent.begin());
     --thread.recent_errors;
     if (thread.recent_worked > 0) --thread.recent_worked;
+    if (thread.recent_looked > 0) --thread.recent_looked;
   }
   recent[thread.recent_errors++] = serial;
 }
@@ -69,6 +70,7 @@ std::uint64_t Failures::add(ThreadState* thread, const FailedCall& failed) {
       to, error::kFlags,
       static_cast<std::uint8_t>((is_sticky(failed.code) ? error::kSticky : 0) | (failed.at_exit ? error::kAtExit : 0) |
                                 (failed.own_wait ? error::kOwnWait : 0) | (failed.launch ? error::kLaunch : 0) |
+                                (failed.of_call != 0 ? error::kLookedAt : 0) |
                                 (streams_->capture_going_on() ? error::kInCapture : 0)));
   wire::store(to, error::kCallId, static_cast<std::uint16_t>(failed.id));
   wire::store(to, error::kCallName, name);
@@ -99,6 +101,7 @@ std::uint64_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   wire::store(to, error::kCaptureMode, static_cast<std::uint32_t>(capture.mode));
   wire::store(to, error::kStarted, failed.started);
   wire::store(to, error::kExplanation, explanation);
+  wire::store(to, error::kOfCall, static_cast<std::uint32_t>(failed.of_call));
   wire::store_release(to, error::kSerial, serial);
   wire::store(area_->header(), area::kErrorCount, serial);
   if (is_sticky(failed.code)) {
@@ -131,12 +134,49 @@ void Failures::add_flag(std::uint64_t serial, std::uint8_t flag) {
   }
 }
 
-void Failures::looked_at(ThreadState& thread) {
-  if (thread.recent_errors == 0) return;
+// Only a runtime's call leaves its code behind. What that was is not known of launches that have no callback.
+bool Failures::left_behind(std::uint64_t serial, std::uint32_t code) const {
+  std::byte* known = find(serial);
+  if (known == nullptr) return false;
+  const bool runtime = wire::load(known, error::kDomain) == static_cast<std::uint8_t>(error::Domain::runtime);
+  if (runtime) return wire::load(known, error::kCode) == code;
+  if (wire::load(known, error::kOuterName) == 0) return false;
+  const std::uint32_t outer = wire::load(known, error::kOuterCode);
+  return outer != 0 ? outer == code : (wire::load(known, error::kFlags) & error::kLaunch) != 0;
+}
+
+bool Failures::failed_alike(std::uint64_t one, std::uint64_t other) const {
+  const std::byte *a = find(one), *b = find(other);
+  return a != nullptr && b != nullptr && wire::load(a, error::kSite) == wire::load(b, error::kSite) &&
+         wire::load(a, error::kCode) == wire::load(b, error::kCode) &&
+         wire::load(a, error::kCallName) == wire::load(b, error::kCallName);
+}
+
+std::uint64_t Failures::looked_at(ThreadState& thread, std::uint32_t code) {
+  if (thread.recent_errors == 0) return 0;
   const LockGuard lock(mutex_);
-  for (std::uint32_t i = 0; i < thread.recent_errors; ++i) add_flag(thread.recent[i], error::kLookedAt);
-  // Those that worked on already have their whole story told.
-  if (thread.recent_worked == thread.recent_errors) thread.recent_errors = thread.recent_worked = 0;
+  const std::uint32_t unasked = thread.recent_looked;
+  for (; thread.recent_looked < thread.recent_errors; ++thread.recent_looked) {
+    add_flag(thread.recent[thread.recent_looked], error::kLookedAt);
+  }
+  if (thread.recent_worked < thread.recent_errors) return 0;
+  // Their whole story is told.
+  const std::uint64_t latest = thread.recent[thread.recent_errors - 1];
+  const std::uint32_t recent = thread.recent_errors;
+  thread.recent_errors = thread.recent_worked = thread.recent_looked = 0;
+  if (is_answer(code) || !left_behind(latest, code)) return 0;
+  std::byte* known = find(latest);
+  if (wire::load(known, error::kOfCall) != 0) {
+    // cudaPeekAtLastError leaves the error where it is: this is the same one, asked for again.
+    wire::atomic(known, error::kFlags).fetch_and(static_cast<std::uint8_t>(~error::kThenWorked));
+    remember(thread, latest);
+    thread.recent_looked = 1;
+    return 0;
+  }
+  for (std::uint32_t i = unasked; i < recent; ++i) {
+    if (failed_alike(thread.recent[i], latest)) return thread.recent[i];
+  }
+  return 0;
 }
 
 void Failures::worked(ThreadState& thread) {

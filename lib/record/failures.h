@@ -33,6 +33,7 @@ struct FailedCall {
   std::uint64_t bytes = 0;           // asked for, where `call` does not say
   std::uint64_t device_free = 0, device_total = 0;
   const char* outer = nullptr;  // the runtime call around it, if that has no callback
+  std::uint64_t of_call = 0;    // serial of the failed call whose error this one returned; 0: it failed itself
 };
 
 using wire::error::is_sticky;
@@ -47,17 +48,21 @@ class Failures {
   std::uint64_t add(ThreadState* thread, const FailedCall& failed);
   // The runtime call around a failed driver call has returned too.
   void set_outer_code(std::uint64_t serial, std::uint32_t code);
-  // The thread asked for its last error / has issued an operation successfully.
-  void looked_at(ThreadState& thread);
+  // The thread asked for its last error, which is `code`. Returns the serial of the call that had left it behind, the
+  // first of several in one place, if the thread asks for the first time since, and has worked in between; else 0.
+  std::uint64_t looked_at(ThreadState& thread, std::uint32_t code);
+  // It has issued an operation successfully.
   void worked(ThreadState& thread);
 
   bool frozen() const { return frozen_.load(std::memory_order_acquire); }
 
  private:
   std::byte* record(std::uint32_t index) const;
-  // Callers of both hold the lock. Null: the record has been another failure's since.
+  // Callers of these hold the lock. Null: the record has been another failure's since.
   std::byte* find(std::uint64_t serial) const;
   void add_flag(std::uint64_t serial, std::uint8_t flag);
+  bool left_behind(std::uint64_t serial, std::uint32_t code) const;
+  bool failed_alike(std::uint64_t one, std::uint64_t other) const;
   void freeze(std::uint32_t record, std::uint32_t code);
 
   AreaMap* area_ = nullptr;

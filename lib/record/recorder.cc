@@ -471,7 +471,7 @@ void Recorder::note_event_completed(ThreadState& thread, const CallRule& rule, c
 // ---- failed calls
 
 void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32_t id, const CUpti_CallbackData& data,
-                    std::uint32_t code, std::uintptr_t frame) {
+                    std::uint32_t code, std::uintptr_t frame, std::uint64_t of_call) {
   if (failures_.frozen()) return;
   Call call;
   bool launch = false;
@@ -505,12 +505,13 @@ void Recorder::fail(ThreadState* thread, wire::error::Domain domain, std::uint32
     capture = captures_.concerned({}, thread->tid);
   }
   failed.capture = &capture;
+  failed.of_call = of_call;
   if (domain == wire::error::Domain::driver) {
     failed.bytes = bytes_asked_for(id, data.functionParams);
     failed.outer = runtimes_.failed(data.functionName, launch);
     watch_launches();
   }
-  if (code == CUDA_ERROR_OUT_OF_MEMORY) ask_what_is_left(failed);
+  if (code == CUDA_ERROR_OUT_OF_MEMORY && of_call == 0) ask_what_is_left(failed);
   failed.explanation = driver_log::explanation();
   if (is_sticky(code) && !failures_.frozen()) look_for_late_settings();
   const std::uint64_t record = failures_.add(thread, failed);
@@ -533,7 +534,11 @@ void Recorder::leave_runtime_call(ThreadState* thread, std::uint32_t id, const C
                                   std::uintptr_t frame) {
   const std::uint32_t result = runtime_result(data);
   if (asks_for_last_error(id)) {
-    if (thread != nullptr) failures_.looked_at(*thread);
+    if (thread == nullptr) return;
+    const std::uint64_t of_call = failures_.looked_at(*thread, result);
+    // Captures tell of theirs by themselves.
+    if (of_call != 0 && !wire::error::is_of_capture(result))
+      fail(thread, wire::error::Domain::runtime, id, data, result, frame, of_call);
   } else if (!is_answer(result)) {
     if (t_this.runtime_error != 0) {
       failures_.set_outer_code(t_this.runtime_error, result);

@@ -135,8 +135,9 @@ class Recorder {
   void look_at_result(ThreadState* thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                       std::uint32_t result, std::uintptr_t frame);
   [[gnu::hot]] void leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result);
+  // `of_call`: FailedCall's.
   void fail(ThreadState* thread, wire::error::Domain domain, std::uint32_t id, const CUpti_CallbackData& data,
-            std::uint32_t code, std::uintptr_t frame);
+            std::uint32_t code, std::uintptr_t frame, std::uint64_t of_call = 0);
   void enter_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void leave_graph_call(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, bool ok);
   void forget_graph(std::uint32_t id, const CUpti_CallbackData& data);

@@ -42,7 +42,7 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.graph_site = 0;
   state.adds_nodes = false;
   state.markers = {};
-  state.recent_errors = state.recent_worked = 0;
+  state.recent_errors = state.recent_worked = state.recent_looked = 0;
   wire::store(state.entry, thread::kTid, state.tid);
   prctl(PR_GET_NAME, state.entry + thread::kNameOffset);
   wire::store_release(state.entry, thread::kState, static_cast<std::uint32_t>(thread::State::live));

@@ -60,8 +60,8 @@ struct alignas(128) ThreadState {
   bool adds_nodes;
   AddedMarkers markers;  // put in for the length of the call
   // Failed calls of this thread whose story is not over, the latest of them: serials of their records. The first
-  // `recent_worked` of them were followed by an operation that worked.
-  std::uint32_t recent_errors, recent_worked;
+  // `recent_worked` of them were followed by an operation that worked, the first `recent_looked` were asked for.
+  std::uint32_t recent_errors, recent_worked, recent_looked;
   std::array<std::uint64_t, 16> recent;
 
   // Issued ordinals at ENTER of a call that waits: what its success proves finished.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "report/place.h"
 #include "report/printable.h"
@@ -14,10 +15,13 @@ constexpr std::size_t kBlamedSource = 40;
 
 bool same_line(const Location& a, const Location& b) { return a.line > 0 && a.line == b.line && a.file == b.file; }
 
-// A broken capture is noticed by the calls after the one that broke it.
+// A broken capture is noticed by the calls after the one that broke it, another failed call by who asks for the last
+// error.
 bool noticed_elsewhere(const Finding& finding) {
-  return finding.kind == analyse::Kind::capture_violation && finding.reported_at &&
-         !same_line(*finding.reported_at, finding.location);
+  if (!finding.reported_at) return false;
+  const Location &noticed = *finding.reported_at, &failed = finding.location;
+  return std::tie(noticed.file, noticed.line, noticed.function, noticed.module) !=
+         std::tie(failed.file, failed.line, failed.function, failed.module);
 }
 
 // A place without a line is the user's if what lies with it is.
@@ -60,7 +64,8 @@ std::string blamed_text(const Finding& finding, const std::string& directory) {
   if (!finding.reported_at) return "not known: the record of the reporting call was lost";
   if (same_line(*finding.reported_at, finding.location)) return fmt::format("the same line ({})", api);
   const std::string call = call_text(*finding.reported_at, is_users(*finding.reported_at, finding), api, directory);
-  return call + (finding.launch ? ": innocent" : ": it returned the error; what raised it is not known");
+  const bool known = finding.launch || !analyse::is_asynchronous(finding.kind);
+  return call + (known ? ": innocent" : ": it returned the error; what raised it is not known");
 }
 
 }  // namespace cudadiag::report

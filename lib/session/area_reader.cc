@@ -375,6 +375,7 @@ void AreaReader::read_error(const std::byte* slot) {
   error.call = written_name(std::move(error.call));
   name(wire::load(record, e::kOuterName), error.outer);
   name(wire::load(record, e::kExplanation), error.explanation);
+  error.of_call = wire::load(record, e::kOfCall);
   error.outer_code = wire::load(record, e::kOuterCode);
   error.site = wire::load(record, e::kSite);
   if (error.site > record_.sites.size()) error.site = 0;

@@ -234,7 +234,8 @@ struct Error {
   std::uint64_t operation = 0;
   std::uint64_t started = 0;  // ticks; 0: not known
   Capture capture;
-  std::string explanation;  // the driver's own words; empty: it said none
+  std::string explanation;    // the driver's own words; empty: it said none
+  std::uint64_t of_call = 0;  // wire::error::kOfCall
 };
 
 struct Note {

@@ -82,6 +82,9 @@ inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMod
 
 inline constexpr Field<std::uint64_t, 120> kStarted;      // ticks at ENTER of a failed driver call; 0: not known
 inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a string: the driver's own words; 0: none
+// Of cudaGetLastError and cudaPeekAtLastError, where they returned the error of an earlier call after which the thread
+// had worked: serial of that call's record. Else 0: the call itself failed.
+inline constexpr Field<std::uint32_t, 132> kOfCall;
 
 // Of an allocation that failed for want of memory: what its device had at that moment. Both 0: not asked.
 inline constexpr Field<std::uint64_t, 136> kDeviceFree;

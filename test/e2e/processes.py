@@ -122,6 +122,23 @@ def own_end_of_a_child_decides_what_it_died_of(machine):
     expect(found("killed"), [("out_of_memory", "suspected")], "of one whose end nobody saw")
 
 
+def error_that_is_asked_for_late_is_the_failed_calls(machine):
+    target = machine.build / "targets/asked_late"
+    result = machine.run(target, "copy")
+    expect_in("(cudaGetLastError): innocent", " ".join(result.stderr.split()), "report")
+    finding = machine.report()["findings"][0]
+    blamed = finding["reported_at"]
+    expect((blamed["api"], blamed["file"], blamed["line"]),
+           ("cudaGetLastError", *targets.marked_line("asked_late", "ASKED LINE")), "who is blamed")
+    expect(finding["evidence"]["because"],
+           "the call itself returned it, cudaGetLastError did again after its thread had worked on, and the program "
+           "ended with status 1 afterwards", "evidence")
+    result = machine.run(target, "went_on")
+    expect(result.stderr.splitlines()[1:],
+           ["cudadiag: no CUDA failure was recorded; 1 call of cudaMemcpy returned invalid argument (1) and the program "
+            "went on"], "what is said of one that went on")
+
+
 def function_that_is_not_there_is_told_where_nothing_came_after(machine):
     kept = ["-o", machine.folder / "kept"]
     result = machine.run(*program("asks.py"), options=kept)

@@ -38,6 +38,10 @@ FAILING = {
     "invalid_argument": Failing("proven", "sync_error", confirmed=""),
     "refused_launch": Failing("proven", "sync_error", confirmed="", cause="block-too-large"),
     "refused_after_others": Failing("proven", "sync_error", confirmed=""),
+    "asked_late:copy": Failing("proven", "sync_error", confirmed=""),
+    "asked_late:all_well": Failing("suspected", "unchecked_error", confirmed=""),
+    "asked_late:peeked": Failing("proven", "sync_error", confirmed=""),
+    "asked_late:launch": Failing("proven", "sync_error", confirmed="", cause="block-too-large"),
     "refused_copy:freed": Failing("proven", "sync_error", confirmed="", cause="use-after-free"),
     "refused_copy:past": Failing("proven", "sync_error", confirmed="", cause="copy-past-allocation"),
     "refused_copy:exchanged": Failing("proven", "sync_error", confirmed="", cause="copy-direction"),
@@ -116,7 +120,7 @@ FAILING = {
 }
 
 CLEAN = ("healthy", "graph_kept", "alloc_fails_handled", "refused_often", "capture_beside_launches", "capture_given_up", "host_segfault", "no_cuda",
-         "py_exception", "hanging_kernel")
+         "py_exception", "hanging_kernel", "second_runtime:asked")
 
 
 def source(name):

@@ -1,6 +1,7 @@
 // A library brings a runtime of its own, which refuses an impossible launch, and nobody looks.
-// second_runtime [alone|linked]: it is an older one, which refuses it by itself; alone: the newer one, which has begun
-// otherwise, is not used; linked: it is as new, and linked into the library.
+// second_runtime [alone|linked|asked]: it is an older one, which refuses it by itself; alone: the newer one, which has
+// begun otherwise, is not used; linked: it is as new, and linked into the library; asked: likewise, and the other is
+// asked for its last error, which is none.
 #include <dlfcn.h>
 
 #include <string>
@@ -15,7 +16,7 @@ int main(int count, char** arguments) {
     LAUNCH(scale, dim3(1), dim3(32));
     if (cudaDeviceSynchronize() != cudaSuccess) return 1;
   }
-  void* other = dlopen(how == "linked" ? LINKED_RUNTIME : OLDER_RUNTIME, RTLD_NOW | RTLD_LOCAL);
+  void* other = dlopen(how == "linked" || how == "asked" ? LINKED_RUNTIME : OLDER_RUNTIME, RTLD_NOW | RTLD_LOCAL);
   if (other == nullptr) return 2;
   const auto launch = reinterpret_cast<cudaError_t (*)(const void*, dim3, dim3, void**, std::size_t, cudaStream_t)>(
       dlsym(other, "cudaLaunchKernel"));
@@ -25,5 +26,9 @@ int main(int count, char** arguments) {
       nullptr);
   launch(reinterpret_cast<const void*>(&scale), dim3(1), dim3(32), nullptr, 0, nullptr);
   launch(reinterpret_cast<const void*>(&scale), dim3(1), dim3(2048), nullptr, 0, nullptr);  // TRUE LINE
+  if (how == "asked") {
+    LAUNCH(scale, dim3(1), dim3(32));
+    if (cudaGetLastError() != cudaSuccess) return 3;
+  }
   return wait() != cudaSuccess;
 }

@@ -53,6 +53,17 @@ int main(int, char** argv) {
     cudaError_t e = cudaMemcpy(huge, &host, sizeof host, cudaMemcpyHostToDevice);  // TRUE LINE nothing
     return check("copy to what could not be allocated", e);
   }
+  if (kind == "late_copy") {
+    static int rows[16 << 20];
+    cudaMemcpyAsync(p, rows, sizeof rows, cudaMemcpyHostToDevice);  // TRUE LINE late_copy
+    fill<<<1, 32>>>(p);
+    return check("32 threads", cudaGetLastError());  // BLAMED late_copy
+  }
+  if (kind == "late_launch") {
+    for (int i = 0; i < 20; ++i) fill<<<1, 2048>>>(p);  // TRUE LINE late_launch
+    fill<<<1, 32>>>(p);
+    return check("32 threads", cudaGetLastError());  // BLAMED late_launch
+  }
   if (kind == "memset") {
     cudaError_t e = cudaMemset(freed, 0, 4096);                               // TRUE LINE memset
     return check("memset of freed memory", e ? e : cudaDeviceSynchronize());  // BLAMED memset

@@ -1,0 +1,25 @@
+// Calls whose error their thread asked for only after it had worked on. cudaGetLastError returns it then where nothing
+// is wrong, behind a launch, say, which gets the blame.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "session/session.h"
+
+namespace cudadiag::analyse {
+
+class LateLooks {
+ public:
+  // Errors by serial; they must outlive this.
+  explicit LateLooks(const std::vector<const session::Error*>& errors);
+
+  // The first call that failed so at its place since the thread had asked before, of `error` that did or that handed
+  // its error on; null: it has nothing to do with such a one.
+  const session::Error* cause(const session::Error* error) const;
+
+ private:
+  std::map<const session::Error*, const session::Error*> causes_;
+};
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,149 @@
+#include "analyse/late_looks.h"
+
+#include <doctest/doctest.h>
+
+#include "analyse/failed_calls.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error::kThenWorked;
+
+// Failed calls of one thread.
+struct Calls {
+  session::Process process;
+
+  session::Error& fail(std::uint32_t code, std::uint32_t site, unsigned flags, std::string outer) {
+    session::Error error;
+    error.serial = process.record.errors.size() + 1;
+    error.ticks = 10 * error.serial;
+    error.tid = 1;
+    error.code = code;
+    error.site = site;
+    error.flags = static_cast<std::uint8_t>(flags);
+    error.domain = wire::error::Domain::driver;
+    error.call = "driver's";
+    error.outer = std::move(outer);
+    process.record.errors.push_back(error);
+    return process.record.errors.back();
+  }
+  session::Error& copy(unsigned flags = kLookedAt | kThenWorked, std::uint32_t site = 1) {
+    return fail(1, site, flags, "cudaMemcpyAsync");
+  }
+  // Asked for the error of the call `of`.
+  session::Error& look(std::uint64_t of, unsigned flags = kLookedAt) {
+    session::Error& error = fail(process.record.errors[of - 1].code, 9, flags, "");
+    error.domain = wire::error::Domain::runtime;
+    error.call = "cudaGetLastError";
+    error.of_call = of;
+    return error;
+  }
+
+  CallFindings after(int status) const { return failed_calls(process, ending({status, std::nullopt})); }
+  const session::Error* error(std::size_t serial) const { return &process.record.errors[serial - 1]; }
+};
+
+}  // namespace
+
+TEST_CASE("a call whose error was asked for late is what the program died of, and who asked noticed") {
+  Calls calls;
+  calls.copy();
+  calls.look(1);
+  const CallFindings findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].kind == Kind::sync_error);
+  CHECK(findings.failures[0].grade == Grade::proven);
+  CHECK(findings.failures[0].reported == calls.error(1));
+  CHECK(findings.failures[0].noticed == calls.error(2));
+  CHECK(findings.failures[0].because ==
+        "the call itself returned it, cudaGetLastError did again after its thread had worked on, and the program ended "
+        "with status 1 afterwards");
+  CHECK(findings.notes.empty());
+}
+
+TEST_CASE("of calls that failed alike at one place the first leads") {
+  Calls calls;
+  calls.copy(kThenWorked);  // so many that not all were remembered
+  calls.copy();
+  calls.copy();
+  calls.look(2);
+  const CallFindings findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].reported == calls.error(1));
+  CHECK(findings.notes.empty());
+}
+
+TEST_CASE(
+    "calls that failed at another place, with another code or before the thread had asked once have another story") {
+  Calls calls;
+  calls.copy();
+  calls.look(1, kLookedAt | kThenWorked);
+  calls.copy(kLookedAt | kThenWorked, 2);
+  calls.fail(400, 1, kLookedAt | kThenWorked, "cudaMemcpyAsync");
+  calls.copy();
+  calls.look(5);
+  const CallFindings findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].reported == calls.error(5));
+  REQUIRE(findings.notes.size() == 2);
+  CHECK(findings.notes[0].text == "2 calls of cudaMemcpyAsync returned invalid argument (1) and the program went on");
+}
+
+TEST_CASE("an error that was asked for late, after which nothing more was done and all seemed well, is a suspicion") {
+  Calls calls;
+  calls.copy();
+  calls.copy();
+  calls.look(1);
+  const CallFindings findings = calls.after(0);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].kind == Kind::unchecked_error);
+  CHECK(findings.failures[0].grade == Grade::suspected);
+  CHECK(findings.failures[0].reported == calls.error(1));
+  CHECK(findings.failures[0].noticed == calls.error(3));
+  CHECK(
+      findings.failures[0].because ==
+      "the call itself returned it, cudaGetLastError did again after its thread had worked on, and then it did nothing "
+      "more; it failed 2 times");
+}
+
+TEST_CASE("an error that was asked for late, and after which the thread worked, was handled") {
+  Calls calls;
+  calls.copy();
+  calls.look(1, kLookedAt | kThenWorked);
+  const CallFindings findings = calls.after(1);
+  CHECK(findings.failures.empty());
+  REQUIRE(findings.notes.size() == 1);
+  CHECK(findings.notes[0].text == "1 call of cudaMemcpyAsync returned invalid argument (1) and the program went on");
+}
+
+TEST_CASE("a call whose error was asked for at once is none of those that were asked for late") {
+  Calls calls;
+  calls.copy();
+  calls.copy();
+  calls.look(2);
+  const CallFindings findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].reported == calls.error(2));
+  REQUIRE(findings.notes.size() == 1);
+}
+
+TEST_CASE("an answer that is no failure is none either where it is asked for late") {
+  Calls calls;
+  SUBCASE("access to a peer that is enabled already") { calls.fail(704, 1, kLookedAt | kThenWorked, "cudaDevice"); }
+  SUBCASE("a pointer that is the host's") { calls.fail(1, 1, kLookedAt | kThenWorked, "cudaPointerGetAttributes"); }
+  calls.look(1);
+  const CallFindings findings = calls.after(1);
+  CHECK(findings.failures.empty());
+  CHECK(findings.notes.empty());
+}
+
+TEST_CASE("who asked for an error whose call is not in the record says nothing") {
+  Calls calls;
+  calls.copy();
+  calls.look(1).of_call = 7;
+  const CallFindings findings = calls.after(1);
+  CHECK(findings.failures.empty());
+  CHECK(findings.notes.size() == 1);
+}
