@@ -26,7 +26,7 @@ site_key::Key key_by_id(const std::vector<site_key::Key>& keys, std::uint32_t id
 
 SiteKeys::SiteKeys(const session::ProcessRecord& record) : record_(record) {
   for (const session::Code& code : record.codes) {
-    codes_.push_back(site_key::of_code(code.file, code.qualified_name, code.first_line));
+    codes_.push_back(site_key::of_code(code.file, code.qualified_name, code.first_line, code.line_table));
   }
   for (const session::Module& module : record.modules) {
     modules_.push_back(site_key::of_module(module.path, bytes_of_hex(module.build_id)));

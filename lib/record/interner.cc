@@ -99,7 +99,8 @@ std::uint32_t Interner::code(std::uint64_t key, const CodeObject& code) {
   const std::uint32_t payload[4] = {string(code.file), string(code.qualified_name), code.first_line, code.python_minor};
   return add(codes_, key, Tag::code, static_cast<std::uint16_t>(code.line_table.size()), bytes_of(payload),
              bytes_of(code.line_table), [&](std::uint32_t id) {
-               if (keeps_keys_) code_keys_.set(id, site_key::of_code(code.file, code.qualified_name, code.first_line));
+               if (!keeps_keys_) return;
+               code_keys_.set(id, site_key::of_code(code.file, code.qualified_name, code.first_line, code.line_table));
              });
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "session/library_paths.h"
 #include "symbolize/elf_module.h"
 #include "symbolize/file_time.h"
 #include "symbolize/python_line_table.h"
@@ -23,7 +24,7 @@ std::vector<std::string> interpreters(const session::Session& session) {
     const auto exe = process.record.properties.find("exe");
     if (exe != process.record.properties.end()) paths.push_back(exe->second);
     for (const std::string& path : paths) {
-      if (is_interpreter(path)) folders.push_back(std::filesystem::path(path).parent_path().string());
+      if (session::is_interpreter(path)) folders.push_back(std::filesystem::path(path).parent_path().string());
     }
   }
   return folders;
@@ -100,7 +101,7 @@ std::vector<PhysicalFrame> Symbolizer::State::physical_frames(const session::Pro
       continue;
     }
     ElfModule& elf = module(record, *recorded);
-    if (is_interpreter(recorded->path)) {
+    if (session::is_interpreter(recorded->path)) {
       physical.push_back({&elf, frame.address, {}});
       break;
     }

@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "session/library_paths.h"
 #include "symbolize/call_sites.h"
-#include "symbolize/library_paths.h"
 #include "symbolize/user_code.h"
 
 namespace cudadiag::symbolize {
@@ -40,7 +40,7 @@ Start definition_of(const std::string& name, const std::vector<ElfModule*>& firs
 bool calls_users_function(const PhysicalFrame& inner, const PhysicalFrame& outer, bool described,
                           std::string_view kernel) {
   if (outer.module == inner.module && !described) return false;  // may be a plain call to `inner`
-  return is_launch_code(inner.frames.back(), kernel) || is_foreign_function_interface(outer.module->path());
+  return is_launch_code(inner.frames.back(), kernel) || session::is_foreign_function_interface(outer.module->path());
 }
 
 std::optional<Start> start_of_chain(const PhysicalFrame& inner, const PhysicalFrame& outer, std::string_view kernel,
@@ -49,7 +49,7 @@ std::optional<Start> start_of_chain(const PhysicalFrame& inner, const PhysicalFr
   const auto called = sites.called_at(outer.address);
   const bool by_pointer = !called || *called == CallSites::kNotKnown;
   if (by_pointer && calls_users_function(inner, outer, called.has_value(), kernel)) return Start{inner.module};
-  if (by_pointer && !is_c_library(outer.module->path())) return std::nullopt;
+  if (by_pointer && !session::is_c_library(outer.module->path())) return std::nullopt;
   if (!by_pointer && sites.defines(*called)) return Start{outer.module, *called};
   const std::string name = by_pointer ? "main" : sites.name(*called);
   if (name == inner.frames.back().mangled) return std::nullopt;

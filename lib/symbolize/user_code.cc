@@ -7,12 +7,15 @@
 #include <string>
 #include <utility>
 
+#include "session/library_paths.h"
 #include "symbolize/demangle.h"
-#include "symbolize/library_paths.h"
 #include "symbolize/pseudo_files.h"
 
 namespace cudadiag::symbolize {
 namespace {
+
+using session::is_cuda_module;
+using session::is_foreign_function_interface;
 
 using Texts = std::initializer_list<std::string_view>;
 
@@ -161,12 +164,16 @@ const session::CodeRule* UserCode::rule_for(std::string_view path) const {
 
 bool UserCode::python(std::string_view file) const {
   const session::CodeRule* rule = rule_for(file);
-  return rule != nullptr ? rule->user : is_python_file_of_users(file);
+  return rule != nullptr ? rule->user : session::is_python_file_of_users(file);
 }
 
 bool UserCode::python(const PythonFrame& frame) const {
   if (rule_for(frame.file) == nullptr && is_entry_point(frame)) return false;
   return python(frame.file);
+}
+
+bool UserCode::made_at_run_time(const PythonFrame& frame) const {
+  return session::is_made_at_run_time(frame.file) && rule_for(frame.file) == nullptr;
 }
 
 // What an installer writes to start a package by its name: `bin/train`, a few lines that call its main().
@@ -180,16 +187,16 @@ bool UserCode::is_entry_point(const PythonFrame& frame) const {
 }
 
 bool UserCode::module(std::string_view path) const {
-  if (path.empty() || is_cuda_module(path) || is_interpreter(path)) return false;
+  if (path.empty() || is_cuda_module(path) || session::is_interpreter(path)) return false;
   const session::CodeRule* rule = rule_for(path);
-  return rule != nullptr ? rule->user : is_module_of_users(path);
+  return rule != nullptr ? rule->user : session::is_module_of_users(path);
 }
 
 bool UserCode::native(const NativeFrame& frame) const {
   if (!frame.file.empty() && !is_cuda_module(frame.module)) {
     if (const session::CodeRule* rule = rule_for(frame.file)) return rule->user;
   }
-  return module(frame.module) && !is_library_source(frame.file);
+  return module(frame.module) && !session::is_library_source(frame.file);
 }
 
 void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code) {
@@ -199,14 +206,11 @@ void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCod
   for (PythonFrame& frame : stack.python) {
     frame.user = code.python(frame) || (in_cell_magic && is_cell_of_magic(frame.file));
   }
-  // Code that a library made up at run time, as a Triton launcher is, has no file. Neither has what `python -c` runs:
-  // that is the user's where nothing else is.
-  const auto is_nameless = [](const PythonFrame& frame) {
-    return frame.file == "<string>" || frame.file == "<timeit-src>";
-  };
-  const bool has_files = std::any_of(stack.python.begin(), stack.python.end(),
-                                     [&](const PythonFrame& frame) { return frame.user && !is_nameless(frame); });
-  for (PythonFrame& frame : stack.python) frame.user = frame.user && !(has_files && is_nameless(frame));
+  // Code that a library made at run time is the user's, as what `python -c` runs is, only where nothing else is.
+  const bool others = std::any_of(stack.python.begin(), stack.python.end(), [&](const PythonFrame& frame) {
+    return frame.user && !code.made_at_run_time(frame);
+  });
+  for (PythonFrame& frame : stack.python) frame.user = frame.user && !(others && code.made_at_run_time(frame));
   mark_native(stack.native, kernel, code);
 }
 

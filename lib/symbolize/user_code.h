@@ -23,6 +23,8 @@ class UserCode {
   // are the user's.
   bool python(std::string_view file) const;
   bool python(const PythonFrame& frame) const;
+  // It may be a library's as well, and the user said nothing of it.
+  bool made_at_run_time(const PythonFrame& frame) const;
 
   // Not system, CUDA or framework libraries, the interpreter or the recorder. The interpreter, CUDA and the recorder
   // never are, whatever was said.
@@ -37,9 +39,6 @@ class UserCode {
   std::vector<session::CodeRule> rules_;
   std::vector<std::string> interpreters_;
 };
-
-// Whether the interpreter itself lies here: native frames from it on outwards say nothing that Python's do not.
-bool is_interpreter(std::string_view module);
 
 // What nvcc generates on the host for the launch of `kernel`: its stub, and the function of the kernel's own name.
 bool is_launch_code(const NativeFrame& frame, std::string_view kernel);

@@ -10,6 +10,7 @@
 
 #include "wire/hash.h"
 #include "wire/operation.h"
+#include "wire/temporary_file.h"
 
 namespace cudadiag::wire::site_key {
 
@@ -18,8 +19,14 @@ using Key = std::uint64_t;
 
 inline Key of_text(std::string_view text) { return hash_bytes(text.data(), text.size()) | 1; }
 
-inline Key of_code(std::string_view file, std::string_view qualified_name, std::uint32_t first_line) {
-  return mix(mix(of_text(file), of_text(qualified_name)), first_line) | 1;
+// A file whose name is drawn anew in each run is told from others like it by how its code is laid out.
+inline Key of_code(std::string_view file, std::string_view qualified_name, std::uint32_t first_line,
+                   std::string_view line_table) {
+  Key key = kHashSeed;
+  if (temporary_file::visit_lasting(file, [&](std::string_view part) { key = mix(key, of_text(part)); })) {
+    key = mix(key, of_text(line_table));
+  }
+  return mix(mix(key, of_text(qualified_name)), first_line) | 1;
 }
 
 inline Key of_module(std::string_view path, std::span<const std::byte> build_id) {

@@ -1,22 +1,27 @@
-"""PyTorch Geometric: an edge to a node that does not exist."""
+"""PyTorch Geometric: an edge to a node that does not exist. geometric.py LAYER; the code of "sage" that indexes stands in
+a file that is written with another name in each run, that of "gcn" does not."""
+import sys
+
 import torch
-from torch_geometric.nn import GCNConv
+from torch_geometric.nn import GCNConv, SAGEConv
+
+LAYERS = {"gcn": GCNConv, "sage": SAGEConv}
 
 
 class Graph(torch.nn.Module):
-    def __init__(self):
+    def __init__(self, layer):
         super().__init__()
-        self.first = GCNConv(16, 32)
-        self.second = GCNConv(32, 4)
+        self.first = layer(16, 32)
+        self.second = layer(32, 4)
 
     def forward(self, x, edges):
         return self.second(self.first(x, edges).relu(), edges)  # TRUE LINE
 
 
 torch.manual_seed(1)
-model = Graph().cuda()
+model = Graph(LAYERS[sys.argv[1]]).cuda()
 x = torch.randn(50, 16, device="cuda")
 edges = torch.randint(0, 50, (2, 400), device="cuda")
 print(round(model(x, edges).sum().item(), 3))
-edges[0, 200] = 50
+edges[0, 200] = 5000
 print(model(x, edges).sum().item())  # BLAMED

@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
-#include "symbolize/library_paths.h"
+#include "session/library_paths.h"
 #include "symbolize/pseudo_files.h"
 #include "symbolize/user_code.h"
 
 using namespace cudadiag::symbolize;
+using cudadiag::session::is_foreign_function_interface, cudadiag::session::is_interpreter,
+    cudadiag::session::is_library_source;
 
 namespace {
 
@@ -386,6 +388,26 @@ TEST_CASE("a cell that begins with %%time") {
 TEST_CASE("a statement that timeit runs") {
   CHECK(true_line({{python("<timeit-src>", 6), python("/home/u/bench.py", 10)}, {}}).location.line == 10);
   CHECK(true_line({{python("<timeit-src>", 6), python("/usr/lib/python3.11/timeit.py", 178)}, {}}).user);
+}
+
+TEST_CASE("a file that a library wrote for itself is the user's only where nothing else is") {
+  const PythonFrame made = python("/tmp/nn.sage_conv_SAGEConv_propagate_q9dx4sbc.py", 83);
+  const PythonFrame library = python("/v/lib/python3.12/site-packages/torch_geometric/nn/conv/sage_conv.py", 139);
+  CHECK(true_line({{made, library, python("/home/u/net.py", 14)}, {}}).location.line == 14);
+  CHECK(true_line({{made, library, python("/tmp/x/net.py", 14)}, {}}).location.line == 14);
+  CHECK(true_line({{made, library}, {}}).location.line == 83);
+  CHECK(true_line({{made, library}, {}}).user);
+  SourceStack said{{made, library, python("/home/u/net.py", 14)}, {}};
+  mark_user_frames(said, "", UserCode({{made.file, true}}));
+  CHECK(find_true_line(said, "").location.line == 83);
+}
+
+TEST_CASE("a script that was written below /tmp stays the user's") {
+  for (const char* file : {"/tmp/x/main.py", "/tmp/repro.py", "/tmp/pytest-of-u/pytest-3/test_forward0/net.py",
+                           "/tmp/tmpab12cd_3/main.py", "/tmp/train_resnet50.py"}) {
+    INFO(file);
+    CHECK(true_line({{python(file, 5), python("/home/u/train.py", 14)}, {}}).location.line == 5);
+  }
 }
 
 TEST_CASE("sources of the user in folders with common names") {

@@ -1,14 +1,22 @@
-// What paths tell: which files and modules belong to the system, to CUDA, to frameworks and to Python. The rules on
-// whole stacks are in user_code.h, which is what other code asks.
+// What paths tell: which files and modules belong to the system, to CUDA, to frameworks and to Python. Analysis asks
+// it to compare runs; which line leads is told by the rules on whole stacks in symbolize/user_code.h, which know what
+// the user said as well.
 #pragma once
 
 #include <string_view>
 
-namespace cudadiag::symbolize {
+namespace cudadiag::session {
 
 // Where nothing was said of the file or module: is it the user's by where it lies and what it is called?
 bool is_python_file_of_users(std::string_view file);
 bool is_module_of_users(std::string_view path);
+
+// What a library makes at run time looks like this: code of a string, or of a file that the program wrote itself. So
+// does what `python -c` runs.
+bool is_made_at_run_time(std::string_view file);
+
+// Whether the interpreter itself lies here: native frames from it on outwards say nothing that Python's do not.
+bool is_interpreter(std::string_view module);
 
 // Anywhere below Python's own library folder or an installed package: `lib/python3.12/`, `site-packages/`, a zipped
 // one.
@@ -26,4 +34,4 @@ bool is_c_library(std::string_view path);
 // A header or source that came with the system, the toolkit, a compiler or a framework; false for an empty path.
 bool is_library_source(std::string_view file);
 
-}  // namespace cudadiag::symbolize
+}  // namespace cudadiag::session

@@ -1,12 +1,12 @@
-#include "symbolize/library_paths.h"
+#include "session/library_paths.h"
 
 #include <algorithm>
 #include <cctype>
 #include <string>
 
-#include "symbolize/user_code.h"
+#include "wire/temporary_file.h"
 
-namespace cudadiag::symbolize {
+namespace cudadiag::session {
 namespace {
 
 constexpr std::string_view kSystemFolders[] = {
@@ -179,6 +179,10 @@ bool is_python_file_of_users(std::string_view file) {
   return !is_python_library(file) && !is_generated(file) && !contains_any(file, kToolParts);
 }
 
+bool is_made_at_run_time(std::string_view file) {
+  return file == "<string>" || file == "<timeit-src>" || wire::temporary_file::is_made_by_program(file);
+}
+
 bool is_interpreter(std::string_view module) {
   auto name = base_name(module);
   constexpr std::string_view kPython = "python", kLibrary = "libpython";
@@ -196,4 +200,4 @@ bool is_module_of_users(std::string_view path) {
          !is_generated(path);
 }
 
-}  // namespace cudadiag::symbolize
+}  // namespace cudadiag::session

@@ -1,0 +1,64 @@
+// Files that a program makes for itself: their names have a part that is drawn anew in each run. Told by the path
+// alone, so that the recorder and the analysis of a session agree: below a folder `tmp`, wherever that lies; where else
+// TMPDIR may have pointed is not known.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace cudadiag::wire::temporary_file {
+
+// Of what Python's tempfile draws: `nn.sage_conv_q9dx4sbc.py`, `tmpab12cd_3`.
+inline constexpr std::size_t kDrawn = 8;
+
+constexpr bool is_drawn(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
+
+// Where the drawn characters stand in the name of a file or folder, before its last suffix; npos: there are none. Eight
+// characters may be a word of its author's: only behind what nobody names a module of Python, tempfile's own `tmp` or
+// something with a dot, as generated code has it of the class that it is for.
+// Nothing here can throw, which would bring the C++ runtime into the recorder.
+constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
+  const std::size_t dot = is_folder ? name.npos : name.rfind('.');
+  const std::size_t end = dot == name.npos ? name.size() : dot;
+  if (end <= kDrawn) return name.npos;
+  const std::size_t at = end - kDrawn;
+  for (std::size_t i = at; i < end; ++i) {
+    if (!is_drawn(name[i])) return name.npos;
+  }
+  const std::string_view before(name.data(), at);
+  const char last = before.back();
+  const bool is_of_tempfile = before == "tmp";
+  const bool is_generated = !is_folder && before.find('.') != before.npos && (last == '_' || !is_drawn(last));
+  return is_of_tempfile || is_generated ? at : name.npos;
+}
+
+// Calls `visit(part)` for what of the path is the same in each run, in order. True: something of it is not.
+template <typename Visit>
+constexpr bool visit_lasting(std::string_view path, Visit visit) {
+  constexpr std::string_view kFolder = "/tmp/";
+  std::size_t begin = 0;
+  const std::size_t folder = path.find(kFolder);
+  std::size_t at = folder == path.npos ? path.size() : folder + kFolder.size();
+  while (at < path.size()) {
+    const std::size_t slash = path.find('/', at);
+    const std::size_t end = slash == path.npos ? path.size() : slash;
+    const std::size_t drawn = drawn_at({path.data() + at, end - at}, slash != path.npos);
+    if (drawn != path.npos) {
+      visit(std::string_view(path.data() + begin, at + drawn - begin));
+      begin = at + drawn + kDrawn;
+    }
+    at = end + 1;
+  }
+  visit(std::string_view(path.data() + begin, path.size() - begin));
+  return begin > 0;
+}
+
+// Whether the program made the file itself.
+constexpr bool is_made_by_program(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == path.npos || path.find("/tmp/") == path.npos) return false;
+  const std::string_view name(path.data() + slash + 1, path.size() - slash - 1);
+  return drawn_at(name, false) != name.npos;
+}
+
+}  // namespace cudadiag::wire::temporary_file
