@@ -176,6 +176,13 @@ class Narrowing {
       const Outcome outcome = analysis_.reruns.back().outcome;
       if (outcome == Outcome::failed) return true;
       if (outcome != Outcome::did_not_fail && outcome != Outcome::not_reached) return false;
+      // Whether it is for the values, one rerun without them says.
+      if (!with_values_ && analysis_.reruns.back().disturbed) {
+        with_values_ = outcome;
+        without_values_ = true;
+        continue;
+      }
+      without_values_ = without_values_ && outcome != with_values_;
       ++passed;
     }
     return false;
@@ -186,8 +193,12 @@ class Narrowing {
     RerunSpec spec = common();
     spec.window = with_patience(window.text, options_.patience);
     spec.waits = window.words;
-    if (options_.values) spec.values = suspect_lines(session_, analysis_, seconds_for_values(), options_.save_limit);
-    if (options_.tell_passes) say(fmt::format("rerun {}: waits for {}", session_.reruns.size() + 1, spec.waits));
+    if (options_.values && !without_values_)
+      spec.values = suspect_lines(session_, analysis_, seconds_for_values(), options_.save_limit);
+    if (options_.tell_passes) {
+      say(fmt::format("rerun {}: waits for {}{}", session_.reruns.size() + 1, spec.waits,
+                      without_values_ ? ", and takes no values" : ""));
+    }
     if (!add(spec)) return false;
     if (options_.tell_passes) tell_pass();
     return !interrupted_;
@@ -333,6 +344,8 @@ class Narrowing {
   launch::SignalRelay& relay_;
   const NarrowOptions& options_;
   Analysis analysis_;
+  std::optional<Outcome> with_values_;  // of a rerun that may have gone another way for the values taken
+  bool without_values_ = false;         // the next one takes none
   bool interrupted_ = false;
   bool dump_asked_ = false;
   bool possible_ = true;

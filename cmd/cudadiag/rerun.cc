@@ -219,6 +219,7 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   pass.name = name_of(spec.kind);
   pass.folder = std::get<std::string>(name);
   pass.waits = spec.waits;
+  pass.values = !spec.values.empty();
   pass.kernels = spec.kernels;
   pass.rewritten = rewritten;
   Supervision supervision(target, relay, arena, spec, folder);

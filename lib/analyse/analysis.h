@@ -110,6 +110,7 @@ struct Rerun {
   // ended; nothing: neither tells.
   std::optional<bool> failed_unwatched{};
   bool other_text = false;  // code of what failed in the first run had been written anew: it says nothing of that
+  bool disturbed = false;   // it did not fail, and the Python hook, which took values in it, may be why
 };
 
 // A failure that did not come back where a rerun waited for it. What takes it away is waiting only if it comes back

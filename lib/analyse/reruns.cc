@@ -9,6 +9,7 @@
 #include "analyse/degraded.h"
 #include "analyse/ending.h"
 #include "analyse/first_failure.h"
+#include "analyse/same_code.h"
 #include "analyse/site_keys.h"
 
 namespace cudadiag::analyse {
@@ -16,11 +17,6 @@ namespace {
 
 using session::Process;
 using wire::site_key::Key;
-
-Key lead_key(const Failure& failure) {
-  if (failure.candidates.empty()) return 0;
-  return SiteKeys(failure.process->record).of_site(failure.candidates.front().operation->site);
-}
 
 // The first failures of the rerun's processes; what is proven outweighs what merely came first.
 std::vector<Failure> failures_of(const std::vector<Process>& processes) {
@@ -110,51 +106,13 @@ void add_notes(const std::vector<Process>& processes, std::size_t number, std::v
   }
 }
 
-// The Python hook stood behind it: its site has no native stack.
-bool is_hooked(const Failure& failure) {
-  const auto& record = failure.process->record;
-  const auto* site = session::by_id(record.sites, failure.candidates.front().operation->site);
-  return site != nullptr && site->native == 0 && record.properties.contains("python.hook");
-}
-
-// Which call of its site failed in the rerun. The site's calls before the hook took values are another site's there,
-// with the key `whole`; where no native stacks are recorded, it is the same site's.
-std::uint32_t ordinal_again(const Failure& again, Key whole) {
-  std::uint64_t ordinal = again.candidates.front().operation->site_ordinal;
-  if (!is_hooked(again) || whole == lead_key(again)) return static_cast<std::uint32_t>(ordinal);
-  const auto& record = again.process->record;
-  const SiteKeys keys(record);
-  for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
-    if (keys.of_site(site) == whole) ordinal += record.sites[site - 1].operations;
-  }
-  return static_cast<std::uint32_t>(ordinal);
-}
-
-struct SameCode {
-  std::vector<Candidate> candidates;
-  bool very_call = false;  // it is the one candidate
-};
-
-// The candidates that were issued by the code that issued `again`: the very call if it is among them, else all. Counts
-// differ between runs of programs with threads or random data.
-SameCode same_code(const Failure& failure, const Failure& again) {
-  const SiteKeys keys(failure.process->record);
-  const Key key = lead_key(again);
-  SameCode found;
-  for (const Candidate& candidate : failure.candidates) {
-    const std::uint32_t site = candidate.operation->site;
-    if (keys.of_site(site) != key && (!is_hooked(again) || keys.of_hooked_site(site) != key)) continue;
-    if (candidate.operation->site_ordinal == ordinal_again(again, keys.of_site(site))) return {{candidate}, true};
-    found.candidates.push_back(candidate);
-  }
-  return found;
-}
-
 // Which replay of a graph, which call of any other line; 0: not known.
 std::uint32_t number_of(const Candidate& candidate) {
   const session::Operation& operation = *candidate.operation;
   return operation.replay != 0 ? operation.replay : operation.site_ordinal;
 }
+
+constexpr const char* kSomeCall = "this line's operation";
 
 // "call 20 of this line (in the first run call 50)"; `first` are calls of one line, all that can be the one if
 // `complete`; `failure` is that of a rerun.
@@ -162,7 +120,7 @@ std::string which_call(const std::vector<Candidate>& first, bool complete, Key s
   const Candidate& again = failure.candidates.front();
   const bool is_replay = again.operation->replay != 0;
   const std::uint32_t number = is_replay ? again.operation->replay : ordinal_again(failure, site);
-  if (number == 0) return "this line's operation";
+  if (number == 0) return kSomeCall;
   const char* word = is_replay ? "replay" : "call";
   const std::string call = fmt::format("{} {} of {}", word, number, is_replay ? "the graph" : "this line");
   if (!complete) return call;
@@ -205,7 +163,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   const bool unproven = again.candidates.size() == 1 && under_mps(again.process->record);
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
   if (again.grade == Grade::inferred && !unproven) return false;
-  auto [kept, very_call] = same_code(failure, again);
+  auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
   if (again.grade == Grade::bracketed && failure.grade <= Grade::bracketed) return true;
   const std::string error = again.code == failure.code ? "" : fmt::format(" with code {}", again.code);
@@ -213,8 +171,9 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   const std::string those = candidates == 1 ? "" : fmt::format("one of {} candidates: ", candidates);
   if (again.grade == Grade::proven) {
     const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
-    failure.because = fmt::format("{}{} failed{} in a rerun while nothing else was running, and was waited for", those,
-                                  which_call(kept, failure.unlisted == 0, site, again), error);
+    const std::string which = other_way ? kSomeCall : which_call(kept, failure.unlisted == 0, site, again);
+    failure.because = fmt::format("{}{} failed{} in a rerun while nothing else was running, and was waited for{}",
+                                  those, which, error, other_way ? "; libraries went another way to it there" : "");
   } else if (unproven) {
     failure.because = fmt::format(
         "{}the same operation failed in a rerun, but under MPS the fault may be another "
@@ -229,19 +188,6 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   failure.again = again.candidates.front().operation;
   failure.again_process = again.process;
   return true;
-}
-
-bool shares_code(const Failure& failure, const Failure& again) {
-  const SiteKeys keys(failure.process->record), keys_again(again.process->record);
-  for (const Candidate& candidate : failure.candidates) {
-    const std::uint32_t site = candidate.operation->site;
-    const auto is_it = [&](const Candidate& other) {
-      const Key key = keys_again.of_site(other.operation->site);
-      return keys.of_site(site) == key || keys.of_hooked_site(site) == key;
-    };
-    if (std::any_of(again.candidates.begin(), again.candidates.end(), is_it)) return true;
-  }
-  return false;
 }
 
 // One operation was left here, and another run failed at none of its code: the program differs from run to run, or
@@ -292,6 +238,20 @@ Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Proc
   return any ? Outcome::not_reached : Outcome::did_not_fail;
 }
 
+// Some of PyTorch's functions take another way where a mode is on, as the hook's is while it takes values.
+bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::vector<Process>& processes) {
+  if (!pass.values) return false;
+  const bool stood = std::any_of(processes.begin(), processes.end(), [](const Process& process) {
+    return process.record.properties.contains("python.hook");
+  });
+  const bool saw_operators = std::any_of(processes.begin(), processes.end(), [](const Process& process) {
+    return std::any_of(process.deliveries.begin(), process.deliveries.end(),
+                       [](const session::Delivery& delivery) { return delivery.kind == "operator"; });
+  });
+  if (rerun.outcome == Rerun::Outcome::did_not_fail) return saw_operators || (stood && rerun.end.bad);
+  return rerun.outcome == Rerun::Outcome::not_reached && stood;
+}
+
 // Of the rerun's failures, `again`, those that are what the first run saw make that better known; `judged` becomes one
 // of these, if there are any. True: there are.
 bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, std::vector<Failure>& failures,
@@ -321,7 +281,7 @@ std::optional<bool> failed_unwatched(const session::Pass& first, const session::
 Vanished vanished(const std::vector<Rerun>& reruns) {
   bool waited = false, failed_free = false, passed_free = false;
   for (const Rerun& rerun : reruns) {
-    if (rerun.other_text) continue;
+    if (rerun.other_text || rerun.disturbed) continue;
     if (rerun.came_back()) return Vanished::no;
     failed_free |= rerun.failed_unwatched == true;
     passed_free |= rerun.failed_unwatched == false;
@@ -352,6 +312,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   const std::vector<Failure> again = failures_of(processes);
   if (again.empty()) {
     rerun.outcome = without_failure(pass, processes, failures);
+    rerun.disturbed = hook_may_be_why(rerun, pass, processes);
     return rerun;
   }
   rerun.failure = again.front();
@@ -370,6 +331,34 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   return rerun;
 }
 
+std::string how_it_ended(const Rerun& rerun) { return rerun.end.bad ? "with " + rerun.end.text : "without a failure"; }
+
+// Where the one after it, without values, did not fail either, these are not why, in none of them.
+void settle_disturbed(std::vector<Rerun>& reruns) {
+  const auto same = [](const Rerun& one, const Rerun& next) {
+    constexpr auto kPassed = Rerun::Outcome::did_not_fail;
+    return one.disturbed && !next.disturbed && one.outcome == kPassed && next.outcome == kPassed;
+  };
+  if (std::adjacent_find(reruns.begin(), reruns.end(), same) == reruns.end()) return;
+  for (Rerun& rerun : reruns) rerun.disturbed = false;
+}
+
+// What a rerun says that went another way than the next one, which took no values.
+void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) {
+  for (std::size_t i = 0; i + 1 < reruns.size(); ++i) {
+    const Rerun &one = reruns[i], &next = reruns[i + 1];
+    if (!one.disturbed || next.disturbed || one.outcome == next.outcome) continue;
+    if (!next.came_back() && next.outcome != Rerun::Outcome::other && next.outcome != Rerun::Outcome::did_not_fail) {
+      continue;
+    }
+    const std::string what = one.outcome == Rerun::Outcome::did_not_fail
+                                 ? "did not fail"
+                                 : fmt::format("ended {} before it came to the failing call", how_it_ended(one));
+    notes.push_back({"values-disturb", fmt::format("rerun {}: with values taken the program {}; rerun {} took none",
+                                                   i + 1, what, i + 2)});
+  }
+}
+
 // What reruns that did not fail say of the first run's failure; `reruns` were of the same text.
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto count = [&](Rerun::Outcome outcome) {
@@ -380,10 +369,12 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
                       count(Rerun::Outcome::not_watched) - count(Rerun::Outcome::not_recorded) - short_of_it;
   const auto again = std::count_if(reruns.begin(), reruns.end(), [](const Rerun& rerun) { return rerun.came_back(); });
   if (passed == 0 && again == 0 && short_of_it > 0) {
-    const auto rerun = std::find_if(reruns.begin(), reruns.end(),
-                                    [](const Rerun& some) { return some.outcome == Rerun::Outcome::not_reached; });
-    failure.because += fmt::format("; a rerun ended {} before it came to this call",
-                                   rerun->end.bad ? "with " + rerun->end.text : "without a failure");
+    const auto fell_short = [](const Rerun& some) { return some.outcome == Rerun::Outcome::not_reached; };
+    auto rerun = std::find_if(reruns.begin(), reruns.end(),
+                              [&](const Rerun& some) { return fell_short(some) && !some.disturbed; });
+    if (rerun == reruns.end()) rerun = std::find_if(reruns.begin(), reruns.end(), fell_short);
+    failure.because += fmt::format("; a rerun{} ended {} before it came to this call",
+                                   rerun->disturbed ? ", in which values were taken," : "", how_it_ended(*rerun));
   }
   if (passed == 0) return;
   if (again > 0) {
@@ -448,6 +439,8 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
     add_notes(session.reruns[i], i + 1, analysis.notes);
     analysis.reruns.push_back(std::move(rerun));
   }
+  settle_disturbed(analysis.reruns);
+  note_disturbed(analysis.reruns, analysis.notes);
   analysis.vanished = vanished(analysis.reruns);
   std::vector<Rerun> of_same_text;
   std::copy_if(analysis.reruns.begin(), analysis.reruns.end(), std::back_inserter(of_same_text),

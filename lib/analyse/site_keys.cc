@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "session/library_paths.h"
+
 namespace cudadiag::analyse {
 namespace {
 
@@ -64,6 +66,30 @@ site_key::Key SiteKeys::of_hooked_site(std::uint32_t site) const {
   session::Site hooked = *known;
   hooked.native = 0;
   return of(hooked);
+}
+
+site_key::Key SiteKeys::of_own_lines(std::uint32_t site) const {
+  const session::Site* known = by_id(record_.sites, site);
+  const auto* python = known == nullptr ? nullptr : by_id(record_.python_stacks, known->python);
+  if (python == nullptr || python->truncated) return 0;
+  site_key::Stack own_python, own_native;
+  bool any = false;
+  for (const session::RawPythonFrame& frame : python->frames) {
+    const session::Code* code = by_id(record_.codes, frame.code);
+    if (code == nullptr) return 0;
+    if (!session::is_python_file_of_users(code->file) || session::is_made_at_run_time(code->file)) continue;
+    own_python.add_python(key_by_id(codes_, frame.code), frame.offset);
+    any = true;
+  }
+  const auto* native = by_id(record_.native_stacks, known->native);
+  if (!any || (native != nullptr && native->truncated)) return 0;
+  for (std::size_t i = 0; native != nullptr && i < native->frames.size(); ++i) {
+    const session::RawNativeFrame& frame = native->frames[i];
+    const session::Module* module = by_id(record_.modules, frame.module);
+    if (module == nullptr || !session::is_module_of_users(module->path)) continue;
+    own_native.add_native(key_by_id(modules_, frame.module), frame.address);
+  }
+  return site_key::of_site(known->kind, own_python.key(), own_native.key(), of_kernel(site));
 }
 
 site_key::Key SiteKeys::of_kernel(std::uint32_t site) const {

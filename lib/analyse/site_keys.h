@@ -18,6 +18,9 @@ class SiteKeys {
   wire::site_key::Key of_site(std::uint32_t site) const;
   // Without the native stack: of a site inside the Python hook, which has none (lib/record/python_hook.h).
   wire::site_key::Key of_hooked_site(std::uint32_t site) const;
+  // Of the program's own lines that led there, whatever libraries lie between them, to this kernel; 0: there are none,
+  // or not all of them are known.
+  wire::site_key::Key of_own_lines(std::uint32_t site) const;
   // Of the kernel that is launched there; 0: none.
   wire::site_key::Key of_kernel(std::uint32_t site) const;
 

@@ -159,7 +159,7 @@ class FindingBuilder {
       finding_.because +=
           fmt::format("; the line is known, which of its {} launches failed is not", failure_.candidates.size());
     }
-    if (!of_nodes) leave_open_which();
+    if (!of_nodes || failure_.call_not_known) leave_open_which();
     for (Candidate& candidate : finding_.candidates) {
       if (candidate.launches > 1 && !candidate.launch.graph_node)
         candidate.because += fmt::format(" ({} launches of this line)", candidate.launches);
@@ -181,6 +181,7 @@ class FindingBuilder {
     Launch& launch = *finding_.launch;
     launch.process_ordinal = launch.stream_ordinal = launch.site_ordinal = std::nullopt;
     if (!stream_is_known) launch.stream = 0;
+    launch.replay = std::nullopt;
   }
 
   // Which node it was is not known: the line that launched the graph is.

@@ -59,9 +59,9 @@ std::vector<std::string> texts_of(const Json& object, const char* key) {
   return texts;
 }
 
-bool is_false(const Json& object, const char* key) {
+bool bool_of(const Json& object, const char* key, bool otherwise) {
   const auto it = object.find(key);
-  return it != object.end() && it->is_boolean() && !it->get<bool>();
+  return it != object.end() && it->is_boolean() ? it->get<bool>() : otherwise;
 }
 
 std::set<std::uint32_t> pids_of(const Json& object, const char* key) {
@@ -144,6 +144,7 @@ Pass pass_of(const Json& object) {
   pass.name = text_of(object, "name");
   pass.folder = name_of(object, "folder");
   pass.waits = text_of(object, "waits");
+  pass.values = bool_of(object, "values", false);
   pass.cut_short = text_of(object, "cut_short");
   pass.dump = name_of(object, "dump");
   pass.seconds = double_of(object, "seconds").value_or(0);
@@ -165,6 +166,7 @@ std::string write_manifest(const Manifest& manifest) {
     passes.push_back({{"name", pass.name},
                       {"folder", pass.folder},
                       {"waits", pass.waits},
+                      {"values", pass.values},
                       {"cut_short", pass.cut_short},
                       {"dump", pass.dump},
                       {"seconds", pass.seconds},
@@ -222,8 +224,8 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.host = text_of(document, "host");
   manifest.started = text_of(document, "started");
   manifest.notes = texts_of(document, "notes");
-  manifest.python_stacks = !is_false(document, "python_stacks");
-  manifest.native_stacks = !is_false(document, "native_stacks");
+  manifest.python_stacks = bool_of(document, "python_stacks", true);
+  manifest.native_stacks = bool_of(document, "native_stacks", true);
   manifest.hang = double_of(document, "hang");
   manifest.ended_before_hang = pids_of(document, "ended_before_hang");
   each_object(document, "code_rules", [&](const Json& rule) {

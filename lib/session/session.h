@@ -79,6 +79,7 @@ struct Pass {
   std::optional<Witness> replay{};     // of a confirm pass: the script that makes the failing call again
   // Of a rerun: files of the recorded code, named as the records have them, that were written after the first run.
   std::vector<std::string> rewritten{};
+  bool values = false;  // of a rerun: it was to take values inside Python
 };
 
 // What the user said of a file or folder: whose the code is that lies there.

@@ -512,3 +512,26 @@ def bisect_that_cannot_be_done_is_not_advised_again(machine):
     result = machine.cudadiag("bisect", "-o", "kept")
     expect_in("the folder that it ran in is no more: ", result.stderr, "what is said without it")
     expect_in("\nNext    cudadiag report ", result.stdout, "what is advised then")
+
+
+def code_in_a_file_of_another_name_in_each_run_is_the_same(machine):
+    machine.plan(AGAIN)
+    rerun(machine, *program("generated.py"))
+    report = machine.report()
+    expect_proven(report, "generated.py")
+    expect(len(report["findings"]), 1, "findings")
+
+
+def line_that_a_library_was_called_from_is_proven_by_another_way_through_it(machine):
+    fault = "fault kernel=faulty nth=3 code=700"
+    machine.plan(f"{fault} after=stream:1:2 run=1; {fault} run=2-")
+    rerun(machine, *program("compiled.py"))
+    report = machine.report()
+    expect_true_line(report, "compiled.py")
+    expect(len(report["findings"]), 1, "findings")
+    grade, because = evidence(report)
+    expect(grade, "proven", "grade: " + because)
+    expect(outcomes(report)[0], ("record", "inferred"), "the first run")
+    expect(outcomes(report)[-1], ("confirm", "proven"), "the last rerun")
+    launch = report["findings"][0]["launch"]
+    expect((launch["kernel"], launch["site_ordinal"]), ("faulty", None), "kernel and call")

@@ -58,6 +58,33 @@ def an_isolated_interpreter_is_no_obstacle(machine):
     _expect_taken(report, 2)
 
 
+def program_that_goes_another_way_while_values_are_taken_is_rerun_without(machine):
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    short, passed = "ended before it came to this call", "did not fail"
+    for plan, first, outcome, said in (
+            (FAULT, 0, short, "ended with status 1 before it came to the failing call"),
+            (f"{FAULT} run=1; {FAULT} run=3-", 9, passed, passed)):
+        machine.plan(plan)
+        machine.runs.unlink(missing_ok=True)
+        result = machine.run(*program("composite.py", first), options=["--rerun=always", "--no-device-pass"], timeout=60)
+        report = machine.report()
+        expect_true_line(report, "composite.py")
+        expect([each["outcome"] for each in report["passes"]], ["bracketed", outcome, "proven"], "passes")
+        expect_in("confirmed by 2 reruns", result.stderr, "message")
+        expect_in({"code": "values-disturb",
+                   "text": f"rerun 1: with values taken the program {said}; rerun 2 took none"}, report["notes"], "notes")
+        expect("status 1" in report["findings"][0]["evidence"]["because"], False, "whether the program is blamed")
+
+
+def one_rerun_without_values_is_enough_where_they_make_no_difference(machine):
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.plan(f"{FAULT} run=1")
+    machine.run(*program("composite.py", 9), options=["--rerun=always", "--no-device-pass", "--repeat=2"], timeout=60)
+    expect([each["outcome"] for each in machine.report()["passes"]], ["bracketed"] + 3 * ["did not fail"], "passes")
+    values = [len(list(folder.glob("*.values"))) for folder in sorted(machine.state.glob("cudadiag/latest/confirm*"))]
+    expect(values, [1, 0, 1], "which reruns took values")
+
+
 def no_values_means_none(machine):
     machine.plan(FAULT)
     _, report = _rerun(machine, *program("values.py"), options=["--no-values"])

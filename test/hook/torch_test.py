@@ -121,6 +121,14 @@ def raises(x, idx):
         return torch._C._len_torch_dispatch_stack()
 
 
+def ctc(scores, targets, frames, lengths):
+    return F.ctc_loss(scores, targets, frames, lengths)  # SUSPECT
+
+
+def ctc_module(scores, targets, frames, lengths, criterion=torch.nn.CTCLoss()):
+    return criterion(scores, targets, frames, lengths)  # SUSPECT
+
+
 def backward(x):
     x.sum().backward()  # SUSPECT
 
@@ -175,6 +183,14 @@ class Values(unittest.TestCase):
         self.check_outside(index_put, x[:, 1:4], long(1, 2), op="index_put_", name="idx", bound=2, outside=1,
                            first=[1], value=2)
         self.check_outside(take, x, long(-10, 10), op="take", name="idx", bound=10, outside=1, first=[1], value=10)
+
+    def test_operators_that_take_another_way_under_a_mode_are_left_alone(self):
+        arguments = torch.zeros(9, 1, 4), torch.tensor([[1, 2]]), long(9), long(2)
+        for function in (ctc, ctc_module):
+            hook = self.watch(function, *arguments)
+            self.assertEqual(hook.of_kind("operator"), [])
+            (line,) = hook.of_kind("line")
+            self.assertEqual([each["name"] for each in line["arguments"]], ["scores", "targets", "frames", "lengths"])
 
     def test_masks_are_no_indices(self):
         hook = self.watch(index, torch.zeros(2, 5), torch.ones(5, dtype=torch.bool))

@@ -79,6 +79,13 @@ struct Runs {
     session.manifest.passes.back().cut_short = cut_short;
     session.reruns.push_back({std::move(rerun)});
   }
+  // The Python hook took values in it.
+  void add_hooked(session::Process rerun, const char* told = "line") {
+    rerun.record.properties["python.hook"] = "on";
+    rerun.deliveries.emplace_back().kind = told;
+    add(std::move(rerun));
+    session.manifest.passes.back().values = true;
+  }
   Analysis look() const { return cudadiag::analyse::analyse(session); }
 
   session::Session session;
@@ -90,6 +97,14 @@ std::string kernel_of(const Failure& failure, std::size_t candidate = 0) {
 }
 
 bool says(const Failure& failure, const std::string& what) { return failure.because.find(what) != std::string::npos; }
+
+std::vector<std::string> disturbances(const Analysis& analysis) {
+  std::vector<std::string> texts;
+  for (const Note& note : analysis.notes) {
+    if (note.code == "values-disturb") texts.push_back(note.text);
+  }
+  return texts;
+}
 
 }  // namespace
 
@@ -224,6 +239,54 @@ TEST_CASE("a rerun that ended before it came to the failing call says nothing of
   runs.add(passed(3));
   CHECK(runs.look().failures[0].because.ends_with(
       "; a rerun that waited there did not fail: a race, or a failure that comes and goes"));
+}
+
+TEST_CASE("what a rerun without values shows stands where taking them led the program elsewhere") {
+  Runs runs(run_of_bad(2, 3));
+  runs.add_hooked(passed(1, 1));
+  runs.session.manifest.passes[1].end = {1, {}};
+  const Analysis alone = runs.look();
+  CHECK(alone.reruns[0].disturbed);
+  CHECK(alone.failures[0].because.ends_with(
+      "; a rerun, in which values were taken, ended with status 1 before it came to this call"));
+  CHECK(disturbances(alone).empty());
+
+  Runs proven = runs;
+  proven.add(waited_for(run_of_bad(2, 3), 2));
+  CHECK(proven.look().failures[0].because ==
+        "call 3 of this line failed in a rerun while nothing else was running, and was waited for");
+  CHECK(disturbances(proven.look()) ==
+        std::vector<std::string>{"rerun 1: with values taken the program ended with status 1 before it came to the "
+                                 "failing call; rerun 2 took none"});
+
+  runs.add(passed(1, 1));
+  CHECK_FALSE(runs.look().reruns[1].disturbed);
+  CHECK(runs.look().failures[0].because.ends_with("; a rerun ended without a failure before it came to this call"));
+  CHECK(disturbances(runs.look()).empty());
+}
+
+TEST_CASE("a rerun whose operators were looked into says nothing of a race, nor one that ended badly otherwise") {
+  const auto with = [](const char* told, int status) {
+    Runs runs(run_of_bad(2, 3));
+    runs.add_hooked(passed(5), told);
+    runs.session.manifest.passes[1].end = {status, {}};
+    return runs;
+  };
+  CHECK(with("line", 0).look().vanished == Vanished::open);
+  CHECK(with("line", 1).look().vanished == Vanished::no);
+  Runs runs = with("operator", 0);
+  CHECK(runs.look().reruns[0].disturbed);
+  CHECK(runs.look().vanished == Vanished::no);
+  Runs failed = runs;
+  failed.add(waited_for(run_of_bad(2, 3), 2));
+  CHECK(disturbances(failed.look()) ==
+        std::vector<std::string>{"rerun 1: with values taken the program did not fail; rerun 2 took none"});
+  runs.add(passed(5));
+  CHECK(runs.look().vanished == Vanished::open);
+  CHECK(disturbances(runs.look()).empty());
+  CHECK_FALSE(runs.look().reruns[0].disturbed);  // the values are not why
+  runs.session.manifest.passes[1].values = false;
+  CHECK_FALSE(runs.look().reruns[0].disturbed);
 }
 
 TEST_CASE("a race is concluded only where a rerun that waited for nothing failed again") {

@@ -185,6 +185,20 @@ TEST_CASE("candidates of one line are folded, and the line is said to be known")
   CHECK(finding.because == "markers; the line is known, which of its 3 launches failed is not");
 }
 
+TEST_CASE("of a proven line the number of the replay is told only where it is known") {
+  session::Session session = session_of({process()});
+  for (session::Operation& operation : session.processes[0].record.operations) operation.replay = 5;
+  for (const std::size_t candidates : {1, 2}) {
+    for (const bool known : {true, false}) {
+      analyse::Failure failure = failure_of(session.processes[0], candidates);
+      failure.grade = analyse::Grade::proven;
+      failure.call_not_known = !known;
+      const Report report = report_of(session, {failure});
+      CHECK(report.findings.at(0).launch->replay.has_value() == (known && candidates == 1));
+    }
+  }
+}
+
 TEST_CASE("candidates of several lines are all listed, the likeliest first") {
   session::Session session = session_of({process()});
   session.processes[0].record.operations[2].site = 2;

@@ -286,6 +286,9 @@ TEST_CASE("what a run recorded, and what was written before a rerun, come back")
   CHECK(parsed.python_stacks);
   CHECK_FALSE(parsed.native_stacks);
   CHECK(parsed.passes.at(0).rewritten == manifest.passes[0].rewritten);
+  CHECK_FALSE(parsed.passes.at(0).values);
+  manifest.passes[0].values = true;
+  CHECK(std::get<session::Manifest>(session::parse_manifest(session::write_manifest(manifest))).passes.at(0).values);
   const auto older = std::get<session::Manifest>(session::parse_manifest(R"({"schema":"cudadiag.session/1"})"));
   CHECK(older.python_stacks);
   CHECK(older.native_stacks);

@@ -108,7 +108,7 @@ def arrive(suspect, frame):
         arrive_racing(visits.places[-1])
     else:
         tell_variables(suspect, variables)
-    if suspect.operators:
+    if suspect.operators and not takes_another_way(visits.places[-1]):
         push_mode()
         here.places = visits.places
 

@@ -1,0 +1,34 @@
+// What of a first run's failure a rerun's is, by the code that issued the operations.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyse/analysis.h"
+#include "wire/site_key.h"
+
+namespace cudadiag::analyse {
+
+// Of the first candidate's site; 0: there is none.
+wire::site_key::Key lead_key(const Failure& failure);
+
+// Which call of its site failed in the rerun. The site's calls before the hook took values are another site's there,
+// with the key `whole`; where no native stacks are recorded, it is the same site's.
+std::uint32_t ordinal_again(const Failure& again, wire::site_key::Key whole);
+
+struct SameCode {
+  std::vector<Candidate> candidates;
+  bool very_call = false;  // it is the one candidate
+  // They share the program's own lines with `again` alone: libraries went another way from there in the rerun. How
+  // often they had gone that way says nothing of the first run's calls.
+  bool other_way = false;
+};
+
+// The candidates that were issued by the code that issued `again`: the very call if it is among them, else all. Counts
+// differ between runs of programs with threads or random data.
+SameCode same_code(const Failure& failure, const Failure& again);
+
+// Whether some candidate of one is code of the other's.
+bool shares_code(const Failure& failure, const Failure& again);
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,19 @@
+"""A library launches on two streams, in reruns by another way through itself; the first stream is cut off by the bad
+launch on the second one."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "site-packages"))
+
+import compiler
+import cuda
+
+cuda.start()
+launch, parameters = cuda.kernel("healthy")
+bad_launch, _ = cuda.kernel("faulty")
+first, second = cuda.stream(), cuda.stream()
+for step in range(5):
+    compiler.run(launch, first, parameters, None)
+    compiler.run(bad_launch, second, parameters, None)  # TRUE LINE
+sys.exit(1 if cuda.driver.cuCtxSynchronize() else 0)
