@@ -20,6 +20,7 @@
 #include "report/printable.h"
 #include "report/race_text.h"
 #include "report/status.h"
+#include "report/surroundings.h"
 #include "report/words.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
@@ -89,6 +90,16 @@ std::string sentence(const report::Report& after, const report::Finding& finding
   const std::string after_time = fmt::format(" ({})", report::duration(last.seconds));
   const std::string runs = reruns == 1 ? "a rerun" : fmt::format("{} reruns", reruns);
   if (finding.grade == analyse::Grade::proven) {
+    const std::string_view proven = report::word(analyse::Rerun::Outcome::proven);
+    const bool by_waiting = std::any_of(after.passes.begin(), after.passes.end(), [&](const report::PassLine& pass) {
+      return is_confirm(pass) && pass.outcome == proven;
+    });
+    const bool has_dump = std::any_of(after.passes.begin(), after.passes.end(), [](const report::PassLine& pass) {
+      return pass.name == "device" && pass.outcome.starts_with(report::kDumpRead);
+    });
+    if (!by_waiting && has_dump && finding.device) {
+      return fmt::format("confirmed by the GPU core dump of a rerun: {}  [proven]", place_of(finding));
+    }
     return fmt::format("confirmed by {}{}: {}  [{}]", runs, after_time, place_of(finding), report::word(finding.grade));
   }
   // Whoever interrupts it may want it later.

@@ -10,6 +10,7 @@
 #include "report/changed_sources.h"
 #include "report/delivered.h"
 #include "report/device.h"
+#include "report/dump_candidates.h"
 #include "report/forward_line.h"
 #include "report/launch.h"
 #include "report/next_steps.h"
@@ -180,8 +181,8 @@ class FindingBuilder {
     if (!finding_.launch) return;
     Launch& launch = *finding_.launch;
     launch.process_ordinal = launch.stream_ordinal = launch.site_ordinal = std::nullopt;
-    if (!stream_is_known) launch.stream = 0;
     launch.replay = std::nullopt;
+    if (!stream_is_known) launch.stream = 0;
   }
 
   // Which node it was is not known: the line that launched the graph is.
@@ -311,11 +312,13 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   report.command = session.manifest.command;
   report.started = session.manifest.started;
   report.working_directory = session.manifest.working_directory;
-  const std::vector<const analyse::Failure*> failures = in_order(analysis.failures);
+  const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
+  std::vector<analyse::Failure> weighed = analysis.failures;
+  weigh_by_dump(weighed, testimony, session, symbolizer);
+  const std::vector<const analyse::Failure*> failures = in_order(weighed);
   for (const analyse::Failure* failure : failures) {
     report.findings.push_back(FindingBuilder(session, *failure, symbolizer).build());
   }
-  const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
   add_device(report, testimony, session, analysis, failures);
   settle_shared_gpu(report, failures);
   add_environment(report, session);

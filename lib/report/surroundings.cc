@@ -22,7 +22,7 @@ std::string outcome_of(const session::Pass& device, const symbolize::DeviceTesti
   if (device.dump.empty()) return device.cut_short.empty() ? "no core dump" : device.cut_short;
   const bool this_one = std::filesystem::path(testimony.dump).filename() == device.dump;
   if (!this_one || !testimony.unreadable.empty()) return "core dump not read";
-  return "core dump read" + (testimony.debugger ? ", " + testimony.debugger->outcome : "");
+  return std::string(kDumpRead) + (testimony.debugger ? ", " + testimony.debugger->outcome : "");
 }
 
 }  // namespace

@@ -1,10 +1,15 @@
 // What a report says besides its findings: environment, passes, processes, and whatever could not be seen.
 #pragma once
 
+#include <string_view>
+
 #include "report/report.h"
 #include "symbolize/device_testimony.h"
 
 namespace cudadiag::report {
+
+// What the outcome of a pass for a GPU core dump begins with, where there is one.
+inline constexpr std::string_view kDumpRead = "core dump read";
 
 void add_environment(Report& report, const session::Session& session);
 void add_processes(Report& report, const session::Session& session);

@@ -7,7 +7,7 @@ import signal
 import sys
 
 import targets
-from harness import FAULT, HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
+from harness import DATA, FAULT, HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
 from passes import AGAIN, KEPT, bisect, evidence, expect_proven, outcomes, rerun, session_of
 
 ONCE = AGAIN + " run=1"
@@ -483,6 +483,29 @@ def the_launch_of_a_graph_is_no_kernel_of_several(machine):
     result = machine.cudadiag("run", "--rerun=never", "--", machine.build / "targets/graph_replay")
     expect_in("What    graph", result.stderr, "what failed")
     assert "likeliest of" not in result.stderr, result.stderr
+
+
+def of_several_candidates_the_one_leads_whose_kernel_the_core_dump_names(machine):
+    kernel, dump = "_Z9far_storePi", DATA / "gpucore/far.nvcudmp.gz"
+    machine.plan(f"fault kernel={kernel} nth=3 code=700 after=stream:2:2")
+    said = machine.run(*program("leaves_dump.py", kernel, dump, "smooth"), options=["--rerun=always"], timeout=60).stderr
+    expect_in("may have been running, the likeliest first", said, "the first answer")
+    report = machine.report()
+    expect_true_line(report, "leaves_dump.py")
+    expect(outcomes(report), [("record", "inferred"), ("confirm", "ended before it came to this call"),
+                              ("device", "core dump read")], "passes")
+    grade, because = evidence(report)
+    expect(grade, "proven", "grade")
+    expect_in("; in a rerun that waited for nothing Warp Illegal Address came from the kernel of this line, and no other "
+              "line launches it", because, "because")
+    finding = report["findings"][0]
+    expect((finding["launch"]["kernel"], finding["device"]["line"]), ("far_store(int*)", 15), "kernel and device line")
+    expect("device-disagrees" in _codes(report), False, "whether the dump is said to disagree")
+    # The other way round the line leads from the start.
+    machine.plan(f"fault kernel={kernel} nth=3 code=700 after=stream:1:2")
+    said = machine.run(*program("leaves_dump.py", "smooth", dump, kernel), options=["--rerun=always"], timeout=60).stderr
+    _, line = true_line("leaves_dump.py")
+    expect_in(f"cudadiag: confirmed by the GPU core dump of a rerun: leaves_dump.py:{line - 1}  [proven]", said, "message")
 
 
 def bisect_runs_words_that_are_no_text(machine):

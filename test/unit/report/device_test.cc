@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "report/dump_candidates.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -70,9 +71,22 @@ class Recorded {
   void name_kernel(const char* mangled) { session.processes[0].record.functions[0] = mangled; }
   session::Operation& failing() { return session.processes[0].record.operations[2]; }
 
-  Report report(std::uint32_t code = 710, bool also_first = false) {
+  // The sites lie at lines 10 and 20 of a Python program.
+  void add_lines() {
+    session::ProcessRecord& record = session.processes[0].record;
+    for (std::uint32_t id = 1; id <= record.sites.size(); ++id) {
+      // One instruction run, at the function's first line.
+      record.codes.push_back({"/tmp/cases/train.py", "train", 10 * id, 11, std::string("\xef\0", 2)});
+      record.python_stacks.push_back({{{id, 0}}, false});
+      record.sites[id - 1].python = id;
+    }
+  }
+
+  Report report(std::uint32_t code = 710, bool also_first = false, analyse::Grade grade = analyse::Grade::suspected) {
     analyse::Failure failure;
     failure.code = code;
+    failure.grade = grade;
+    failure.because = "it is one of these";
     failure.process = &session.processes[0];
     failure.reported = &session.processes[0].record.errors[0];
     failure.candidates = {{&failing(), "next", 3}};
@@ -238,14 +252,138 @@ TEST_CASE("the dump of another kernel is not the finding's") {
               "is not taken for the finding's"});
 }
 
-TEST_CASE("the dump names a candidate that does not lead") {
+namespace {
+
+using analyse::Grade;
+
+constexpr const char* kFill = "in a rerun that waited for nothing Warp Illegal Address came from the kernel of ";
+
+std::vector<int> lines_of(const report::Finding& finding) {
+  std::vector<int> lines = {finding.location.line};
+  for (const report::Candidate& candidate : finding.candidates) lines.push_back(candidate.location.line);
+  return lines;
+}
+
+}  // namespace
+
+// The candidates are operation 3, at line 10, and operation 2, at line 20, of the kernel that the dump names.
+TEST_CASE("of several candidates the one leads whose kernel the dump names, proven where no other line launches it") {
   Recorded recorded;
+  recorded.add_lines();
   recorded.add_device("freed.nvcudmp.gz");
-  const Report report = recorded.report(700, true);
-  CHECK_FALSE(report.findings.at(0).device);
-  CHECK(report.findings[0].device_unknown ==
-        "in the rerun for a core dump Warp Illegal Address came from another kernel: fill, cases.cu:8; that is "
+  const report::Finding finding = recorded.report(700, true, Grade::inferred).findings.at(0);
+  CHECK(lines_of(finding) == std::vector<int>{20});
+  CHECK(finding.launch->kernel == "fill(int*, int)");
+  CHECK(finding.grade == Grade::proven);
+  CHECK(finding.because == std::string("it is one of these; ") + kFill + "this line, and no other line launches it");
+  REQUIRE(finding.device);
+  CHECK(finding.device->line == 8);
+  CHECK(finding.device->join == "same kernel; its grid was not kept");
+}
+
+TEST_CASE("which call of the line failed is not told where one with another grid can have been it") {
+  Recorded recorded;
+  recorded.add_lines();
+  recorded.add_device("assert.nvcudmp");
+  recorded.failing().site_ordinal = 5;
+  CHECK(recorded.report(710, true, Grade::inferred).findings.at(0).launch->site_ordinal == 5);
+  session::Operation& other = recorded.session.processes[0].record.operations[1];
+  other.site = recorded.failing().site;
+  other.grid = {9, 1, 1};
+  const report::Finding finding = recorded.report(710, true, Grade::inferred).findings.at(0);
+  CHECK(lines_of(finding) == std::vector<int>{10});
+  CHECK(finding.grade == Grade::proven);
+  CHECK_FALSE(finding.launch->site_ordinal);
+}
+
+TEST_CASE("where another line launches the kernel too, the candidate that the dump names leads all the same") {
+  Recorded recorded;
+  recorded.session.processes[0].record.sites.push_back(recorded.session.processes[0].record.sites[1]);
+  recorded.add_lines();
+  recorded.add_device("freed.nvcudmp.gz");
+  const report::Finding finding = recorded.report(700, true, Grade::inferred).findings.at(0);
+  CHECK(lines_of(finding) == std::vector<int>{20, 20, 10});
+  CHECK(finding.grade == Grade::inferred);
+  CHECK(finding.because == std::string("it is one of these; ") + kFill + "the one that is listed first");
+  CHECK(finding.device);
+}
+
+TEST_CASE("that one line launches a kernel is not concluded from a record that is not whole") {
+  using Spoil = void (*)(session::Session&);
+  constexpr Spoil kSpoils[] = {
+      [](session::Session& session) { session.processes[0].record.dropped_sites = 1; },
+      [](session::Session& session) { session.processes[0].record.graphs.resize(1); },
+      [](session::Session& session) {
+        session::Graph& graph = session.processes[0].record.graphs.emplace_back();
+        graph.whole = true;
+        graph.nodes.emplace_back().function = 2;
+      },
+      [](session::Session& session) { session.processes[0].record.sites[1].python = 0; },
+      [](session::Session& session) { session.processes[0].record.operations[1].origin.node_thread = 1; }};
+  for (const Spoil spoil : kSpoils) {
+    Recorded recorded;
+    recorded.add_lines();
+    recorded.add_device("freed.nvcudmp.gz");
+    spoil(recorded.session);
+    const report::Finding finding = recorded.report(700, true, Grade::inferred).findings.at(0);
+    CHECK(finding.launch->kernel == "fill(int*, int)");
+    CHECK(finding.grade == Grade::inferred);
+  }
+}
+
+TEST_CASE("a dump that does not fit changes nothing of several candidates") {
+  const auto answer = [](const char* dump, std::uint32_t code, Grade grade, const auto& change) {
+    Recorded recorded;
+    recorded.add_lines();
+    recorded.add_device(dump);
+    change(recorded);
+    return recorded.report(code, true, grade).findings.at(0);
+  };
+  const auto as_it_is = [](Recorded&) {};
+  const auto changes = [](const report::Finding& finding) {
+    return finding.location.line != 10 || finding.because != "it is one of these" || finding.candidates.size() != 2;
+  };
+  CHECK(changes(answer("freed.nvcudmp.gz", 700, Grade::inferred, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 716, Grade::inferred, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 710, Grade::inferred, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Grade::proven, as_it_is)));
+  CHECK_FALSE(changes(answer("load.nvcudmp.gz", 700, Grade::inferred, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
+    recorded.session.manifest.passes.back().rewritten = {"/tmp/cases/train.py"};
+  })));
+  // The same kernel with another grid.
+  const report::Finding finding = answer("load.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
+    recorded.session.processes[0].record.functions[1] = "_Z8far_loadPi";
+  });
+  CHECK_FALSE(changes(finding));
+  CHECK(finding.device_unknown ==
+        "in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; that is "
         "candidate 2");
+}
+
+TEST_CASE("a graph's node that leads is not outweighed by a dump") {
+  Recorded recorded;
+  symbolize::DeviceTestimony testimony;
+  testimony.failure.emplace().exception = "Warp Illegal Address";
+  testimony.failure->mangled = "_Z4fillPii";
+  const session::GraphNode node;
+  const auto leads = [&](const session::GraphNode* led_by, analyse::Kind kind) {
+    analyse::Failure failure;
+    failure.kind = kind;
+    failure.code = 700;
+    failure.process = &recorded.session.processes[0];
+    failure.grade = Grade::inferred;
+    failure.candidates = {{&recorded.failing(), "next", 3}, {&failure.process->record.operations[1], "or this", 2}};
+    failure.candidates.front().node = led_by;
+    std::vector<analyse::Failure> failures = {failure};
+    symbolize::Symbolizer symbolizer(recorded.session);
+    report::weigh_by_dump(failures, testimony, recorded.session, symbolizer);
+    return failures[0].candidates.front().operation == &recorded.failing();
+  };
+  CHECK_FALSE(leads(nullptr, analyse::Kind::async_error));
+  CHECK(leads(&node, analyse::Kind::async_error));
+  CHECK(leads(&node, analyse::Kind::graph_node));
+  CHECK(leads(nullptr, analyse::Kind::graph_stale_pointer));
 }
 
 TEST_CASE("of two findings the dump is that whose kernel and grid it names") {
