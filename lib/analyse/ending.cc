@@ -20,7 +20,8 @@ Ending ending(const session::ProcessEnd& end) {
     result.text = fmt::format("signal {}", *end.signal);
   } else if (end.code) {
     result.known = true;
-    result.bad = *end.code != 0;
+    result.status = *end.code;
+    result.bad = result.status != 0;
     result.text = fmt::format("status {}", *end.code);
   }
   return result;

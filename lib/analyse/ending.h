@@ -13,6 +13,7 @@ struct Ending {
   bool bad = false;        // a status other than 0, or a signal
   bool of_process = true;  // false: only the end of the command that was started is known
   int signal = 0;          // 0: none
+  int status = 0;          // of one that no signal ended
   std::string text;        // "status 1", "signal 9"
 
   // Ended from outside rather than by a fault of its own.

@@ -61,6 +61,14 @@ bool main_thread_went_on(const ProcessRecord& record, const Error& error) {
   });
 }
 
+// Python ends with status 1 where nobody catches an exception. With another one the program itself decided to end,
+// because of the error or of something else.
+bool python_chose_to_end(const ProcessRecord& record, const Error& error, const Ending& end) {
+  constexpr int kUncaught = 1;
+  const session::Site* site = session::by_id(record.sites, error.site);
+  return end.of_process && end.signal == 0 && end.status != kUncaught && site != nullptr && site->python != 0;
+}
+
 // The last failing call of each thread, if nothing worked on that thread afterwards.
 Errors last_words(const Errors& errors) {
   std::map<std::uint32_t, const Error*> last;
@@ -151,7 +159,9 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
   const bool went_on = end.signal == 0 && main_thread_went_on(process.record, known);
   const std::string doubt = !end.of_process ? "; how this process of it ended is not known"
                             : went_on       ? "; its main thread had given the GPU more to do in between"
-                                            : "";
+                            : python_chose_to_end(process.record, known, end)
+                                ? "; of an exception that nobody catches Python ends with status 1"
+                                : "";
   if (found_no_device(error)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(

@@ -165,6 +165,21 @@ TEST_CASE("another thread's failing call after which the main thread went on may
   CHECK(findings().failures.at(0).grade == Grade::proven);
 }
 
+TEST_CASE("a Python program that ends with a status of its own choice may have dealt with the error") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc").site = 1;
+  calls.process.record.sites.resize(1);
+  CHECK(calls.after(2).failures.at(0).grade == Grade::proven);
+  calls.process.record.sites[0].python = 1;
+  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
+  CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
+  const Failure failure = calls.after(2).failures.at(0);
+  CHECK(failure.grade == Grade::suspected);
+  CHECK(failure.because ==
+        "the call itself returned it, and the program ended with status 2 afterwards; of an exception that nobody "
+        "catches Python ends with status 1");
+}
+
 TEST_CASE("what a program died of that was ended from outside") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
