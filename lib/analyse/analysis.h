@@ -79,6 +79,9 @@ struct Failure {
   // The same operation in the rerun that confirmed it, and the process there; null: there was none.
   const session::Operation* again = nullptr;
   const session::Process* again_process = nullptr;
+  // In a rerun: why it is not proven though it was waited for while nothing else that was recorded was running; empty:
+  // it is proven, or was not waited for so.
+  std::string unproven;
   // A file of its code, as the record names it, that was written before a rerun: that neither proved nor refuted it.
   std::string rewritten;
 };
@@ -87,7 +90,7 @@ struct Failure {
 struct Rerun {
   enum class Outcome {
     proven,        // the operation that failed was waited for
-    unproven,      // the same operation failed, under MPS, where that proves nothing
+    unproven,      // the same operation failed, and that proves nothing (Failure::unproven)
     failed,        // it failed again, elsewhere than where it was waited for
     other,         // it failed at an operation that the first run had not suspected, or that was ruled out since
     did_not_fail,  // it ended without a failure of this kind

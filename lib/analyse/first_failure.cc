@@ -74,22 +74,30 @@ Search search(const Picture& picture, std::uint32_t context, std::uint32_t code)
   return found;
 }
 
-// In a rerun: the operation that had the devices to itself when the error appeared. It cannot have finished.
+// In a rerun: the operation that had the devices to itself when the error appeared. It cannot have finished, and what
+// was issued before it has: else the recorder could not wait for that, and the operation is one of several.
 const Suspect* waited_for(const Search& found) {
   const auto alone = std::find_if(found.suspects.begin(), found.suspects.end(), [](const Suspect& suspect) {
     return suspect.operation->flags & wire::operation::kAlone;
   });
-  return alone == found.suspects.end() ? nullptr : &*alone;
+  if (alone == found.suspects.end() || found.missing > 0) return nullptr;
+  const bool beside = std::any_of(found.suspects.begin(), found.suspects.end(), [&](const Suspect& other) {
+    return other.operation->ticks < alone->operation->ticks;
+  });
+  return beside ? nullptr : &*alone;
 }
 
 constexpr const char* kMayBeAnothers = "under MPS the fault may be another process's";
+constexpr const char* kNotAllRecorded = "not every operation could be recorded";
+
+bool has_unrecorded(const ProcessRecord& record) { return record.dropped_operations > 0 || record.dropped_streams > 0; }
 
 // Why a single candidate is not the only possible one; empty if it is.
 std::string doubt(const ProcessRecord& record, const Search& found) {
   const std::uint32_t context = found.suspects.empty() ? kNoContext : found.suspects.front().history->stream->context;
   if (found.other_context) return "nothing was running in the context that reported the error";
   if (found.missing > 0) return "the records of others that may have been running are lost";
-  if (record.dropped_operations > 0 || record.dropped_streams > 0) return "not every operation could be recorded";
+  if (has_unrecorded(record)) return kNotAllRecorded;
   if (context >= record.contexts.size() || record.contexts[context].markers != wire::context::Markers::on) {
     return "the context had no completion markers";
   }
@@ -196,9 +204,10 @@ std::optional<Failure> first_failure(const session::Process& process) {
   const std::uint32_t context = failing_context(record, failure.reported);
   Search found = search(picture, context, failure.code);
   if (const Suspect* alone = waited_for(found); alone != nullptr) {
-    failure.grade = under_mps(record) ? Grade::inferred : Grade::proven;
+    failure.unproven = under_mps(record) ? kMayBeAnothers : has_unrecorded(record) ? kNotAllRecorded : "";
+    failure.grade = failure.unproven.empty() ? Grade::proven : Grade::inferred;
     failure.because = "it was waited for while nothing else was running, and the error appeared";
-    if (under_mps(record)) failure.because += ", but " + std::string(kMayBeAnothers);
+    if (!failure.unproven.empty()) failure.because += ", but " + failure.unproven;
     found.suspects = {*alone};
   } else {
     grade(failure, record, found);

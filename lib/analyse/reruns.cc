@@ -159,10 +159,9 @@ std::string rewritten_of(const Failure& failure, const session::Pass& pass) {
 bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) {
   // The same place in another text need not be the same call.
   if (!rewritten_of(failure, pass).empty()) return false;
-  // What was waited for under MPS is no proof, but what went into it is wanted all the same.
-  const bool unproven = again.candidates.size() == 1 && under_mps(again.process->record);
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
-  if (again.grade == Grade::inferred && !unproven) return false;
+  // What went into it is wanted even where it is no proof.
+  if (again.grade == Grade::inferred && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
   if (again.grade == Grade::bracketed && failure.grade <= Grade::bracketed) return true;
@@ -174,11 +173,9 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
     const std::string which = other_way ? kSomeCall : which_call(kept, failure.unlisted == 0, site, again);
     failure.because = fmt::format("{}{} failed{} in a rerun while nothing else was running, and was waited for{}",
                                   those, which, error, other_way ? "; libraries went another way to it there" : "");
-  } else if (unproven) {
-    failure.because = fmt::format(
-        "{}the same operation failed in a rerun, but under MPS the fault may be another "
-        "process's each time",
-        those);
+  } else if (!again.unproven.empty()) {
+    failure.because =
+        fmt::format("{}the same operation failed in a rerun, where it was waited for, but {}", those, again.unproven);
   } else {
     failure.because = fmt::format("{}in a rerun it was the only operation that may have been running", those);
   }
@@ -323,7 +320,7 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
       if (rewritten_of(failure, pass).empty()) doubt(failure, *rerun.failure);
     }
   }
-  if (known && !proven && under_mps(rerun.failure->process->record)) {
+  if (known && !rerun.failure->unproven.empty()) {
     rerun.outcome = Rerun::Outcome::unproven;
   } else {
     rerun.outcome = known && proven ? Rerun::Outcome::proven : proven ? Rerun::Outcome::other : Rerun::Outcome::failed;

@@ -70,7 +70,7 @@ std::string_view word(analyse::Rerun::Outcome outcome) {
     case Outcome::proven:
       return "proven";
     case Outcome::unproven:
-      return "failed there again, which proves nothing under MPS";
+      return "failed there again, which proves nothing here";
     case Outcome::failed:
       return "failed, but not where it was waited for";
     case Outcome::other:

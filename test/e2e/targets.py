@@ -84,13 +84,13 @@ FAILING = {
     "jumps": Failing(),
     "coroutines": Failing(),
     "fork_between_launches": Failing(),
-    "tiny_stacks": Failing("inferred"),  # of more threads than there is room for, not every operation is recorded
-    "unrecorded_thread:graph": Failing("inferred"),
+    "tiny_stacks": Failing("inferred", confirmed="inferred"),  # of more threads than there is room for, not every operation is recorded
+    "unrecorded_thread:graph": Failing("inferred", confirmed="inferred"),
     "unrecorded_thread:capture": Failing(),
     "unrecorded_thread:stream": Failing(),
     "cancelled_thread": Failing(),
     "stream_given_up": Failing(),
-    "stream_finds_room_late": Failing("inferred"),  # one operation before that is on no stream
+    "stream_finds_room_late": Failing("inferred", confirmed="inferred"),  # one operation before that is on no stream
     "closes_descriptors": Failing(),
     "ends_abruptly": Failing(),
     "million_launches": Failing("inferred", by_chance="bracketed"),  # one line, but several launches since its last marker

@@ -283,15 +283,34 @@ TEST_CASE("many streams: the list is cut and says so") {
   CHECK(failure->candidates[63].operation->stream == 63);
 }
 
-TEST_CASE("an operation that was waited for alone is proven among all that may have been running") {
+TEST_CASE("an operation that was waited for alone is proven, whatever was issued after it") {
   PictureBuilder picture;
-  for (int stream = 0; stream < 3; ++stream) picture.issue(picture.stream(0), op::Kind::kernel, op::kMarked);
-  picture.process.record.operations[1].flags |= op::kAlone;
+  session::ProcessRecord& record = picture.process.record;
+  for (const std::uint32_t marker : {1, 0, 0}) picture.issue(picture.stream(marker), op::Kind::kernel, op::kMarked);
+  record.operations[1].flags |= op::kAlone;
   const auto failure = first_failure(picture.process);
   REQUIRE(failure);
   CHECK(candidates(*failure) == Names{"1:1"});
   CHECK(failure->grade == Grade::proven);
   CHECK(failure->because == "it was waited for while nothing else was running, and the error appeared");
+
+  // What came before may not have finished.
+  const auto again = [&] { return *first_failure(picture.process); };
+  SUBCASE("on another stream") {
+    record.streams[0].marker = 0;
+    CHECK(candidates(again()) == Names{"0:1", "1:1", "2:1"});
+    CHECK(again().grade == Grade::inferred);
+  }
+  SUBCASE("on a thread without a place in the recording") {
+    record.dropped_operations = 1;
+    CHECK(again().grade == Grade::inferred);
+    CHECK(again().unproven == "not every operation could be recorded");
+  }
+  SUBCASE("on a stream without one") {
+    record.dropped_streams = 1;
+    CHECK(again().grade == Grade::inferred);
+    CHECK(again().unproven == "not every operation could be recorded");
+  }
 }
 
 TEST_CASE("one that was waited for and finished proves nothing") {
