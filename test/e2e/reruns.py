@@ -77,13 +77,14 @@ def failure_that_does_not_come_back_leaves_the_first_answer(machine):
 
 def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    for plan, cause, because, outcome in (
-            (f"{ONCE}; {AGAIN} run=3", "missing-wait", "and one that waited for nothing did: likely a race",
-             "no core dump"),
-            (ONCE, None, "nor did one that waited for nothing: the failure comes and goes", "did not fail")):
-        machine.plan(plan)
+    kernel = "_Z9far_storePi"
+    machine.plan(f"fault kernel={kernel} nth=3 code=700 run=1")
+    for dump, cause, because, outcome in (
+            (DATA / "gpucore/far.nvcudmp.gz", "missing-wait", "and one that waited for nothing did: likely a race",
+             "core dump read"),
+            ("none", None, "nor did one that waited for nothing: the failure comes and goes", "did not fail")):
         machine.runs.unlink(missing_ok=True)
-        machine.run(*program("probe.py"))
+        machine.run(*program("leaves_dump.py", kernel, dump))
         text = expect_success(machine.cudadiag("bisect")).stdout
         report = machine.report()
         expect(outcomes(report)[1:], [("confirm", "did not fail"), ("device", outcome)], "reruns")
