@@ -26,6 +26,8 @@ using session::ProcessRecord;
 using session::visible_call;
 using Errors = std::vector<const Error*>;
 
+constexpr std::uint64_t kEver = ~std::uint64_t{0};
+
 bool is_of_capture(const Error& error) { return wire::error::is_of_capture(error.code); }
 
 Kind kind_of(const Error& error, Kind otherwise) {
@@ -51,13 +53,26 @@ Errors worth_looking_at(const ProcessRecord& record) {
   return errors;
 }
 
-// Another thread's error did not keep the main thread from giving the GPU more to do: it may have been dealt with, or
-// raised there later.
-bool main_thread_went_on(const ProcessRecord& record, const Error& error) {
+// Another thread's error did not keep the main thread from giving the GPU more to do, or from a call that failed: it
+// may have been dealt with, or raised there later.
+bool main_thread_went_on(const ProcessRecord& record, const Error& error, const Error& noticed) {
   if (error.tid == record.pid) return false;
-  return std::any_of(record.operations.begin(), record.operations.end(), [&](const session::Operation& operation) {
+  const auto queued = [&](const session::Operation& operation) {
     return operation.ticks > error.ticks && operation.thread < record.threads.size() &&
            record.threads[operation.thread].tid == record.pid && was_queued(operation);
+  };
+  const auto failed = [&](const Error& other) {
+    return &other != &noticed && other.ticks > error.ticks && other.tid == record.pid &&
+           is_worth_looking_at(record, other);
+  };
+  return std::any_of(record.operations.begin(), record.operations.end(), queued) ||
+         std::any_of(record.errors.begin(), record.errors.end(), failed);
+}
+
+// The thread asked for memory again, and was given it before `until`.
+bool was_given_memory(const ProcessRecord& record, const Error& error, std::uint64_t until) {
+  return std::any_of(record.allocations.begin(), record.allocations.end(), [&](const session::Allocation& memory) {
+    return memory.made > error.ticks && memory.made < until && memory.thread == error.thread;
   });
 }
 
@@ -69,10 +84,36 @@ bool python_chose_to_end(const ProcessRecord& record, const Error& error, const 
   return end.of_process && end.signal == 0 && end.status != kUncaught && site != nullptr && site->python != 0;
 }
 
+// Why the process need not have died of it; empty: nothing speaks for that.
+std::string why_not_of_it(const ProcessRecord& record, const Error& error, const Error& noticed, const Ending& end) {
+  if (!end.of_process) return "; how this process of it ended is not known";
+  if (end.signal != 0) return "";
+  if (main_thread_went_on(record, error, noticed)) return "; its main thread had gone on in between";
+  if (was_given_memory(record, error, kEver)) return "; it was given memory in between";
+  if (python_chose_to_end(record, error, end)) {
+    return "; of an exception that nobody catches Python ends with status 1";
+  }
+  if (!record.exit_status && record.state == wire::area::State::recording) {
+    return "; it ended without exit(), or as another program (exec)";
+  }
+  return "";
+}
+
+// What is given back on the way out may be what was never had.
+bool releases(const Error& error) {
+  constexpr std::string_view kReleases[] = {"Free", "Destroy", "Unload", "Unregister", "Release", "Unmap"};
+  return std::any_of(std::begin(kReleases), std::end(kReleases),
+                     [&](std::string_view release) { return visible_call(error).find(release) != std::string::npos; });
+}
+
 // The last failing call of each thread, if nothing worked on that thread afterwards.
 Errors last_words(const Errors& errors) {
   std::map<std::uint32_t, const Error*> last;
-  for (const Error* error : errors) last[error->tid] = error;
+  for (const Error* error : errors) {
+    const Error*& word = last[error->tid];
+    const bool on_the_way_out = word != nullptr && !(word->flags & wire::error::kThenWorked) && releases(*error);
+    if (!on_the_way_out) word = error;
+  }
   Errors result;
   for (const auto& [tid, error] : last) {
     if (!(error->flags & wire::error::kThenWorked)) result.push_back(error);
@@ -156,12 +197,7 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
   if (&noticed != &error) failure.noticed = &noticed;
   const std::string who = end.of_process ? "the program" : "the command";
   const Error& known = noticed.of_call != 0 ? noticed : error;
-  const bool went_on = end.signal == 0 && main_thread_went_on(process.record, known);
-  const std::string doubt = !end.of_process ? "; how this process of it ended is not known"
-                            : went_on       ? "; its main thread had given the GPU more to do in between"
-                            : python_chose_to_end(process.record, known, end)
-                                ? "; of an exception that nobody catches Python ends with status 1"
-                                : "";
+  const std::string doubt = why_not_of_it(process.record, known, noticed, end);
   if (found_no_device(error)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
@@ -200,6 +236,7 @@ class HandledCalls {
   void add(const Error& error) {
     auto& entry = by_code_[error.code];
     ++entry.count;
+    entry.all_worked &= (error.flags & wire::error::kThenWorked) != 0;
     entry.calls.insert(visible_call(error));
   }
 
@@ -207,10 +244,11 @@ class HandledCalls {
     std::vector<Note> notes;
     for (const auto& [code, entry] : by_code_) {
       const std::string name = entry.calls.size() == 1 ? " of " + *entry.calls.begin() : "";
-      notes.push_back(
-          {"error-handled", fmt::format("{}{} returned {} ({}) and the program {}",
-                                        times(entry.count, complete, "call", "calls"), name, cuda_error(code).title,
-                                        code, end.asked_for() ? "went on until " + end.text : std::string("went on"))});
+      const char* then = entry.all_worked || end.of_process ? " and the program went on"
+                                                            : "; how this process of the program ended is not known";
+      notes.push_back({"error-handled",
+                       fmt::format("{}{} returned {} ({}){}{}", times(entry.count, complete, "call", "calls"), name,
+                                   cuda_error(code).title, code, then, end.asked_for() ? " until " + end.text : "")});
     }
     return notes;
   }
@@ -219,6 +257,7 @@ class HandledCalls {
   struct Entry {
     std::size_t count = 0;
     std::set<std::string> calls;
+    bool all_worked = true;  // the thread issued what worked, afterwards
   };
   std::map<std::uint32_t, Entry> by_code_;
 };
@@ -304,6 +343,13 @@ bool may_lack(const Error& refused, const Error& earlier, const ProcessRecord& r
          (operation->kind == wire::operation::Kind::copy && lacks(operation->source, comes_from_host(refused)));
 }
 
+// Memory is no handle.
+bool is_of_memory(const Error& error) {
+  constexpr std::string_view kFamilies[] = {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"};
+  return std::any_of(std::begin(kFamilies), std::end(kFamilies),
+                     [&](std::string_view family) { return error.call.starts_with(family); });
+}
+
 // The earliest after which the thread issued nothing else: what failed later may have been given what it did not make.
 // A look-up that found nothing is a probe, mostly: not before a call whose handle is not valid.
 const Error* swallowed_before(const Error& failed, const ProcessRecord& record) {
@@ -317,6 +363,7 @@ const Error* swallowed_before(const Error& failed, const ProcessRecord& record) 
         error.flags & wire::error::kLaunch || wire::operation::can_fault(issued_by(error, record));
     const bool may_matter = !is_benign(error) || (error.code == kNotFound && failed.code == kInvalidHandle);
     return error.tid == failed.tid && error.serial < failed.serial && may_matter && !makes_nothing &&
+           !(failed.code == kInvalidHandle && is_of_memory(error)) && !was_given_memory(record, error, failed.ticks) &&
            !(error.flags & wire::error::kSticky) && error.operation + (counted ? 1 : 0) >= failed.operation &&
            (failed.code != kInvalidValue || may_lack(failed, error, record));
   });

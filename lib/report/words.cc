@@ -106,7 +106,7 @@ std::string duration(double seconds) {
 std::string_view meaning(Grade grade) {
   switch (grade) {
     case Grade::proven:
-      return "a device exception, or an operation that was waited for, names it";
+      return "a device exception, an operation that was waited for, or the failed call itself names it";
     case Grade::bracketed:
       return "completion markers leave exactly one operation";
     case Grade::inferred:

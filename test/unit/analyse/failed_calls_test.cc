@@ -154,8 +154,18 @@ TEST_CASE("another thread's failing call after which the main thread went on may
   };
   REQUIRE(findings().failures.size() == 1);
   CHECK(findings().failures[0].grade == Grade::suspected);
-  CHECK(findings().failures[0].because.ends_with("; its main thread had given the GPU more to do in between"));
+  CHECK(findings().failures[0].because.ends_with("; its main thread had gone on in between"));
   CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
+  SUBCASE("a call of the main thread failed since") {
+    session::Error& other = calls.fail("cuMemcpyHtoD_v2", 1, wire::error::kLookedAt);
+    other.tid = 7;
+    record.operations.clear();
+    const auto both = calls.after(1);
+    CHECK(both.failures.at(0).grade == Grade::suspected);
+    CHECK(both.failures.at(1).grade == Grade::proven);
+    calls.process.record.errors.pop_back();
+    later.ticks = 5;
+  }
   SUBCASE("it had issued that before") { later.ticks = 5; }
   SUBCASE("the thread itself issued it") { later.thread = 1; }
   SUBCASE("that failed, too") {
@@ -178,6 +188,51 @@ TEST_CASE("a Python program that ends with a status of its own choice may have d
   CHECK(failure.because ==
         "the call itself returned it, and the program ended with status 2 afterwards; of an exception that nobody "
         "catches Python ends with status 1");
+}
+
+TEST_CASE("a thread that was given memory afterwards may have dealt with being refused some") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc").thread = 0;
+  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
+  session::Allocation& memory = calls.process.record.allocations.emplace_back();
+  memory.made = 5;
+  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
+  memory.made = 15;
+  CHECK(calls.after(1).failures.at(0).because.ends_with("; it was given memory in between"));
+  CHECK(calls.after(1).failures.at(0).grade == Grade::suspected);
+  memory.thread = 1;
+  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
+}
+
+TEST_CASE("what is refused on the way out is not what the program died of") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  calls.fail("cuMemFree_v2", 1, 0, "cudaFree");
+  CHECK(calls.after(1).failures.at(0).code == 2);
+  calls.process.record.errors[0].flags |= wire::error::kThenWorked;
+  CHECK(calls.after(1).failures.at(0).code == 1);
+}
+
+TEST_CASE("a process that did not come to exit() may have become another program") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  calls.process.record.state = wire::area::State::recording;
+  CHECK(calls.after(3).failures.at(0).grade == Grade::suspected);
+  CHECK(calls.after(3).failures[0].because.ends_with("; it ended without exit(), or as another program (exec)"));
+  CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
+  calls.process.record.exit_status = 3;
+  CHECK(calls.after(3).failures.at(0).grade == Grade::proven);
+}
+
+TEST_CASE("of calls that were dealt with nobody says that the program went on where its end was not seen") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  Ending end = ending({0, std::nullopt});
+  end.of_process = false;
+  CHECK(failed_calls(calls.process, end).notes.at(0).text ==
+        "1 call of cudaMalloc returned out of memory (2); how this process of the program ended is not known");
+  calls.process.record.errors[0].flags |= wire::error::kThenWorked;
+  CHECK(failed_calls(calls.process, end).notes.at(0).text.ends_with("and the program went on"));
 }
 
 TEST_CASE("what a program died of that was ended from outside") {
@@ -217,6 +272,23 @@ TEST_CASE("a sticky error explains the end: earlier calls are not what the progr
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   calls.process.record.state = wire::area::State::frozen;
   CHECK(calls.after(1).failures.empty());
+}
+
+TEST_CASE("what failed before matters only where it left something unmade that a call is given") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2).thread = 0;
+  session::Error& launch = calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
+  launch.thread = 0;
+  const auto swallowed = [&] { return calls.after(1).failures.at(0).swallowed; };
+  CHECK(swallowed() == &calls.process.record.errors[0]);
+  launch.code = 400;  // memory is no handle
+  CHECK(swallowed() == nullptr);
+  launch.code = 1;
+  session::Allocation& memory = calls.process.record.allocations.emplace_back();
+  memory.made = 25;
+  CHECK(swallowed() == &calls.process.record.errors[0]);
+  memory.made = 15;  // asked for again, and given
+  CHECK(swallowed() == nullptr);
 }
 
 TEST_CASE("what failed before, with nothing issued in between") {
