@@ -55,6 +55,7 @@ std::string obstacle_to_rerun(const session::Session& session, const launch::Inp
   if (under_another_launcher()) return "it ran under another cudadiag";
   const std::string& cut_short = session.manifest.passes.front().cut_short;
   if (!cut_short.empty()) return "it was ended at its " + cut_short;
+  if (session.manifest.hang) return "it hung";
   if (ended_from_outside(session.manifest.passes.front().end)) return "it was ended from outside";
   const double seconds = expected_seconds(session);
   if (seconds > kCheapSeconds) {

@@ -22,9 +22,12 @@ using session::Process;
 using session::ProcessRecord;
 using session::Session;
 
+// Of a call that its process is said to have died of, when it did: until then it may have been dealt with, and another
+// process have failed.
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
+  if (!is_asynchronous(failure.kind)) ticks = std::max(ticks, record.clock_last);
   if (failure.code == 0 && !failure.candidates.empty()) ticks = failure.candidates.front().operation->ticks;
   return record.unix_seconds(std::max(ticks, record.clock_start));
 }
@@ -34,22 +37,29 @@ bool is_guess(const Failure& failure) {
   return (!is_asynchronous(failure.kind) || failure.code == 0) && failure.grade == Grade::suspected;
 }
 
+// Whoever hangs may wait for one that failed.
 void put_in_order(std::vector<Failure>& failures) {
-  const auto rank = [](const Failure& failure) { return std::tuple(is_guess(failure), time_of(failure)); };
+  const auto rank = [](const Failure& failure) {
+    return std::tuple(is_guess(failure), failure.kind == Kind::hang, time_of(failure));
+  };
   std::stable_sort(failures.begin(), failures.end(),
                    [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
 }
 
-// A process that was ended from outside with work under way may have failed or hung: nobody had asked yet.
-std::optional<Note> killed_at_work(const Process& process) {
-  if (process.record.state != wire::area::State::recording || !process.end) return std::nullopt;
-  const Ending end = ending(*process.end);
-  const std::uint64_t unfinished = end.killed() ? unfinished_operations(process.record) : 0;
+// A process that ended badly, other than by exit(), with work under way may have failed or hung: nobody had asked yet.
+std::optional<Note> ended_at_work(const Session& session, const Process& process) {
+  const ProcessRecord& record = process.record;
+  if (record.state != wire::area::State::recording) return std::nullopt;
+  const Ending end = ending_of(session, process);
+  const std::uint64_t unfinished = end.bad ? unfinished_operations(record) : 0;
   if (unfinished == 0) return std::nullopt;
+  const std::string how = !end.of_process   ? "ended, nobody saw how,"
+                          : end.signal != 0 ? "was ended by " + end.text
+                                            : "ended without exit(), its status " + std::to_string(end.status) + ",";
   return Note{"killed-at-work",
-              fmt::format("process {} was ended by {} with {} operation{} not known to have finished; whether one of "
-                          "them had failed, no call had asked",
-                          process.pid, end.text, unfinished, unfinished == 1 ? "" : "s")};
+              fmt::format("process {} {} with {} operation{} not known to have finished; whether one of them had "
+                          "failed, no call had asked",
+                          process.pid, how, unfinished, unfinished == 1 ? "" : "s")};
 }
 
 // Calls that failed and are no finding, as words behind "had failed".
@@ -124,7 +134,7 @@ Analysis analyse(const Session& session) {
     return analysis;
   }
   for (const Process& process : session.processes) {
-    if (auto note = killed_at_work(process)) {
+    if (auto note = ended_at_work(session, process)) {
       analysis.verdict = Verdict::inconclusive;
       analysis.notes.push_back(std::move(*note));
     }

@@ -120,13 +120,63 @@ TEST_CASE("a process killed at work leaves the question open") {
         "failed, no call had asked");
 }
 
-TEST_CASE("a crash of the host code, or a kill when all had finished, does not") {
+TEST_CASE("so does one that crashed at work, or of which nobody saw how it ended but that its command ended badly") {
   session::Session session;
   session.processes = {working_process(SIGSEGV)};
+  CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::inconclusive);
+  session.processes[0].end = {3, std::nullopt};
+  CHECK(note(cudadiag::analyse::analyse(session), "killed-at-work")
+            ->text.starts_with(
+                "process 4711 ended without exit(), its status 3, with 2 operations not known to have finished"));
+  session.processes[0].end.reset();
+  session.manifest.passes.emplace_back().end = {124, std::nullopt};
+  CHECK(note(cudadiag::analyse::analyse(session), "killed-at-work")
+            ->text.starts_with("process 4711 ended, nobody saw how, with 2 operations not known to have finished"));
+  session.manifest.passes[0].end = {0, std::nullopt};
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
+}
+
+TEST_CASE("a kill when all had finished does not") {
+  session::Session session;
   session.processes = {working_process(SIGKILL)};
   session.processes[0].record.streams[0].host_completed = 3;
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
+}
+
+TEST_CASE("who hangs may wait for one that failed") {
+  PictureBuilder waiting;
+  waiting.issue(waiting.stream(0), op::Kind::kernel, op::kMarked);
+  waiting.process.record.state = wire::area::State::recording;
+  waiting.process.record.errors.clear();
+  session::Session session;
+  session.processes = {waiting.process, frozen_process(2, 3'000)};
+  session.manifest.hang = 2;
+  const Analysis analysis = cudadiag::analyse::analyse(session);
+  REQUIRE(analysis.failures.size() == 2);
+  CHECK(analysis.failures[0].kind == Kind::async_error);
+  CHECK(analysis.failures[1].kind == Kind::hang);
+}
+
+TEST_CASE("who dealt with a failed call until another process failed comes behind it") {
+  session::Session session;
+  session::Process refused;
+  session::Error error;
+  error.code = 2;
+  error.ticks = 1;
+  error.call = "cuMemAlloc_v2";
+  error.flags = wire::error::kLookedAt;
+  refused.record.errors.push_back(error);
+  refused.record.exit_status = 1;
+  refused.record.seconds_per_tick = 1e-9;
+  session.processes = {refused, frozen_process(2, 3'000)};
+  const auto kinds = [&](std::uint64_t ended) {
+    session.processes[0].record.clock_last = ended;
+    std::vector<Kind> found;
+    for (const Failure& failure : cudadiag::analyse::analyse(session).failures) found.push_back(failure.kind);
+    return found;
+  };
+  CHECK(kinds(2'000) == std::vector{Kind::out_of_memory, Kind::async_error});
+  CHECK(kinds(4'000) == std::vector{Kind::async_error, Kind::out_of_memory});
 }
 
 TEST_CASE("what the record lacks is noted") {
