@@ -203,6 +203,8 @@ void add_causes(Report& report, const session::Session& session, const analyse::
                                 : fmt::format("{} {}: record it again with cudadiag run, so that its lines can be told",
                                               module, finding.module_unknown));
     }
+    const session::Error* noticed = failures[i]->noticed;
+    if (noticed != nullptr && noticed->of_call != 0) finding.fix.push_back(kClearTheError);
     if (i == 0 && report.may_come_back && analyse::is_asynchronous(finding.kind)) {
       finding.fix.insert(finding.fix.begin(),
                          fmt::format("rerun it until it fails again: cudadiag bisect {}", kRepeat));

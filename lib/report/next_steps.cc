@@ -40,6 +40,7 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
         return {"record it again with cudadiag run, or let a rerun name the operation: cudadiag bisect"};
       if (failure.records_lost && !failure.process->record.log)
         return {"run it again with --full-log, which keeps the record of every operation"};
+      if (failure.candidates.empty()) return {};
       [[fallthrough]];
     case analyse::Kind::graph_node:
       return {device_exception(failure.code)};

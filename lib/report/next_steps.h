@@ -12,6 +12,10 @@ namespace cudadiag::report {
 inline constexpr const char* kCheckWhatItReturns =
     "check what this call returns{cuda: (after <<<>>>: cudaGetLastError())}";
 
+// Of an error that another call's check met.
+inline constexpr const char* kClearTheError =
+    "where the error is dealt with, clear it (cudaGetLastError): the next check takes it for that of another call";
+
 // Whether a rerun for a GPU core dump was made, and not given up by the user.
 bool asked_for_dump(const session::Manifest& manifest);
 
