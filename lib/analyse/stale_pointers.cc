@@ -62,6 +62,16 @@ std::string sentence(const ProcessRecord& record, const StalePointer& stale, con
 
 }  // namespace
 
+namespace {
+
+// Of a launch whose nodes are not known the node is all there is.
+void put_first(Candidate node, std::vector<Candidate>& candidates) {
+  std::erase_if(candidates, [&](const Candidate& other) { return other.node == nullptr || other.node == node.node; });
+  candidates.insert(candidates.begin(), std::move(node));
+}
+
+}  // namespace
+
 std::optional<Failure> stale_replay(const session::Process& process) {
   const ProcessRecord& record = process.record;
   if (record.frozen_code != 0) return std::nullopt;
@@ -111,7 +121,7 @@ void blame_stale_pointer(Failure& failure) {
     }
     if (failure.kind != Kind::graph_node && failure.grade < Grade::inferred) failure.grade = Grade::inferred;
     failure.kind = Kind::graph_stale_pointer;
-    failure.candidates = {std::move(node)};
+    put_first(std::move(node), failure.candidates);
     failure.stale = &stale;
     failure.because += "; " + sentence(record, stale, *launch, *freed);
     return;

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;
@@ -28,15 +31,19 @@ struct Replays {
     record.stale_pointers.push_back({2, 0, 1, 8, 0x1010, 7});
   }
   std::optional<Failure> found() const { return stale_replay(picture.process); }
-  // One that the whole launch is blamed for.
-  Failure failed(std::size_t launch) {
+  // One that the whole launch is blamed for, or these of its nodes.
+  Failure failed(std::size_t launch, const std::vector<std::uint32_t>& nodes = {}) {
     Failure failure;
     failure.code = 700;
     failure.process = &picture.process;
     failure.grade = Grade::bracketed;
     failure.because = "markers";
-    failure.candidates.resize(1);
-    failure.candidates[0].operation = &picture.process.record.operations[launch];
+    failure.candidates.resize(std::max<std::size_t>(nodes.size(), 1));
+    for (Candidate& candidate : failure.candidates) candidate.operation = &picture.process.record.operations[launch];
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      failure.candidates[i].node = &picture.process.record.graphs[0].nodes[nodes[i]];
+      failure.candidates[i].node_index = nodes[i] + 1;
+    }
     blame_stale_pointer(failure);
     return failure;
   }
@@ -97,6 +104,11 @@ TEST_CASE("a failed launch is put down to the node that points amiss, and no mor
   CHECK(failure.candidates[0].node_index == 2);
   CHECK(failure.stale != nullptr);
   CHECK(failure.because == "markers; node 2 of its graph points to memory that was freed 5.0 ms before this launch");
+  CHECK(failure.candidates.size() == 1);
+  const Failure one_of_two = replays.failed(1, {0, 1});
+  REQUIRE(one_of_two.candidates.size() == 2);
+  CHECK(one_of_two.candidates[0].node_index == 2);
+  CHECK(one_of_two.candidates[1].node_index == 1);
 }
 
 TEST_CASE("another graph's launch, or one before, is left as it is") {
