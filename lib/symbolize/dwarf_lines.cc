@@ -83,18 +83,30 @@ struct Position {
   int line = 0;
 };
 
-gpucore::Bytes debug_line_of(Dwarf* dwarf) {
+// Every section of that name: there may be several.
+std::vector<gpucore::Bytes> sections_of(Dwarf* dwarf, std::string_view wanted) {
+  std::vector<gpucore::Bytes> found;
   Elf* elf = dwarf_getelf(dwarf);
   std::size_t names = 0;
-  if (elf_getshdrstrndx(elf, &names) != 0) return {};
+  if (elf_getshdrstrndx(elf, &names) != 0) return found;
   for (Elf_Scn* section = elf_nextscn(elf, nullptr); section; section = elf_nextscn(elf, section)) {
     GElf_Shdr header;
     const char* name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : nullptr;
-    if (!name || std::string_view(name) != ".debug_line") continue;
+    if (!name || name != wanted) continue;
     const Elf_Data* data = elf_getdata(section, nullptr);  // unpacked: libdw has done that
-    return data && data->d_buf ? gpucore::Bytes(data->d_buf, data->d_size) : gpucore::Bytes();
+    if (data && data->d_buf && data->d_size > 0) found.emplace_back(data->d_buf, data->d_size);
   }
-  return {};
+  return found;
+}
+
+// libdw reads the names in line tables up to their zero byte, wherever that is (elfutils 0.188, read_srclines).
+bool strings_end(Dwarf* dwarf) {
+  for (const char* name : {".debug_line_str", ".debug_str"}) {
+    const auto sections = sections_of(dwarf, name);
+    const auto ends = [](const gpucore::Bytes& strings) { return strings.u8(strings.size() - 1) == 0; };
+    if (!std::all_of(sections.begin(), sections.end(), ends)) return false;
+  }
+  return true;
 }
 
 // Of a unit of which functions were dropped.
@@ -105,7 +117,9 @@ Position position_among_dropped(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t add
   Dwarf_Files* files = nullptr;
   std::size_t count = 0;
   if (dwarf_formudata(dwarf_attr(&unit, DW_AT_stmt_list, &attribute), &program) != 0) return {};
-  const auto row = row_at(debug_line_of(dwarf).slice(program, kAll), address);
+  const auto tables = sections_of(dwarf, ".debug_line");
+  if (tables.empty()) return {};
+  const auto row = row_at(tables.front().slice(program, kAll), address);
   if (!row || dwarf_getsrcfiles(&unit, &files, &count) != 0 || row->file >= count) return {};
   return {absolute_path(dwarf_filesrc(files, row->file, nullptr, nullptr), unit), static_cast<int>(row->line)};
 }
@@ -184,7 +198,9 @@ NativeFrame frame_of(Dwarf_Die& function, const Position& position) {
 
 }  // namespace
 
-DwarfLines::DwarfLines(Dwfl_Module* module) : module_(module), dwarf_(dwfl_module_getdwarf(module, &bias_)) {}
+DwarfLines::DwarfLines(Dwfl_Module* module) : module_(module), dwarf_(dwfl_module_getdwarf(module, &bias_)) {
+  if (dwarf_ && !strings_end(dwarf_)) dwarf_ = nullptr;
+}
 
 Elf* DwarfLines::debug_file() const { return dwarf_ ? dwarf_getelf(dwarf_) : nullptr; }
 
