@@ -83,6 +83,8 @@ FAILING = {
     "signals": Failing(),
     "jumps": Failing(),
     "coroutines": Failing(),
+    "coroutine_bottom": Failing(),
+    "coroutine_bottom:1234": Failing(),
     "fork_between_launches": Failing(),
     "tiny_stacks": Failing("inferred", confirmed="inferred"),  # of more threads than there is room for, not every operation is recorded
     "unrecorded_thread:graph": Failing("inferred", confirmed="inferred"),

@@ -1,0 +1,17 @@
+// Whether a word of the target's memory can be read, which may be none that is mapped.
+#pragma once
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace cudadiag::record {
+
+// The kernel reads the word before it refuses the call. Changes errno.
+inline bool is_readable(std::uintptr_t word) {
+  return syscall(SYS_rt_sigprocmask, -1, word, nullptr, sizeof(std::uint64_t)) != 0 && errno != EFAULT;
+}
+
+}  // namespace cudadiag::record
