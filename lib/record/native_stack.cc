@@ -1,15 +1,11 @@
 #include "record/native_stack.h"
 
-#include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <utility>
 
-#include "record/memory_map.h"
+#include "record/readable.h"
 #include "record/scratch.h"
+#include "record/thread_stacks.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {
@@ -21,52 +17,6 @@ using wire::mix;
 namespace {
 
 constexpr std::uint32_t kHopeless = 4096;  // misses in a row after which a set's calls are not unwound any more
-
-[[gnu::noinline]] bool find_stack(std::uintptr_t inside, StackRange& stack) {
-  MemoryMap map;
-  MemoryRange range;
-  while (map.next(range)) {
-    if (inside < range.begin || inside >= range.end) continue;
-    stack = {range.begin, range.end};
-    return true;
-  }
-  return false;
-}
-
-bool is_on(const StackRange& stack, std::uintptr_t stack_pointer) {
-  return stack_pointer >= stack.low && stack_pointer < stack.high;
-}
-
-// Whether its outermost word can be read, which the kernel finds out before it refuses the call: a coroutine's stack
-// may have been unmapped, and a smaller one be at its place.
-bool is_still_there(const StackRange& stack) {
-  const std::uintptr_t word = stack.high - sizeof(std::uint64_t);
-  return syscall(SYS_rt_sigprocmask, -1, word, nullptr, sizeof(std::uint64_t)) != 0 && errno != EFAULT;
-}
-
-// Makes the stack that this lies on the thread's newest. False: it is none that is mapped.
-[[gnu::noinline]] bool change_stack(ThreadState& thread, std::uintptr_t stack_pointer) {
-  auto& others = thread.other_stacks;
-  const auto known = std::find_if(others.begin(), others.end(), [&](auto& each) { return is_on(each, stack_pointer); });
-  if (known != others.end() && is_still_there(*known)) {
-    std::swap(*known, thread.stack);
-    return true;
-  }
-  StackRange found;
-  if (!find_stack(stack_pointer, found)) return false;
-  // What lay there before, or the same before it grew, is no more.
-  const auto forget = [&](StackRange& each) {
-    if (each.low < found.high && found.low < each.high) each = {};
-  };
-  forget(thread.stack);
-  std::for_each(others.begin(), others.end(), forget);
-  if (thread.stack.high != 0) {
-    std::move_backward(others.begin(), others.end() - 1, others.end());
-    others.front() = thread.stack;
-  }
-  thread.stack = found;
-  return true;
-}
 
 // Of a stack's return addresses, innermost first: polynomials in an odd number, four side by side, for a single one
 // would wait for each of its multiplications. `address` is asked for as many as are a multiple of kSums.
@@ -85,10 +35,26 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return wire::mix_all(a, b, c, d);
 }
 
-// Of the stack that would have its return addresses at these places; 0: they are not all on the stack, which the stack
-// pointer is.
-[[gnu::hot]] std::uint64_t hash_at(const StackShape& shape, const StackRange& stack, std::uintptr_t stack_pointer) {
-  if (stack_pointer + shape.bytes() > stack.high) return 0;
+// Whether a coroutine's stack still reaches to the return addresses. Where the stack pointer is, it does.
+[[gnu::noinline]] bool reaches(const StackShape& shape, std::uintptr_t stack_pointer) {
+  constexpr std::uintptr_t kPage = 4096;
+  std::uintptr_t page = stack_pointer / kPage;
+  for (const std::uint32_t offset : std::span(shape.offsets).first(shape.frames)) {
+    const std::uintptr_t slot = stack_pointer + offset;
+    if (slot / kPage != page && !is_readable(slot)) return false;
+    page = slot / kPage;
+  }
+  return true;
+}
+
+// Of the stack that would have its return addresses at these places; 0: they are not all on the thread's newest stack,
+// which the stack pointer is on.
+[[gnu::hot]] std::uint64_t hash_at(const StackShape& shape, ThreadState& thread, std::uintptr_t stack_pointer) {
+  if (stack_pointer + shape.bytes() > thread.stack.high) return 0;
+  if (!thread.on_own_stack && !reaches(shape, stack_pointer)) [[unlikely]] {
+    forget_stack(thread, stack_pointer);
+    return 0;
+  }
   return hash_addresses(shape.frames, [&](std::size_t i) {
     return *reinterpret_cast<const std::uint64_t*>(stack_pointer + shape.offsets[i]);
   });
@@ -111,14 +77,14 @@ void NativeStacks::stop_at(std::uintptr_t begin, std::uintptr_t end) {
 bool NativeStacks::stands(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer) {
   const StackShape& shape = thread.shapes.shapes[entry.shape];
   return static_cast<std::uint32_t>(shape.key) == entry.shape_key &&
-         (is_on(thread.stack, stack_pointer) || change_stack(thread, stack_pointer)) &&
-         hash_at(shape, thread.stack, stack_pointer) == entry.addresses;
+         (thread.stack.has(stack_pointer) || change_stack(thread, stack_pointer)) &&
+         hash_at(shape, thread, stack_pointer) == entry.addresses;
 }
 
 std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt,
                                     std::uint32_t unloads, Recognition& recognition) {
   StackShapes& shapes = thread.shapes;
-  if (!is_on(thread.stack, stack_pointer) && !change_stack(thread, stack_pointer)) return 0;
+  if (!thread.stack.has(stack_pointer) && !change_stack(thread, stack_pointer)) return 0;
   const std::uint64_t key = mix(mix(kHashSeed, stack_pointer), salt) | 1;
   const std::size_t set = key / 2 % StackShapes::kSets;
   StackShape* ways = &shapes.shapes[set * StackShapes::kWays];
@@ -128,7 +94,7 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
       if (victim == nullptr || shape->key == 0) victim = shape;
       continue;
     }
-    const std::uint64_t addresses = hash_at(*shape, thread.stack, stack_pointer);
+    const std::uint64_t addresses = hash_at(*shape, thread, stack_pointer);
     const StampedId stack = addresses == 0 ? StampedId{} : interner_->find_native_stack(addresses);
     if (stack.id == 0) continue;
     shapes.misses[set] = 0;
@@ -139,7 +105,10 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
   }
   if (++shapes.misses[set] > kHopeless) return 0;
   if (victim == nullptr) victim = &ways[shapes.misses[set] % StackShapes::kWays];
-  return unwind(stack_pointer, *victim, key, unloads, recognition);
+  const std::uint32_t stack = unwind(stack_pointer, *victim, key, unloads, recognition);
+  // One that has come to the place of another, and is larger.
+  if (stack != 0 && stack_pointer + victim->bytes() > thread.stack.high) forget_stack(thread, stack_pointer);
+  return stack;
 }
 
 std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key,

@@ -32,9 +32,4 @@ struct StackShapes {
   std::array<std::uint32_t, kSets> misses;       // of a set: unwindings in a row, without a stack that was known
 };
 
-// A stack of a thread as mapped; zero: none.
-struct StackRange {
-  std::uintptr_t low, high;
-};
-
 }  // namespace cudadiag::record

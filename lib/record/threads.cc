@@ -38,7 +38,7 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.torch_thread = 0;
   state.open = {};
   state.stack = {};
-  state.other_stacks = {};
+  state.own_stack = {};
   state.graph_site = 0;
   state.adds_nodes = false;
   state.markers = {};

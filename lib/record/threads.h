@@ -15,6 +15,7 @@
 #include "record/lock.h"
 #include "record/site_cache.h"
 #include "record/stack_shapes.h"
+#include "record/thread_stacks.h"
 #include "wire/operation.h"
 #include "wire/thread.h"
 
@@ -44,6 +45,7 @@ enum class Turn : std::uint8_t { none, passing, alone };
 struct alignas(128) ThreadState {
   std::uint16_t index;
   std::uint8_t torch_thread;  // PyTorch's number of the thread; 0: none yet
+  bool on_own_stack;          // `stack` is the thread's own, and lasts as long
   std::uint32_t tid;
   std::byte* entry;  // wire/thread.h
   std::byte* ring;
@@ -69,7 +71,8 @@ struct alignas(128) ThreadState {
   std::uint32_t waited_ordinal;
   std::array<std::uint32_t, wire::area::kStreams> waited_streams;
 
-  std::array<StackRange, 7> other_stacks;  // on which it was before: coroutines have one each
+  StackRange own_stack;  // once it was met on it
+  KnownStacks known_stacks;
   std::array<StreamCacheEntry, 256> streams;
   SiteCache sites;
   StackShapes shapes;

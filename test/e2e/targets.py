@@ -83,6 +83,8 @@ FAILING = {
     "signals": Failing(),
     "jumps": Failing(),
     "coroutines": Failing(),
+    "many_coroutines": Failing(),
+    "stack_in_anothers_place": Failing(),
     "coroutine_bottom": Failing(),
     "coroutine_bottom:1234": Failing(),
     "fork_between_launches": Failing(),
