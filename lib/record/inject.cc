@@ -58,8 +58,10 @@ void on_thread_end(void* state) {
   t_this.inside = true;
   // In a forked child the entry is the parent's.
   if (recorder != nullptr && t_this.state == state) recorder->release_thread(*static_cast<ThreadState*>(state));
+  // What later destructors do is that of a thread without a ring.
   ThisThread ended{};
-  ended.inside = true;
+  ended.error_number = t_this.error_number;
+  ended.asked = true;
   t_this = ended;
 }
 
@@ -167,19 +169,33 @@ class Inside {
   }
 }
 
+// Our own questions about a kernel can be what loads its module, and Python code of ours can be where the collector
+// finds garbage of the program's, which ends what it owns.
+[[gnu::noinline]] void see_on_the_side(Recorder& recorder, ThisThread& self, CUpti_CallbackDomain domain,
+                                       CUpti_CallbackId id, const void* data) {
+  const bool of_resource = domain == CUPTI_CB_DOMAIN_RESOURCE;
+  if (of_resource && id == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
+    recorder.module_loaded(*static_cast<const CUpti_ResourceData*>(data));
+  } else if (!self.inside) {
+    if (!self.asked) introduce(recorder, self);
+    const Inside inside(self);
+    if (of_resource && Recorder::ends_something(id)) {
+      recorder.resource(nullptr, id, *static_cast<const CUpti_ResourceData*>(data), 0);
+    } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+      const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+      if (call.callbackSite == CUPTI_API_ENTER) recorder.enter_call_on_the_side(id, call);
+    }
+  }
+}
+
 void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   ThisThread* found = &t_this;
   asm("" : "+r"(found));  // looked for once: each time would be a call
   ThisThread& self = *found;
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
-  if (recorder == nullptr || self.quiet) return;
-  if (self.inside) {
-    // Our own questions about a kernel can be what loads its module.
-    if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
-      recorder->module_loaded(*static_cast<const CUpti_ResourceData*>(data));
-    }
-    return;
-  }
+  if (recorder == nullptr) return;
+  if (self.inside || self.quiet) [[unlikely]]
+    return see_on_the_side(*recorder, self, domain, id, data);
   if (!self.asked) [[unlikely]]
     introduce(*recorder, self);
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));

@@ -74,6 +74,11 @@ class Recorder {
                                       std::uintptr_t frame);
   [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
+  // Of a call of which only what it ends is of interest.
+  void enter_call_on_the_side(std::uint32_t id, const CUpti_CallbackData& data) {
+    const CallRule& rule = driver_call(id);
+    if (rule.ends_stream && !failures_.frozen()) mark_last(rule, data);
+  }
   // Of runtime calls, those that are special, and those that fail.
   static bool is_special(std::uint32_t id) {
     return id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020 || asks_for_last_error(id);
@@ -81,6 +86,11 @@ class Recorder {
   void enter_runtime_call(std::uint32_t id);
   void leave_runtime_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void resource(ThreadState* thread, std::uint32_t id, const CUpti_ResourceData& data, std::uintptr_t frame);
+  // A context, a stream or a module, after which its handle may be another's.
+  static bool ends_something(std::uint32_t id) {
+    return id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING || id == CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING ||
+           id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING;
+  }
   // Also inside our own calls into the driver.
   void module_loaded(const CUpti_ResourceData& data);
   void graph_node(const ThreadState* thread, std::uint32_t id, const CUpti_GraphData& data);

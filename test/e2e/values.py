@@ -2,10 +2,12 @@
 simulated driver: test/hook has them."""
 
 import pathlib
+import shutil
 import sys
 import tarfile
 
 from harness import HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
+from passes import session_of
 
 FAULT = "fault kernel=smooth nth=3"
 
@@ -135,6 +137,18 @@ def inputs_that_cannot_be_saved_are_said_not_to_be(machine):
     result, report = _rerun(machine, *program("values.py"), options=["--save-inputs"])
     expect_in("no inputs were saved: only PyTorch's operators", result.stderr, "message")
     expect(report["findings"][0]["inputs"], None, "inputs")
+
+
+def garbage_that_our_code_finds_ends_for_the_recorder_too(machine):
+    machine.plan(FAULT)
+    _, report = _rerun(machine, *program("collected.py"))
+    expect_true_line(report, "collected.py")
+    session = session_of(machine)
+    expect_in("garbage was collected", (session / "confirm/output.txt").read_text(), "rerun's output")
+    shutil.rmtree(session / "record")
+    (session / "confirm").rename(session / "record")
+    (garbage,) = [line for line in machine.cudadiag("dump").stdout.splitlines() if " issued=43 " in line]
+    expect_in(" state=2 ", garbage, "the stream that ended")
 
 
 def proven_session_can_still_save_its_inputs(machine):
