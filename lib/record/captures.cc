@@ -32,13 +32,21 @@ void Captures::refused(const Stream& stream) {
   }
 }
 
-bool Captures::ended(const Stream& stream) {
+template <typename Which>
+std::size_t Captures::remove(Which which) {
   const LockGuard lock(mutex_);
   const std::size_t before = used_;
-  const auto last = entries_.begin() + static_cast<std::ptrdiff_t>(used_);
-  const auto kept = std::remove_if(entries_.begin(), last, [&](const Entry& entry) { return entry.stream == stream; });
+  const auto kept = std::remove_if(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(used_), which);
   used_ = static_cast<std::size_t>(kept - entries_.begin());
-  return used_ < before;
+  return before - used_;
+}
+
+bool Captures::ended(const Stream& stream) {
+  return remove([&](const Entry& entry) { return entry.stream == stream; }) > 0;
+}
+
+std::size_t Captures::context_ended(std::uint32_t context) {
+  return remove([&](const Entry& entry) { return entry.capture.context == context; });
 }
 
 Capture Captures::concerned(const Stream& stream, std::uint32_t tid) const {

@@ -18,6 +18,7 @@ struct Capture {
   std::uint32_t tid = 0;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::uint32_t site = 0;
+  std::uint32_t context = 0;  // index, of the stream
 };
 
 class Captures {
@@ -35,6 +36,8 @@ class Captures {
   void refused(const Stream& stream);
   // False: the stream began none, or so many have begun since that it is forgotten.
   bool ended(const Stream& stream);
+  // How many ended with their context.
+  std::size_t context_ended(std::uint32_t context);
 
   // The capture that an error of this thread is about: that of the stream, else the thread's own, else the one of
   // another thread that forbids most.
@@ -45,6 +48,9 @@ class Captures {
     Stream stream;
     Capture capture;
   };
+  template <typename Which>
+  std::size_t remove(Which which);
+
   // Captures that are never ended take places too: the oldest one goes.
   std::array<Entry, 64> entries_;  // the newest last
   std::size_t used_ = 0;

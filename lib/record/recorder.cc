@@ -554,11 +554,13 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
   switch (id) {
     case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
       note_context_destroyed(thread, cupti_.context_uid(data.context), frame);
+      end_captures_in(streams_.context_index(cupti_.context_uid(data.context)));
       streams_.context_destroyed(cupti_.context_uid(data.context));
       newest_context_.store(0, std::memory_order_relaxed);
       break;
     case CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING:
       streams_.stream_destroyed(data.resourceHandle.stream);
+      end_captures_of(data.resourceHandle.stream);
       break;
     case CUPTI_CBID_RESOURCE_MODULE_LOADED:
       module_loaded(data);

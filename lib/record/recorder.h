@@ -159,6 +159,9 @@ class Recorder {
   void refuse_capture(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data);
   void end_capture(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data,
                    std::uint32_t result);
+  // With what they were of.
+  void end_captures_of(CUstream stream);
+  void end_captures_in(std::uint32_t context);
   void show_call(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                  std::uintptr_t frame);
   void note_memory(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);

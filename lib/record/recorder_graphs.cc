@@ -104,8 +104,11 @@ void Recorder::begin_capture(ThreadState* thread, std::uint32_t id, const CallRu
     const Place at = place(*thread, id, Kind::none, 0, frame);
     site = interner_.site(at.key, at.python, at.native, 0, Kind::none, thread->index);
   }
+  const std::uint32_t known = streams_.living(call.stream.handle);
+  const std::uint32_t context =
+      known != Streams::kNone ? streams_.context_of(known) : streams_.context_index(data.contextUid);
   captures_.began(captured_stream(thread, rule, data),
-                  {ticks(), tid_of(thread), static_cast<CUstreamCaptureMode>(call.argument), site});
+                  {ticks(), tid_of(thread), static_cast<CUstreamCaptureMode>(call.argument), site, context});
 }
 
 void Recorder::refuse_capture(const ThreadState* thread, const CallRule& rule, const CUpti_CallbackData& data) {
@@ -119,6 +122,15 @@ void Recorder::end_capture(const ThreadState* thread, const CallRule& rule, cons
   if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) return;
   const bool known = captures_.ended(captured_stream(thread, rule, data));
   if (known || result == CUDA_SUCCESS) streams_.capture_ended();
+}
+
+void Recorder::end_captures_of(CUstream stream) {
+  if (captures_.ended(Captures::stream({stream, false}, 0, 0))) streams_.capture_ended();
+}
+
+void Recorder::end_captures_in(std::uint32_t context) {
+  if (context == Streams::kNone) return;
+  for (std::size_t ended = captures_.context_ended(context); ended > 0; --ended) streams_.capture_ended();
 }
 
 }  // namespace cudadiag::record

@@ -101,6 +101,8 @@ FAILING = {
     "million_launches": Failing("inferred", by_chance="bracketed"),  # one line, but several launches since its last marker
     "capture_not_begun": Failing(),
     "captures_beyond_room": Failing(),
+    "capture_destroyed": Failing(),
+    "capture_destroyed:context": Failing(),
     "capture_synced": broke_capture("capture-unsupported"),
     "capture_other_thread": broke_capture("capture-by-another-thread"),
     "capture_default_stream": broke_capture("capture-implicit"),
