@@ -148,6 +148,8 @@ void Recorder::enter_driver_call(ThreadState* thread, std::uint32_t id, const CU
   const CallRule& rule = record::driver_call(id);
   if (thread == nullptr) [[unlikely]]
     return enter_unrecorded(id, rule, data);
+  if (thread->open.record != nullptr) [[unlikely]]
+    interrupt(*thread);
   wire::store(thread->entry, wire::thread::kCallTicks, ticks());
   wire::store(thread->entry, wire::thread::kCallId, id);
   wire::store(thread->entry, wire::thread::kCallDomain, static_cast<std::uint32_t>(wire::error::Domain::driver));
@@ -175,6 +177,24 @@ void Recorder::leave_driver_call(ThreadState* thread, std::uint32_t id, const CU
   if (thread == nullptr) return;
   thread->open = {};
   alone_.leave(*thread);
+  if (thread->interrupts) [[unlikely]]
+    resume(*thread);
+}
+
+// By a signal handler's call, or by the next one after a handler that jumped out of an operation's call: that operation
+// then goes on being open between calls.
+void Recorder::interrupt(ThreadState& thread) {
+  thread.interrupted = thread.open;
+  thread.interrupted_turn = thread.turn;
+  thread.interrupts = true;
+  thread.open = {};
+  thread.turn = Turn::none;
+}
+
+void Recorder::resume(ThreadState& thread) {
+  thread.open = thread.interrupted;
+  thread.turn = thread.interrupted_turn;
+  thread.interrupts = false;
 }
 
 void Recorder::look_at_result(ThreadState* thread, std::uint32_t id, const CallRule& rule,

@@ -126,6 +126,8 @@ class Recorder {
     return id == CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020 ||
            id == CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020;
   }
+  static void interrupt(ThreadState& thread);
+  static void resume(ThreadState& thread);
   // Of calls that do not only issue an operation.
   void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
                    std::uintptr_t frame);

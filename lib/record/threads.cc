@@ -37,6 +37,7 @@ void Threads::take(ThreadState& state, std::size_t index) {
   state.ring = area_->region(area::Region::rings) + index * area::kRingRecords * area::kOperationSize;
   state.torch_thread = 0;
   state.open = {};
+  state.interrupts = false;
   state.stack = {};
   state.own_stack = {};
   state.graph_site = 0;

@@ -57,6 +57,7 @@ struct alignas(128) ThreadState {
   StreamCacheEntry newest_stream;  // that was looked up
   std::uint64_t next_marker;       // ticks before which a sparse one takes too much of the time
   Turn turn;
+  bool interrupts;  // the call that goes on came inside the one below, in a signal handler
   // A call on graphs that the thread is inside: its own site, and whether the nodes made in it are the program's.
   std::uint32_t graph_site;
   bool adds_nodes;
@@ -71,6 +72,8 @@ struct alignas(128) ThreadState {
   std::uint32_t waited_ordinal;
   std::array<std::uint32_t, wire::area::kStreams> waited_streams;
 
+  OpenOperation interrupted;
+  Turn interrupted_turn;
   StackRange own_stack;  // once it was met on it
   KnownStacks known_stacks;
   std::array<StreamCacheEntry, 256> streams;
