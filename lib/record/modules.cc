@@ -8,10 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "record/memory_map.h"
+#include "wire/hash.h"
 
 namespace cudadiag::record {
+
+using wire::mix;
 
 namespace {
 
@@ -112,6 +116,12 @@ bool Modules::find(std::uintptr_t address, LoadedModule& module) {
     module.build_id = build_id_in(module.bias + segment.p_vaddr, segment.p_memsz);
   }
   return true;
+}
+
+std::uint64_t Modules::identity(const LoadedModule& module) {
+  std::string_view own(reinterpret_cast<const char*>(module.build_id.data()), module.build_id.size());
+  if (own.empty() && module.map != nullptr && module.map->l_name != nullptr) own = module.map->l_name;
+  return mix(mix(module.begin, module.end), wire::hash_bytes(own.data(), own.size()));
 }
 
 const char* Modules::path(const LoadedModule& module, std::span<char, PATH_MAX> buffer) {

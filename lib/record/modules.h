@@ -40,6 +40,8 @@ class Modules {
   static bool knows_what_is_ready();
   // Of a module whose first page (with the ELF header) is mapped at `begin`; empty if there are none.
   static std::span<const Elf64_Phdr> program_headers(std::uintptr_t begin);
+  // Of what lies there: another module at the same place has a build-id of its own, or else a name.
+  static std::uint64_t identity(const LoadedModule& module);
   // The file that a module was loaded from, written to `buffer`.
   static const char* path(const LoadedModule& module, std::span<char, PATH_MAX> buffer);
 };

@@ -62,9 +62,11 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
 
 }  // namespace
 
-void NativeStacks::start(Interner& interner) {
+void NativeStacks::start(Interner& interner, std::atomic<std::uint64_t>& unloads) {
   interner_ = &interner;
+  unloads_ = &unloads;
   Modules::start();
+  opened_.start();
 }
 
 void NativeStacks::stop_at(std::uintptr_t begin, std::uintptr_t end) {
@@ -78,11 +80,11 @@ bool NativeStacks::stands(const SiteCache::Entry& entry, ThreadState& thread, st
   const StackShape& shape = thread.shapes.shapes[entry.shape];
   return static_cast<std::uint32_t>(shape.key) == entry.shape_key &&
          (thread.stack.has(stack_pointer) || change_stack(thread, stack_pointer)) &&
-         hash_at(shape, thread, stack_pointer) == entry.addresses;
+         hash_at(shape, thread, stack_pointer) == entry.addresses && (entry.opened == 0 || !has_gone(entry.opened));
 }
 
-std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt,
-                                    std::uint32_t unloads, Recognition& recognition) {
+std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool closes,
+                                    Recognition& recognition) {
   StackShapes& shapes = thread.shapes;
   if (!thread.stack.has(stack_pointer) && !change_stack(thread, stack_pointer)) return 0;
   const std::uint64_t key = mix(mix(kHashSeed, stack_pointer), salt) | 1;
@@ -98,21 +100,22 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
     const StampedId stack = addresses == 0 ? StampedId{} : interner_->find_native_stack(addresses);
     if (stack.id == 0) continue;
     shapes.misses[set] = 0;
-    recognition = {shape, addresses};
-    if (stack.stamp == unloads) return stack.id;
+    recognition = {shape, addresses, closes ? opened_.in(*shape, stack_pointer) : std::uint8_t{0}};
+    if (stack.stamp == unloads() && (recognition.opened == 0 || !has_gone(recognition.opened))) return stack.id;
     victim = shape;
     break;
   }
   if (++shapes.misses[set] > kHopeless) return 0;
   if (victim == nullptr) victim = &ways[shapes.misses[set] % StackShapes::kWays];
-  const std::uint32_t stack = unwind(stack_pointer, *victim, key, unloads, recognition);
+  const std::uint32_t stack = unwind(stack_pointer, *victim, key, recognition);
+  if (closes && recognition.shape != nullptr) recognition.opened = opened_.in(*recognition.shape, stack_pointer);
   // One that has come to the place of another, and is larger.
   if (stack != 0 && stack_pointer + victim->bytes() > thread.stack.high) forget_stack(thread, stack_pointer);
   return stack;
 }
 
 std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key,
-                                   std::uint32_t unloads, Recognition& recognition) {
+                                   Recognition& recognition) {
   recognition = {};
   std::array<UnwoundFrame, StackShape::kFrames> all;
   bool truncated = false;
@@ -122,31 +125,36 @@ std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& lea
   // What is asked for beyond the outermost is the outermost again.
   const auto frame = [&](std::size_t i) -> const UnwoundFrame& { return frames[std::min(i, frames.size() - 1)]; };
   const std::uint64_t addresses = hash_addresses(frames.size(), [&](std::size_t i) { return frame(i).return_address; });
-  const std::uint32_t stack = intern(frames, addresses, unloads, truncated);
+  const std::uint32_t stack = intern(frames, addresses, truncated);
   if (stack == 0) return 0;
   learn.key = key;
   learn.frames = static_cast<std::uint32_t>(frames.size());
   for (std::size_t i = 0; i < learn.offsets.size(); ++i) {
     learn.offsets[i] = static_cast<std::uint32_t>(frame(i).slot - stack_pointer);
   }
-  recognition = {&learn, addresses};
+  recognition = {&learn, addresses, 0};
   return stack;
 }
 
-// A library that is closed and another one at its place differ in their build-ids, or end elsewhere.
+bool NativeStacks::has_gone(std::uint8_t opened) {
+  if (opened_.is_still_there(opened)) return false;
+  unloads_->fetch_add(1, std::memory_order_relaxed);
+  opened_.forget();
+  return true;
+}
+
 std::uint32_t NativeStacks::intern_module(const LoadedModule& module) {
-  const std::uint64_t key =
-      mix(mix(module.begin, module.end),
-          hash_bytes(reinterpret_cast<const char*>(module.build_id.data()), module.build_id.size()));
+  const std::uint64_t key = Modules::identity(module);
+  opened_.met(module, key);
   if (const std::uint32_t id = interner_->find_module(key)) return id;
   const Scratch<std::array<char, PATH_MAX>> path;
   if (!path) return 0;
   return interner_->module(key, {module.bias, module.begin, module.end, Modules::path(module, *path), module.build_id});
 }
 
-std::uint32_t NativeStacks::intern(std::span<const UnwoundFrame> frames, std::uint64_t addresses, std::uint32_t unloads,
-                                   bool truncated) {
-  if (const StampedId known = interner_->find_native_stack(addresses); known.id != 0 && known.stamp == unloads) {
+std::uint32_t NativeStacks::intern(std::span<const UnwoundFrame> frames, std::uint64_t addresses, bool truncated) {
+  const std::uint32_t stamp = unloads();
+  if (const StampedId known = interner_->find_native_stack(addresses); known.id != 0 && known.stamp == stamp) {
     return known.id;
   }
   std::array<NativeFrame, StackShape::kFrames> interned;
@@ -157,7 +165,7 @@ std::uint32_t NativeStacks::intern(std::span<const UnwoundFrame> frames, std::ui
     interned[i].module = intern_module(module);
     if (interned[i].module != 0) interned[i].address -= module.bias;
   }
-  return interner_->native_stack(addresses, unloads, {interned.data(), frames.size()}, truncated);
+  return interner_->native_stack(addresses, stamp, {interned.data(), frames.size()}, truncated);
 }
 
 }  // namespace cudadiag::record

@@ -2,10 +2,12 @@
 // seen before, unwound otherwise. Ends where a Python interpreter begins.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "record/interner.h"
 #include "record/modules.h"
+#include "record/opened_modules.h"
 #include "record/threads.h"
 #include "record/unwinder.h"
 
@@ -13,7 +15,8 @@ namespace cudadiag::record {
 
 class NativeStacks {
  public:
-  void start(Interner& interner);
+  // `unloads`: how often code was unloaded, with which libraries may have gone and others come to their place.
+  void start(Interner& interner, std::atomic<std::uint64_t>& unloads);
   // Native frames of this module (and all outside of it) are left out of the stacks.
   void stop_at(std::uintptr_t begin, std::uintptr_t end);
 
@@ -21,24 +24,27 @@ class NativeStacks {
   struct Recognition {
     const StackShape* shape;  // null: not known
     std::uint64_t addresses;
+    std::uint8_t opened;  // a library in the stack (opened_modules.h); 0: none
   };
   // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else tells calls at the same depth
-  // apart (callback id, kernel). `unloads`: how often code was unloaded, with which libraries may have gone and others
-  // come to their place. 0: not known.
-  std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, std::uint32_t unloads,
+  // apart (callback id, kernel). `closes`: the program may close libraries. 0: not known.
+  std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool closes,
                         Recognition& recognition);
   // Whether the stack that the entry's site has stands here again.
-  [[gnu::hot]] static bool stands(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
+  [[gnu::hot]] bool stands(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
 
  private:
-  std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, std::uint32_t unloads,
-                       Recognition& recognition);
-  std::uint32_t intern(std::span<const UnwoundFrame> frames, std::uint64_t addresses, std::uint32_t unloads,
-                       bool truncated);
+  // Whether another library lies where this one lay: then code has been unloaded.
+  [[gnu::noinline]] bool has_gone(std::uint8_t opened);
+  std::uint32_t unloads() const { return static_cast<std::uint32_t>(unloads_->load(std::memory_order_relaxed)); }
+  std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, Recognition& recognition);
+  std::uint32_t intern(std::span<const UnwoundFrame> frames, std::uint64_t addresses, bool truncated);
   std::uint32_t intern_module(const LoadedModule& module);
 
   Interner* interner_ = nullptr;
+  std::atomic<std::uint64_t>* unloads_ = nullptr;
   std::uintptr_t stop_begin_ = 0, stop_end_ = 0;
+  OpenedModules opened_;
 };
 
 }  // namespace cudadiag::record

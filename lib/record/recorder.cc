@@ -42,7 +42,7 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   graphs_.attach(area_, interner_, driver_, allocations_);
   graph_markers_.attach(area_, interner_, driver_);
   autograd_.attach(interner_);
-  native_.start(interner_);
+  native_.start(interner_, function_generation_);
   if (options_.native) runtimes_.meet_first();
   if (options_.python && PythonStacks::is_loaded()) seek_python();
   open_window();

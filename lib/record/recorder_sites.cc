@@ -37,8 +37,9 @@ Recorder::Place Recorder::place(ThreadState& thread, std::uint32_t id, Kind kind
   const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
   const std::uint64_t salt = std::uint64_t{id} << 32 | function;
   NativeStacks::Recognition recognition{};
-  const auto unloads = static_cast<std::uint32_t>(function_generation_.load(std::memory_order_relaxed));
-  const std::uint32_t native = wants_native() ? native_.current(thread, frame, salt, unloads, recognition) : 0;
+  // What Python has opened it does not close.
+  const bool closes = !has_python_.load(std::memory_order_relaxed);
+  const std::uint32_t native = wants_native() ? native_.current(thread, frame, salt, closes, recognition) : 0;
   const std::uint64_t stacks = mix(mix(kHashSeed, std::uint64_t{python} << 32 | native), salt);
   const std::uint64_t key = mix(stacks, std::uint64_t{thread.index} << 8 | static_cast<std::uint64_t>(kind)) | 1;
   return {python, native, key, recognition};
@@ -60,6 +61,7 @@ bool Recorder::enter_site(ThreadState& thread, std::uint32_t id, Kind kind, std:
     entry.shape = static_cast<std::uint16_t>(shape - thread.shapes.shapes.data());
     entry.shape_key = static_cast<std::uint32_t>(shape->key);
     entry.addresses = at.recognition.addresses;
+    entry.opened = at.recognition.opened;
   }
   entry.site = static_cast<std::uint16_t>(found);
   entry.armed_from = window_.empty() ? Window::kNever : window_.armed_from(key, interner_.function_key(function));
@@ -80,9 +82,7 @@ Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Ki
                     reinterpret_cast<std::uint64_t>(symbol), python, native ? frame : 0,
                     std::uint64_t{id} << 8 | static_cast<std::uint64_t>(kind)) |
       1;
-  const auto stands = [&](const SiteCache::Entry& entry) {
-    return !native || NativeStacks::stands(entry, thread, frame);
-  };
+  const auto stands = [&](const SiteCache::Entry& entry) { return !native || native_.stands(entry, thread, frame); };
   const SiteCache::Entry* entry = can_cache ? thread.sites.find(key, stands) : nullptr;
   SiteCache::Entry uncached{};
   if (entry == nullptr) {

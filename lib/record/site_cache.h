@@ -21,6 +21,7 @@ struct SiteCache {
     std::uint16_t site;
     std::uint16_t function;  // 0: not known
     bool checks_its_data;    // Interner::checks_its_data
+    std::uint8_t opened;     // a library in the stack that the program may close (opened_modules.h); 0: none
   };
   std::array<Entry, kSets * kWays> entries;  // set by set
   std::uint16_t replaced;                    // entries so far

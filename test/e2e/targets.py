@@ -78,6 +78,8 @@ FAILING = {
     "exit_without_sync": Failing(),
     "libraries_come_and_go": Failing(),
     "libraries_alike": Failing(source="plugins_alike.cc"),
+    "libraries_alike:bare": Failing(source="plugins_bare.cc"),
+    "libraries_alike:nameless": Failing(source="plugins_bare.cc"),
     "contexts_come_and_go": Failing(),
     "children_of_all_kinds": Failing(),
     "signals": Failing(),

@@ -1,4 +1,5 @@
-// A library is closed, and one of the same code comes to its place in memory: the launch of that one is bad.
+// A library is closed, and one of the same code comes to its place in memory: the launch of that one is bad. `bare`:
+// they have no code for the device; `nameless`: nor build-ids.
 // Plan: fault kernel=scale nth=4 code=700
 #include <dlfcn.h>
 
@@ -6,14 +7,16 @@
 
 #include "driver.h"
 
-int main(int, char** argv) {
+int main(int argc, char** argv) {
   Driver driver;
   CUstream stream = driver.stream();
-  const std::string folder(argv[0], std::string(argv[0]).rfind('/') + 1);
+  CUfunction scale = driver.kernel("scale");
+  const std::string kind = argc > 1 ? std::string("_") + argv[1] : "";
+  const std::string plugin = std::string(argv[0], std::string(argv[0]).rfind('/') + 1) + "libplugin" + kind;
   for (int i = 0; i < 4; ++i) {
-    void* library = dlopen((folder + (i < 3 ? "libplugin_first.so" : "libplugin_other.so")).c_str(), RTLD_NOW);
+    void* library = dlopen((plugin + (i < 3 ? "_first.so" : "_other.so")).c_str(), RTLD_NOW);
     if (!library) return 2;
-    reinterpret_cast<void (*)(CUstream)>(dlsym(library, "step"))(stream);
+    reinterpret_cast<void (*)(CUstream, CUfunction)>(dlsym(library, "step"))(stream, scale);
     if (i < 3) dlclose(library);
   }
   CHECK(cuStreamSynchronize(stream));  // REPORTED LINE
