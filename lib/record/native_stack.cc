@@ -83,11 +83,11 @@ bool NativeStacks::stands(const SiteCache::Entry& entry, ThreadState& thread, st
          hash_at(shape, thread, stack_pointer) == entry.addresses && (entry.opened == 0 || !has_gone(entry.opened));
 }
 
-std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool closes,
-                                    Recognition& recognition) {
+std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool python,
+                                    bool closes, Recognition& recognition) {
   StackShapes& shapes = thread.shapes;
   if (!thread.stack.has(stack_pointer) && !change_stack(thread, stack_pointer)) return 0;
-  const std::uint64_t key = mix(mix(kHashSeed, stack_pointer), salt) | 1;
+  const std::uint64_t key = mix(mix(kHashSeed, stack_pointer), salt << 1 | (python ? 1 : 0)) | 1;
   const std::size_t set = key / 2 % StackShapes::kSets;
   StackShape* ways = &shapes.shapes[set * StackShapes::kWays];
   StackShape* victim = nullptr;
@@ -107,19 +107,20 @@ std::uint32_t NativeStacks::current(ThreadState& thread, std::uintptr_t stack_po
   }
   if (++shapes.misses[set] > kHopeless) return 0;
   if (victim == nullptr) victim = &ways[shapes.misses[set] % StackShapes::kWays];
-  const std::uint32_t stack = unwind(stack_pointer, *victim, key, recognition);
+  const std::uint32_t stack = unwind(stack_pointer, *victim, key, python, recognition);
   if (closes && recognition.shape != nullptr) recognition.opened = opened_.in(*recognition.shape, stack_pointer);
   // One that has come to the place of another, and is larger.
   if (stack != 0 && stack_pointer + victim->bytes() > thread.stack.high) forget_stack(thread, stack_pointer);
   return stack;
 }
 
-std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key,
+std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, bool python,
                                    Recognition& recognition) {
   recognition = {};
   std::array<UnwoundFrame, StackShape::kFrames> all;
   bool truncated = false;
-  const std::size_t count = record::unwind(stack_pointer, stop_begin_, stop_end_, all, truncated);
+  const std::size_t count =
+      record::unwind(stack_pointer, python ? stop_begin_ : 0, python ? stop_end_ : 0, all, truncated);
   const std::span<const UnwoundFrame> frames(all.data(), count);
   if (frames.empty()) return 0;
   // What is asked for beyond the outermost is the outermost again.

@@ -17,7 +17,7 @@ class NativeStacks {
  public:
   // `unloads`: how often code was unloaded, with which libraries may have gone and others come to their place.
   void start(Interner& interner, std::atomic<std::uint64_t>& unloads);
-  // Native frames of this module (and all outside of it) are left out of the stacks.
+  // Of stacks that Python code is on, native frames of this module (and all outside of it) are left out.
   void stop_at(std::uintptr_t begin, std::uintptr_t end);
 
   // How a stack is recognised again, for `stands`.
@@ -27,8 +27,9 @@ class NativeStacks {
     std::uint8_t opened;  // a library in the stack (opened_modules.h); 0: none
   };
   // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else tells calls at the same depth
-  // apart (callback id, kernel). `closes`: the program may close libraries. 0: not known.
-  std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool closes,
+  // apart (callback id, kernel). `python`: Python code is on the stack. `closes`: the program may close libraries. 0:
+  // not known.
+  std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool python, bool closes,
                         Recognition& recognition);
   // Whether the stack that the entry's site has stands here again.
   [[gnu::hot]] bool stands(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
@@ -37,7 +38,8 @@ class NativeStacks {
   // Whether another library lies where this one lay: then code has been unloaded.
   [[gnu::noinline]] bool has_gone(std::uint8_t opened);
   std::uint32_t unloads() const { return static_cast<std::uint32_t>(unloads_->load(std::memory_order_relaxed)); }
-  std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, Recognition& recognition);
+  std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, bool python,
+                       Recognition& recognition);
   std::uint32_t intern(std::span<const UnwoundFrame> frames, std::uint64_t addresses, bool truncated);
   std::uint32_t intern_module(const LoadedModule& module);
 

@@ -39,7 +39,8 @@ Recorder::Place Recorder::place(ThreadState& thread, std::uint32_t id, Kind kind
   NativeStacks::Recognition recognition{};
   // What Python has opened it does not close.
   const bool closes = !has_python_.load(std::memory_order_relaxed);
-  const std::uint32_t native = wants_native() ? native_.current(thread, frame, salt, closes, recognition) : 0;
+  const std::uint32_t native =
+      wants_native() ? native_.current(thread, frame, salt, python != 0, closes, recognition) : 0;
   const std::uint64_t stacks = mix(mix(kHashSeed, std::uint64_t{python} << 32 | native), salt);
   const std::uint64_t key = mix(stacks, std::uint64_t{thread.index} << 8 | static_cast<std::uint64_t>(kind)) | 1;
   return {python, native, key, recognition};
