@@ -124,13 +124,4 @@ void Recorder::end_capture(const ThreadState* thread, const CallRule& rule, cons
   if (known || result == CUDA_SUCCESS) streams_.capture_ended();
 }
 
-void Recorder::end_captures_of(CUstream stream) {
-  if (captures_.ended(Captures::stream({stream, false}, 0, 0))) streams_.capture_ended();
-}
-
-void Recorder::end_captures_in(std::uint32_t context) {
-  if (context == Streams::kNone) return;
-  for (std::size_t ended = captures_.context_ended(context); ended > 0; --ended) streams_.capture_ended();
-}
-
 }  // namespace cudadiag::record
