@@ -1,6 +1,7 @@
 #include "record/opened_modules.h"
 
 #include <link.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 #include <algorithm>
@@ -11,6 +12,13 @@ namespace cudadiag::record {
 namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr std::uintptr_t kPage = 4096;
+
+std::uint64_t read_words(std::uintptr_t at) {
+  std::uint64_t words = 0;
+  memcpy(&words, reinterpret_cast<const void*>(at), sizeof words);
+  return words;
+}
 
 bool is_cuda_s(std::string_view path) {
   path.remove_prefix(path.rfind('/') + 1);
@@ -42,7 +50,7 @@ std::size_t OpenedModules::place_for(std::uintptr_t begin) const {
   }
   std::size_t place = count;
   if (count == modules_.size()) {
-    for (place = 0; place < count && is_still_there(static_cast<std::uint8_t>(place + 1));) ++place;
+    for (place = 0; place < count && is_occupied(modules_[place]);) ++place;
   }
   return place;
 }
@@ -55,6 +63,11 @@ void OpenedModules::met(const LoadedModule& module, std::uint64_t identity) {
   modules_[place].begin.store(module.begin, kRelaxed);
   modules_[place].end.store(module.end, kRelaxed);
   modules_[place].identity.store(identity, kRelaxed);
+  const auto words = reinterpret_cast<std::uintptr_t>(module.build_id.data());
+  const bool near =
+      module.build_id.size() >= sizeof(std::uint64_t) && words + sizeof(std::uint64_t) <= module.begin + kPage;
+  modules_[place].words.store(near ? words : 0, kRelaxed);
+  modules_[place].first_words.store(near ? read_words(words) : 0, kRelaxed);
   count_.store(std::max(count_.load(kRelaxed), place + 1), std::memory_order_release);
 }
 
@@ -71,9 +84,21 @@ std::uint8_t OpenedModules::in(const StackShape& shape, std::uintptr_t stack_poi
   return 0;
 }
 
+// By it, or one as large.
+bool OpenedModules::is_occupied(const Module& place) {
+  const std::uintptr_t begin = place.begin.load(kRelaxed);
+  FoundObject now;
+  return Modules::find_object(reinterpret_cast<const void*>(begin), now) &&
+         reinterpret_cast<std::uintptr_t>(now.map_start) == begin &&
+         reinterpret_cast<std::uintptr_t>(now.map_end) == place.end.load(kRelaxed);
+}
+
 // Whatever is there now is on the stack: it does not go meanwhile.
 bool OpenedModules::is_still_there(std::uint8_t module) const {
   const Module& known = modules_[module - 1];
+  if (!is_occupied(known)) return false;
+  const std::uintptr_t words = known.words.load(kRelaxed);
+  if (words != 0) return read_words(words) == known.first_words.load(kRelaxed);
   LoadedModule now;
   return Modules::find(known.begin.load(kRelaxed), now) && Modules::identity(now) == known.identity.load(kRelaxed);
 }

@@ -26,7 +26,12 @@ class OpenedModules {
   struct Module {
     std::atomic<std::uintptr_t> begin, end;
     std::atomic<std::uint64_t> identity;
+    // Of its build-id, where that is in its first page, which whatever lies there has too; 0: it is elsewhere, or there
+    // is none.
+    std::atomic<std::uintptr_t> words;
+    std::atomic<std::uint64_t> first_words;
   };
+  static bool is_occupied(const Module& place);
   std::size_t place_for(std::uintptr_t begin) const;
   bool came_with_program(const LoadedModule& module) const;
 
