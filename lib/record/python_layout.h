@@ -19,6 +19,7 @@ struct PythonLayout {
   std::size_t code_bytecode;   // only where the instruction is a pointer
   std::size_t code_file, code_name, code_first_line, code_line_table;
   std::size_t ascii_header, compact_header;  // sizes of PyASCIIObject and PyCompactUnicodeObject
+  std::ptrdiff_t code_version;               // a number that no other code object ever has (3.12 on); -1: there is none
 };
 
 // From this owner on: a shim frame without code of its own, of the C stack (3.12, 3.13) or the interpreter (3.14).
@@ -29,12 +30,12 @@ inline constexpr unsigned char kLastOwner = 4;
 inline constexpr std::uintptr_t kReferenceMarks = 7;
 
 inline constexpr PythonLayout kPythonLayouts[] = {
-    {9, 24, -1, 32, 24, 104, -1, true, 1, 0, 104, 112, 40, 120, 48, 72},
-    {10, 24, -1, 32, 24, 96, -1, true, 2, 0, 104, 112, 40, 120, 48, 72},
-    {11, 56, 8, 32, 48, 56, 69, false, 0, 184, 112, 128, 72, 136, 48, 72},
-    {12, 56, 0, 0, 8, 56, 70, false, 0, 192, 112, 128, 68, 136, 40, 56},
-    {13, 72, -1, 0, 8, 56, 70, false, 0, 200, 112, 128, 68, 136, 40, 56},
-    {14, 72, -1, 0, 8, 56, 74, false, 0, 208, 112, 128, 68, 136, 40, 56},
+    {9, 24, -1, 32, 24, 104, -1, true, 1, 0, 104, 112, 40, 120, 48, 72, -1},
+    {10, 24, -1, 32, 24, 96, -1, true, 2, 0, 104, 112, 40, 120, 48, 72, -1},
+    {11, 56, 8, 32, 48, 56, 69, false, 0, 184, 112, 128, 72, 136, 48, 72, -1},
+    {12, 56, 0, 0, 8, 56, 70, false, 0, 192, 112, 128, 68, 136, 40, 56, 92},
+    {13, 72, -1, 0, 8, 56, 70, false, 0, 200, 112, 128, 68, 136, 40, 56, 92},
+    {14, 72, -1, 0, 8, 56, 74, false, 0, 208, 112, 128, 68, 136, 40, 56, 92},
 };
 
 inline const std::byte* unmarked(const std::byte* reference) {
@@ -54,7 +55,7 @@ inline constexpr std::size_t kObjectType = 8;
 inline constexpr std::size_t kIndexedBytecode =
     48;                                         // where instructions are indices: the code object's bytes of bytecode
 inline constexpr std::size_t kObjectSize = 16;  // of what has a variable size; a code object counts two-byte units
-inline constexpr std::size_t kBytesSize = 16, kBytesData = 32;
+inline constexpr std::size_t kBytesSize = 16, kBytesHash = 24, kBytesData = 32;
 inline constexpr std::size_t kStringLength = 16, kStringState = 32;
 
 }  // namespace cudadiag::record

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include <array>
+#include <iterator>
+#include <utility>
 
 #include "record/foreign_fields.h"
 #include "record/scratch.h"
@@ -43,14 +45,25 @@ std::size_t append_utf8(char* out, std::uint32_t point) {
   return bytes;
 }
 
-// The text of a compact string, as UTF-8. Strings of other shapes (none that code objects hold) give nothing.
-std::string_view read_string(const std::byte* string, const PythonLayout& layout, std::span<char> buffer) {
+struct Text {
+  const std::byte* data;
+  std::size_t length;
+  std::uint32_t kind;  // bytes of a character
+  bool is_compact, is_ascii;
+};
+
+inline Text text_of(const std::byte* string, const PythonLayout& layout) {
   const std::uint32_t state = read_field<std::uint32_t>(string, kStringState);
   // Bits, from the lowest: interned 2, kind 3, compact 1, ascii 1.
-  const std::uint32_t kind = state >> 2 & 7, compact = state >> 5 & 1, ascii = state >> 6 & 1;
-  if (compact == 0 || (kind != 1 && kind != 2 && kind != 4)) return {};
-  const std::byte* data = string + (ascii ? layout.ascii_header : layout.compact_header);
-  const auto length = read_field<std::size_t>(string, kStringLength);
+  const bool is_compact = (state >> 5 & 1) != 0, is_ascii = (state >> 6 & 1) != 0;
+  return {string + (is_ascii ? layout.ascii_header : layout.compact_header),
+          read_field<std::size_t>(string, kStringLength), state >> 2 & 7, is_compact, is_ascii};
+}
+
+// The text of a compact string, as UTF-8. Strings of other shapes (none that code objects hold) give nothing.
+std::string_view read_string(const std::byte* string, const PythonLayout& layout, std::span<char> buffer) {
+  const auto [data, length, kind, is_compact, is_ascii] = text_of(string, layout);
+  if (!is_compact || (kind != 1 && kind != 2 && kind != 4)) return {};
   std::size_t used = 0;
   for (std::size_t i = 0; i < length && used + 4 <= buffer.size(); ++i) {
     const std::uint32_t point = kind == 1   ? read_field<std::uint8_t>(data, i)
@@ -64,6 +77,30 @@ std::string_view read_string(const std::byte* string, const PythonLayout& layout
     }
   }
   return {buffer.data(), used};
+}
+
+// The last eight bytes, the last one lowest, where a sum makes most of it. Of a text that is shorter, with what stands
+// in front of it in its object.
+std::uint64_t tail(const std::byte* data, std::size_t size) {
+  return __builtin_bswap64(read_field<std::uint64_t>(data, static_cast<std::ptrdiff_t>(size) - 8));
+}
+
+[[gnu::always_inline]] inline std::uint64_t tail_of_string(const std::byte* string, const PythonLayout& layout) {
+  const Text text = text_of(string, layout);
+  return tail(text.data, text.is_ascii ? text.length : text.length * text.kind);
+}
+
+// A code object's memory may come back as another one, its line table and the names of its file and function as well,
+// all at the same addresses: what is the same then tells little.
+[[gnu::always_inline]] inline std::uint64_t identity(const std::byte* code, const PythonLayout& layout) {
+  if (layout.code_version >= 0) return read_field<std::uint32_t>(code, layout.code_version);
+  const std::byte* table = pointer(code, layout.code_line_table);
+  const auto size = read_field<std::size_t>(table, kBytesSize);
+  // The hash of a table that was compiled here (3.10, 3.11), else -1.
+  return wire::sum_of(
+      read_field<std::uint64_t>(table, kBytesHash), tail(table + kBytesData, size),
+      tail(table + kBytesData, size < 8 ? size : 8), read_field<std::uint32_t>(code, layout.code_first_line),
+      tail_of_string(pointer(code, layout.code_file), layout), tail_of_string(pointer(code, layout.code_name), layout));
 }
 
 }  // namespace
@@ -172,8 +209,19 @@ const std::byte* PythonStacks::innermost(const std::byte* thread) const {
 }
 
 template <typename Visit>
-bool PythonStacks::walk(const std::byte* frame, Walk& walk, Visit visit) const {
-  const PythonLayout& layout = *layout_;
+bool PythonStacks::walk(const std::byte* frame, Walk& found, Visit visit) const {
+  // Each layout's offsets as constants.
+  bool walked = false;
+  const auto walk_by_each = [&]<std::size_t... i>(std::index_sequence<i...>) {
+    static_cast<void>(((layout_ == &kPythonLayouts[i] && (walked = walk_by<i>(frame, found, visit), true)) || ...));
+  };
+  walk_by_each(std::make_index_sequence<std::size(kPythonLayouts)>());
+  return walked;
+}
+
+template <std::size_t kLayout, typename Visit>
+bool PythonStacks::walk_by(const std::byte* frame, Walk& walk, Visit visit) const {
+  constexpr const PythonLayout& layout = kPythonLayouts[kLayout];
   const bool hooked = hook_->asked();
   for (; frame != nullptr; frame = pointer(frame, layout.frame_previous)) {
     if (layout.frame_owner >= 0 && read_field<unsigned char>(frame, layout.frame_owner) >= kFirstShimOwner) {
@@ -192,11 +240,8 @@ bool PythonStacks::walk(const std::byte* frame, Walk& walk, Visit visit) const {
             : read_field<std::uintptr_t>(frame, layout.frame_instruction);
     visit(code, instruction);
     ++walk.frames;
-    // A code object's memory may come back as another one: its line table or the name of its file then lies elsewhere.
-    const auto table = read_field<std::uintptr_t>(code, layout.code_line_table);
-    const auto file = read_field<std::uintptr_t>(code, layout.code_file);
-    walk.hash =
-        walk.hash * wire::kSumFactor + wire::sum_of(reinterpret_cast<std::uint64_t>(code), instruction, table, file);
+    walk.hash = walk.hash * wire::kSumFactor +
+                wire::sum_of(reinterpret_cast<std::uint64_t>(code), instruction, identity(code, layout));
   }
   walk.hash = mix(kHashSeed, walk.hash);
   return true;

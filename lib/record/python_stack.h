@@ -47,7 +47,9 @@ class PythonStacks {
   bool agrees_with_runtime() const;
   // `visit(code object, instruction)` for each frame, the innermost first.
   template <typename Visit>
-  bool walk(const std::byte* frame, Walk& walk, Visit visit) const;
+  bool walk(const std::byte* frame, Walk& found, Visit visit) const;
+  template <std::size_t kLayout, typename Visit>
+  bool walk_by(const std::byte* frame, Walk& found, Visit visit) const;
   std::uint32_t intern(const Walk& walk, const Frames& found);
   std::uint32_t intern_code(const std::byte* code);
   bool looks_like_code(const std::byte* code) const;

@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 from harness import Machine, expect, expect_in
 
 PROGRAM = HERE / "every_shape.py"
+STATEMENTS = HERE.parent / "e2e/programs/statements.py"
 SKIPPED = 77
 KNOWN = range(9, 15)
 MOST_FRAMES = 128  # that the recorder keeps
@@ -63,6 +64,18 @@ def check_shape(machine, interpreter, shape, marked):
     expect(finding["location"]["line"], marked.get(shape, wanted[0][1]), f"true line of {shape}")
 
 
+def check_statements(machine, interpreter):
+    """Code whose memory was that of other code before is not taken for that."""
+    machine.plan("fault kernel=smooth nth=7 code=700")
+    told = machine.folder / "report.json"
+    for kind, wanted in (("lines", ("/statements", 7, "<module>")), ("files", ("/statement/7", 1, "<module>")),
+                         ("names", ("<string>", 2, "f_7"))):
+        result = machine.run(interpreter, STATEMENTS, kind, options=["-q", "--json", told])
+        expect(result.returncode, 3, f"status with {kind}, where it says {result.stderr}")
+        innermost = json.loads(told.read_text())["findings"][0]["stack"]["python"][0]
+        expect((innermost["file"], innermost["line"], innermost["function"]), wanted, f"innermost frame with {kind}")
+
+
 def check_other_layout(machine, interpreter, minor):
     """The interpreter says that it is another release: there are no Python stacks, and nothing else changes."""
     unknown = ["3.8.0 (main)", "3.15.0 (main)", f"3.{minor}.0 experimental free-threading build (main)"]
@@ -96,6 +109,7 @@ def main(build, minor):
             marked = marked_lines()
             for shape in json.loads(machine.plain(interpreter, PROGRAM).stdout):
                 check_shape(machine, interpreter, shape, marked)
+            check_statements(machine, interpreter)
             check_other_layout(machine, interpreter, int(minor))
         finally:
             machine.close()
