@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """The hook's Python sources by the interpreter alone: which lines are seen, and what is read of variables."""
+import ast
 import sys
 import threading
 import unittest
+import warnings
 
 from hook import Hook
 
@@ -217,6 +219,24 @@ class Values(unittest.TestCase):
             launch(n)  # SUSPECT
         self.watch(holds, 7)
         self.assertEqual(kept[0]["n"], 7)
+
+    def test_a_source_is_read_without_warnings(self):
+        text = r'''a = b['\d'], '\\', '\'', "\\\"", '\N{EM DASH}', f"\{a}\N{EM DASH}{b}", r'\{' + \
+    c
+x = "\
+"
+'''
+        def shape(source):
+            return [(type(node), getattr(node, "lineno", 0)) for node in ast.walk(ast.parse(source))]
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = shape(text)
+            warnings.simplefilter("error")
+            self.assertRaises(SyntaxError, ast.parse, text)
+            without_escapes = Hook().begin().names["without_escapes"]
+            for source in (text, text.encode(), text.replace("\n", "\r\n").encode()):
+                self.assertEqual(shape(without_escapes(source)), wanted)
 
     def test_text_is_json(self):
         to_json = Hook().begin().names["to_json"]

@@ -21,7 +21,7 @@ class Suspect:
 
     def find_paths(self):
         try:
-            tree = compile(source_of(self.file), self.file, "exec", KEEPS_AST | 0x200, True)  # no warnings of its own
+            tree = compile(without_escapes(source_of(self.file)), self.file, "exec", KEEPS_AST | 0x200, True)
             self.paths, is_with = paths_at(tree, self.line)
         except Exception:
             self.paths, is_with = [], False

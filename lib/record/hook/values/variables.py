@@ -17,6 +17,25 @@ def source_of(file):
         return stream.read(8 << 20)
 
 
+def without_escapes(source):
+    """Without the escape sequences in its strings: of those that are none, the program has been warned already."""
+    marks = "\\", "_", "\r\n{}", "N{", "}"
+    backslash, blank, ends, named, end = marks if type(source) is str else (each.encode() for each in marks)
+    parts = source.split(backslash)
+    kept, escaped = parts[:1], False
+    for part in parts[1:]:
+        if escaped:  # by the backslash in front of this one
+            escaped = False
+        elif part[:1] and part[:1] in ends:
+            kept.append(backslash if part[:1] in ends[:2] else blank)
+        else:
+            escaped = not part
+            part = part.partition(end)[2] if part[:2] == named else part[1:]
+            kept.append(blank)
+        kept.append(part)
+    return part[:0].join(kept) if parts[1:] else source
+
+
 def children(node):
     for field in node._fields:
         value = getattr(node, field, None)
