@@ -22,7 +22,9 @@ bool PythonApi::load() {
          resolve(new_function, "PyCFunction_NewEx") && resolve(new_string, "PyUnicode_DecodeFSDefault") &&
          resolve(utf8, "PyUnicode_AsUTF8AndSize") && resolve(text_of, "PyObject_Str") &&
          resolve(is_true, "PyObject_IsTrue") && resolve(new_bool, "PyBool_FromLong") && resolve(drop, "Py_DecRef") &&
-         resolve(fetch_error, "PyErr_Fetch") && resolve(clear_error, "PyErr_Clear");
+         resolve(fetch_error, "PyErr_Fetch") && resolve(clear_error, "PyErr_Clear") &&
+         resolve(restore_error, "PyErr_Restore") && resolve(error_matches, "PyErr_ExceptionMatches") &&
+         resolve(exception, "PyExc_Exception");
 }
 
 }  // namespace cudadiag::record

@@ -38,7 +38,10 @@ struct PythonApi {
   PyObject* (*new_bool)(long) = nullptr;
   void (*drop)(PyObject*) = nullptr;
   void (*fetch_error)(PyObject**, PyObject**, PyObject**) = nullptr;
+  void (*restore_error)(PyObject*, PyObject*, PyObject*) = nullptr;  // takes over the references
+  int (*error_matches)(PyObject* type) = nullptr;
   void (*clear_error)() = nullptr;
+  PyObject** exception = nullptr;  // PyExc_Exception
 };
 
 }  // namespace cudadiag::record

@@ -77,20 +77,20 @@ void PythonHook::ask(Interner& interner, const Window& window, const Failures& f
 }
 
 // With the GIL, on the main thread, between two instructions of the target.
-int PythonHook::run_pending(void*) {
-  if (is_own_process()) g_hook->run();
-  return 0;
-}
+int PythonHook::run_pending(void*) { return is_own_process() && !g_hook->run() ? -1 : 0; }
 
-void PythonHook::run() {
+bool PythonHook::run() {
   PyObject* builtins = python_.add_module("builtins");
   if (builtins == nullptr) return note_error("builtins");
-  for (const HookSource& source : hook_sources()) run_source(source, builtins);
+  for (const HookSource& source : hook_sources()) {
+    if (!run_source(source, builtins)) return false;
+  }
   interner_->property("python.hook", "on");
+  return true;
 }
 
-void PythonHook::run_source(const HookSource& source, PyObject* builtins) {
-  if (sources_run_ == kMostSources) return;
+bool PythonHook::run_source(const HookSource& source, PyObject* builtins) {
+  if (sources_run_ == kMostSources) return true;
   PyObject* names = python_.new_dictionary();
   PyObject* code = python_.compile(source.text, "<cudadiag>", kPythonFileInput);
   if (names == nullptr || code == nullptr) return note_error(source.name);
@@ -101,11 +101,12 @@ void PythonHook::run_source(const HookSource& source, PyObject* builtins) {
   if (file != nullptr && python_.set_item(names, "__builtins__", builtins) == 0 && add_functions(names)) {
     result = python_.run(code, names, names);
   }
-  if (result == nullptr) note_error(source.name);
+  const bool done = result != nullptr || note_error(source.name);
   if (result != nullptr) python_.drop(result);
   python_.drop(code);
   // What the source has set up keeps its namespace alive, as functions do.
   python_.drop(names);
+  return done;
 }
 
 bool PythonHook::add_functions(PyObject* names) {
@@ -137,7 +138,25 @@ bool PythonHook::add_text(PyObject* names, const char* name, const char* value) 
   return true;
 }
 
-void PythonHook::note_error(const char* source) {
+// Whether code ran that is neither the hook's own nor the interpreter's: a handler of a signal that came meanwhile.
+bool PythonHook::comes_from_target(PyObject* traceback) {
+  PyObject *file = traceback, *next = nullptr;
+  for (const char* name : {"tb_frame", "f_code", "co_filename"}) {
+    PyObject* object = file == nullptr ? nullptr : python_.attribute(file, name);
+    if (file != nullptr && file != traceback) python_.drop(file);
+    file = object;
+  }
+  if (file == nullptr) return python_.clear_error(), false;  // None: its end
+  const bool is_foreign = !is_own_file(file) && !view(python_, file).starts_with("<frozen ");
+  python_.drop(file);
+  if (!is_foreign) next = python_.attribute(traceback, "tb_next");
+  const bool found = is_foreign || comes_from_target(next);
+  if (next != nullptr) python_.drop(next);
+  return found;
+}
+
+bool PythonHook::note_error(const char* source) {
+  const bool is_exception = python_.error_matches(*python_.exception) != 0;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   python_.fetch_error(&type, &value, &traceback);
   char text[512];
@@ -148,6 +167,12 @@ void PythonHook::note_error(const char* source) {
   add("the hook's source ");
   add(source);
   add(" did not run");
+  if (type != nullptr && (!is_exception || comes_from_target(traceback))) {
+    add(": the program was interrupted there");
+    interner_->note("python-hook", {text, used});
+    python_.restore_error(type, value, traceback);
+    return false;
+  }
   PyObject* words = value == nullptr ? nullptr : python_.text_of(value);
   if (words != nullptr) {
     add(": ");
@@ -159,6 +184,7 @@ void PythonHook::note_error(const char* source) {
   for (PyObject* object : {type, value, traceback, words}) {
     if (object != nullptr) python_.drop(object);
   }
+  return true;
 }
 
 }  // namespace cudadiag::record

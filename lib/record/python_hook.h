@@ -13,7 +13,8 @@
 //    hooked(bool)         this thread is inside an operator whose values were taken: its native stack, which leads
 //                         through the hook, is left out of its sites
 //
-// A source that raises leaves a note, and the others run. Frames of the sources are left out of Python stacks. Nothing
+// A source that raises leaves a note, and the others run; what a handler of the target's raises meanwhile, of a signal,
+// reaches the target. Frames of the sources are left out of Python stacks. Nothing
 // is left in the target that its own code can find, but for what a source itself sets up there.
 #pragma once
 
@@ -57,11 +58,14 @@ class PythonHook {
 
  private:
   static int run_pending(void*);
-  void run();
-  void run_source(const HookSource& source, PyObject* builtins);
+  // False: an exception is set that the target is to get, as it is the target's.
+  bool run();
+  bool run_source(const HookSource& source, PyObject* builtins);
   bool add_functions(PyObject* names);
   bool add_text(PyObject* names, const char* name, const char* value);
-  void note_error(const char* source);
+  // False: the error is the target's, and is set again.
+  bool note_error(const char* source);
+  bool comes_from_target(PyObject* traceback);
 
   Interner* interner_ = nullptr;
   const Failures* failures_ = nullptr;

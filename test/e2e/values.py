@@ -191,6 +191,13 @@ def a_clean_run_with_a_watched_line_says_nothing(machine):
     expect(machine.sessions(), [], "sessions")
 
 
+def what_a_signal_handler_raises_in_the_hook_reaches_the_program(machine):
+    _, line = true_line("interrupted.py")
+    for arguments in ([], ["start"]):
+        result = machine.run(*program("interrupted.py", *arguments), options=["--watch", f"interrupted.py:{line}"])
+        expect(result.returncode, 4, f"status with {arguments}, where it says {result.stderr}")
+
+
 def watched_lines_are_counted_each_for_itself(machine):
     file, line = true_line("watched.py")
     machine.plan(FAULT)

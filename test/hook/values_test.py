@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The hook's Python sources by the interpreter alone: which lines are seen, and what is read of variables."""
 import ast
+import functools
+import signal
 import sys
 import threading
 import unittest
@@ -219,6 +221,37 @@ class Values(unittest.TestCase):
             launch(n)  # SUSPECT
         self.watch(holds, 7)
         self.assertEqual(kept[0]["n"], 7)
+
+    def test_what_a_signal_handler_raises_is_the_programs(self):
+        def by_arguments(*arguments):
+            raise KeyError("late")
+
+        class Handler:
+            def by_method(self, number, frame):
+                signal.signal(number, signal.SIG_IGN)
+                raise KeyError("late")
+
+        def interrupted():
+            signal.raise_signal(signal.SIGALRM)
+            for _ in range(3):
+                pass
+
+        def fails(frame):
+            raise KeyError("not found")
+
+        hook = Hook(plain).begin()
+        hook.end()
+        guarded = hook.names["guarded"]
+        for handler in (by_arguments, Handler().by_method, functools.partial(by_arguments)):
+            before = signal.signal(signal.SIGALRM, handler)
+            try:
+                hook.names["state"].on = True
+                self.assertRaises(KeyError, guarded, interrupted)
+            finally:
+                signal.signal(signal.SIGALRM, before)
+        hook.names["state"].on = True
+        guarded(fails, sys._getframe())
+        self.assertIn("KeyError: 'not found'", hook.notes[-1])
 
     def test_a_source_is_read_without_warnings(self):
         text = r'''a = b['\d'], '\\', '\'', "\\\"", '\N{EM DASH}', f"\{a}\N{EM DASH}{b}", r'\{' + \

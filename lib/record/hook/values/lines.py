@@ -23,7 +23,9 @@ class Suspect:
         try:
             tree = compile(without_escapes(source_of(self.file)), self.file, "exec", KEEPS_AST | 0x200, True)
             self.paths, is_with = paths_at(tree, self.line)
-        except Exception:
+        except Exception as error:
+            if is_from_handler(error):
+                raise
             self.paths, is_with = [], False
         # Its end would take our mode off the stack instead of its own.
         self.operators = self.operators and not is_with
@@ -71,16 +73,39 @@ def give_up(why):
         note("values were taken up to here: " + why)
 
 
+def is_from_handler(error):
+    """Whether a handler of the program's raised it, of a signal that came while code of ours ran. The interpreter gives
+    a handler the frame that it interrupts."""
+    step = error.__traceback__
+    while step is not None:
+        code, caller = step.tb_frame.f_code, step.tb_frame.f_back
+        if caller is not None and code.co_filename != "<cudadiag>" and code.co_flags & 1:  # optimised: plain locals
+            for value in list(step.tb_frame.f_locals.values()):
+                if any(each is caller for each in (value if type(value) is tuple else (value,))):
+                    return True
+        step = step.tb_next
+    return False
+
+
+def swallow(error):
+    """Called where one was caught. No error of ours reaches the target; what its own handlers raise does."""
+    if is_from_handler(error):
+        if state.tool is None:
+            give_up("a signal's handler raised an exception there")  # which ends tracing
+        raise error
+    # A copy that fails means that an earlier operation has: nothing more can be learnt in this process.
+    give_up("%s: %s" % (type(error).__name__, str(error).partition("\n")[0][:MOST_TEXT]))
+
+
 def guarded(function, *arguments):
-    """Runs it on the budget; no error of ours reaches the target."""
+    """Runs it on the budget."""
     if not state.on:
         return False
     started = clock()
     try:
         return function(*arguments)
     except Exception as error:
-        # A copy that fails means that an earlier operation has: nothing more can be learnt in this process.
-        give_up("%s: %s" % (type(error).__name__, str(error).partition("\n")[0][:MOST_TEXT]))
+        swallow(error)
         return False
     finally:
         state.spent += clock() - started
@@ -176,7 +201,7 @@ def at_line(code, line, frame):
             forget_ended()
             leave(frame)
     except Exception as error:
-        give_up(repr(error)[:MOST_TEXT])
+        swallow(error)
     if not state.on or (state.watched_files and line not in state.lines):
         return
     for suspect in suspects_of(code):
@@ -189,7 +214,7 @@ def at_end(frame):
     try:
         leave(frame)
     except Exception as error:
-        give_up(repr(error)[:MOST_TEXT])
+        swallow(error)
 
 
 # ---- sys.monitoring: CPython 3.12 and later

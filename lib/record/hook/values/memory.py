@@ -103,4 +103,4 @@ def kept_by_exceptions():
 
 
 if lines:
-    begin()
+    guarded(begin)

@@ -40,8 +40,8 @@ def make_mode_class(torch):
                 return function(*args, **kwargs)
             if not guarded(before_operator, function, args, kwargs):
                 return operator(*args, **kwargs)
-            hooked(True)
             try:
+                hooked(True)
                 result = operator(*args, **kwargs)
                 if visits.racing is not None:
                     guarded(after_access, function, result)
@@ -116,10 +116,12 @@ def pop_mode():
     if not any(each is mode for each in stack):
         return
     above = []
-    while True:
-        top = core._pop_torch_dispatch_stack(None)
-        if top is mode:
-            break
-        above.append(top)
-    for each in reversed(above):
-        core._push_on_torch_dispatch_stack(each)
+    try:
+        while True:
+            top = core._pop_torch_dispatch_stack(None)
+            if top is mode:
+                break
+            above.append(top)
+    finally:
+        for each in reversed(above):
+            core._push_on_torch_dispatch_stack(each)

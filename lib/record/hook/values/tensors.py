@@ -87,8 +87,8 @@ class Guard:
     def __enter__(self):
         core = sys.modules["torch"]._C
         self.guards = []
-        quiet(True)
         try:
+            quiet(True)
             for name in ("DisableTorchFunction", "_DisableTorchDispatch"):
                 guard = getattr(core, name)()
                 # Older releases give a guard that works from its making to its end.
@@ -101,13 +101,18 @@ class Guard:
             raise
 
     def __exit__(self, *_):
-        while self.guards:
-            guard = self.guards.pop()
-            leave = getattr(guard, "__exit__", None)
-            if leave is not None:
-                leave(None, None, None)
-            del guard
-        quiet(False)
+        try:
+            while self.guards:
+                guard = self.guards.pop()
+                leave = getattr(guard, "__exit__", None)
+                if leave is not None:
+                    leave(None, None, None)
+                del guard
+        finally:
+            # A signal's handler may have raised in between.
+            if self.guards:
+                self.__exit__()
+            quiet(False)
 
 
 def is_capturing():
