@@ -126,6 +126,8 @@ bool PythonStacks::start(Interner& interner, const PythonHook& hook) {
       !resolve(string_type_, "PyUnicode_Type") || !resolve(bytes_type_, "PyBytes_Type")) {
     return false;
   }
+  resolve(newest_interpreter_, "PyInterpreterState_Head");
+  resolve(main_interpreter_, "PyInterpreterState_Main");
   interner_ = &interner;
   hook_ = &hook;
   interpreter_ = reinterpret_cast<std::uintptr_t>(version);
@@ -177,6 +179,10 @@ std::uint32_t PythonStacks::current() {
         trust_.compare_exchange_strong(expected, Trust::proven, std::memory_order_relaxed);
     }
   }
+  if (are_several()) {
+    give_up("Python stacks are off: before CPython 3.12 those of several interpreters are not told apart");
+    return 0;
+  }
   const std::byte* frame = innermost(thread);
   Walk found;
   Frames frames;
@@ -187,6 +193,11 @@ std::uint32_t PythonStacks::current() {
   if (frame == nullptr || !walk(frame, found, keep) || found.frames == 0) return 0;
   if (const std::uint32_t id = interner_->find_python_stack(found.hash)) return id;
   return intern(found, frames);
+}
+
+bool PythonStacks::are_several() const {
+  return layout_->minor < 12 && newest_interpreter_ != nullptr && main_interpreter_ != nullptr &&
+         newest_interpreter_() != main_interpreter_();
 }
 
 bool PythonStacks::fingerprint(std::uint64_t& hash) const {

@@ -52,6 +52,8 @@ class PythonStacks {
   bool walk_by(const std::byte* frame, Walk& found, Visit visit) const;
   std::uint32_t intern(const Walk& walk, const Frames& found);
   std::uint32_t intern_code(const std::byte* code);
+  // Of interpreters, where a thread leads to the main one's frames whichever it runs.
+  bool are_several() const;
   bool looks_like_code(const std::byte* code) const;
   void give_up(const char* why);
 
@@ -61,6 +63,8 @@ class PythonStacks {
   std::uintptr_t interpreter_ = 0;
   const std::byte* (*this_thread_state_)() = nullptr;
   int (*is_initialized_)() = nullptr;
+  const void* (*newest_interpreter_)() = nullptr;
+  const void* (*main_interpreter_)() = nullptr;
   const std::byte* code_type_ = nullptr;
   const std::byte* string_type_ = nullptr;
   const std::byte* bytes_type_ = nullptr;

@@ -76,6 +76,21 @@ def check_statements(machine, interpreter):
         expect((innermost["file"], innermost["line"], innermost["function"]), wanted, f"innermost frame with {kind}")
 
 
+def check_second_interpreter(machine, interpreter, minor):
+    """The frames of the interpreter that runs, or none."""
+    machine.plan("fault kernel=smooth code=700")
+    told = machine.folder / "report.json"
+    result = machine.run(interpreter, HERE / "second_interpreter.py", options=["-q", "--json", told])
+    expect_in("failed", result.stdout, f"what a second interpreter prints, where {result.stderr}")
+    report = json.loads(told.read_text())
+    stack = [(f["file"], f["line"], f["function"]) for f in report["findings"][0]["stack"]["python"]]
+    if minor >= 12:
+        expect(stack[0], ("<string>", 6, "inner"), "innermost frame of a second interpreter")
+    else:
+        expect(stack, [], "stack of a second interpreter")
+        expect_in("those of several interpreters", str(report["notes"]), "notes")
+
+
 def check_other_layout(machine, interpreter, minor):
     """The interpreter says that it is another release: there are no Python stacks, and nothing else changes."""
     unknown = ["3.8.0 (main)", "3.15.0 (main)", f"3.{minor}.0 experimental free-threading build (main)"]
@@ -110,6 +125,7 @@ def main(build, minor):
             for shape in json.loads(machine.plain(interpreter, PROGRAM).stdout):
                 check_shape(machine, interpreter, shape, marked)
             check_statements(machine, interpreter)
+            check_second_interpreter(machine, interpreter, int(minor))
             check_other_layout(machine, interpreter, int(minor))
         finally:
             machine.close()
