@@ -25,6 +25,7 @@ namespace bp = boost::process;
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <sstream>
 
 #include "launch/command_path.h"
@@ -34,6 +35,24 @@ namespace {
 
 // What this process was started with, by signal, of those that it treats otherwise itself.
 std::map<int, struct sigaction> inherited;
+std::optional<sigset_t> inherited_blocked;
+
+// Blocks all signals for its life: between fork and exec the child would take those that are meant for the target.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_;
+};
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -48,6 +67,7 @@ struct ExactCommand : bp::extend::handler {
   char* const* arguments;
   char** environment;
   SpawnOptions options;
+  sigset_t blocked;
 
   template <typename Executor>
   void on_setup(Executor& executor) const {
@@ -66,6 +86,7 @@ struct ExactCommand : bp::extend::handler {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     }
     for (const auto& [signal, action] : inherited) ::sigaction(signal, &action, nullptr);
+    ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
     if (options.input >= 0) ::dup2(options.input, STDIN_FILENO);
     if (options.output >= 0) {
       ::dup2(options.output, STDOUT_FILENO);
@@ -87,6 +108,8 @@ std::error_code start(const std::string& path, const std::vector<std::string>& a
   command.environment = environment_pointers.data();
   command.options = options;
   std::error_code error;
+  const SignalsBlocked none_reaches_the_child;
+  command.blocked = inherited_blocked.value_or(none_reaches_the_child.before());
   errno = 0;
   bp::child child(command, error);
   if (error) return error;
@@ -168,6 +191,8 @@ SpawnFailure spawn_failure(const std::string& name, int error) {
 void keep_for_targets(int signal) {
   if (!inherited.contains(signal)) ::sigaction(signal, nullptr, &inherited[signal]);
 }
+
+void keep_blocked_for_targets() { ::pthread_sigmask(SIG_SETMASK, nullptr, &inherited_blocked.emplace()); }
 
 void ignore_signal_here(int signal) {
   keep_for_targets(signal);

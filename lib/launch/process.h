@@ -23,8 +23,12 @@ struct ReceivedSignal {
   pid_t sender;  // 0: not known
 };
 
+// Whether somebody has asked this program or its whole group to end, in the life of the latest SignalRelay: INT, QUIT,
+// TERM or HUP, from anywhere.
+bool asked_to_end();
+
 // Takes over the signals that a launcher hands on, for the life of this object; one at a time. Signals that this
-// process was started with as ignored stay ignored, for the target too.
+// process was started with as ignored stay ignored, for the target too; blocked ones stay blocked for the target alone.
 class SignalRelay {
  public:
   SignalRelay();
@@ -38,12 +42,13 @@ class SignalRelay {
   void wake();
   // Signals that a process sent to this one, or to its whole group, which looks the same; oldest first.
   std::vector<ReceivedSignal> take_signals();
-  // Whether somebody has asked this program or its whole group to end: INT, QUIT, TERM or HUP, from anywhere.
-  bool interrupted() const;
+  bool interrupted() const { return asked_to_end(); }
 };
 
 // Targets start with what this process does with the signal now, whatever it does from then on.
 void keep_for_targets(int signal);
+// Likewise with the signals that this thread blocks.
+void keep_blocked_for_targets();
 // This process ignores the signal from now on; targets start with what it was started with.
 void ignore_signal_here(int signal);
 

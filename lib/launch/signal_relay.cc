@@ -20,6 +20,7 @@ bool took_over = false;
 volatile sig_atomic_t was_interrupted = 0;
 std::array<int, 2> wake_pipe = {-1, -1};
 std::array<struct sigaction, kRelayed.size() + 1> former;
+sigset_t former_blocked;
 
 // A number of 0 only wakes the reader.
 void hand_over(const ReceivedSignal& signal) {
@@ -36,6 +37,7 @@ extern "C" void on_signal(int signal, siginfo_t* info, void*) {
 }
 
 void take_over(int signal, struct sigaction& before) {
+  keep_for_targets(signal);
   ::sigaction(signal, nullptr, &before);
   if (signal != SIGCHLD && (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN) return;
   struct sigaction action {};
@@ -56,13 +58,19 @@ SignalRelay::SignalRelay() {
     return;
   }
   took_over = true;
-  keep_for_targets(SIGCHLD);
+  keep_blocked_for_targets();
+  sigset_t taken;
+  ::sigemptyset(&taken);
   for (std::size_t i = 0; i < kRelayed.size(); ++i) take_over(kRelayed[i], former[i]);
   take_over(SIGCHLD, former.back());
+  for (const int signal : kRelayed) ::sigaddset(&taken, signal);
+  ::sigaddset(&taken, SIGCHLD);
+  ::pthread_sigmask(SIG_UNBLOCK, &taken, &former_blocked);
 }
 
 SignalRelay::~SignalRelay() {
   if (!took_over) return;
+  ::pthread_sigmask(SIG_SETMASK, &former_blocked, nullptr);
   for (std::size_t i = 0; i < kRelayed.size(); ++i) ::sigaction(kRelayed[i], &former[i], nullptr);
   ::sigaction(SIGCHLD, &former.back(), nullptr);
   for (int& end : wake_pipe) {
@@ -78,7 +86,7 @@ void SignalRelay::wait(int milliseconds) {
 
 void SignalRelay::wake() { hand_over({}); }
 
-bool SignalRelay::interrupted() const { return was_interrupted != 0; }
+bool asked_to_end() { return was_interrupted != 0; }
 
 std::vector<ReceivedSignal> SignalRelay::take_signals() {
   std::vector<ReceivedSignal> signals;

@@ -1,5 +1,8 @@
+#include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,11 +13,13 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include "launch/arena.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "launch/process.h"
+#include "launch/watcher.h"
 #include "unit/scratch_folder.h"
 #include "wire/area.h"
 #include "wire/arena.h"
@@ -203,4 +208,57 @@ TEST_CASE("what cannot be started fails with the shell's statuses") {
   CHECK(status_of("no-such-command-anywhere") == 127);
   CHECK(status_of(script) == 127);
   CHECK(status_of(scratch.file("plain")) == 126);
+}
+
+namespace {
+
+// Between fork and exec of a target this process's child is sent it.
+int signal_of_the_child = 0;
+
+std::string blocked_signals_of(const char* status_file) {
+  std::ifstream file(status_file);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("SigBlk:")) return line.substr(8);
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("signals that the parent blocks are blocked for the target alone") {
+  const ScratchFolder scratch;
+  const std::string told = scratch.path() / "status";
+  sigset_t some, before;
+  ::sigemptyset(&some);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGWINCH}) ::sigaddset(&some, signal);
+  ::pthread_sigmask(SIG_BLOCK, &some, &before);
+  const std::string wanted = blocked_signals_of("/proc/thread-self/status");
+  {
+    launch::SignalRelay relay;
+    sigset_t now;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
+    CHECK_FALSE(::sigismember(&now, SIGCHLD));
+    CHECK_FALSE(::sigismember(&now, SIGTERM));
+    CHECK(::sigismember(&now, SIGWINCH));
+    auto spawned = launch::Target::spawn({"cp", "/proc/self/status", told}, {"PATH=/usr/bin:/bin"});
+    auto& target = std::get<launch::Target>(spawned);
+    while (!target.reap()) relay.wait(1000);
+  }
+  CHECK(blocked_signals_of(told.c_str()) == wanted);
+  CHECK(blocked_signals_of("/proc/thread-self/status") == wanted);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST_CASE("a signal that comes before the target is executed is the target's") {
+  ::pthread_atfork(nullptr, nullptr, [] {
+    if (signal_of_the_child != 0) ::raise(std::exchange(signal_of_the_child, 0));
+  });
+  launch::SignalRelay relay;
+  signal_of_the_child = SIGUSR1;
+  auto spawned = launch::Target::spawn({"true"}, {"PATH=/usr/bin:/bin"});
+  signal_of_the_child = 0;
+  REQUIRE(std::holds_alternative<launch::Target>(spawned));
+  auto& target = std::get<launch::Target>(spawned);
+  while (!target.reap()) relay.wait(1000);
+  CHECK(target.end().signal == SIGUSR1);
 }
