@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "launch/optional_thread.h"
 #include "session/log_writer.h"
 #include "session/ring_follower.h"
 #include "wire/area.h"
@@ -43,7 +44,7 @@ struct FullLog::Logged {
 };
 
 FullLog::FullLog(const launch::Arena& arena, std::filesystem::path folder)
-    : arena_(arena), folder_(std::move(folder)), thread_([this] { run(); }) {}
+    : arena_(arena), folder_(std::move(folder)), thread_(launch::optional_thread([this] { run(); })) {}
 
 FullLog::~FullLog() { stop(); }
 

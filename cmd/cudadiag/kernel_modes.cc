@@ -17,6 +17,7 @@
 
 #include "launch/command_path.h"
 #include "launch/environment.h"
+#include "launch/optional_thread.h"
 #include "races/sass.h"
 #include "session/file_descriptor.h"
 #include "session/plain_file.h"
@@ -107,7 +108,9 @@ std::string disassemble(const std::string& tool, const std::string& architecture
 
 KernelModes::KernelModes(fs::path modules, std::string disassembler)
     : modules_(std::move(modules)), disassembler_(std::move(disassembler)) {
-  if (!disassembler_.empty()) thread_ = std::thread([this] { run(); });
+  if (disassembler_.empty()) return;
+  thread_ = launch::optional_thread([this] { run(); });
+  if (!thread_.joinable()) disassembler_.clear();
 }
 
 KernelModes::~KernelModes() {

@@ -62,7 +62,7 @@ class KernelModes {
   void index_new_modules();
 
   const std::filesystem::path modules_;
-  const std::string disassembler_;
+  std::string disassembler_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Wanted> wanted_;

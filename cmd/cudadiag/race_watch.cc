@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "launch/optional_thread.h"
 #include "races/feed.h"
 #include "session/area_regions.h"
 #include "session/intern_reader.h"
@@ -79,7 +80,7 @@ struct RaceWatch::Watched {
 RaceWatch::RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, const std::filesystem::path& pass_folder,
                      std::string disassembler)
     : arena_(arena), relay_(relay), modules_(modules_in(pass_folder)), modes_(modules_, std::move(disassembler)) {
-  thread_ = std::thread([this] { run(); });
+  thread_ = launch::optional_thread([this] { run(); });
 }
 
 RaceWatch::~RaceWatch() {
@@ -124,7 +125,7 @@ void RaceWatch::settle(bool at_last) {
 
 session::Races RaceWatch::finish() {
   stopping_.store(true, std::memory_order_release);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   look();
   for (const auto& process : processes_) {
     if (process->ready()) process->follower.finish(*process->feed);

@@ -56,13 +56,15 @@ void advise_on_remote_commands(const std::string& program) {
   }
 }
 
-// Runs `step`; what goes wrong in a report must not keep the target's status from being handed on.
+// Runs `step`; what goes wrong in a report must not keep the target's status from being handed on. False: it did.
 template <typename Step>
-void guarded(const Step& step) {
+bool guarded(const Step& step) {
   try {
     step();
+    return true;
   } catch (const std::exception& error) {
     say(std::string("the report failed: ") + error.what() + "; the session may still be read with cudadiag report");
+    return false;
   }
 }
 
@@ -100,16 +102,25 @@ void tell_signal(int signal) {
 
 bool asks_to_end(int signal) { return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP; }
 
-// The signals that the target was sent from here.
-std::set<int> wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording,
-                           const std::optional<double>& hang_after, FullLog* full_log, RaceWatch* stop_on_race) {
+void hand_on_signals(launch::Target& target, launch::SignalRelay& relay, std::set<int>& sent) {
+  for (const launch::ReceivedSignal& signal : relay.take_signals()) {
+    // It has sent it to the group that it shares with us, and so to itself.
+    if (target.has_started(signal.sender)) continue;
+    target.forward(signal.number);
+    sent.insert(signal.number);
+  }
+}
+
+// `sent`: the signals that the target was sent from here.
+void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording,
+                  const std::optional<double>& hang_after, FullLog* full_log, RaceWatch* stop_on_race,
+                  std::set<int>& sent) {
   std::optional<HangWatch> hang;
   if (hang_after && recording.arena() != nullptr) hang.emplace(*recording.arena(), *hang_after);
   if (hang_after && !hang) say("--hang-after does nothing here, as there is no memory to watch the program by");
   std::optional<launch::Watcher> watcher;
   if (recording.arena() != nullptr) watcher.emplace(*recording.arena(), relay);
   std::optional<Clock::time_point> report_at;
-  std::set<int> sent;
   while (!target.reap()) {
     int patience = 1000;
     if (watcher && watcher->take_freeze() && !report_at) report_at = Clock::now() + kCourtesy;
@@ -129,15 +140,11 @@ std::set<int> wait_for_end(launch::Target& target, launch::SignalRelay& relay, R
       say("nothing has moved for " + report::duration(hang->still_seconds()) + ": the program is being ended");
       guarded([&] { recording.report_hang(hang->still_seconds()); });
       end_hanging(target, relay);
-      return {SIGTERM, SIGKILL};
+      sent = {SIGTERM, SIGKILL};
+      return;
     }
     relay.wait(patience);
-    for (const launch::ReceivedSignal& signal : relay.take_signals()) {
-      // It has sent it to the group that it shares with us, and so to itself.
-      if (target.has_started(signal.sender)) continue;
-      target.forward(signal.number);
-      sent.insert(signal.number);
-    }
+    hand_on_signals(target, relay, sent);
     if (stop_on_race != nullptr && stop_on_race->found_any() && !target.reap()) {
       say("two operations race: the program is being ended, as --stop-on-race asks");
       recording.note_early_end("first race");
@@ -150,7 +157,6 @@ std::set<int> wait_for_end(launch::Target& target, launch::SignalRelay& relay, R
   if (const auto signal = target.end().signal; signal && relay.interrupted() && asks_to_end(*signal)) {
     sent.insert(*signal);
   }
-  return sent;
 }
 
 // Processes that outlive the target.
@@ -234,10 +240,18 @@ int run(const RunOptions& given) {
       return failure->exit_status;
     }
     auto& target = std::get<launch::Target>(spawned);
-    const std::unique_ptr<RaceWatch> races = watch_races(options, recording, relay);
-    const std::unique_ptr<FullLog> full_log = keep_full_log(options, recording);
-    sent = wait_for_end(target, relay, recording, options.hang_after, full_log.get(),
-                        options.stop_on_race ? races.get() : nullptr);
+    std::unique_ptr<RaceWatch> races;
+    std::unique_ptr<FullLog> full_log;
+    const bool waited = guarded([&] {
+      races = watch_races(options, recording, relay);
+      full_log = keep_full_log(options, recording);
+      wait_for_end(target, relay, recording, options.hang_after, full_log.get(),
+                   options.stop_on_race ? races.get() : nullptr, sent);
+    });
+    while (!waited && !target.reap()) {
+      relay.wait(1000);
+      hand_on_signals(target, relay, sent);
+    }
     const std::vector<std::uint32_t> outliving = wait_for_rest(target, relay, recording);
     end = target.end();
     if (full_log) guarded([&] { recording.note_failures(full_log->finish()); });

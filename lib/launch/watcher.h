@@ -1,4 +1,5 @@
-// Waits for freezes in the arena on a thread of its own and wakes the launcher's loop at each.
+// Waits for freezes in the arena on a thread of its own and wakes the launcher's loop at each. Where there is no room
+// for that thread, the loop finds them when it comes round.
 #pragma once
 
 #include <atomic>
@@ -17,10 +18,11 @@ class Watcher {
   Watcher& operator=(const Watcher&) = delete;
 
   // Whether a process has frozen since the last time this was asked.
-  bool take_freeze() { return frozen_.exchange(false, std::memory_order_acq_rel); }
+  bool take_freeze();
 
  private:
   Arena& arena_;
+  std::uint32_t seen_;  // the thread's, where there is one
   std::atomic<bool> frozen_ = false;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;

@@ -212,6 +212,9 @@ TEST_CASE("what cannot be started fails with the shell's statuses") {
 
 namespace {
 
+// Threads of this program cannot be made while this is set.
+bool no_thread_can_be_made = false;
+
 // Between fork and exec of a target this process's child is sent it.
 int signal_of_the_child = 0;
 
@@ -224,6 +227,25 @@ std::string blocked_signals_of(const char* status_file) {
 }
 
 }  // namespace
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                              void* argument) {
+  static const auto real = reinterpret_cast<decltype(&pthread_create)>(::dlsym(RTLD_NEXT, "pthread_create"));
+  return no_thread_can_be_made ? EAGAIN : real(thread, attributes, start, argument);
+}
+
+TEST_CASE("freezes are seen where there is no room for the thread that waits for them") {
+  auto arena = new_arena();
+  launch::SignalRelay relay;
+  no_thread_can_be_made = true;
+  launch::Watcher watcher(arena, relay);
+  no_thread_can_be_made = false;
+  CHECK_FALSE(watcher.take_freeze());
+  RecorderSide recorder(arena.path());
+  wire::atomic(recorder.header(), wire::arena::kEvents).fetch_add(1);
+  CHECK(watcher.take_freeze());
+  CHECK_FALSE(watcher.take_freeze());
+}
 
 TEST_CASE("signals that the parent blocks are blocked for the target alone") {
   const ScratchFolder scratch;
