@@ -43,6 +43,8 @@ constexpr auto kCourtesy = std::chrono::seconds(1);
 constexpr auto kAftermath = std::chrono::milliseconds(500);
 // So long a program that hangs may take to end by itself once it is asked to.
 constexpr auto kGrace = std::chrono::seconds(2);
+// Milliseconds until somebody may have read what stderr had no room for.
+constexpr int kBeforeMoreIsRead = 50;
 // Reruns of longer runs are announced.
 constexpr double kUnannounced = 5;
 
@@ -115,6 +117,7 @@ void hand_on_signals(launch::Target& target, launch::SignalRelay& relay, std::se
 void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording,
                   const std::optional<double>& hang_after, FullLog* full_log, RaceWatch* stop_on_race,
                   std::set<int>& sent) {
+  UnhurriedSpeech speech;
   std::optional<HangWatch> hang;
   if (hang_after && recording.arena() != nullptr) hang.emplace(*recording.arena(), *hang_after);
   if (hang_after && !hang) say("--hang-after does nothing here, as there is no memory to watch the program by");
@@ -143,6 +146,7 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
       sent = {SIGTERM, SIGKILL};
       return;
     }
+    if (!speech.go_on()) patience = std::min(patience, kBeforeMoreIsRead);
     relay.wait(patience);
     hand_on_signals(target, relay, sent);
     if (stop_on_race != nullptr && stop_on_race->found_any() && !target.reap()) {
@@ -252,7 +256,8 @@ int run(const RunOptions& given) {
       relay.wait(1000);
       hand_on_signals(target, relay, sent);
     }
-    const std::vector<std::uint32_t> outliving = wait_for_rest(target, relay, recording);
+    std::vector<std::uint32_t> outliving;
+    guarded([&] { outliving = wait_for_rest(target, relay, recording); });
     end = target.end();
     if (full_log) guarded([&] { recording.note_failures(full_log->finish()); });
     if (races) guarded([&] { recording.add_races(races->finish()); });

@@ -1,15 +1,17 @@
 #include "terminal.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
+#include "launch/process.h"
 #include "report/printable.h"
 
 namespace cudadiag::command {
@@ -18,25 +20,62 @@ namespace {
 
 // So long nobody need read what is written, where writing does not wait by itself.
 constexpr int kPatienceMilliseconds = 5000;
+// So often somebody who waits for a reader looks whether that is to end.
+constexpr int kLookMilliseconds = 1000;
+
+std::string unsaid;
+bool is_unhurried = false;
 
 bool takes_more() {
-  pollfd output{STDERR_FILENO, POLLOUT, 0};
-  const int ready = ::poll(&output, 1, kPatienceMilliseconds);
-  return ready > 0 || (ready < 0 && errno == EINTR);
+  // The target shares the open file, and so whether writing to it waits.
+  const bool waits = (::fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK) == 0;
+  const int patience = is_unhurried ? 0 : waits ? kLookMilliseconds : kPatienceMilliseconds;
+  while (true) {
+    pollfd output{STDERR_FILENO, POLLOUT, 0};
+    const int ready = ::poll(&output, 1, patience);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready != 0 || is_unhurried || !waits || launch::asked_to_end()) return ready > 0;
+  }
+}
+
+// What a pipe that takes something takes at once; whole lines, as others may write in between.
+std::size_t next_piece() {
+  if (unsaid.size() <= PIPE_BUF) return unsaid.size();
+  const std::size_t line_end = unsaid.rfind('\n', PIPE_BUF - 1);
+  return line_end == std::string::npos ? PIPE_BUF : line_end + 1;
+}
+
+void write_unsaid() {
+  while (!unsaid.empty()) {
+    if (!takes_more()) {
+      if (!is_unhurried) unsaid.clear();
+      return;
+    }
+    const ssize_t written = ::write(STDERR_FILENO, unsaid.data(), next_piece());
+    if (written < 0 && errno == EAGAIN && is_unhurried) return;
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (written <= 0) return unsaid.clear();
+    unsaid.erase(0, static_cast<std::size_t>(written));
+  }
 }
 
 }  // namespace
 
 void write_error_text(const std::string& text) {
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    // The target shares the open file, and so whether writing to it waits.
-    if (written < 0 && errno == EAGAIN && takes_more()) continue;
-    if (written <= 0) return;
-    rest.remove_prefix(static_cast<std::size_t>(written));
-  }
+  unsaid += text;
+  write_unsaid();
+}
+
+UnhurriedSpeech::UnhurriedSpeech() { is_unhurried = true; }
+
+UnhurriedSpeech::~UnhurriedSpeech() {
+  is_unhurried = false;
+  write_unsaid();
+}
+
+bool UnhurriedSpeech::go_on() {
+  write_unsaid();
+  return unsaid.empty();
 }
 
 void say(const std::string& text) { write_error_text("cudadiag: " + report::printable(text) + "\n"); }

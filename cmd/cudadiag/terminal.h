@@ -13,8 +13,21 @@ inline constexpr int kOwnFailure = 125;
 
 void say(const std::string& text);
 void say(const session::Failure& failure);
-// Text that is complete with its line ends, in one write as far as the system allows.
+// Text that is complete with its line ends.
 void write_error_text(const std::string& text);
+
+// While there is one, nothing waits for somebody to read: what stderr does not take at once is kept. At its end the
+// rest is written.
+class UnhurriedSpeech {
+ public:
+  UnhurriedSpeech();
+  ~UnhurriedSpeech();
+  UnhurriedSpeech(const UnhurriedSpeech&) = delete;
+  UnhurriedSpeech& operator=(const UnhurriedSpeech&) = delete;
+
+  // False: something is kept still.
+  bool go_on();
+};
 
 // Whether all that was printed to stdout has been written; says so if it has not. Asked once, at the very end.
 bool output_arrived();

@@ -190,3 +190,24 @@ def report_is_whole_where_writing_does_not_wait(machine):
         shown = reader.read()[filled:].decode()
     run.wait()
     expect(len(shown.splitlines()), len(wanted.splitlines()), "lines of " + shown)
+
+
+def signals_are_handed_on_while_nobody_reads_the_report(machine):
+    machine.plan(FAULT)
+    for is_read in (False, True):
+        reads, writes = os.pipe()
+        run = subprocess.Popen(machine.command("run", "--rerun=never", "--", *program("fills_stderr.py")), text=True,
+                               env=machine.environment, cwd=machine.folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=writes)
+        os.close(writes)
+        expect(run.stdout.readline(), "ready\n", "what it prints")
+        while not any(b'"failed_after"' in each.read_bytes()
+                      for each in machine.state.glob("cudadiag/*.incomplete/manifest.json")):
+            expect(run.poll(), None, "status while nobody reads")
+        shown = b""
+        while is_read and b"Next" not in shown:
+            shown += os.read(reads, 4096)
+        run.send_signal(signal.SIGTERM)
+        expect(run.wait(60), -signal.SIGTERM, "status")
+        run.stdout.close()
+        os.close(reads)
