@@ -38,6 +38,16 @@ std::string_view kernel_of_stub(const NativeFrame& frame) {
   return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : std::string_view{};
 }
 
+// Whether the runtime was asked for the launch: only then can nvcc's host side of the kernel stand around it. Who calls
+// the driver may give a function of his own the kernel's name.
+std::string_view name_of_host_side(const std::vector<NativeFrame>& native, std::string_view kernel) {
+  const bool by_runtime = std::any_of(native.begin(), native.end(), [](const NativeFrame& frame) {
+    return is_device_stub(frame) || contains_any(unqualified(frame.function), {"cudaLaunch"}) ||
+           contains_any(frame.module, {"/libcudart"});
+  });
+  return by_runtime ? kernel : std::string_view{};
+}
+
 // Compared as people read them: a `static` kernel is `_Z4fillPi` on the device and `_ZL4fillPi` on the host.
 bool is_host_side_of(const NativeFrame& frame, std::string_view kernel) {
   if (kernel.empty() || frame.mangled.empty()) return false;
@@ -95,6 +105,7 @@ bool is_user_native(const NativeFrame& frame, const UserCode& code) {
 
 void mark_native(std::vector<NativeFrame>& native, std::string_view launched, const UserCode& code) {
   const std::size_t inside = frames_inside_cuda(native, code);
+  launched = name_of_host_side(native, launched);
   std::string kernel(launched);
   bool below_is_stub = false;
   for (std::size_t i = 0; i < native.size(); ++i) {
@@ -142,7 +153,7 @@ bool is_launch_code(const NativeFrame& frame, std::string_view kernel) {
 }
 
 LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_view launched, const UserCode& code) {
-  LaunchFrames launch{frames_inside_cuda(native, code), std::string(launched)};
+  LaunchFrames launch{frames_inside_cuda(native, code), std::string(name_of_host_side(native, launched))};
   for (; launch.count < native.size() && is_launch_code(native[launch.count], launch.kernel); ++launch.count) {
     if (const auto stubbed = kernel_of_stub(native[launch.count]); !stubbed.empty()) launch.kernel = stubbed;
   }
@@ -215,7 +226,8 @@ void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCod
 }
 
 // A library without line information is rarely what its user works on: any user line outside of it leads instead.
-TrueLine find_true_line(const SourceStack& stack, std::string_view kernel) {
+TrueLine find_true_line(const SourceStack& stack, std::string_view launched) {
+  const std::string_view kernel = name_of_host_side(stack.native, launched);
   const auto is_users = [&](const NativeFrame& frame) { return frame.user && !is_host_side_of(frame, kernel); };
   const auto* with_line =
       first_where(stack.native, [&](const auto& frame) { return is_users(frame) && frame.line > 0; });

@@ -44,7 +44,7 @@ class UserCode {
 bool is_launch_code(const NativeFrame& frame, std::string_view kernel);
 
 // How many of the innermost frames are the recorder's, CUDA's and nvcc's for a launch, and of which kernel if nvcc's
-// name it; otherwise that is `launched`.
+// name it; otherwise that is `launched`, or empty where the driver was called directly: nvcc has nothing there then.
 struct LaunchFrames {
   std::size_t count = 0;
   std::string kernel;

@@ -167,6 +167,15 @@ TEST_CASE("the host side of a static kernel, inlined, has no mangled name; its o
   host.inlined = overload.inlined = true;
   const auto line = true_line(stack_of(inside_static(), {native(kExe, "__device_stub__ZN1n4fillILi3EEEvPi(int*)",
                                                                 "_ZL34__device_stub__ZN1n4fill", kStub, 14),
+TEST_CASE("who calls the driver may give his own function the kernel's name") {
+  const SourceStack stack = {
+      {},
+      {native("/usr/lib/x86_64-linux-gnu/libcuda.so.1", "cuLaunchKernel"),
+       native(kExe, "scale(float*, int)", "_Z5scalePfi", kSource, 6), native(kExe, "main", "main", kSource, 12)}};
+  CHECK(true_line(stack, "_Z5scalePfi").location.line == 6);
+  CHECK(launch_frames(stack.native, "_Z5scalePfi").count == 1);
+}
+
                                                          host, overload, native(kExe, "main", "main", kSource, 12)}),
                               "_ZN1n4fillILi3EEEvPi");
   CHECK(line.location.line == 6);
