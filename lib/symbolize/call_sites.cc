@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostEntries = 10'000'000;  // three seconds of reading
 constexpr std::size_t kLongestChain = 16;
-constexpr std::size_t kMostSteps = 100'000;
+constexpr std::size_t kMostSteps = 100'000, kMostReached = 1000;
 
 std::uint64_t address_attribute(Dwarf_Die& die, unsigned name) {
   Dwarf_Attribute attribute;
@@ -152,6 +152,7 @@ void CallSites::Reader::resolve(const Described& call) {
     return;
   }
   for (const Function callee : callees) sites_.tail_calls_.push_back({call.tail_call, call.caller, callee});
+  if (callees.empty()) sites_.tail_calls_.push_back({call.tail_call, call.caller, kNotKnown});
 }
 
 // Several if the compiler made clones of the function.
@@ -173,6 +174,8 @@ CallSites::Function CallSites::Reader::named(const std::string& name) {
   return entry->second;
 }
 
+bool CallSites::earlier_caller(const TailCall& a, const TailCall& b) { return a.caller < b.caller; }
+
 CallSites::CallSites(Dwfl_Module* module) {
   Dwarf_Addr bias = 0;
   Dwarf* dwarf = module ? dwfl_module_getdwarf(module, &bias) : nullptr;
@@ -183,7 +186,9 @@ CallSites::CallSites(Dwfl_Module* module) {
   }
   std::sort(ranges_.begin(), ranges_.end(), [](auto& a, auto& b) { return a.begin < b.begin; });
   std::sort(calls_.begin(), calls_.end(), [](auto& a, auto& b) { return a.return_address < b.return_address; });
+  by_caller_ = tail_calls_;
   std::sort(tail_calls_.begin(), tail_calls_.end(), [](auto& a, auto& b) { return a.callee < b.callee; });
+  std::sort(by_caller_.begin(), by_caller_.end(), earlier_caller);
 }
 
 CallSites::Function CallSites::function_at(std::uint64_t address) const {
@@ -215,6 +220,7 @@ class CallSites::ChainSearch {
       : sites_(sites), from_(from), may_begin_(may_begin) {}
 
   std::vector<std::uint64_t> result(Function to) {
+    if (from_ != kNotKnown && may_leave(to)) return {};
     visit(to);
     return complete_ && shared_ ? *shared_ : std::vector<std::uint64_t>{};
   }
@@ -222,6 +228,23 @@ class CallSites::ChainSearch {
  private:
   bool begins(Function function) const {
     return from_ == kNotKnown ? may_begin_(sites_.functions_[function].entry) : function == from_;
+  }
+
+  // Whether tail calls lead from where the search begins to code whose own calls are not described here: through a
+  // pointer, into another module, or into what was built without -g. That may have come to `to` as well.
+  bool may_leave(Function to) const {
+    std::vector<Function> reached = {from_};
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      const auto [first, last] = std::equal_range(sites_.by_caller_.begin(), sites_.by_caller_.end(),
+                                                  TailCall{0, reached[i], 0}, earlier_caller);
+      for (auto call = first; call != last; ++call) {
+        if (call->callee == to) continue;
+        if (call->callee == kNotKnown || !sites_.defines(call->callee)) return true;
+        if (std::find(reached.begin(), reached.end(), call->callee) == reached.end()) reached.push_back(call->callee);
+      }
+      if (reached.size() > kMostReached) return true;
+    }
+    return false;
   }
 
   void visit(Function callee) {

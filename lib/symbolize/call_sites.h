@@ -34,7 +34,8 @@ class CallSites {
   std::optional<Function> called_at(std::uint64_t return_address) const;
 
   // Tail calls by which control came from `from` to `to`, innermost first, each as an address inside of its jump. Those
-  // that all possible chains share; empty if there are none. An unknown `from` is any function whose entry `may_begin`.
+  // that all possible chains share; empty if there are none, or if tail calls lead from `from` to code whose own calls
+  // are not described here. An unknown `from` is any function whose entry `may_begin`.
   using MayBegin = std::function<bool(std::uint64_t entry)>;
   std::vector<std::uint64_t> tail_calls(Function from, Function to, const MayBegin& may_begin) const;
 
@@ -55,14 +56,16 @@ class CallSites {
   };
   struct TailCall {
     std::uint64_t address;
-    Function caller, callee;
+    Function caller, callee;  // kNotKnown: it goes through a pointer
   };
+  static bool earlier_caller(const TailCall& a, const TailCall& b);
 
   std::vector<Definition> functions_;
   std::unordered_map<std::string, Function> by_name_;
   std::vector<Range> ranges_;         // by address
   std::vector<Call> calls_;           // by return address
   std::vector<TailCall> tail_calls_;  // by callee
+  std::vector<TailCall> by_caller_;   // the same
 };
 
 }  // namespace cudadiag::symbolize

@@ -129,6 +129,15 @@ TEST_CASE("two functions launch the same kernel last: which one is known where t
   check_found(Launched(FIXTURE_CALLER5, "call_first_launch", "_Z5twicev"), "launch_twice", "twice");
 }
 
+TEST_CASE("where a function on the way may have jumped elsewhere, nobody is put in between") {
+  for (const char* path : kStatic) {
+    INFO(path);
+    const Launched launched(path, "call_route", "_Z6routedv");
+    check_left_alone(launched);
+    CHECK(launched.line.location.line == mark("route"));
+  }
+}
+
 TEST_CASE("two launches of one kernel in one function are not told apart") {
   check_left_alone(Launched(FIXTURE_LAUNCHES5, "launch_branched", "_Z8branchedv"));
 }
