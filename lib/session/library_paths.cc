@@ -20,12 +20,25 @@ constexpr std::string_view kCudaStems[] = {
     "libcusparseLt",   "libcutensor",        "libcutensorMg",    "libcufile",       "libnccl",       "libnvrtc",
     "libnvJitLink",    "libnvjpeg",          "libnvToolsExt",    "libnvtx3interop", "libnvidia",     "libnvinfer",
     "libnvonnxparser", "libnvperf_host",     "libnvperf_target", "libnvfatbin",     "libnvblas",     "libnvshmem_host",
-    "libcudadevrt",    "libcudadiag_record", "libaccinj64"};
-constexpr std::string_view kCudaStemPrefixes[] = {"libcudnn_",  "libnpp",    "libnvinfer_", "libnvidia_",
-                                                  "libnvidia-", "libnvrtc-", "libnccl-"};
+    "libcudadevrt",    "libcudadiag_record", "libaccinj64",      "libnppc",         "libnpps"};
+constexpr std::string_view kCudaStemPrefixes[] = {
+    "libcudnn_adv",       "libcudnn_cnn", "libcudnn_engines", "libcudnn_graph",
+    "libcudnn_heuristic", "libcudnn_ops", "libnppi",          "libnvinfer_",
+    "libnvidia-",         "libnvrtc-",    "libnccl-"};
 
 constexpr std::string_view kLibraryStems[] = {"libtorch",
+                                              "libtorch_cpu",
+                                              "libtorch_cuda",
+                                              "libtorch_cuda_linalg",
+                                              "libtorch_hip",
+                                              "libtorch_python",
+                                              "libtorch_global_deps",
+                                              "libtorch_nvshmem",
+                                              "libtorch_xpu",
                                               "libc10",
+                                              "libc10_cuda",
+                                              "libc10_hip",
+                                              "libc10_xpu",
                                               "libshm",
                                               "libtensorflow",
                                               "libtensorflow_cc",
@@ -45,8 +58,8 @@ constexpr std::string_view kLibraryStems[] = {"libtorch",
                                               "libpthread",
                                               "librt",
                                               "ld"};
-constexpr std::string_view kLibraryStemPrefixes[] = {"libtorch_",       "libc10_",  "libcaffe2",
-                                                     "libonnxruntime_", "ld-linux", "linux-vdso"};
+constexpr std::string_view kLibraryStemPrefixes[] = {"libcaffe2", "libonnxruntime_providers_", "ld-linux",
+                                                     "linux-vdso"};
 
 constexpr std::string_view kLibrarySourceParts[] = {"/include/crt/",
                                                     "/targets/x86_64-linux/include/",

@@ -74,7 +74,9 @@ TEST_CASE("whose modules are") {
   for (const char* path :
        {"/home/u/fill", "/opt/solver/lib/libsmooth.so", "libcudakernels.so", "/home/u/libcudart_wrap.so",
         "/root/.cache/torch_extensions/py312_cu130/my/my.so", "/usr/local/bin/tool", "/home/u/libcuda-kernels.so",
-        "/home/u/librt-engine.so", "/home/u/librt-add.so", "/home/u/libpython_ops.so"}) {
+        "/home/u/librt-engine.so", "/home/u/librt-add.so", "/home/u/libpython_ops.so", "/home/u/libtorch_myops.so",
+        "/home/u/libnpplus.so", "/home/u/libcudnn_ext.so", "/home/u/libnvidia_app.so",
+        "/home/u/libonnxruntime_custom.so"}) {
     INFO(path);
     CHECK(UserCode().module(path));
   }
@@ -87,6 +89,9 @@ TEST_CASE("whose modules are") {
                            "/x/libnccl.so.2",
                            "/home/u/libtorch/lib/libtorch_cuda.so",
                            "/home/u/libtorch/lib/libc10_cuda.so",
+                           "/x/libnppc.so.13",
+                           "/x/libnppial.so.13",
+                           "/x/libonnxruntime_providers_cuda.so",
                            "/opt/conda/lib/libffi.so.8",
                            "/v/lib/python3.12/site-packages/a/_c.so",
                            "/v/lib/python3.12/lib-dynload/_ctypes.so",
@@ -162,11 +167,6 @@ TEST_CASE("the host side of a static kernel has another mangled name") {
   CHECK(true_line(stack, "_Z5otherPi").location.line == 1);
 }
 
-TEST_CASE("the host side of a static kernel, inlined, has no mangled name; its overload is the user's") {
-  NativeFrame host = native(kExe, "n::fill<3>", "", kSource, 1), overload = native(kExe, "fill", "", kSource, 6);
-  host.inlined = overload.inlined = true;
-  const auto line = true_line(stack_of(inside_static(), {native(kExe, "__device_stub__ZN1n4fillILi3EEEvPi(int*)",
-                                                                "_ZL34__device_stub__ZN1n4fill", kStub, 14),
 TEST_CASE("who calls the driver may give his own function the kernel's name") {
   const SourceStack stack = {
       {},
@@ -176,6 +176,11 @@ TEST_CASE("who calls the driver may give his own function the kernel's name") {
   CHECK(launch_frames(stack.native, "_Z5scalePfi").count == 1);
 }
 
+TEST_CASE("the host side of a static kernel, inlined, has no mangled name; its overload is the user's") {
+  NativeFrame host = native(kExe, "n::fill<3>", "", kSource, 1), overload = native(kExe, "fill", "", kSource, 6);
+  host.inlined = overload.inlined = true;
+  const auto line = true_line(stack_of(inside_static(), {native(kExe, "__device_stub__ZN1n4fillILi3EEEvPi(int*)",
+                                                                "_ZL34__device_stub__ZN1n4fill", kStub, 14),
                                                          host, overload, native(kExe, "main", "main", kSource, 12)}),
                               "_ZN1n4fillILi3EEEvPi");
   CHECK(line.location.line == 6);
