@@ -297,7 +297,7 @@ std::uint32_t PythonStacks::intern_code(const std::byte* code) {
                        first_line,
                        static_cast<std::uint32_t>(layout_->minor)};
   // The entry's count is 16 bits; a longer table belongs to generated code of thousands of lines.
-  if (object.line_table.size() > 0x7fff) object.line_table = {object.line_table.data(), 0x7fff};
+  object.line_table = object.line_table.substr(0, wire::intern::kLongestLineTable);
   std::uint64_t key = mix(hash_bytes(object.file.data(), object.file.size()), first_line);
   key = mix(key, hash_bytes(object.qualified_name.data(), object.qualified_name.size()));
   key = mix(key, hash_bytes(object.line_table.data(), object.line_table.size()));

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "wire/intern.h"
+
 namespace cudadiag::symbolize {
 namespace {
 
@@ -40,12 +42,13 @@ int line_in_lnotab(const session::Code& code, std::int64_t offset) {
   std::int64_t line = code.first_line, start = 0;
   while (!table.at_end()) {
     start += *table.next();
-    if (start > offset) break;
+    if (start > offset) return checked_line(line);
     const auto delta = table.next();
     if (!delta) break;
     line += as_signed(*delta);
   }
-  return checked_line(line);
+  // The last line reaches to the code's end, but of a table that was cut nobody knows it.
+  return code.line_table.size() < wire::intern::kLongestLineTable ? checked_line(line) : 0;
 }
 
 // Pairs (length of a range in bytes, line advance); -128 marks a range without a line.

@@ -13,9 +13,13 @@ namespace {
 constexpr std::uintmax_t kLargestSource = 16u << 20;
 constexpr std::size_t kLongestLine = 200;
 
+// Where the process stood, or the compiler: from elsewhere another file may be there.
+bool is_relative(const std::string& file) { return !file.starts_with('/') || file.starts_with("/proc/self/"); }
+
 // Opening a pipe or a device for reading could wait forever, so only plain files are.
 bool is_readable_source(const std::string& file) {
   std::error_code error;
+  if (is_relative(file)) return false;
   if (!std::filesystem::is_regular_file(file, error)) return false;
   const auto size = std::filesystem::file_size(file, error);
   return !error && size <= kLargestSource;

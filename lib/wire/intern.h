@@ -61,6 +61,8 @@
 
 namespace cudadiag::wire::intern {
 
+inline constexpr std::size_t kLongestLineTable = 0x7fff;  // of a code; a longer one is cut to this
+
 enum class Tag : std::uint16_t {
   string = 1,
   module = 2,

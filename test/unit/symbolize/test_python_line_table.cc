@@ -89,6 +89,11 @@ TEST_CASE("hand-made tables") {
     CHECK(python_line(code, 8) == 14);
     CHECK(python_line(code, 1000) == 14);
   }
+  SUBCASE("lnotab: what lies behind the end of one that was cut is not known") {
+    const Code cut = code_of(9, 10, std::string(cudadiag::wire::intern::kLongestLineTable, '\x01'));
+    CHECK(python_line(cut, 4) == 14);
+    CHECK(python_line(cut, 40'000) == 0);
+  }
   SUBCASE("ranges: one without a line between two that have one") {
     const Code code = code_of(10, 10, std::string("\x04\x01\x02\x80\x02\x02", 6));
     CHECK(python_line(code, 0) == 11);

@@ -59,6 +59,7 @@ TEST_CASE("an excerpt has the line and its neighbours, as far as there are any")
   CHECK(source_excerpt("<string>", 1, 1).empty());
   CHECK(source_excerpt("/dev/zero", 1, 1).empty());
   CHECK(source_excerpt("/", 1, 1).empty());
+  CHECK(source_excerpt("/proc/self/status", 1, 0).empty());  // of whoever looks
 }
 
 TEST_CASE("a comment is no code, and a mark inside of a string is no comment") {
