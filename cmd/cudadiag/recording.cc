@@ -335,11 +335,17 @@ void Recording::tell_no_race() const {
     all.operations += counts.operations;
     all.lost += counts.lost;
     all.gaps += counts.gaps;
+    all.forgotten += counts.forgotten;
   }
   std::string text = "no race was found between " + report::thousands(all.operations) + " operations on streams";
   if (all.lost > 0) {
     text += "; " + report::thousands(all.lost) + " records were lost, and races across the " +
             report::thousands(all.gaps) + (all.gaps == 1 ? " gap" : " gaps") + " could not be seen";
+  }
+  if (all.forgotten > 0) {
+    text += "; " + report::thousands(all.forgotten) + (all.forgotten == 1 ? " access" : " accesses") +
+            " had to be forgotten for want of room, and races with " + (all.forgotten == 1 ? "it" : "them") +
+            " could not be seen";
   }
   if (const std::string unjudged = report::unjudged_text(*races_); !unjudged.empty()) text += "; " + unjudged;
   say(text);

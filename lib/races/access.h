@@ -43,7 +43,8 @@ struct Access {
   std::uint64_t ticks = 0;
   // Whose it is. A graph's node: 1 + its index.
   std::uint32_t site = 0, function = 0, parameter = 0, node = 0;
-  std::uint32_t words = 0;  // which of its kernel's parameters held addresses: the feed's number for it; 0: not known
+  std::uint32_t words = 0;   // which of its kernel's parameters held addresses: the feed's number for it; 0: not known
+  std::uint32_t hidden = 0;  // earlier ones of its stream that made room here
 
   std::uint64_t end() const { return begin + pitch * (rows - 1) + width; }
 };

@@ -1,6 +1,7 @@
 #include "races/history.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace cudadiag::races {
@@ -10,6 +11,14 @@ namespace {
 Mode somewhere_in(const Access& other, Mode mode) {
   if (other.what != What::allocation && other.what != What::free) return mode;
   return mode == Mode::near_read ? Mode::read : mode == Mode::near_write ? Mode::unknown : mode;
+}
+
+// Whether what races with the older one, and comes after both, races with the newer one too. The older one must come
+// before the newer one.
+bool stands_for(const Access& newer, const Access& older) {
+  const auto memory_itself = [](const Access& a) { return a.what == What::allocation || a.what == What::free; };
+  if (newer.rows > 1 || (memory_itself(older) && !memory_itself(newer))) return false;
+  return newer.mode == Mode::write || (newer.mode == Mode::read && older.mode == Mode::read);
 }
 
 }  // namespace
@@ -36,24 +45,76 @@ void History::split(std::uint64_t at) {
   before->second.end = at;
 }
 
-void History::put(Place& place, const Access& access) {
+void History::put(Place& place, Access access) {
   for (Access& known : place) {
     if (known.function != access.function || known.stream != access.stream || known.what != access.what ||
         known.mode != access.mode || known.parameter != access.parameter || known.rows != access.rows ||
         known.width != access.width || known.begin != access.begin) {
       continue;
     }
+    access.hidden += known.hidden;
     known = access;
     return;
   }
-  if (place.size() == kMostPerPlace) {
-    place.erase(
-        std::min_element(place.begin(), place.end(), [](const Access& a, const Access& b) { return a.at < b.at; }));
-    ++forgotten_;
-    --accesses_;
-  }
+  if (place.size() >= kMostPerPlace) make_room_at(place, access);
   place.push_back(access);
   ++accesses_;
+}
+
+// What can race no more and what the coming access stands for; else the least telling of the stream that has most
+// here, and the older of these. No stream loses all, save where there are very many.
+void History::make_room_at(Place& place, Access& coming) {
+  if (const std::size_t over = std::erase_if(place, [this](const Access& known) { return order_.done(known); })) {
+    accesses_ -= over;
+    return;
+  }
+  const auto go = [&](auto which) {
+    place.erase(which);
+    --accesses_;
+  };
+  const auto older = [](const Access& a, const Access& b) { return a.at < b.at; };
+  auto victim = place.end();
+  for (auto each = place.begin(); each != place.end(); ++each) {
+    if (victim != place.end() && !older(*each, *victim)) continue;
+    if (stands_for(coming, *each) && order_.before(*each, coming.stream)) victim = each;
+  }
+  if (victim != place.end()) {
+    if (coming.mode != Mode::write) coming.hidden += victim->hidden;
+    return go(victim);
+  }
+  const auto of_stream = [&](StreamNumber stream) {
+    return std::count_if(place.begin(), place.end(), [=](const Access& known) { return known.stream == stream; });
+  };
+  StreamNumber stream = 0;
+  std::ptrdiff_t most = 0;
+  for (const Access& known : place) {
+    if (known.stream == stream && most > 0) continue;
+    const std::ptrdiff_t count = of_stream(known.stream);
+    if (count > most) most = count, stream = known.stream;
+  }
+  if (most <= 2 && place.size() < kMostPerCrowdedPlace) return;
+  const auto rank = [stream, several = most > 1](const Access& a) {
+    const int tells = alters(a.mode) ? 2 : a.mode == Mode::read ? 0 : 1;
+    return std::tuple{several && a.stream != stream, several ? tells : 0, a.at};
+  };
+  victim =
+      std::min_element(place.begin(), place.end(), [&](const Access& a, const Access& b) { return rank(a) < rank(b); });
+  const auto newest = [&](const auto& wanted) {
+    return std::find_if(place.rbegin(), place.rend(), [&](const Access& known) {
+      return known.stream == victim->stream && older(*victim, known) && wanted(known);
+    });
+  };
+  auto newer = newest([&](const Access& known) { return stands_for(known, *victim); });
+  const std::uint32_t hidden = victim->hidden + (newer == place.rend() ? 1 : 0);
+  if (newer == place.rend()) newer = newest([](const Access&) { return true; });
+  if (newer != place.rend()) {
+    newer->hidden += hidden;
+  } else if (coming.stream == victim->stream) {
+    coming.hidden += hidden;
+  } else {
+    forgotten_ += hidden;
+  }
+  go(victim);
 }
 
 void History::add(Access access) {
@@ -137,13 +198,14 @@ void History::make_room() {
 
 void History::check(Place& place, const Access& access) {
   bool stale = false;
-  for (const Access& known : place) {
+  for (Access& known : place) {
     if (known.stream == access.stream || known.at == access.at) continue;
     if (order_.before(known, access.stream)) {
       stale |= order_.done(known);
-    } else if (touches(known, access)) {
-      compare(known, access);
+      continue;
     }
+    forgotten_ += std::exchange(known.hidden, 0);
+    if (touches(known, access)) compare(known, access);
   }
   if (stale) accesses_ -= std::erase_if(place, [this](const Access& known) { return order_.done(known); });
 }

@@ -2,8 +2,8 @@
 //
 // How far a kernel goes from an address that it is given is not known. What counts is its first byte: two kernels meet
 // where they are given the same address, and a kernel meets a copy, a memset or the end of an allocation where that
-// holds the address. Different addresses in one allocation never meet. Bounded: the accesses that are oldest go first,
-// and are counted.
+// holds the address. Different addresses in one allocation never meet. Bounded: what a later access stands for goes
+// first, then the older ones, and are counted.
 #pragma once
 
 #include <array>
@@ -60,13 +60,15 @@ class History {
   const std::vector<Race>& races() const { return races_; }
   // Pairs of which no side is known to write or not to, or where, each pair of parameters once; the first ones.
   const std::vector<Race>& unjudged_pairs() const { return unjudged_pairs_; }
-  std::uint64_t unlisted() const { return unlisted_; }    // pairs for which there was no room
-  std::uint64_t forgotten() const { return forgotten_; }  // accesses that were dropped for want of room
-  std::uint64_t unjudged() const { return unjudged_; }    // so many such pairs in all
+  std::uint64_t unlisted() const { return unlisted_; }  // pairs for which there was no room
+  std::uint64_t forgotten() const {
+    return forgotten_;
+  }                                                     // accesses dropped for want of room that others might have met
+  std::uint64_t unjudged() const { return unjudged_; }  // so many such pairs in all
   std::size_t size() const { return accesses_; }
 
  private:
-  static constexpr std::size_t kMostPerPlace = 8;
+  static constexpr std::size_t kMostPerPlace = 8, kMostPerCrowdedPlace = 64;
   static constexpr std::size_t kMostOpen = 1u << 16;
   using Place = std::vector<Access>;
   struct Piece {
@@ -80,7 +82,8 @@ class History {
   void split(std::uint64_t at);
   // The access against those at a place that it touches.
   void check(Place& place, const Access& access);
-  void put(Place& place, const Access& access);
+  void put(Place& place, Access access);
+  void make_room_at(Place& place, Access& coming);
   void compare(const Access& earlier, const Access& later);
   std::optional<Mode> resolved(const Access& access) const;
   // False: not yet to be said.

@@ -256,6 +256,96 @@ TEST_CASE("memory for accesses is bounded, and what can race no more goes first"
   CHECK(small.forgotten() > 0);
 }
 
+TEST_CASE("many accesses of one stream do not make another's forgotten") {
+  for (const Mode later : {Mode::read, Mode::unknown}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream(), c = s.stream();
+    s.kernel(a, Mode::unknown);
+    for (int i = 0; i < 20; ++i) s.kernel(b, later);
+    s.memset(b, kA, 64);
+    REQUIRE(s.races() > 0);
+    CHECK_FALSE(s.history.races().back().possible);
+    CHECK(s.history.forgotten() == 0);
+    s.memset(c, kA, 64);
+    CHECK(s.history.forgotten() == (later == Mode::read ? 0 : 13));
+  }
+}
+
+TEST_CASE("readers on many streams are all known to the one that writes") {
+  for (const std::size_t unordered : {0, 7, 39}) {
+    Story s;
+    std::vector<StreamNumber> readers;
+    for (int i = 0; i < 40; ++i) readers.push_back(s.non_blocking());
+    const auto writer = s.non_blocking();
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+      s.order.event_made(i);
+      s.range(readers[i], What::copy, kA, 64, Mode::read);
+      s.order.event_recorded(i, readers[i]);
+      if (i != unordered) s.order.event_waited(i, writer);
+    }
+    s.memset(writer, kA, 64);
+    CHECK(s.one_race());
+    CHECK(s.history.forgotten() == 0);
+  }
+}
+
+TEST_CASE("how many accesses to one place are known is bounded, and what goes is counted") {
+  Story s;
+  for (int i = 0; i < 1000; ++i) s.reads(s.non_blocking());
+  CHECK(s.history.size() < 100);
+  CHECK(s.history.forgotten() + s.history.size() == 1000);
+}
+
+TEST_CASE("what goes first is what a later access of the stream stands for, and never its one write") {
+  Story s;
+  const auto a = s.stream(), b = s.stream();
+  s.writes(a);
+  for (int i = 0; i < 20; ++i) s.reads(a);
+  CHECK(s.history.forgotten() == 0);
+  s.reads(b);
+  CHECK(s.one_race());
+}
+
+TEST_CASE("random stories of crowded places: a race is found where walking back through all accesses finds one") {
+  std::mt19937 random(12);
+  std::size_t with = 0;
+  for (int round = 0; round < 300; ++round) {
+    Story s;
+    std::vector<StreamNumber> streams;
+    for (int i = 0; i < 12; ++i) streams.push_back(s.non_blocking());
+    std::vector<Access> all;
+    bool expected = false;
+    const auto rarely = 2 + random() % 30;
+    for (int step = 0; step < 120 && !expected; ++step) {
+      const StreamNumber stream = streams[random() % streams.size()], other = streams[random() % streams.size()];
+      const std::uint64_t event = random();
+      Access access;
+      access.mode = random() % rarely == 0 ? Mode::write : Mode::read;
+      const bool joins_all = access.mode == Mode::write && random() % 32 != 0;
+      for (const StreamNumber each : streams) {
+        if (!joins_all && each != other) continue;
+        s.order.event_made(event), s.order.event_recorded(event, each), s.order.event_waited(event, stream);
+      }
+      access.at = s.order.issue(stream), access.stream = stream;
+      access.site = static_cast<std::uint32_t>(all.size() + 1), access.exact = true, access.what = What::memset;
+      access.begin = kA + random() % 3, access.width = 1 + random() % 20;
+      for (const Access& earlier : all) {
+        const bool writes = earlier.mode == Mode::write || access.mode == Mode::write;
+        expected |= writes && touches(earlier, access) && !s.order.before(earlier, stream);
+      }
+      s.history.add(access);
+      all.push_back(access);
+      if (access.mode != Mode::write || random() % 32 == 0) continue;
+      s.order.event_recorded(event, stream);
+      for (const StreamNumber each : streams) s.order.event_waited(event, each);
+    }
+    CHECK((s.races() > 0) == expected);
+    with += expected ? 1 : 0;
+  }
+  CHECK(with > 50);
+  CHECK(with < 290);
+}
+
 TEST_CASE("random stories: a race is found where walking back through all accesses finds one") {
   std::mt19937 random(11);
   for (int round = 0; round < 300; ++round) {
