@@ -36,6 +36,28 @@ const char* name_of(What what) {
 
 std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
 
+// Which values end a wait; nothing: of a semaphore they are not told.
+std::function<bool(std::uint64_t)> ending(operation::MemoryOperation what, std::uint64_t value) {
+  using operation::MemoryOperation;
+  switch (what) {
+    case MemoryOperation::wait_equal:
+      return [value](std::uint64_t word) { return word == value; };
+    case MemoryOperation::wait_at_least:
+      // Around the end of 32 bits too: how wide the word is, is not told.
+      return [value](std::uint64_t word) {
+        const bool narrow = (word | value) >> 32 == 0;
+        return narrow ? static_cast<std::int32_t>(static_cast<std::uint32_t>(word - value)) >= 0
+                      : static_cast<std::int64_t>(word - value) >= 0;
+      };
+    case MemoryOperation::wait_and:
+      return [value](std::uint64_t word) { return (word & value) != 0; };
+    case MemoryOperation::wait_nor:
+      return [value](std::uint64_t word) { return static_cast<std::uint32_t>(~(word | value)) != 0; };
+    default:
+      return {};
+  }
+}
+
 StreamTraits traits_of(std::uint64_t handle, std::uint32_t context, std::uint32_t flags) {
   return {handle, context, (flags & wire::stream::kLegacy) != 0, (flags & wire::stream::kNonBlocking) == 0};
 }
@@ -239,10 +261,11 @@ void Feed::operation(const std::byte* record, StreamNumber stream, Pending& pend
     case Kind::memory_operation: {
       using wire::operation::MemoryOperation;
       const auto what = static_cast<MemoryOperation>(wire::load(record, operation::kMemoryOperation));
+      const std::uint64_t value = wire::load(record, operation::kValue);
       const bool tells = what == MemoryOperation::write || what == MemoryOperation::signal_semaphore;
-      if (!tells) order_.word_waited(argument, stream);
+      if (!tells) order_.word_waited(argument, stream, ending(what, value));
       // A batch stands for its first wait, and may write after that.
-      return tells || what == MemoryOperation::unknown ? order_.word_written(argument, stream)
+      return tells || what == MemoryOperation::unknown ? order_.word_written(argument, stream, value)
                                                        : order_.host_told(stream);
     }
     default:
@@ -342,6 +365,7 @@ void Feed::copy(const std::byte* record, StreamNumber stream, const Rows& rows) 
   access.what = is_copy ? What::copy : What::memset;
   const auto place = [&](std::uint64_t address, std::uint64_t pitch, Mode mode) {
     if (memory_at(address) == nullptr) return;
+    if (mode == Mode::write) order_.words_overwritten(address, address + std::max<std::uint64_t>(bytes, 1), stream);
     add(with_place(access, address, pitch, bytes, rows.width, rows.rows, mode));
   };
   if (is_copy && source != 0) place(source, rows.source_pitch, Mode::read);

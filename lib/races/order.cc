@@ -132,18 +132,76 @@ void Order::event_seen(std::uint64_t event) {
   if (known->second.at != 0) host_joins(known->second.clock, known->second.component, known->second.at);
 }
 
-void Order::word_written(std::uint64_t address, StreamNumber stream) {
+// ---- words
+
+namespace {
+
+constexpr std::size_t kMostWritten = 32;
+
+Access at(Moment moment, StreamNumber stream) {
+  Access access;
+  access.at = moment;
+  access.stream = stream;
+  return access;
+}
+
+}  // namespace
+
+void Order::note_written(Word& word, StreamNumber stream, std::optional<std::uint64_t> value) const {
+  if (word.size() >= kMostWritten) word.erase(word.begin());
+  word.push_back({{}, stream, value});
+  remember(word.back().point, stream);
+}
+
+bool Order::follows(const Written& later, const Written& earlier) const {
+  const Access before = at(earlier.point.at, earlier.stream);
+  return later.stream == earlier.stream || covers(later.point.clock, before) || done(before);
+}
+
+// Of the values that the stream may find there and that end its wait, the one that all others of them follow.
+const Order::Written* Order::surely_met(const Word& word, StreamNumber stream,
+                                        const std::function<bool(std::uint64_t)>& meets) const {
+  const auto over = [&](auto written) {
+    return std::any_of(written + 1, word.end(), [&](const Written& later) {
+      return before(at(later.point.at, later.stream), stream) && follows(later, *written);
+    });
+  };
+  const Written* first = nullptr;
+  for (auto each = word.begin(); each != word.end(); ++each) {
+    if (!each->value || !meets(*each->value) || over(each)) continue;
+    if (first == nullptr) {
+      first = &*each;
+    } else if (!follows(*each, *first)) {
+      return nullptr;
+    }
+  }
+  return first;
+}
+
+void Order::word_written(std::uint64_t address, StreamNumber stream, std::uint64_t value) {
   issue(stream);
-  remember(words_[address], stream);
+  note_written(words_[address], stream, value);
   tell(stream);
 }
 
-void Order::word_waited(std::uint64_t address, StreamNumber stream) {
+void Order::word_waited(std::uint64_t address, StreamNumber stream, const std::function<bool(std::uint64_t)>& meets) {
   issue(stream);
   const auto known = words_.find(address);
-  if (known != words_.end()) join(streams_[stream].clock, known->second);
+  if (known != words_.end()) {
+    const Word& word = known->second;
+    const Written* met = meets ? surely_met(word, stream, meets) : &word.back();
+    if (met != nullptr) join(streams_[stream].clock, met->point);
+  }
   streams_[stream].clock.blur();
 }
+
+void Order::words_overwritten(std::uint64_t begin, std::uint64_t end, StreamNumber stream) {
+  for (auto word = words_.lower_bound(begin); word != words_.end() && word->first < end; ++word) {
+    note_written(word->second, stream, std::nullopt);
+  }
+}
+
+// ---- what the host may learn
 
 void Order::host_told(StreamNumber stream) {
   issue(stream);

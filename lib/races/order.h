@@ -7,6 +7,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -44,9 +47,13 @@ class Order {
   void stream_seen(StreamNumber stream);
   void context_seen(std::uint32_t context);
 
-  // A word in memory, written or waited for by a stream. The GPU and the host can write it too.
-  void word_written(std::uint64_t address, StreamNumber stream);
-  void word_waited(std::uint64_t address, StreamNumber stream);
+  // A word in memory, written or waited for by a stream. The GPU and the host can write it too. `meets`: which values
+  // end the wait; nothing: the latest is taken to do so.
+  void word_written(std::uint64_t address, StreamNumber stream, std::uint64_t value = 0);
+  void word_waited(std::uint64_t address, StreamNumber stream, const std::function<bool(std::uint64_t)>& meets = {});
+  // By other means than these, in the stream's latest operation: whatever waits for words there is taken to wait for
+  // what is written afterwards.
+  void words_overwritten(std::uint64_t begin, std::uint64_t end, StreamNumber stream);
   // What comes before this in the stream, the host may learn without asking the driver: a host function.
   void host_told(StreamNumber stream);
   // The stream waits for something that is not this process's.
@@ -93,12 +100,24 @@ class Order {
     Moment at = 0;
   };
 
+  // What a word was made to hold, by whom; nothing: what nobody waits for.
+  struct Written {
+    Point point;
+    StreamNumber stream = 0;
+    std::optional<std::uint64_t> value;
+  };
+  using Word = std::vector<Written>;  // the latest ones
+
   Context& context_of(std::uint32_t context);
   void remember(Point& point, StreamNumber stream) const;
   void join(Clock& clock, const Point& point);
   void prune(Clock& clock) const;
   void host_joins(const Clock& clock, Component component, Moment at);
   void tell(StreamNumber stream);
+  void note_written(Word& word, StreamNumber stream, std::optional<std::uint64_t> value) const;
+  bool follows(const Written& later, const Written& earlier) const;
+  const Written* surely_met(const Word& word, StreamNumber stream,
+                            const std::function<bool(std::uint64_t)>& meets) const;
   void note_blur(Stream& stream) const;
   bool covers(const Clock& clock, const Access& access) const;
   void raise_host(Component component, Moment at);
@@ -109,7 +128,8 @@ class Order {
   std::deque<Stream> streams_;
   std::deque<Component> gone_;  // of streams that are gone, the latest ones
   std::unordered_map<std::uint32_t, Context> contexts_;
-  std::unordered_map<std::uint64_t, Point> events_, graphs_, words_;
+  std::unordered_map<std::uint64_t, Point> events_, graphs_;
+  std::map<std::uint64_t, Word> words_;
   std::vector<Moment> host_;  // by component
   Clock told_;                // what the host may know, though it did not ask the driver
   Moment unsure_until_ = 0;   // what was issued up to here may come before whatever follows

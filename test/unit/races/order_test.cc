@@ -308,6 +308,59 @@ TEST_CASE("a stream that waits for a word comes after the stream that wrote it b
   CHECK(s.races() == 0);
 }
 
+TEST_CASE("what ended a wait for a word is what has the value, and among several the one that all others follow") {
+  for (const bool counts : {true, false}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    s.order.event_made(kEvent);
+    for (std::uint64_t round = 1; round <= 100; ++round) {
+      const std::uint64_t value = counts ? round : 1;
+      s.writes(a);
+      s.order.word_written(kB, a, value);
+      s.order.word_waited(kB, b, [=](std::uint64_t word) { return word >= value; });
+      s.writes(b);
+      s.order.event_recorded(kEvent, b);
+      s.order.event_waited(kEvent, a);
+    }
+    CHECK((counts ? s.races() == 0 : s.races() > 0 && s.history.races().front().possible));
+  }
+}
+
+TEST_CASE("what a word held before it was written anew, as the waiting stream knows, ends no wait") {
+  enum class Anew { never, by_word, by_memset, unordered };
+  for (const Anew anew : {Anew::never, Anew::by_word, Anew::by_memset, Anew::unordered}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream(), c = s.stream();
+    s.order.event_made(kEvent);
+    const auto one = [](std::uint64_t word) { return word == 1; };
+    for (int round = 0; round < 3; ++round) {
+      s.writes(a);
+      s.order.word_written(kB, a, 1);
+      s.order.word_waited(kB, b, one);
+      s.writes(b);
+      if (anew == Anew::by_word) s.order.word_written(kB, b, 0);
+      if (anew == Anew::by_memset) s.order.issue(b), s.order.words_overwritten(kB - 8, kB + 1, b);
+      if (anew == Anew::unordered) s.order.word_written(kB, c, 0);
+      s.order.event_recorded(kEvent, b);
+      s.order.event_waited(kEvent, a);
+    }
+    CHECK((s.races() == 0) == (anew == Anew::by_word || anew == Anew::by_memset));
+  }
+}
+
+TEST_CASE("a word that two streams wrote, neither after the other, orders nothing") {
+  for (const std::uint64_t other : {1, 2}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream(), c = s.stream();
+    s.writes(a);
+    s.order.word_written(kB, a, 1);
+    s.order.word_written(kB, c, other);
+    s.order.word_waited(kB, b, [](std::uint64_t word) { return word == 1; });
+    s.writes(b);
+    CHECK((other == 1 ? s.one_possible_race() : s.races() == 0));
+  }
+}
+
 TEST_CASE("what a host function may have told the host is no certain race") {
   for (const bool told : {false, true}) {
     Story s;
