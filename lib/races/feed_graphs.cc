@@ -44,6 +44,7 @@ void Feed::graph_made(const std::byte* record, std::uint64_t exec) {
   made.successors.resize(std::min<std::uint64_t>(wire::load(record, race::kWord1), kMostNodes));
   made.order = order == 0 && made.successors.empty() ? before : order;
   made.roots.assign(made.successors.size(), true);
+  made.in_child.resize(made.successors.size());
   count_graph_parts(made, made.successors.size());
 }
 
@@ -63,7 +64,7 @@ void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pend
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;
   const std::uint32_t type = wire::load(record, race::kNodeType) & ~race::kInChild;
-  graph.has_children |= (wire::load(record, race::kNodeType) & race::kInChild) != 0;
+  graph.in_child[node] = (wire::load(record, race::kNodeType) & race::kInChild) != 0;
   if (type == kEventWaitNode || type == kEventRecordNode) {
     const std::uint64_t event = wire::load(record, race::kWord1);
     if (event != 0) (type == kEventWaitNode ? graph.waited : graph.recorded).push_back(event);
@@ -138,9 +139,10 @@ void Feed::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
   const auto forks = [](const auto& successors) { return successors.size() > 1; };
   const auto roots = std::count(graph.roots.begin(), graph.roots.end(), true);
   const bool linear = roots <= 1 && std::none_of(graph.successors.begin(), graph.successors.end(), forks);
-  // A child graph's nodes are ordered by way of the node that holds it.
-  if (linear || graph.has_children) return;
+  if (linear) return;
   std::vector<Access> accesses = graph.accesses;
+  // Which node holds a child graph's is not told.
+  std::erase_if(accesses, [&](const Access& access) { return graph.in_child[access.node - 1]; });
   std::sort(accesses.begin(), accesses.end(), [](const Access& a, const Access& b) { return a.begin < b.begin; });
   std::size_t pairs = 0;
   for (std::size_t i = 0; i < accesses.size(); ++i) {

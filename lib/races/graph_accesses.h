@@ -15,7 +15,8 @@ struct Graph {
   std::vector<bool> roots;                             // nodes that wait for none
   std::vector<std::uint64_t> waited, recorded;         // events, by nodes of theirs
   std::uint64_t order = 0;                             // wire::race::GraphOrder
-  bool has_children = false, looked_into = false;
+  std::vector<bool> in_child;  // nodes of a graph within, ordered by way of the node that holds it
+  bool looked_into = false;
   std::size_t parts = 0;  // that were told of: nodes, edges, accesses
 };
 

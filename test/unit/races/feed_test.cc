@@ -86,11 +86,12 @@ struct Process {
     wire::store(record, operation::kFlags, flags);
     hand();
   }
-  void graph_node(std::uint32_t node, std::uint32_t function) {
+  void graph_node(std::uint32_t node, std::uint32_t function, bool in_child = false) {
     parameter(kBuffer, function);
     std::byte* record = blank(Kind::graph_node, operation::kNoStream);
     wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(10 + node));
     wire::store(record, race::kNode, node);
+    wire::store(record, race::kNodeType, in_child ? race::kInChild : 0);
     wire::store(record, race::kWord0, kExec);
     hand();
   }
@@ -333,6 +334,18 @@ TEST_CASE("a graph's nodes race with other streams, and with each other where no
     CHECK(p.races() == (edge ? 0 : 1));
     p.kernel(1, 2);
     CHECK(p.races() == (edge ? 1 : 2));
+  }
+}
+
+TEST_CASE("a graph's own nodes are compared though it has a child graph, whose nodes are not") {
+  for (const bool all_in_child : {false, true}) {
+    Process p;
+    p.graph_made(3);
+    p.graph_node(0, 1, all_in_child), p.graph_node(1, 2, all_in_child), p.graph_node(2, 1, true);
+    p.launch(0);
+    CHECK(p.races() == (all_in_child ? 0 : 1));
+    p.kernel(1, 2);
+    CHECK(p.races() > (all_in_child ? 0 : 1));
   }
 }
 
