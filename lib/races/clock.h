@@ -21,6 +21,7 @@ class Clock {
   // Something that the driver does not tell of may have been waited for: order that is not seen may exist all the same.
   bool vague() const { return vague_; }
   void blur() { vague_ = true; }
+  void sharpen() { vague_ = false; }
 
   template <typename Visit>
   void each(const Visit& visit) const {

@@ -243,16 +243,23 @@ void Order::host_joins(const Clock& clock, Component component, Moment at) {
   if (clock.vague()) stranger_met();
 }
 
+// The host has seen all of it. What it waited for was issued before now, and is unsure from here on, wherever it is.
+void Order::finished(Stream& stream) {
+  host_joins(stream.clock, stream.component, now_);
+  stream.clock.sharpen();
+  stream.blurred = 0;
+}
+
 void Order::stream_seen(StreamNumber number) {
   // Waiting for the legacy stream is waiting for the blocking ones too.
   if (streams_[number].traits.legacy) issue(number);
-  host_joins(streams_[number].clock, streams_[number].component, now_);
+  finished(streams_[number]);
 }
 
 void Order::context_seen(std::uint32_t number) {
   Context& context = context_of(number);
   for (const StreamNumber stream : context.active) {
-    host_joins(streams_[stream].clock, streams_[stream].component, now_);
+    finished(streams_[stream]);
     streams_[stream].active = false;
     streams_[stream].clock.drop_if([this](Component c, Moment moment) { return host_knows(c, moment); });
   }

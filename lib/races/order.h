@@ -113,6 +113,7 @@ class Order {
   void join(Clock& clock, const Point& point);
   void prune(Clock& clock) const;
   void host_joins(const Clock& clock, Component component, Moment at);
+  void finished(Stream& stream);
   void tell(StreamNumber stream);
   void note_written(Word& word, StreamNumber stream, std::optional<std::uint64_t> value) const;
   bool follows(const Written& later, const Written& earlier) const;

@@ -420,6 +420,35 @@ TEST_CASE("what the host may have learnt from a stream that waited for a word le
   }
 }
 
+TEST_CASE("a wait for a word that the host has seen over is none for what is issued afterwards") {
+  enum class Seen { nothing, stream, context, event };
+  for (const bool waiter_first : {false, true}) {
+    for (const Seen seen : {Seen::nothing, Seen::stream, Seen::context, Seen::event}) {
+      Story s;
+      const auto a = s.non_blocking(), b = s.non_blocking();
+      s.order.event_made(kEvent);
+      s.order.event_recorded(kEvent, b);
+      s.order.word_waited(kB, b);
+      if (seen == Seen::stream) s.order.stream_seen(b);
+      if (seen == Seen::context) s.order.context_seen(0);
+      if (seen == Seen::event) s.order.event_seen(kEvent);
+      s.writes(waiter_first ? b : a), s.writes(waiter_first ? a : b);
+      const bool over = seen == Seen::stream || seen == Seen::context;
+      CHECK((over ? s.one_race() : s.one_possible_race()));
+    }
+  }
+}
+
+TEST_CASE("what a stream that waited for a word may have waited for stays unsure when the host has seen it") {
+  Story s;
+  const auto a = s.non_blocking(), b = s.non_blocking();
+  s.order.word_waited(kB, b);
+  s.writes(a);
+  s.order.stream_seen(b);
+  s.writes(b);
+  CHECK(s.one_possible_race());
+}
+
 TEST_CASE("a stream that waits for a word may do so for what is issued after its own operation") {
   Story s;
   const auto a = s.stream(), b = s.stream();
