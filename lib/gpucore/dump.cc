@@ -54,10 +54,14 @@ class DumpReader {
     if (elf.sections_missing() > 0) dump_.budget_.damage();
     for (std::uint32_t i = 0; i < elf.sections(); ++i) {
       const Section section = elf.section(i);
+      if (i > 0 && section.type == elf::kNone) dump_.budget_.damage();  // the first alone is empty; a tail of zeros
       for (const Kind kind : {Kind::code, Kind::devices, Kind::contexts, Kind::sms, Kind::grids, Kind::ctas,
                               Kind::warps, Kind::lanes, Kind::modules, Kind::metadata}) {
         if (is(section, kind)) sections_[kind].push_back(i);
       }
+    }
+    for (const Kind kind : {Kind::devices, Kind::sms}) {
+      if (sections_[kind].empty()) dump_.budget_.damage();  // every dump has them
     }
   }
 

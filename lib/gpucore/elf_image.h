@@ -18,7 +18,7 @@ inline constexpr std::uint16_t kCudaMachine = 0xbe;
 
 namespace elf {
 inline constexpr std::uint16_t kCore = 4;
-inline constexpr std::uint32_t kSymbols = 2, kStrings = 3, kNoBits = 8;
+inline constexpr std::uint32_t kNone = 0, kSymbols = 2, kStrings = 3, kNoBits = 8;
 }  // namespace elf
 
 struct Section {

@@ -235,6 +235,28 @@ TEST_CASE("cut anywhere, a dump gives what is there") {
   CHECK(answered > 64);
 }
 
+TEST_CASE("a dump whose end is zeros is damaged, not one that was asked for") {
+  const std::string file = sample_dump().bytes();
+  const std::uint64_t headers = Bytes(file.data(), file.size()).u64(40);
+  for (std::uint64_t from = headers; from < file.size(); from += 64) {
+    std::string holed = file;
+    holed.replace(from, file.size() - from, file.size() - from, '\0');
+    CAPTURE(from);
+    CHECK(examined(holed)->damaged > 0);
+  }
+}
+
+TEST_CASE("a dump without devices or SMs is not whole") {
+  for (const std::uint32_t section : {S::devices, S::sms}) {
+    ElfBuilder dump = sample_dump();
+    dump.part(section).type = 1;
+    const Testimony testimony = testimony_of(dump);
+    CHECK_FALSE(testimony.failure);
+    CHECK(testimony.damaged > 0);
+  }
+  CHECK(testimony_of(ElfBuilder(4)).damaged == 2);
+}
+
 TEST_CASE("flipped anywhere, a dump is answered or declined") {
   const std::string file = sample_dump().bytes();
   std::mt19937 random(4711);
