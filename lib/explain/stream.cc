@@ -80,21 +80,35 @@ const std::vector<Rule>& stream_rules() {
                "says no (nvidia-smi topo -m shows "
                "the links)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
+      {.id = "peer-access-unsupported",
+       .sure = Sure::often,
+       .codes = {101},
+       .calls = {"EnablePeerAccess"},
+       .when = names_call,
+       .texts = {"{call} was refused the device: often caused by two devices that cannot reach each other's memory, or "
+                 "by a number that this process does not have"},
+       .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host where it "
+               "says no (nvidia-smi topo -m shows the links)"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "peer-access-not-enabled",
        .codes = {705},
+       .calls = {"DisablePeerAccess"},
        .when = names_call,
-       .texts = {"{call} needs access to another device's memory that was not enabled on this device"},
-       .fix = {"{cuda:cudaDeviceEnablePeerAccess(peer, 0)|cuCtxEnablePeerAccess(peer's context, 0)}, once in each "
-               "direction, "
-               "with the reading {cuda:device|context} current"},
+       .texts = {"{call} takes back access to another device's memory that this device was never given, or no longer "
+                 "has: nothing is left to do"},
+       .fix = {"call it once for each {cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess} that succeeded, with the "
+               "same {cuda:device|context} current",
+               "at the program's end let this error pass: it does no harm{cuda:, and cudaGetLastError clears it}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "no-context",
+       .sure = Sure::often,
        .codes = {201},
        .when = names_call,
-       .texts = {"no context is current on the thread that calls {call}, or the current one was destroyed"},
+       .texts = {"{call} found no valid context: often caused by a thread on which none is current, or by one that was "
+                 "destroyed, the current one or one that the call was given"},
        .fix = {"make a context current on this thread first: {cuda:cudaSetDevice|cuCtxSetCurrent}{torch:, or any "
-               "tensor on the "
-               "device}"},
+               "tensor on the device}",
+               "see that no context is used after it was destroyed or its device was reset"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html"},
   };
   return rules;

@@ -37,10 +37,29 @@ TEST_CASE("handles of elsewhere") {
 
 TEST_CASE("access between devices, and no context") {
   CHECK(id_of(refused_call(217, "cudaDeviceEnablePeerAccess")) == "peer-access-unsupported");
-  CHECK(id_of(refused_call(705, "cudaMemcpyPeer")) == "peer-access-not-enabled");
   CHECK(id_of(refused_call(704, "cudaDeviceEnablePeerAccess")) == "none");  // already enabled: nothing is wrong
   CHECK(id_of(refused_call(201, "cuMemAlloc_v2")) == "no-context");
+  CHECK(!explain(refused_call(201, "cuCtxSetCurrent"))->certain);  // the context that it was given may be the bad one
   CHECK(id_of(refused_call(202, "cuCtxPushCurrent")) == "none");
+}
+
+// "trying to disable peer access which has not been enabled yet" (cuda.h): enabling it is no remedy.
+TEST_CASE("access to a peer that is taken back without having been given") {
+  const Symptoms symptoms = refused_call(705, "cudaDeviceDisablePeerAccess");
+  CHECK(id_of(symptoms) == "peer-access-not-enabled");
+  CHECK(text_of(symptoms).starts_with("cudaDeviceDisablePeerAccess takes back access"));
+  const auto cause = explain(symptoms);
+  for (const std::string& step : cause->fix) CHECK(step.find("EnablePeerAccess(") == std::string::npos);
+  CHECK(id_of(refused_call(705, "cudaMemcpyPeer")) == "none");
+}
+
+TEST_CASE("a peer that cannot be reached, by the runtime's word for it") {
+  for (const char* call : {"cudaDeviceEnablePeerAccess", "cuCtxEnablePeerAccess"}) {
+    const auto cause = explain(refused_call(101, call));
+    REQUIRE(cause);
+    CHECK(cause->id == "peer-access-unsupported");
+    CHECK_FALSE(cause->certain);
+  }
 }
 
 TEST_CASE("collectives") {
