@@ -65,6 +65,15 @@ const std::vector<Rule>& allocation_rules() {
                "and "
                "ulimit -l"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#page-locked-host-memory"},
+      {.id = "out-of-memory",
+       .sure = Sure::often,
+       .codes = {2},
+       .calls = {"MallocManaged", "MemAllocManaged"},
+       .when = sized,
+       .texts = {"{call} was asked for {size} of managed memory: often caused by more than device and host have "
+                 "together, or, where the device cannot page, than the device has"},
+       .fix = {"ask for less at once, free what is no longer used, and check the container's memory limit"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming"},
       {.id = "memory-refused-though-free",
        .sure = Sure::often,
        .codes = {2},
@@ -104,6 +113,17 @@ const std::vector<Rule>& allocation_rules() {
            {"see with nvidia-smi who holds memory: a process of an earlier run that still lives, or several ranks on "
             "one GPU"},
        .link = "https://docs.nvidia.com/deploy/nvidia-smi/index.html"},
+      {.id = "invalid-free",
+       .sure = Sure::often,
+       .codes = {1, 17},
+       .calls = {"cudaFreeAsync", "cuMemFreeAsync"},
+       .when = names_call,
+       .texts =
+           {"{call} refused the pointer: often caused by one that is not the start of a live allocation, or, while "
+            "a graph is captured, by one that was not allocated in a graph"},
+       .fix = {"free each allocation once, with the pointer that allocating gave",
+               "free what was not allocated in a graph before the capture or after it"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "invalid-free",
        .codes = {1, 17},
        .calls = {"cudaFree", "cuMemFree"},

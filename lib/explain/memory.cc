@@ -27,7 +27,9 @@ const Argument* add_first(const Symptoms& symptoms, Facts& facts, Is is) {
 
 bool is_freed(const Argument& argument) { return argument.memory && argument.memory->state == "freed"; }
 
+// What a launch is refused for is not where its pointers lead.
 bool freed(const Symptoms& symptoms, Facts& facts) {
+  if (symptoms.launch && !symptoms.asynchronous) return false;
   const Argument* pointer = add_first(symptoms, facts, is_freed);
   if (pointer == nullptr) return false;
   facts.add("bytes", size_text(pointer->memory->bytes));
@@ -39,17 +41,25 @@ bool is_of_host(const Symptoms& symptoms, const Argument& argument) {
   return !symptoms.host_side.empty() && argument.name == symptoms.host_side;
 }
 
-// Nothing else among the pointers can be what was used.
+// Nothing else among the pointers can be what was used. A kernel can index past the end of any, a copy cannot.
 bool only_freed(const Symptoms& symptoms, Facts& facts) {
+  const bool copy = !symptoms.asynchronous || std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(),
+                                                          [](const Argument& argument) { return argument.bytes; });
   const bool others = std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
     const bool past = argument.memory && argument.memory->offset >= argument.memory->bytes;
     const bool unknown = argument.pointer && !argument.memory && !is_of_host(symptoms, argument);
-    return argument.pointer == 0u || unknown || (!is_freed(argument) && past);
+    const bool live = argument.memory && !is_freed(argument);
+    return argument.pointer == 0u || unknown || (live && (past || !copy));
   });
   return !others && freed(symptoms, facts);
 }
 
 bool freed_before_replay(const Symptoms& symptoms, Facts& facts) { return symptoms.in_graph && freed(symptoms, facts); }
+
+// Without a failure it is what there is to say.
+bool only_freed_before_replay(const Symptoms& symptoms, Facts& facts) {
+  return symptoms.in_graph && (symptoms.code == 0 ? freed(symptoms, facts) : only_freed(symptoms, facts));
+}
 
 bool copy_past_the_end(const Symptoms& symptoms, Facts& facts) {
   const Argument* range = add_first(symptoms, facts, [](const Argument& argument) {
@@ -107,13 +117,10 @@ std::vector<std::string_view> parameter_types(std::string_view kernel) {
   return {};
 }
 
-// Eight bytes of zero may be a number, or a pointer that is null by design: Triton's scratch memory, the owners of
-// Numba's arrays. What the kernel's name calls a pointer is one; of kernels without types, those of native programs.
-bool may_be_null_pointer(const Symptoms& symptoms, const Argument& argument) {
+// What the kernel's name calls a pointer.
+bool is_pointer_by_type(const Symptoms& symptoms, const Argument& argument) {
   constexpr std::string_view kStart = "parameter ";
-  if (argument.origin != "kernel" || argument.pointer != 0u) return false;
   const auto types = parameter_types(symptoms.kernel);
-  if (types.empty()) return symptoms.python.empty();
   const std::string_view name = argument.name;
   std::size_t number = 0;
   for (std::size_t i = kStart.size(); name.starts_with(kStart) && i < name.size() && name.size() < 16; ++i) {
@@ -123,10 +130,21 @@ bool may_be_null_pointer(const Symptoms& symptoms, const Argument& argument) {
   return number > 0 && number <= types.size() && types[number - 1].ends_with('*');
 }
 
+bool is_zero(const Argument& argument) { return argument.origin == "kernel" && argument.pointer == 0u; }
+
 bool null_pointer(const Symptoms& symptoms, Facts& facts) {
-  const auto is_null = [&](const Argument& argument) { return may_be_null_pointer(symptoms, argument); };
   if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
-  return add_first(symptoms, facts, is_null) != nullptr;
+  return add_first(symptoms, facts, [&](const Argument& argument) {
+           return is_zero(argument) && is_pointer_by_type(symptoms, argument);
+         }) != nullptr;
+}
+
+// Of kernels without types eight bytes of zero may be a number, or a pointer that is null by design, as Triton's
+// scratch memory and the owners of Numba's arrays are.
+bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
+  if (!symptoms.python.empty() || !parameter_types(symptoms.kernel).empty()) return false;
+  if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
+  return add_first(symptoms, facts, is_zero) != nullptr;
 }
 
 bool big_tensor(const Symptoms& symptoms, Facts& facts) {
@@ -149,8 +167,10 @@ bool off_its_type(const Symptoms& symptoms, Facts& facts) {
 }
 
 bool off_a_vector(const Symptoms& symptoms, Facts& facts) {
-  const Argument* pointer =
-      add_first(symptoms, facts, [](const Argument& argument) { return argument.pointer.value_or(0) % kVector != 0; });
+  const Argument* pointer = add_first(symptoms, facts, [&](const Argument& argument) {
+    const bool number = argument.origin == "kernel" && !argument.memory && !is_pointer_by_type(symptoms, argument);
+    return !number && argument.pointer.value_or(0) % kVector != 0;
+  });
   if (pointer == nullptr) return false;
   facts.add("remainder", std::to_string(*pointer->pointer % kVector));
   return true;
@@ -161,25 +181,41 @@ bool out_of_shared(const Symptoms& symptoms, Facts& facts) {
   return symptoms.exception == "Warp Out-of-range Address";
 }
 
+const std::vector<std::string_view> kKeepForGraph = {
+    "keep {torch:every tensor|all memory} that the capture used alive as long as the graph, and give it new values "
+    "{torch:with copy_() }instead of replacing it",
+    "or capture again after such a change"};
+constexpr std::string_view kGraphLink =
+    "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs|"
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs}";
+
 }  // namespace
 
 const std::vector<Rule>& memory_rules() {
   static const std::vector<Rule> rules = {
       {.id = "stale-graph-pointer",
        .codes = {0, 700},
-       .when = freed_before_replay,
+       .when = only_freed_before_replay,
        .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay: a graph keeps the "
                  "addresses "
                  "that it was captured with ({argument})",
                  "the graph still points into {bytes} that were freed before this replay: a graph keeps the addresses "
                  "that it "
                  "was captured with ({argument})"},
-       .fix = {"keep {torch:every tensor|all memory} that the capture used alive as long as the graph, and give it new "
-               "values "
-               "{torch:with copy_() }instead of replacing it",
-               "or capture again after such a change"},
-       .link = "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs|"
-               "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs}"},
+       .fix = kKeepForGraph,
+       .link = kGraphLink},
+      {.id = "stale-graph-pointer",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = freed_before_replay,
+       .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay ({argument}): an "
+                 "illegal access of a replay is often caused by using them, as a graph keeps the addresses that it was "
+                 "captured with",
+                 "the graph still points into {bytes} that were freed before this replay ({argument}): an illegal "
+                 "access of a replay is often caused by using them, as a graph keeps the addresses that it was "
+                 "captured with"},
+       .fix = kKeepForGraph,
+       .link = kGraphLink},
       {.id = "use-after-free",
        .codes = {1, 700},
        .when = only_freed,
@@ -237,6 +273,17 @@ const std::vector<Rule>& memory_rules() {
             "it"},
        .fix = {"check what the allocation of it returned, and whether it was made before this launch"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
+      {.id = "null-pointer",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = zero_of_unknown_type,
+       .texts = {"{argument} is 0, and {swallowed} had failed on this thread before: if it is a pointer, an illegal "
+                 "access is often caused by using it",
+                 "{argument} is 0: if it is a pointer, an illegal access is often caused by using it"},
+       .fix =
+           {"where {argument} is a pointer, check what the allocation of it returned, and whether it was made before "
+            "this launch"},
+       .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "index-overflow-32",
        .sure = Sure::often,
        .codes = {700, 717},
@@ -260,7 +307,9 @@ const std::vector<Rule>& memory_rules() {
        .when = off_a_vector,
        .texts = {"{argument} lies {remainder} bytes behind a multiple of 16: a misaligned access is often caused by "
                  "reading such a view in vectors (int4, float4, 128-bit loads)"},
-       .fix = {"call the kernel with {argument}.clone(): .contiguous() keeps a view's offset",
+       .fix = {"{torch:call the kernel with a .clone() of it: .contiguous() keeps a view's offset|give the kernel an "
+               "address on "
+               "a multiple of 16 bytes: what allocating returns is on one, an offset into it need not be}",
                "or let the kernel test the pointer (ptr % 16) and read single elements where it must"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
       {.id = "shared-out-of-range",

@@ -20,20 +20,37 @@ Argument tensor(const std::string& dtype, std::vector<std::int64_t> shape, std::
 
 TEST_CASE("freed memory, where no other pointer can be what was used") {
   Symptoms symptoms = gpu_error(700);
-  symptoms.arguments = {pointer_argument("out", 0x1000, "live"), pointer_argument("in", 0x5000, "freed")};
-  symptoms.arguments[1].memory->freed_at = "train.py:39, forward";
+  symptoms.arguments = {pointer_argument("other", 0x7000, "freed"), pointer_argument("in", 0x5000, "freed")};
+  symptoms.arguments[0].memory->freed_at = "train.py:39, forward";
   const auto cause = explain(symptoms);
   REQUIRE(cause);
   CHECK(cause->id == "use-after-free");
   CHECK(cause->certain);
   CHECK(cause->text ==
-        "in points into 4.0 KiB that were freed at train.py:39, forward before this operation was issued");
-  CHECK(cause->proof == std::vector<std::size_t>{1});
+        "other points into 4.0 KiB that were freed at train.py:39, forward before this operation was issued");
+  CHECK(cause->proof == std::vector<std::size_t>{0});
 
   SUBCASE("beside a pointer of which nothing is known it is likely, no more") {
     symptoms.arguments.push_back(pointer_argument("table", 0x9000, ""));
     CHECK(id_of(symptoms) == "use-after-free");
     CHECK(!explain(symptoms)->certain);
+  }
+  SUBCASE("a kernel can index past the end of live memory, too") {
+    symptoms.arguments.push_back(pointer_argument("out", 0x1000, "live"));
+    CHECK(id_of(symptoms) == "use-after-free");
+    CHECK(!explain(symptoms)->certain);
+  }
+  SUBCASE("a copy cannot") {
+    symptoms.kernel = "";
+    symptoms.arguments = {pointer_argument("destination", 0x1000, "live"), pointer_argument("source", 0x5000, "freed")};
+    for (Argument& argument : symptoms.arguments) argument.bytes = 4096;
+    CHECK(id_of(symptoms) == "use-after-free");
+    CHECK(explain(symptoms)->certain);
+  }
+  SUBCASE("a launch is refused for other reasons") {
+    symptoms = refused_launch(1, {1, 1, 1}, {2048, 1, 1});
+    symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
+    CHECK(id_of(symptoms) == "block-too-large");
   }
   SUBCASE("live memory is no cause") {
     symptoms.arguments = {pointer_argument("out", 0x1000, "live")};
@@ -50,6 +67,14 @@ TEST_CASE("a graph that uses freed memory") {
   symptoms.in_graph = true;
   symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
   CHECK(id_of(symptoms) == "stale-graph-pointer");
+  CHECK(explain(symptoms)->certain);
+  symptoms.arguments.push_back(pointer_argument("out", 0x1000, "live"));
+  CHECK(id_of(symptoms) == "stale-graph-pointer");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.code = 0;  // nothing failed: what the graph points into is all that is said
+  CHECK(explain(symptoms)->certain);
+  symptoms.code = 700;
+  symptoms.arguments.pop_back();
   symptoms.in_graph = false;
   CHECK(id_of(symptoms) == "use-after-free");
   symptoms.in_graph = true;
@@ -132,6 +157,9 @@ TEST_CASE("zeros that are no null pointer, or one by design") {
   CHECK(cause("parameter 1") == "none");
   symptoms.kernel = "increment";  // Triton's have no types, and two scratch pointers at their end
   CHECK(cause("parameter 7") == "null-pointer");
+  CHECK(text_of(symptoms).starts_with("parameter 7 is 0: if it is a pointer, an illegal access is often"));
+  symptoms.swallowed = "cuMemAlloc_v2";
+  CHECK(text_of(symptoms).starts_with("parameter 7 is 0, and cuMemAlloc_v2 had failed on this thread before: if"));
   symptoms.python = {{"/site-packages/triton/runtime/jit.py", "run", false}};
   CHECK(cause("parameter 7") == "none");
   symptoms.kernel = "scale(float*)";
@@ -173,6 +201,16 @@ TEST_CASE("misaligned addresses") {
   symptoms.arguments = {tensor("float16", {64}, 0x1010)};
   CHECK(id_of(symptoms) == "none");
   CHECK(id_of(gpu_error(716)) == "none");
+
+  symptoms.arguments = {tensor("float16", {64}, 0x1002)};
+  CHECK(explain(symptoms)->fix[0].find("clone") == std::string::npos);
+  symptoms.dialect.torch = true;
+  CHECK(explain(symptoms)->fix[0].find(".clone()") != std::string::npos);
+  symptoms.kernel = "k(float*, unsigned long)";
+  symptoms.arguments = {pointer_argument("parameter 1", 0x1000, ""), pointer_argument("parameter 2", 1001, "")};
+  CHECK(id_of(symptoms) == "none");  // a number
+  symptoms.arguments[0].pointer = 0x1004;
+  CHECK(id_of(symptoms) == "misaligned-view");
 }
 
 TEST_CASE("shared memory") {
@@ -201,6 +239,9 @@ TEST_CASE("out of memory, by who asked for how much") {
   CHECK(id_of(symptoms) == "out-of-memory");
   symptoms.call = "cudaHostAlloc";
   CHECK(id_of(symptoms) == "no-pinned-memory");
+  symptoms.call = "cudaMallocManaged";
+  CHECK(id_of(symptoms) == "out-of-memory");
+  CHECK(!explain(symptoms)->certain);  // more than the device has is no error where it can page
   CHECK(id_of(refused_call(2, "cuDevicePrimaryCtxRetain")) == "no-memory-for-the-context");
   CHECK(id_of(refused_call(2, "cudaLaunchKernel")) == "none");
 }
@@ -217,7 +258,12 @@ TEST_CASE("out of memory inside a library") {
 TEST_CASE("freeing what is not allocated") {
   CHECK(id_of(refused_call(1, "cudaFree")) == "invalid-free");
   CHECK(id_of(refused_call(1, "cuMemFree_v2")) == "invalid-free");
+  CHECK(explain(refused_call(1, "cudaFree"))->certain);
   CHECK(id_of(refused_call(1, "cudaMemcpy")) == "none");
+  for (const char* call : {"cudaFreeAsync", "cuMemFreeAsync"}) {  // a capture takes none but a graph's own memory
+    CHECK(id_of(refused_call(1, call)) == "invalid-free");
+    CHECK(!explain(refused_call(1, call))->certain);
+  }
 }
 
 TEST_CASE("a copy that is longer than what it goes to") {
