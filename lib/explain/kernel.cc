@@ -14,7 +14,12 @@ bool own_assertion(const Symptoms& symptoms, Facts& facts) {
 
 bool overflowed_stack(const Symptoms& symptoms, Facts& facts) {
   facts.add("exception", symptoms.exception);
-  return has_any(symptoms.exception, {"Stack Overflow", "Stack Canary"});
+  return has_any(symptoms.exception, {"Stack Overflow"});
+}
+
+bool overwritten_stack(const Symptoms& symptoms, Facts& facts) {
+  facts.add("exception", symptoms.exception);
+  return has_any(symptoms.exception, {"Stack Canary"});
 }
 
 bool trapped(const Symptoms& symptoms, Facts& facts) {
@@ -43,6 +48,14 @@ const std::vector<Rule>& kernel_rules() {
        .fix = {"turn the recursion into a loop, or raise the limit of the stack before the first launch: "
                "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},
+      {.id = "stack-overwritten",
+       .sure = Sure::often,
+       .when = overwritten_stack,
+       .texts = {"a GPU thread found its stack overwritten ({exception}): often caused by a write past the end of a "
+                 "local array"},
+       .fix = {"see the indices into the local arrays of this kernel and of the functions that it calls, and the "
+               "sizes given to those that fill one"},
+       .link = "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html"},
       {.id = "trap",
        .when = trapped,
        .texts =

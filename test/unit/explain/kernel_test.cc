@@ -16,7 +16,7 @@ TEST_CASE("a kernel's own assertion is its cause") {
 }
 
 TEST_CASE("stack and trap by the exception, whatever the code") {
-  for (const char* exception : {"Warp Hardware Stack Overflow", "Lane User Stack Overflow", "Warp Stack Canary"}) {
+  for (const char* exception : {"Warp Hardware Stack Overflow", "Lane User Stack Overflow"}) {
     Symptoms symptoms = gpu_error(700);
     symptoms.exception = exception;
     CHECK(id_of(symptoms) == "stack-overflow");
@@ -26,6 +26,16 @@ TEST_CASE("stack and trap by the exception, whatever the code") {
   CHECK(id_of(symptoms) == "trap");
   symptoms.exception = "Warp Illegal Address";
   CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("a stack canary tells of a write, not of a stack that is too small") {
+  Symptoms symptoms = gpu_error(719);
+  symptoms.exception = "Warp Stack Canary";
+  const auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "stack-overwritten");
+  CHECK_FALSE(cause->certain);
+  for (const std::string& step : cause->fix) CHECK(step.find("StackSize") == std::string::npos);
 }
 
 TEST_CASE("by the code, often") {
