@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "explain/argument_facts.h"
 #include "explain/families.h"
 
@@ -18,14 +20,19 @@ constexpr std::uint64_t kMostRegisters = 255;        // of a thread
 
 std::string dimensions(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
 
-std::uint64_t volume(const Dim3& d) { return std::uint64_t{d[0]} * d[1] * d[2]; }
+// As much as 64 bits hold, where it is more.
+std::uint64_t volume(const Dim3& d) {
+  std::uint64_t product = std::uint64_t{d[0]} * d[1];
+  return __builtin_mul_overflow(product, d[2], &product) ? std::numeric_limits<std::uint64_t>::max() : product;
+}
 
 bool exceeds(const Dim3& d, const Dim3& most) { return d[0] > most[0] || d[1] > most[1] || d[2] > most[2]; }
 
 void add_shape(const Symptoms& symptoms, Facts& facts) {
   facts.add("grid", dimensions(symptoms.grid));
   facts.add("block", dimensions(symptoms.block));
-  facts.add("threads", std::to_string(volume(symptoms.block)));
+  const std::uint64_t threads = volume(symptoms.block);
+  if (threads < std::numeric_limits<std::uint64_t>::max()) facts.add("threads", std::to_string(threads));
 }
 
 bool is_launch(const Symptoms& symptoms) { return symptoms.launch && !symptoms.asynchronous; }
@@ -100,7 +107,8 @@ const std::vector<Rule>& launch_rules() {
        .codes = {1, 9, 701},
        .when = block_too_large,
        .texts =
-           {"a block of {block} ({threads} threads) is larger than any GPU takes: 1024 threads, at most 1024,1024,64"},
+           {"a block of {block} ({threads} threads) is larger than any GPU takes: 1024 threads, at most 1024,1024,64",
+            "a block of {block} is larger than any GPU takes: 1024 threads, at most 1024,1024,64"},
        .fix = {"use at most 1024 threads in a block, and more blocks", "check that grid and block are not swapped"},
        .link = kLimits},
       {.id = "grid-too-large",

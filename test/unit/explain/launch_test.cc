@@ -16,6 +16,13 @@ TEST_CASE("block") {
   CHECK(id_of(refused_launch(400, {1, 1, 1}, {2048, 1, 1})) != "block-too-large");
 }
 
+TEST_CASE("a block of more threads than 64 bits count has some") {
+  const Symptoms symptoms = refused_launch(1, {1, 1, 1}, {0x80000000u, 0x80000000u, 4});
+  CHECK(text_of(symptoms) ==
+        "a block of 2147483648,2147483648,4 is larger than any GPU takes: 1024 threads, at most 1024,1024,64");
+  CHECK(id_of(refused_launch(1, {0x80000000u, 0x80000000u, 4}, {32, 1, 1})) == "grid-too-large");
+}
+
 TEST_CASE("grid") {
   CHECK(id_of(refused_launch(9, {1, 65536, 1}, {32, 1, 1})) == "grid-too-large");
   CHECK(id_of(refused_launch(9, {65536, 1, 1}, {32, 1, 1})) == "none");
