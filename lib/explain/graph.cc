@@ -1,5 +1,7 @@
 // Stream captures that were broken, each error in its own words, and graphs that no longer fit.
 
+#include <cctype>
+
 #include "explain/families.h"
 
 namespace cudadiag::explain {
@@ -21,14 +23,27 @@ bool other_threads_capture(const Symptoms& symptoms, Facts& facts) {
   return refused(symptoms, facts) && symptoms.captured_by_other_thread;
 }
 
+// Python's own print(), not blueprint() or a method.
+bool prints(const Symptoms& symptoms) {
+  constexpr std::string_view kPrint = "print(";
+  const std::string_view source = symptoms.source;
+  for (std::size_t at = source.find(kPrint); symptoms.dialect.python && at != source.npos;
+       at = source.find(kPrint, at + 1)) {
+    const auto before = static_cast<unsigned char>(at > 0 ? source[at - 1] : ' ');
+    if (std::isalnum(before) == 0 && before != '_' && before != '.' && before < 0x80) return true;
+  }
+  return false;
+}
+
 bool reads_a_result(const Symptoms& symptoms, Facts& facts) {
-  constexpr std::string_view kReads[] = {".item()", ".cpu()", ".tolist()", ".numpy()", ".nonzero()", "print("};
+  constexpr std::string_view kReads[] = {".item()", ".cpu()", ".tolist()", ".numpy()", ".nonzero()"};
   for (const std::string_view read : kReads) {
     if (symptoms.source.find(read) == std::string::npos) continue;
     facts.add("read", std::string(read));
     return refused(symptoms, facts) && !symptoms.captured_by_other_thread;
   }
-  return false;
+  facts.add("read", "print()");
+  return prints(symptoms) && refused(symptoms, facts) && !symptoms.captured_by_other_thread;
 }
 
 constexpr std::string_view kCapture =
@@ -141,9 +156,11 @@ const std::vector<Rule>& graph_rules() {
        .fix = {"end the capture on the thread that began it, or begin it in relaxed mode"},
        .link = kCapture},
       {.id = "graph-update-failed",
+       .sure = Sure::often,
        .codes = {910},
        .when = refused,
-       .texts = {"the graph has changed in its shape, and an executable graph takes new parameters only"},
+       .texts = {"the executable graph cannot take the change over: often caused by other nodes or edges than it was "
+                 "made with, or by a node that moved to another device, context or kind of memory"},
        .fix = {"instantiate the graph anew where cudaGraphExecUpdate refuses it"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#updating-instantiated-graphs"},
   };

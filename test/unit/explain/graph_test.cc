@@ -16,6 +16,7 @@ TEST_CASE("each error of a capture has a cause of its own") {
     CHECK(id_of(gpu_error(code)) == "none");
   }
   CHECK(id_of(refused_call(910, "cudaGraphExecUpdate")) == "graph-update-failed");
+  CHECK(!explain(refused_call(910, "cudaGraphExecUpdate"))->certain);
   CHECK(id_of(refused_call(909, "cudaStreamEndCapture")) == "none");
 }
 
@@ -27,6 +28,19 @@ TEST_CASE("what may not be done in a capture") {
   symptoms.source = "if loss.item() > best:";
   CHECK(id_of(symptoms) == "capture-reads-result");
   symptoms.source = "if items > best:";
+  CHECK(id_of(symptoms) == "capture-unsupported");
+  symptoms.dialect.python = true;
+  for (const char* source : {"print(loss)", "if bad: print (loss); print(loss)", "y = f(print(loss))"}) {
+    symptoms.source = source;
+    CHECK(id_of(symptoms) == "capture-reads-result");
+    CHECK(text_of(symptoms).starts_with("print() waits for the GPU"));
+  }
+  for (const char* source : {"h = self.fingerprint(x)", "blueprint(x)", "log.print(x)", "_print(x)", "print2(x)"}) {
+    symptoms.source = source;
+    CHECK(id_of(symptoms) == "capture-unsupported");
+  }
+  symptoms.dialect.python = false;
+  symptoms.source = "print(loss);";
   CHECK(id_of(symptoms) == "capture-unsupported");
   symptoms = refused_call(900, "cudaMalloc");
   symptoms.source = "y = torch.empty(n.item())";
