@@ -29,6 +29,11 @@ bool refused(const Symptoms& symptoms, Facts& facts) {
   return !symptoms.asynchronous;
 }
 
+// Calls that take nothing but the number.
+bool chooses_device(const Symptoms& symptoms, Facts& facts) {
+  return refused(symptoms, facts) && (symptoms.call == "cudaSetDevice" || symptoms.call == "cuDeviceGet");
+}
+
 bool all_hidden(const Symptoms& symptoms, Facts& facts) {
   const std::string* devices = visible(symptoms);
   return refused(symptoms, facts) && devices != nullptr &&
@@ -64,13 +69,24 @@ const std::vector<Rule>& device_rules() {
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
       {.id = "invalid-device",
        .codes = {101},
-       .when = refused,
+       .when = chooses_device,
        .texts =
            {"{call} was given a device number that this process does not have: it sees CUDA_VISIBLE_DEVICES={visible}, "
             "numbered from 0",
             "{call} was given a device number that this process does not have"},
        .fix = {"start no more ranks than GPUs (torchrun --nproc-per-node, LOCAL_RANK), and number devices from 0 after "
                "CUDA_VISIBLE_DEVICES has chosen them"},
+       .link = kVisibleLink},
+      {.id = "invalid-device",
+       .sure = Sure::often,
+       .codes = {101},
+       .when = refused,
+       .texts = {"{call} was refused the device: often caused by a number that this process does not have (it sees "
+                 "CUDA_VISIBLE_DEVICES={visible}, numbered from 0), or by something that this device cannot do",
+                 "{call} was refused the device: often caused by a number that this process does not have, or by "
+                 "something that this device cannot do"},
+       .fix = {"number devices from 0 after CUDA_VISIBLE_DEVICES has chosen them, with no more ranks than GPUs",
+               "ask for what the call needs with {cuda:cudaDeviceGetAttribute|cuDeviceGetAttribute} first"},
        .link = kVisibleLink},
       {.id = "devices-hidden",
        .codes = {100},
@@ -127,11 +143,12 @@ const std::vector<Rule>& device_rules() {
                "(-cudart shared)"},
        .link = kArchitectures},
       {.id = "ptx-too-new",
+       .sure = Sure::often,
        .codes = {222},
        .when = refused,
-       .texts = {"the PTX was made by a newer toolkit than the driver ({driver}) knows",
-                 "the PTX was made by a newer "
-                 "toolkit than the driver knows"},
+       .texts =
+           {"the driver ({driver}) does not take PTX of this version: often caused by a newer toolkit that made it",
+            "the driver does not take PTX of this version: often caused by a newer toolkit that made it"},
        .fix =
            {"update the driver, or build with an older toolkit or with machine code for this GPU (code=sm_XX); Triton: "
             "TRITON_PTXAS_PATH of a toolkit that fits"},
@@ -165,9 +182,11 @@ const std::vector<Rule>& device_rules() {
        .fix = {"declare it extern \"C\", or ask for the mangled name (cuobjdump -symbols; NVRTC: nvrtcGetLoweredName)"},
        .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html"},
       {.id = "device-busy",
+       .sure = Sure::often,
        .codes = {46},
        .when = refused,
-       .texts = {"the device is not available: in exclusive or prohibited mode, or held by another process"},
+       .texts = {"the device is not available at the moment: often caused by prohibited mode, or by exclusive mode and "
+                 "another process that holds it"},
        .fix = {"nvidia-smi -q -d COMPUTE shows the mode; end the process that holds it, or choose another device"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#compute-modes"},
       {.id = "stub-library",
@@ -183,10 +202,14 @@ const std::vector<Rule>& device_rules() {
        .fix = {"restart after a driver update, or reload the module; in a container, remove a libcuda of its own"},
        .link = kCompatibility},
       {.id = "fabric-not-ready",
+       .sure = Sure::often,
        .codes = {802},
        .when = refused,
-       .texts = {"the machine's NVSwitch fabric is not set up"},
-       .fix = {"start the fabric manager of the driver's version (systemctl status nvidia-fabricmanager)"},
+       .texts = {"the system is not ready for CUDA yet: often caused by an NVSwitch fabric that is not set up, or by "
+                 "another daemon of the driver that does not run"},
+       .fix = {"on machines with NVSwitch start the fabric manager of the driver's version (systemctl status "
+               "nvidia-fabricmanager)",
+               "under confidential computing set the GPUs ready (nvidia-smi conf-compute -srs 1)"},
        .link = "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"},
       {.id = "compatibility-package",
        .codes = {804},

@@ -36,9 +36,10 @@ const std::vector<Rule>& hardware_rules() {
        .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
       {.id = "launch-timeout",
        .codes = {702},
-       .texts = {"the kernel ran longer than the time limit of a GPU that drives a display, and was stopped"},
-       .fix = {"split the work into shorter kernels, look for a loop that does not end, or use a GPU without a display "
-               "(cudaDevAttrKernelExecTimeout tells which)"},
+       .texts = {"the kernel ran longer than this GPU's time limit for kernels, and was stopped"},
+       .fix = {"split the work into shorter kernels, or look for a loop that does not end",
+               "or use a GPU without a limit ({cuda:cudaDevAttrKernelExecTimeout|"
+               "CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT} is 0): those that drive a display have one"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"},
       // Not 710: an assertion ends the program that made it alone (driver 580).
       {.id = "mps-client",

@@ -23,6 +23,24 @@ TEST_CASE("device numbers and what hides devices") {
   CHECK(id_of(symptoms) == "no-device");
 }
 
+TEST_CASE("a device that is refused to a call which does more than choose it") {
+  CHECK(explain(refused_call(101, "cudaSetDevice"))->certain);
+  CHECK(explain(refused_call(101, "cuDeviceGet"))->certain);
+  Symptoms symptoms = refused_call(101, "cudaDeviceGetP2PAttribute");
+  CHECK(id_of(symptoms) == "invalid-device");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
+  CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
+}
+
+// What cuda.h says of these codes names other reasons, too.
+TEST_CASE("refusals of which the code names the commonest cause") {
+  for (const std::uint32_t code : {46u, 222u, 802u}) {
+    CAPTURE(code);
+    CHECK_FALSE(explain(refused_call(code, "cuInit"))->certain);
+  }
+}
+
 // cudaMemPrefetchAsync answers so for device 0 of a machine whose GPU has no concurrentManagedAccess, too.
 TEST_CASE("a prefetch that a device refuses") {
   for (const char* call : {"cudaMemPrefetchAsync", "cuMemPrefetchAsync_v2", "cudaMemAdvise"}) {

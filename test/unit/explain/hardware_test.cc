@@ -13,6 +13,7 @@ TEST_CASE("below the program") {
     CHECK(id_of(gpu_error(code)) == id);
     CHECK(explain(gpu_error(code))->certain);
   }
+  CHECK(text_of(gpu_error(702)).find("display") == std::string::npos);  // an H200 drives none
   CHECK(id_of(gpu_error(719)) == "none");
   CHECK(id_of(gpu_error(700)) == "none");
 }
