@@ -49,9 +49,11 @@ bool wants_proof(const Analysis& analysis) {
   });
 }
 
+// One that was cut short and left no dump may tell more another time.
 bool was_made(const session::Manifest& manifest, std::string_view pass) {
-  return std::any_of(manifest.passes.begin(), manifest.passes.end(),
-                     [&](const session::Pass& each) { return each.name == pass; });
+  return std::any_of(manifest.passes.begin(), manifest.passes.end(), [&](const session::Pass& each) {
+    return each.name == pass && (each.cut_short.empty() || !each.dump.empty());
+  });
 }
 
 // A device exception for whose dump no rerun was made yet.

@@ -278,6 +278,21 @@ def rerun_that_hangs_is_ended_with_its_children(machine):
     expect(_alive(_sleeper(shown)), False, "the rerun's child runs")
 
 
+def rerun_for_a_dump_that_was_cut_short_is_made_again(machine):
+    machine.plan(AGAIN)
+    hangs = 'test -z "$HANG" || test -z "$CUDA_ENABLE_COREDUMP_ON_EXCEPTION" || exec sleep 1000; exec "$@"'
+    machine.environment["HANG"] = "1"
+    machine.run("sh", "-c", hangs, "sh", *program("probe.py"), options=["--rerun=always", "--time-limit", "3"])
+    expect(outcomes(machine.report())[-1], ("device", "time limit"), "the pass for a dump")
+    passes = len(outcomes(machine.report()))
+    machine.environment.pop("HANG")
+    said = expect_success(machine.cudadiag("bisect")).stderr
+    expect_in("for a GPU core dump", said, "message")
+    found = outcomes(machine.report())
+    expect((len(found), found[-1][0]), (passes + 1, "device"), "passes")
+    expect_in("there is nothing to narrow", machine.cudadiag("bisect").stderr, "message once it was made")
+
+
 def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
