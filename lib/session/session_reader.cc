@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -128,8 +129,8 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
 
 bool is_unused(const fs::path& folder) {
   std::error_code error;
-  return fs::is_directory(folder / kRecordFolder, error) && is_blank(folder) && !run_goes_on(folder) &&
-         !was_lost(folder);
+  return folder.filename().string().ends_with(kIncomplete) && fs::is_directory(folder / kRecordFolder, error) &&
+         std::distance(fs::directory_iterator(folder, error), {}) == 1 && is_blank(folder) && !run_goes_on(folder);
 }
 
 Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockReading> now) {

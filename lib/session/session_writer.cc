@@ -213,6 +213,12 @@ std::optional<Failure> SessionWriter::store_live_place(const LivePlace& place, c
 }
 
 std::optional<Failure> SessionWriter::finish(const Retention& retention) {
+  std::error_code error;
+  if (!fs::exists(folder_ / kManifest, error)) {
+    // Of what was written at the beginning, or could be stored, something can still be told.
+    if (is_blank(folder_) && !fs::exists(folder_ / kRunningFile, error)) discard();
+    return Failure{"the session " + folder_.string() + " could not be finished: it has no " + kManifest, ""};
+  }
   for (const char* live : {kArenaFile, kRunningFile}) ::unlink((folder_ / live).c_str());
   const fs::path target = final_folder();
   if (::rename(folder_.c_str(), target.c_str()) != 0) return failed("rename the session", folder_, errno);

@@ -89,6 +89,33 @@ TEST_CASE("a session is written, private, and read back") {
   CHECK(session.processes[0].end->code == 1);
 }
 
+TEST_CASE("a session without a manifest is not finished, and is gone where nothing at all was kept") {
+  const ScratchFolder scratch;
+  auto writer = new_session(scratch.path());
+  session::Manifest manifest;
+  manifest.command = {"python", "train.py"};
+  REQUIRE_FALSE(writer.store_live_place({}, manifest));
+  CHECK(writer.finish());
+  CHECK(writer.folder().filename() == "19700101-000000-4711.incomplete");
+  CHECK_FALSE(fs::exists(scratch.path() / "latest"));
+  CHECK(session::open_running_manifest(writer.folder()).command == manifest.command);
+  CHECK_FALSE(session::is_unused(writer.folder()));
+  fs::remove(writer.folder() / "running.json");
+  CHECK(writer.finish());
+  CHECK_FALSE(fs::exists(writer.folder()));
+}
+
+TEST_CASE("only what cudadiag env prepared is unused") {
+  const ScratchFolder scratch;
+  const fs::path name = scratch.path() / "19700101-000000-4711";
+  fs::create_directories(name / "record");
+  CHECK_FALSE(session::is_unused(name));
+  fs::rename(name, name.string() + ".incomplete");
+  CHECK(session::is_unused(name.string() + ".incomplete"));
+  std::ofstream(name.string() + ".incomplete/races.json") << "{}";
+  CHECK_FALSE(session::is_unused(name.string() + ".incomplete"));
+}
+
 TEST_CASE("sessions of one second are in the order in which they were written, whatever their processes are called") {
   const ScratchFolder scratch;
   const auto now = fs::file_time_type::clock::now();
