@@ -91,8 +91,21 @@ void add_inputs(const report::Report& report, const report::Redaction& redaction
   say("no inputs are in this session: cudadiag run --save-inputs saves them");
 }
 
-std::vector<TarEntry> contents(const session::Session& session, const report::Report& report, bool with_inputs) {
+std::string redacted_script(const std::filesystem::path& script, const report::Redaction& redaction) {
+  const std::string content = content_of(script, kLargestScript);
+  const bool is_python =
+      script.extension() == ".py" || content.substr(0, content.find('\n')).find("python") != std::string::npos;
+  return redaction.text(content, is_python ? report::Redaction::Kind::text : report::Redaction::Kind::script);
+}
+
+std::vector<TarEntry> contents(const session::Session& session, report::Report report, bool with_inputs) {
   const report::Redaction redaction = redaction_of(session);
+  report.command = redaction.words(report.command);
+  for (auto& process : report.processes) process.argv = redaction.words(process.argv);
+  for (report::Finding& finding : report.findings) {
+    for (std::string& command : finding.witness_wanted)
+      command = redaction.text(command, report::Redaction::Kind::word);
+  }
   report::TextOptions options;
   options.verbosity = report::Verbosity::verbose;
   options.columns = kColumns;
@@ -102,8 +115,7 @@ std::vector<TarEntry> contents(const session::Session& session, const report::Re
                                    {"versions.txt", redaction.text(versions_of(report))}};
   if (const auto script = script_of(session.manifest); !script.empty()) {
     // The name alone: it may be a secret's too.
-    entries.push_back(
-        {"script/" + redaction.text(script.filename().string()), redaction.text(content_of(script, kLargestScript))});
+    entries.push_back({"script/" + redaction.text(script.filename().string()), redacted_script(script, redaction)});
   }
   if (with_inputs) add_inputs(report, redaction, entries);
   return entries;

@@ -27,24 +27,40 @@ bool is_about_authority(std::string_view word) {
   return word.starts_with("auth") && (!word.starts_with("author") || word.starts_with("authoriz"));
 }
 
+// "pass" and "dbpass", but not "bypass".
+bool is_pass(std::string_view word) {
+  static constexpr std::array<std::string_view, 5> kOthers = {"bypass", "compass", "encompass", "surpass", "trespass"};
+  return word.ends_with("pass") && std::find(kOthers.begin(), kOthers.end(), word) == kOthers.end();
+}
+
+// What is run through, and no password: "forward_pass".
+bool counts_passes(std::string_view word) {
+  static constexpr std::array<std::string_view, 13> kWords = {
+      "forward", "backward", "fwd", "bwd", "first", "second", "third", "last", "next", "single", "one", "two", "multi"};
+  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
 // "HF_TOKEN", "api-key", "wandb_api_key", but neither "tokenizer" nor "num_tokens". Capitals are a variable of the
 // environment, where any part of the name will do.
 bool is_secret_name(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> kParts = {"TOKEN",      "KEY",  "SECRET", "PASSWORD",
-                                                             "CREDENTIAL", "AUTH", "PASSWD", "_PWD"};
+  static constexpr std::array<std::string_view, 9> kParts = {"TOKEN", "KEY",    "SECRET", "PASSWORD",  "CREDENTIAL",
+                                                             "AUTH",  "PASSWD", "_PWD",   "PASSPHRASE"};
   static constexpr std::array<std::string_view, 9> kWords = {"token",  "secret",     "password",   "passwd",     "pwd",
                                                              "apikey", "passphrase", "credential", "credentials"};
   static constexpr std::array<std::string_view, 4> kKeys = {"api", "access", "private", "secret"};
-  if (is_capitals(name)) {
-    return std::any_of(kParts.begin(), kParts.end(), [&](auto part) { return name.find(part) != name.npos; });
+  const bool capitals = is_capitals(name);
+  if (capitals && std::any_of(kParts.begin(), kParts.end(), [&](auto part) { return name.find(part) != name.npos; })) {
+    return true;
   }
-  if (name == "pass") return true;
   std::string before;
   for (std::size_t at = 0; at <= name.size();) {
     const std::size_t end = std::min(name.find_first_of("_-", at), name.size());
     std::string word(name.substr(at, end - at));
     std::transform(word.begin(), word.end(), word.begin(), lower);
-    if (std::find(kWords.begin(), kWords.end(), word) != kWords.end() || is_about_authority(word)) return true;
+    if (is_pass(word) && end == name.size()) return !counts_passes(before) && before != "cudadiag";
+    if (!capitals && (std::find(kWords.begin(), kWords.end(), word) != kWords.end() || is_about_authority(word))) {
+      return true;
+    }
     if (word == "key" && std::find(kKeys.begin(), kKeys.end(), before) != kKeys.end()) return true;
     before = std::move(word);
     at = end + 1;
@@ -67,6 +83,9 @@ bool looks_random(std::string_view value) {
          std::all_of(value.begin(), value.end(),
                      [](char c) { return is_name(c) || std::string_view("-+/=.").find(c) != std::string_view::npos; });
 }
+
+// Not "model.layers.0.weight", as keys of tables are.
+bool is_key_text(std::string_view value) { return looks_random(value) && value.find_first_of("_-/.") == value.npos; }
 
 // Every occurrence that is no part of a longer name.
 std::string without_name(const std::string& text, const std::string& name, const std::string& instead) {
@@ -104,18 +123,46 @@ std::size_t behind_annotation(std::string_view text, std::size_t at) {
   return given ? std::min(text.find_first_not_of(' ', end + 1), text.size()) : at;
 }
 
-// What follows a secret's name at `at`: where its value lies; empty: it is given none.
+bool is_quote(char c) { return c == '"' || c == '\''; }
+
+// Where the second argument of f("NAME", "value") begins, of which the name with its quotes is [begin, end); `end`: it
+// is no such call.
+std::size_t second_argument(std::string_view text, std::size_t begin, std::size_t end) {
+  if (begin < 2 || text[begin - 1] != '(' || !is_name(text[begin - 2]) || end >= text.size() || text[end] != ',') {
+    return end;
+  }
+  const std::size_t at = text.find_first_not_of(' ', end + 1);
+  return at != text.npos && is_quote(text[at]) ? at : end;
+}
+
+// What follows a secret's name in [name, at): where its value lies; empty: it is given none.
 struct Value {
   std::size_t begin = 0, end = 0;
   bool quoted = false;
+  bool of_subscript = false;  // x["token"] = …
+  bool tight = false;         // name=…, name: …
 };
-Value value_behind(std::string_view text, std::size_t at, bool option) {
+Value value_behind(std::string_view text, std::size_t name, std::size_t at, bool option, const char* closing) {
   const auto skip = [&] {
     while (at < text.size() && text[at] == ' ') ++at;
   };
-  if (at < text.size() && (text[at] == '"' || text[at] == '\'')) ++at;  // "token": "…"
+  Value value;
+  if (name > 0 && at < text.size() && is_quote(text[at]) && text[name - 1] == text[at]) {
+    if (const std::size_t second = second_argument(text, name - 1, at + 1); second != at + 1) {
+      value.quoted = true;
+      value.begin = second + 1;
+      value.end = std::min(text.find_first_of(std::string{text[second], '\n'}, value.begin), text.size());
+      return value;
+    }
+  }
+  if (at < text.size() && is_quote(text[at])) {  // "token": "…"
+    ++at;
+    value.of_subscript = at < text.size() && text[at] == ']';
+    if (value.of_subscript) ++at;
+  }
   const std::size_t before = at;
   skip();
+  value.tight = at == before;
   const bool given = at < text.size() && (text[at] == '=' || text[at] == ':');
   const bool may_be_annotated = given && text[at] == ':';
   if (given) ++at;
@@ -123,12 +170,11 @@ Value value_behind(std::string_view text, std::size_t at, bool option) {
   if (at < text.size() && text[at] == '=') return {};  // a comparison
   skip();
   if (may_be_annotated) at = behind_annotation(text, at);
-  Value value;
-  const char quote = at < text.size() && (text[at] == '"' || text[at] == '\'') ? text[at] : '\0';
+  const char quote = at < text.size() && is_quote(text[at]) ? text[at] : '\0';
   value.quoted = quote != '\0';
   value.begin = at + (value.quoted ? 1 : 0);
   value.end = value.quoted ? text.find_first_of(std::string{quote, '\n'}, value.begin)
-                           : text.find_first_of(" \t\n\"',;)]}&", value.begin);
+                           : text.find_first_of(closing, value.begin);
   value.end = std::min(value.end, text.size());
   return value;
 }
@@ -143,7 +189,26 @@ std::size_t end_of_credentials(std::string_view text, std::string_view scheme, s
   return begin == at || end == begin ? at : end;
 }
 
-std::string without_secrets(std::string_view text) {
+// $NAME, ${NAME} and $1, which tell nothing.
+bool is_variable(std::string_view value) {
+  return value.size() > 1 && value.front() == '$' &&
+         std::all_of(value.begin() + 1, value.end(), [](char c) { return is_name(c) || c == '{' || c == '}'; });
+}
+
+// Whether what a name with this value is given is taken out. In code most values are names themselves.
+bool is_taken_out(std::string_view name, const Value& value, std::string_view content, bool option, bool is_code) {
+  if (content.empty()) return false;
+  if (name == "key") return value.quoted && is_key_text(content);
+  if (value.quoted || option || looks_random(content)) return true;
+  if (is_capitals(name)) return !value.of_subscript;
+  return !is_code && value.tight && !is_variable(content);
+}
+
+std::string without_secrets(std::string_view text, Redaction::Kind kind) {
+  const bool is_code = kind == Redaction::Kind::text;
+  const char* closing = kind == Redaction::Kind::word     ? " \t\n"
+                        : kind == Redaction::Kind::script ? " \t\n;)|&"
+                                                          : " \t\n\"',;)]}&";
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     if (!is_name(text[at]) || (at > 0 && is_name(text[at - 1]))) {
@@ -162,13 +227,12 @@ std::string without_secrets(std::string_view text) {
     }
     out += name;
     const bool option = at >= 2 && text.substr(at - 2, 2) == "--";
-    const bool capitals = is_capitals(name);
     at = end_of_credentials(text, name, end);
     if (at != end) out.append(" ").append(kRedacted);
-    if (!is_secret_name(name)) continue;
-    const Value value = value_behind(text, end, option);
+    if (name != "key" && !is_secret_name(name)) continue;
+    const Value value = value_behind(text, end - name.size(), end, option, closing);
     const std::string_view content = text.substr(value.begin, value.end - value.begin);
-    if (content.empty() || !(value.quoted || option || capitals || looks_random(content))) continue;
+    if (!is_taken_out(name, value, content, option, is_code)) continue;
     out.append(text.substr(end, value.begin - end)).append(kRedacted);
     at = end_of_credentials(text, content, value.end);
   }
@@ -205,6 +269,12 @@ std::string without_private_keys(const std::string& text) {
   return out + text.substr(from);
 }
 
+// Of a command line: "--token" and "-pwd", whose value is the next word.
+bool is_secret_option(std::string_view word) {
+  if (!word.starts_with('-') || word.find('=') != word.npos) return false;
+  return is_secret_name(word.substr(word.starts_with("--") ? 2 : 1));
+}
+
 }  // namespace
 
 Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts)
@@ -222,13 +292,23 @@ Redaction::Redaction(std::vector<std::string> homes, std::vector<std::string> us
   for (auto* names : {&homes_, &users_, &hosts_}) std::stable_sort(names->begin(), names->end(), longer);
 }
 
-std::string Redaction::text(std::string_view raw) const {
+std::string Redaction::text(std::string_view raw, Kind kind) const {
   std::string text(raw);
   for (const std::string& home : homes_) text = without_name(text, home, "~");
   for (const char* root : {"/home/", "/Users/"}) text = without_user_of(text, root);
   for (const std::string& host : hosts_) text = without_name(text, host, "HOST");
   for (const std::string& user : users_) text = without_name(text, user, "USER");
-  return without_secrets(without_logins(without_private_keys(text)));
+  return without_secrets(without_logins(without_private_keys(text)), kind);
+}
+
+std::vector<std::string> Redaction::words(const std::vector<std::string>& command) const {
+  std::vector<std::string> words;
+  bool next_is_secret = false;
+  for (const std::string& word : command) {
+    words.push_back(next_is_secret ? kRedacted : text(word, Kind::word));
+    next_is_secret = !next_is_secret && is_secret_option(word);
+  }
+  return words;
 }
 
 namespace {
@@ -246,8 +326,7 @@ void redact(Json& node, const Redaction& redaction) {
       next_is_secret = false;
       continue;
     }
-    next_is_secret = node.is_array() && option.starts_with("--") && option.find('=') == std::string::npos &&
-                     is_secret_name(std::string_view(option).substr(2));
+    next_is_secret = node.is_array() && is_secret_option(option);
     if (child.is_string() || child.is_structured()) redact(child, redaction);
   }
 }

@@ -13,7 +13,11 @@ class Redaction {
   // `homes`: folders; `users` and `hosts`: names.
   Redaction(std::vector<std::string> homes, std::vector<std::string> users, std::vector<std::string> hosts);
 
-  std::string text(std::string_view raw) const;
+  // In `text`, which may quote code, an unquoted value goes where it looks like a secret; in a word of a command and in
+  // a shell's script whatever a secret's name is given.
+  enum class Kind { text, word, script };
+  std::string text(std::string_view raw, Kind kind = Kind::text) const;
+  std::vector<std::string> words(const std::vector<std::string>& command) const;
   // Of a JSON document every string; it is laid out as it was by write_json. Empty for what is none, or too deep.
   std::string json(std::string_view document) const;
 

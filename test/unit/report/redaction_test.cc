@@ -37,6 +37,35 @@ TEST_CASE("values of secrets are taken out by their names") {
         "--pwd=REDACTED --pass REDACTED MYSQL_PWD=REDACTED DB_PASSWD=REDACTED");
 }
 
+TEST_CASE("values of secrets in Python are taken out where their names are quoted, too") {
+  const std::string key = "0123456789abcdef0123456789abcdef01234567";
+  CHECK(text("os.environ[\"WANDB_API_KEY\"] = \"" + key + "\"") == "os.environ[\"WANDB_API_KEY\"] = \"REDACTED\"");
+  CHECK(text("os.environ['DB_PASS']='x'") == "os.environ['DB_PASS']='REDACTED'");
+  CHECK(text("os.environ.setdefault(\"AWS_SECRET\", \"abc\")") ==
+        "os.environ.setdefault(\"AWS_SECRET\", \"REDACTED\")");
+  CHECK(text("wandb.login(key=\"" + key + "\")") == "wandb.login(key=\"REDACTED\")");
+  CHECK(text("PASSPHRASE = \"open sesame\"") == "PASSPHRASE = \"REDACTED\"");
+  CHECK(text("mydb_pass = \"abc\", dbpass='abc'") == "mydb_pass = \"REDACTED\", dbpass='REDACTED'");
+}
+
+TEST_CASE("in a script of a shell whatever a secret is given is taken out") {
+  const auto script = [](std::string_view raw) { return redaction.text(raw, Redaction::Kind::script); };
+  CHECK(script("export DBPASS=\"quoted2\"\nDB_PASS=hunter1\npassword=plain3\ntoken=tok4; ./x") ==
+        "export DBPASS=\"REDACTED\"\nDB_PASS=REDACTED\npassword=REDACTED\ntoken=REDACTED; ./x");
+  CHECK(script("token=$1 password=${DB} CUDADIAG_PASS=record tokens=5 key=name forward_pass=2") ==
+        "token=$1 password=${DB} CUDADIAG_PASS=record tokens=5 key=name forward_pass=2");
+}
+
+TEST_CASE("in words of a command whatever a secret is given is taken out") {
+  CHECK(
+      redaction.words({"password=hun,ter2", "db.password=x", "host=h password=x dbname=d", "password: x", "pass:x"}) ==
+      std::vector<std::string>{"password=REDACTED", "db.password=REDACTED", "host=h password=REDACTED dbname=d",
+                               "password: REDACTED", "pass:REDACTED"});
+  CHECK(redaction.words({"x", "-pwd", "X", "--token", "-v", "-p", "3", "max_tokens=5", "--lr=3", "key=a"}) ==
+        std::vector<std::string>{"x", "-pwd", "REDACTED", "--token", "REDACTED", "-p", "3", "max_tokens=5", "--lr=3",
+                                 "key=a"});
+}
+
 TEST_CASE("values of secrets are taken out behind annotations, too") {
   CHECK(text("api_key: str = \"abc\"") == "api_key: str = \"REDACTED\"");
   CHECK(text("token: Optional[str | None]='a b'") == "token: Optional[str | None]='REDACTED'");
@@ -69,11 +98,40 @@ TEST_CASE("known tokens and logins are taken out wherever they stand") {
 }
 
 TEST_CASE("code that only sounds like it stays as it is") {
-  for (const char* code :
-       {"tokenizer = AutoTokenizer.load(name)", "num_tokens=512", "key = lambda x: x",
-        "for key, value in table.items():", "token = ids[0]", "if token == 'x':", "keyboard: 3", "sorted(x, key=len)",
-        "monkey = 'banana'", "sk-learn", "author = 'A. Lovelace'", "    pass", "pwd = os.getcwd()", "PWD=/tmp/x",
-        "forward_pass = 'train'", "auth = login(name)", "a basic kernel"}) {
+  for (const char* code : {"tokenizer = AutoTokenizer.load(name)",
+                           "num_tokens=512",
+                           "key = lambda x: x",
+                           "for key, value in table.items():",
+                           "token = ids[0]",
+                           "if token == 'x':",
+                           "keyboard: 3",
+                           "sorted(x, key=len)",
+                           "monkey = 'banana'",
+                           "sk-learn",
+                           "author = 'A. Lovelace'",
+                           "    pass",
+                           "pwd = os.getcwd()",
+                           "PWD=/tmp/x",
+                           "forward_pass = 'train'",
+                           "auth = login(name)",
+                           "a basic kernel",
+                           "password=None",
+                           "key=lambda a: a[0]",
+                           "tokens = tokenizer(x)",
+                           "x[\"token\"] = ids",
+                           "os.environ[\"HF_TOKEN\"] = load(x)",
+                           "(\"token\", \"label\")",
+                           "[\"token\", \"label\"]",
+                           "key=\"model.layers.0.self_attn.weight\"",
+                           "f(x[\"token\"], y)",
+                           "pass_rate = '3'",
+                           "getattr(x, \"token\", y)",
+                           "forward_pass: 'x'",
+                           "BYPASS = 'x'",
+                           "x[\"token\"] == 'y'",
+                           "sort(\"key\", \"name\")",
+                           "PASSES = 'x'",
+                           "CUDADIAG_PASS=record"}) {
     CHECK(text(code) == code);
   }
 }
