@@ -82,10 +82,10 @@ constexpr std::string_view kCudaHeaders[] = {"cuda_runtime.h", "cuda_runtime_api
 // Written by a compiler at run time: the user's line is the Python one behind it.
 constexpr std::string_view kGeneratedParts[] = {"/torchinductor_", "/torch_compile_debug/", "/.triton/cache/",
                                                 "/.triton/dump/"};
-constexpr std::string_view kUserPseudoFiles[] = {"<string>",        "<stdin>",   "<console>", "<input>",
-                                                 "<ipython-input-", "<doctest ", "<cell ",    "<command-",
-                                                 "<python-input-",  // CPython 3.13
-                                                 "<timeit-src>"};
+constexpr std::string_view kUserPseudoFiles[] = {
+    "<string>",       "<stdin>", "<console>", "<input>", "<ipython-input-", "<doctest ", "<cell ", "<command-",
+    "<python-input-",               // CPython 3.13
+    "<timeit-src>",   "<script>"};  // of a second interpreter, CPython 3.14
 
 // Debuggers and build tools that run the program in their own process.
 constexpr std::string_view kToolParts[] = {"/debugpy/", "/helpers/pydev/", "_stage2_bootstrap.py"};

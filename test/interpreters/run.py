@@ -85,7 +85,8 @@ def check_second_interpreter(machine, interpreter, minor):
     report = json.loads(told.read_text())
     stack = [(f["file"], f["line"], f["function"]) for f in report["findings"][0]["stack"]["python"]]
     if minor >= 12:
-        expect(stack[0], ("<string>", 6, "inner"), "innermost frame of a second interpreter")
+        file = "<string>" if minor < 14 else "<script>"
+        expect(stack[0], (file, 6, "inner"), "innermost frame of a second interpreter")
     else:
         expect(stack, [], "stack of a second interpreter")
         expect_in("those of several interpreters", str(report["notes"]), "notes")

@@ -56,7 +56,7 @@ SourceStack stack_of(std::vector<NativeFrame> inside, const std::vector<NativeFr
 TEST_CASE("whose Python files are") {
   for (const char* file :
        {"/home/u/train.py", "train.py", "<string>", "<stdin>", "<ipython-input-3-abc>", "<python-input-0>",
-        "<timeit-src>", "/tmp/ipykernel_12/345.py", "/opt/app/lib/pythonic/a.py", "/srv/lib/python/a.py"}) {
+        "<timeit-src>", "<script>", "/tmp/ipykernel_12/345.py", "/opt/app/lib/pythonic/a.py", "/srv/lib/python/a.py"}) {
     INFO(file);
     CHECK(UserCode().python(std::string_view(file)));
   }
