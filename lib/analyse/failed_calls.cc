@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <set>
@@ -99,11 +100,14 @@ std::string why_not_of_it(const ProcessRecord& record, const Error& error, const
   return "";
 }
 
+bool name_has(const Error& error, std::initializer_list<std::string_view> parts) {
+  const std::string name = visible_call(error);
+  return std::any_of(parts.begin(), parts.end(), [&](auto part) { return name.find(part) != name.npos; });
+}
+
 // What is given back on the way out may be what was never had.
 bool releases(const Error& error) {
-  constexpr std::string_view kReleases[] = {"Free", "Destroy", "Unload", "Unregister", "Release", "Unmap"};
-  return std::any_of(std::begin(kReleases), std::end(kReleases),
-                     [&](std::string_view release) { return visible_call(error).find(release) != std::string::npos; });
+  return name_has(error, {"Free", "Destroy", "Unload", "Unregister", "Release", "Unmap"});
 }
 
 // The last failing call of each thread, if nothing worked on that thread afterwards.
@@ -140,12 +144,7 @@ std::string times(std::size_t count, bool complete, std::string_view one, std::s
   return fmt::format("{}{} {}", complete ? "" : "at least ", count, count == 1 ? one : many);
 }
 
-bool is_question(const Error& error) {
-  constexpr std::string_view kQuestions[] = {"Get", "Query", "IsCapturing", "CanAccess"};
-  return std::any_of(std::begin(kQuestions), std::end(kQuestions), [&](std::string_view question) {
-    return visible_call(error).find(question) != std::string::npos;
-  });
-}
+bool is_question(const Error& error) { return name_has(error, {"Get", "Query", "IsCapturing", "CanAccess"}); }
 
 // A direct driver call hands its error to the caller alone: not asking for the last error says nothing. Launches are
 // the exception, as a program that misses their failure goes on with wrong data, and captures, as there is no graph.
