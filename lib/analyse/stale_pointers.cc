@@ -60,10 +60,6 @@ std::string sentence(const ProcessRecord& record, const StalePointer& stale, con
                      alive_at(record, stale.address, launch.ticks) != nullptr ? ", and handed out again since" : "");
 }
 
-}  // namespace
-
-namespace {
-
 // Of a launch whose nodes are not known the node is all there is.
 void put_first(Candidate node, std::vector<Candidate>& candidates) {
   std::erase_if(candidates, [&](const Candidate& other) { return other.node == nullptr || other.node == node.node; });
