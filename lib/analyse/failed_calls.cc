@@ -56,15 +56,14 @@ Errors worth_looking_at(const ProcessRecord& record) {
 
 // Another thread's error did not keep the main thread from giving the GPU more to do, or from a call that failed: it
 // may have been dealt with, or raised there later.
-bool main_thread_went_on(const ProcessRecord& record, const Error& error, const Error& noticed) {
+bool main_thread_went_on(const ProcessRecord& record, const Error& error) {
   if (error.tid == record.pid) return false;
   const auto queued = [&](const session::Operation& operation) {
     return operation.ticks > error.ticks && operation.thread < record.threads.size() &&
            record.threads[operation.thread].tid == record.pid && was_queued(operation);
   };
   const auto failed = [&](const Error& other) {
-    return &other != &noticed && other.ticks > error.ticks && other.tid == record.pid &&
-           is_worth_looking_at(record, other);
+    return other.ticks > error.ticks && other.tid == record.pid && is_worth_looking_at(record, other);
   };
   return std::any_of(record.operations.begin(), record.operations.end(), queued) ||
          std::any_of(record.errors.begin(), record.errors.end(), failed);
@@ -85,11 +84,11 @@ bool python_chose_to_end(const ProcessRecord& record, const Error& error, const 
   return end.of_process && end.signal == 0 && end.status != kUncaught && site != nullptr && site->python != 0;
 }
 
-// Why the process need not have died of it; empty: nothing speaks for that.
-std::string why_not_of_it(const ProcessRecord& record, const Error& error, const Error& noticed, const Ending& end) {
+// Why the process need not have died of what it noticed last of it; empty: nothing speaks for that.
+std::string why_not_of_it(const ProcessRecord& record, const Error& error, const Ending& end) {
   if (!end.of_process) return "; how this process of it ended is not known";
   if (end.signal != 0) return "";
-  if (main_thread_went_on(record, error, noticed)) return "; its main thread had gone on in between";
+  if (main_thread_went_on(record, error)) return "; its main thread had gone on in between";
   if (was_given_memory(record, error, kEver)) return "; it was given memory in between";
   if (python_chose_to_end(record, error, end)) {
     return "; of an exception that nobody catches Python ends with status 1";
@@ -195,8 +194,7 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
   const std::string who = end.of_process ? "the program" : "the command";
-  const Error& known = noticed.of_call != 0 ? noticed : error;
-  const std::string doubt = why_not_of_it(process.record, known, noticed, end);
+  const std::string doubt = why_not_of_it(process.record, noticed, end);
   if (found_no_device(error)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(

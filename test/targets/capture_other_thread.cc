@@ -1,4 +1,5 @@
-// Another thread allocates during a capture in global mode, and copes with the refusal; the capturing thread does not.
+// Another thread allocates during a capture in global mode, and copes with the refusal; the capturing thread, which
+// works on, does not.
 #include <thread>
 
 #include "driver.h"
@@ -19,6 +20,7 @@ int main() {
   CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));  // CAPTURE LINE
   CHECK(LAUNCH(fill, stream));
   std::thread(load, std::cref(driver), fill, other).join();
+  CHECK(LAUNCH(fill, other));
   CHECK(cuStreamEndCapture(stream, &graph));  // REPORTED LINE
   std::puts("done");
 }
