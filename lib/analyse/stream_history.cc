@@ -35,10 +35,12 @@ void apply_event_waits(const ProcessRecord& record, const EventLog& events, std:
 
 EventLog::EventLog(const ProcessRecord& record) : process_(record) {
   for (const auto& operation : record.operations) {
-    if (operation.kind != Kind::event_record || !was_queued(operation)) continue;
-    if (operation.ordinal == 0 || operation.stream >= record.streams.size()) continue;
-    records_[operation.argument].push_back(&operation);
+    const bool recorded = operation.kind == Kind::event_record && was_queued(operation);
+    if (recorded || operation.kind == Kind::event_forgotten) records_[operation.argument].push_back(&operation);
+    const bool launched = operation.kind == Kind::graph && was_queued(operation);
+    if (launched && may_record_events(record, operation.graph)) of_any_event_.push_back(operation.ticks);
   }
+  std::sort(of_any_event_.begin(), of_any_event_.end());
   for (auto& [event, records] : records_) std::sort(records.begin(), records.end(), earlier);
   certain_since_ = record.dropped_operations > 0 ? std::numeric_limits<std::uint64_t>::max() : complete_since(record);
 }
@@ -51,7 +53,13 @@ const Operation* EventLog::latest(std::uint64_t event, std::uint64_t ticks) cons
                                       [](const Operation* record, std::uint64_t at) { return record->ticks < at; });
   if (after == records.begin()) return nullptr;
   const Operation* latest = *std::prev(after);
-  return latest->ticks >= certain_since_ ? latest : nullptr;
+  const bool placed = latest->ordinal != 0 && latest->stream < process_.streams.size();
+  return placed && latest->ticks >= certain_since_ && !may_be_superseded(*latest, ticks) ? latest : nullptr;
+}
+
+bool EventLog::may_be_superseded(const Operation& record, std::uint64_t until) const {
+  const auto next = std::upper_bound(of_any_event_.begin(), of_any_event_.end(), record.ticks);
+  return (next != of_any_event_.end() && *next < until) || !process_.sees_events_at(until);
 }
 
 const Operation* EventLog::recorded(const Operation& wait) const {

@@ -21,8 +21,11 @@ class EventLog {
   const session::Operation* recorded(const session::Operation& wait) const;
 
  private:
+  bool may_be_superseded(const session::Operation& record, std::uint64_t until) const;
+
   const session::ProcessRecord& process_;
   std::unordered_map<std::uint64_t, std::vector<const session::Operation*>> records_;  // by ticks
+  std::vector<std::uint64_t> of_any_event_;  // ticks of graph launches that may have recorded it
   std::uint64_t certain_since_ = 0;
 };
 

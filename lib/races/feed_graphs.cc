@@ -3,11 +3,13 @@
 #include <utility>
 
 #include "races/feed.h"
+#include "wire/graph_node.h"
 #include "wire/operation.h"
 #include "wire/race_record.h"
 
 namespace cudadiag::races {
 
+namespace graph_node = wire::graph_node;
 namespace operation = wire::operation;
 namespace race = wire::race;
 using operation::Kind;
@@ -18,8 +20,6 @@ namespace {
 constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 12, kMostAccesses = 1u << 16;
 constexpr std::size_t kMostGraphParts = 1u << 21;
 constexpr std::size_t kMostPairs = 20000;  // of one graph's accesses that are compared
-// CUgraphNodeType of cuda.h.
-constexpr std::uint32_t kCopyNode = 1, kEventWaitNode = 6, kEventRecordNode = 7;
 
 }  // namespace
 
@@ -65,9 +65,9 @@ void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pend
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;
   const std::uint32_t type = wire::load(record, race::kNodeType) & ~race::kInChild;
   graph.in_child[node] = (wire::load(record, race::kNodeType) & race::kInChild) != 0;
-  if (type == kEventWaitNode || type == kEventRecordNode) {
+  if (type == graph_node::kEventWait || type == graph_node::kEventRecord) {
     const std::uint64_t event = wire::load(record, race::kWord1);
-    if (event != 0) (type == kEventWaitNode ? graph.waited : graph.recorded).push_back(event);
+    if (event != 0) (type == graph_node::kEventWait ? graph.waited : graph.recorded).push_back(event);
     return count_graph_parts(graph, 1);
   }
   Access access;
@@ -86,7 +86,7 @@ void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pend
   const std::uint64_t destination = wire::load(record, race::kWord1), source = wire::load(record, race::kWord2);
   const std::uint64_t bytes = wire::load(record, race::kWord3);
   const Rows& rows = pending.rows;
-  access.what = type == kCopyNode ? What::copy : What::memset;
+  access.what = type == graph_node::kCopy ? What::copy : What::memset;
   if (source != 0) {
     graph.accesses.push_back(with_place(access, source, rows.source_pitch, bytes, rows.width, rows.rows, Mode::read));
   }

@@ -129,6 +129,11 @@ void AreaMap::set_exit_status(int status) {
   wire::store_release(base_, area::kExitStatus, 1 + static_cast<std::uint32_t>(status & kLowByte));
 }
 
+void AreaMap::note_events_unseen() {
+  std::uint64_t not_yet = 0;
+  wire::atomic(base_, area::kEventsUnseen).compare_exchange_strong(not_yet, ticks(), std::memory_order_relaxed);
+}
+
 void AreaMap::calibrate() {
   wire::store(base_, area::kClockTicksLast, ticks());
   wire::store(base_, area::kClockNanosecondsLast, nanoseconds(CLOCK_MONOTONIC));

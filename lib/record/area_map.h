@@ -27,6 +27,7 @@ class AreaMap {
   void set_state(wire::area::State state);
   wire::area::State state() const;
   void set_exit_status(int status);
+  void note_events_unseen();  // wire::area::kEventsUnseen
   // The second reading of both clocks.
   void calibrate();
   // Tells a waiting launcher that there is something new to read.

@@ -291,6 +291,12 @@ constexpr void add_order(Builder& b) {
   RULE_SZ(operation, event_wait, cuStreamWaitEvent);
   RULE(event_wait, event_sync, cuEventSynchronize);
   RULE(event_wait, event_sync, cuEventQuery);
+  RULE(event_forgotten, event_forgotten, cuEventDestroy);
+  RULE(event_forgotten, event_forgotten, cuEventDestroy_v2);
+  RULE(event_forgotten, event_forgotten, cuCtxRecordEvent);
+  RULE(event_forgotten, event_forgotten, cuGreenCtxRecordEvent);
+  b.set(CUPTI_DRIVER_TRACE_CBID_cuIpcGetEventHandle, {Role::event_shared});
+  b.set(CUPTI_DRIVER_TRACE_CBID_cuIpcOpenEventHandle, {Role::event_shared});
   RULE_SZ(stream_wait, none, cuStreamSynchronize);
   RULE_SZ(stream_wait, none, cuStreamQuery);
   b.set(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, {Role::context_wait});
@@ -387,9 +393,10 @@ const CallRule& driver_call(std::uint32_t id) { return id < kTable.size() ? kTab
 
 bool only_asks(std::string_view name) {
   const auto has = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  // Looking a kernel up may load its module, and asking for a stream's capture touches the context: these fail.
+  // Looking a kernel up may load its module, and asking for a stream's capture touches the context: these fail. Whoever
+  // asks for an event's handle for others means to have it recorded by them.
   for (const std::string_view fallible : {"GetFunction", "GetFuncBySymbol", "GetKernel", "GetModule", "GetCaptureInfo",
-                                          "FuncGetAttributes", "MemGetInfo"}) {
+                                          "FuncGetAttributes", "MemGetInfo", "IpcGetEventHandle"}) {
     if (has(fallible)) return false;
   }
   return has("Get") || has("PeekAtLastError") || has("CallConfiguration") || has("ExchangeStreamCaptureMode") ||

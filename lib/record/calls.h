@@ -15,9 +15,11 @@ namespace cudadiag::record {
 enum class Role : std::uint8_t {
   watched,  // only its return code matters
   operation,
-  stream_wait,   // success proves that the stream has finished
-  context_wait,  // success proves that all streams of the context have
-  event_wait,    // success proves that the event has
+  stream_wait,      // success proves that the stream has finished
+  context_wait,     // success proves that all streams of the context have
+  event_wait,       // success proves that the event has
+  event_forgotten,  // where the event was recorded is not known from then on
+  event_shared,     // with other processes, which record it too
   capture_begin,
   capture_end,
   graph,    // graph_calls.h

@@ -230,6 +230,12 @@ void Recorder::enter_other(ThreadState& thread, std::uint32_t id, const CallRule
     case Role::graph:
       enter_graph_call(thread, id, data, frame);
       break;
+    case Role::event_forgotten:
+      note_event(thread, rule, data);
+      break;
+    case Role::event_shared:
+      area_.note_events_unseen();
+      break;
     case Role::look_up:
     case Role::initialise:
       follow_runtimes(id, data);
@@ -251,6 +257,7 @@ void Recorder::enter_unrecorded(std::uint32_t id, const CallRule& rule, const CU
   if (rule.role == Role::capture_begin) begin_capture(nullptr, id, rule, data, 0);
   if (rule.role == Role::graph) forget_graph(id, data);
   if (rule.role == Role::look_up || rule.role == Role::initialise) follow_runtimes(id, data);
+  if (rule.role == Role::event_forgotten || rule.role == Role::event_shared) area_.note_events_unseen();
   if (rule.ends_stream) mark_last(rule, data);
   if (rule.memory) t_this.entered = ticks();
 }
@@ -277,7 +284,7 @@ void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule
       }
       break;
     case Role::event_wait:
-      if (ok) note_event_completed(thread, rule, data);
+      if (ok) note_event(thread, rule, data);
       break;
     case Role::capture_begin:
       if (!ok) refuse_capture(&thread, rule, data);
@@ -479,13 +486,14 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
   if (ok && thread.recent_errors != thread.recent_worked) failures_.worked(thread);
 }
 
-void Recorder::note_event_completed(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data) {
+void Recorder::note_event(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data) {
   Call call;
   rule.decode(data.functionParams, call);
   thread.open = {};
   thread.open.stream = operation::kNoStream;
   thread.open.flags = operation::kReturned;
   write_operation(thread, rule, call, 0);
+  thread.open = {};
 }
 
 // ---- failed calls

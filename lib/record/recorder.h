@@ -77,7 +77,9 @@ class Recorder {
   // Of a call of which only what it ends is of interest.
   void enter_call_on_the_side(std::uint32_t id, const CUpti_CallbackData& data) {
     const CallRule& rule = driver_call(id);
-    if (rule.ends_stream && !failures_.frozen()) mark_last(rule, data);
+    if (failures_.frozen()) return;
+    if (rule.ends_stream) mark_last(rule, data);
+    if (rule.role == Role::event_forgotten) area_.note_events_unseen();
   }
   // Of runtime calls, those that are special, and those that fail.
   static bool is_special(std::uint32_t id) {
@@ -170,7 +172,7 @@ class Recorder {
   void note_unrecorded_memory(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
   void note_context_destroyed(ThreadState* thread, std::uint32_t uid, std::uintptr_t frame);
   void ask_what_is_left(FailedCall& failed) const;
-  void note_event_completed(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
+  void note_event(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);
   void see_context(const CUpti_CallbackData& data);
   // The uid of the context that a call waits for: the current one, unless it names one; 0: not known.
   std::uint32_t context_waited_for(std::uint32_t id, const CUpti_CallbackData& data) const;

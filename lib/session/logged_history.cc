@@ -124,6 +124,12 @@ void Join::note(const std::byte* record) {
   // The stream's entry may have been given to another one since.
   const bool placed = index < streams_.size() && ordinal != 0 && !captured(record) &&
                       wire::load(record, o::kTicks) >= record_.streams[index].created;
+  const std::uint64_t event = wire::load(record, o::kArgument);
+  if (kind == Kind::event_forgotten || (kind == Kind::event_record && !placed && !captured(record)))
+    events_.erase(event);
+  if (kind == Kind::graph && !captured(record) && may_record_events(record_, wire::load(record, o::kGraph))) {
+    events_.clear();
+  }
   if (!placed) return;
   const bool contended = (wire::load(record, o::kFlags) & o::kContended) != 0;
   const std::uint32_t completed = completed_[index];
@@ -135,7 +141,7 @@ void Join::note(const std::byte* record) {
   const bool certain = wire::load(record, o::kTicks) >= since_;
   if (kind == Kind::event_record && certain && (!returned(record) || worked(record))) {
     if (events_.size() >= kMostEvents) events_.clear();
-    events_.insert_or_assign(wire::load(record, o::kArgument), log_.current());
+    events_.insert_or_assign(event, log_.current());
   }
 }
 
@@ -159,6 +165,7 @@ void Join::prune(StreamState& stream, std::uint32_t index) {
 }
 
 void Join::note_wait(Kind kind, const std::byte* record, bool open) {
+  if (!record_.sees_events_at(wire::load(record, o::kTicks))) return;
   const auto found = events_.find(wire::load(record, o::kArgument));
   if (found == events_.end()) return;
   const Kept& recorded = found->second;

@@ -40,8 +40,8 @@ std::optional<Operation> decode_operation(const std::byte* record, std::uint64_t
   operation.stream = wire::load(record, o::kStream);
   if (operation.stream == static_cast<std::uint16_t>(o::kNoStream)) operation.stream = o::kNoStream;
   const bool stream_fits = operation.stream == o::kNoStream || operation.stream < process.streams.size();
-  if (operation.kind == Kind::none || operation.kind > Kind::memory_operation ||
-      operation.thread >= process.threads.size() || !stream_fits) {
+  const bool is_known = operation.kind != Kind::none && operation.kind <= Kind::event_forgotten;
+  if (!is_known || o::is_race_record(operation.kind) || operation.thread >= process.threads.size() || !stream_fits) {
     return std::nullopt;
   }
   operation.serial = serial;

@@ -4,6 +4,7 @@
 // in `damaged`, never followed. Ids that refer to nothing become 0 ("none"); id i is element i-1.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -14,6 +15,7 @@
 #include "wire/allocation.h"
 #include "wire/area.h"
 #include "wire/error.h"
+#include "wire/graph_node.h"
 #include "wire/intern.h"
 #include "wire/operation.h"
 #include "wire/stream.h"
@@ -282,6 +284,9 @@ struct ProcessRecord {
   std::optional<int> exit_status;  // that it gave to exit(); nothing: it never called that
   std::uint64_t damaged = 0;       // pieces of the area that made no sense and were left out
 
+  std::uint64_t events_unseen = 0;  // wire::area::kEventsUnseen
+  bool sees_events_at(std::uint64_t ticks) const { return events_unseen == 0 || ticks < events_unseen; }
+
   // Seconds since the first clock reading; 0 where the clock cannot be calibrated.
   double seconds(std::uint64_t ticks) const { return static_cast<double>(ticks - clock_start) * seconds_per_tick; }
   // Since the epoch, so that processes of one host compare.
@@ -295,6 +300,14 @@ struct ProcessRecord {
 template <typename T>
 const T* by_id(const std::vector<T>& table, std::uint32_t id) {
   return id == 0 || id > table.size() ? nullptr : &table[id - 1];
+}
+
+// Whether a launch of the graph may record events, any of them: true of one that is not known in full.
+inline bool may_record_events(const ProcessRecord& record, std::uint32_t graph) {
+  const Graph* known = by_id(record.graphs, graph);
+  return known == nullptr || !known->whole ||
+         std::any_of(known->nodes.begin(), known->nodes.end(),
+                     [](const GraphNode& node) { return node.type == wire::graph_node::kEventRecord; });
 }
 
 }  // namespace cudadiag::session

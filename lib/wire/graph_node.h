@@ -6,6 +6,7 @@
 namespace cudadiag::wire::graph_node {
 
 inline constexpr std::uint8_t kKernel = 0, kCopy = 1, kMemset = 2, kChildGraph = 4;
+inline constexpr std::uint8_t kEventWait = 6, kEventRecord = 7;
 inline constexpr std::uint8_t kAllocation = 10, kFree = 11, kConditional = 13;
 
 // Whether it can raise a device exception; these are the ones that get markers.

@@ -53,6 +53,9 @@ enum class Kind : std::uint8_t {
   graph_node = 21,
   graph_edges = 22,
   stream_made = 23,
+  // No operation of a stream: from here on it is not known where the CUevent in kArgument was recorded. It is gone, or
+  // a whole context recorded it.
+  event_forgotten = 24,
 };
 
 // What a memory operation does at the address in kArgument, or with the semaphore of that handle. A batch stands for
@@ -72,7 +75,7 @@ constexpr bool is_race_record(Kind kind) { return kind >= Kind::parameters && ki
 
 // Whether the GPU takes the operation in stream order, so that it has an ordinal and can be the one that failed.
 constexpr bool has_ordinal(Kind kind) {
-  return kind != Kind::none && kind != Kind::event_sync && !is_race_record(kind);
+  return kind != Kind::none && kind != Kind::event_sync && kind != Kind::event_forgotten && !is_race_record(kind);
 }
 // Whether it can be the one that raised a device exception.
 constexpr bool can_fault(Kind kind) {

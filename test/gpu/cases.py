@@ -143,6 +143,8 @@ CASES = [
     native("streams_confirmed", "two_streams apart", source="two_streams.cu", mark="confirmed",
            **fails(700, grade="inferred")),
     native("streams_ordered", "two_streams ordered", mark="ordered", **FAR_LOAD),
+    native("event_gone", "event_elsewhere gone", options=("--rerun=never",), rerun="", **FAR_LOAD),
+    native("event_in_graph", "event_elsewhere graph", options=("--rerun=never",), rerun="", **FAR_LOAD),
     native("two_threads", **fails(700, grade="inferred")),
     Case("plugin", ("plugin_host", "@libplugin.so"), ("cuda/plugin.cu", "cuda/plugin_host.cu"), **FAR_STORE),
     Case("static_library", ("solver_host",), ("cuda/solver_library.cu", "cuda/solver_host.cu"), **FAR_STORE),

@@ -146,6 +146,34 @@ TEST_CASE("an event that was recorded anew while the host waited for it says not
   CHECK(first_failure(picture.process)->candidates.size() == 2);
 }
 
+TEST_CASE("an event that stands for something else by then says nothing of its latest record") {
+  PictureBuilder picture;
+  const auto s = picture.stream(0);
+  picture.issue(s);
+  picture.issue(s, op::Kind::event_record, 0, kEvent);
+  SUBCASE("it is gone, or a context recorded it") {
+    picture.issue(op::kNoStream, op::Kind::event_forgotten, 0, kEvent);
+  }
+  SUBCASE("it was recorded in a stream for which there was no room") {
+    picture.issue(op::kNoStream, op::Kind::event_forgotten, 0, kEvent).kind = op::Kind::event_record;
+  }
+  SUBCASE("others record it") {
+    picture.process.record.events_unseen = picture.process.record.operations.back().ticks + 1;
+  }
+  SUBCASE("a graph with a node that records events was launched since") {
+    session::Graph graph;
+    graph.whole = true;
+    graph.nodes.resize(2);
+    graph.nodes[1].type = wire::graph_node::kEventRecord;
+    picture.process.record.graphs = {graph};
+    picture.issue(picture.stream(9), op::Kind::graph).graph = 1;
+  }
+  SUBCASE("a graph of which not all is known was") { picture.issue(picture.stream(9), op::Kind::graph); }
+  picture.issue(op::kNoStream, op::Kind::event_sync, 0, kEvent);
+  picture.issue(s);
+  CHECK(first_failure(picture.process)->candidates.size() == 2);
+}
+
 TEST_CASE("a full log knows what an event stood for though the rings have lost it") {
   PictureBuilder picture;
   const auto s = picture.stream(0), t = picture.stream(0);

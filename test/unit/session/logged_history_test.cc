@@ -144,6 +144,24 @@ TEST_CASE("what an event stood for is known however long ago it was recorded") {
   CHECK(record.operations[seen->recorded - 1].ordinal == 7);
 }
 
+TEST_CASE("an event that stands for something else by then is not connected with its record") {
+  Program program;
+  program.issue(o_kind::event_record, 0, 0xe);
+  bool connected = false;
+  SUBCASE("it is gone") { program.issue(o_kind::event_forgotten, 0, 0xe); }
+  SUBCASE("a graph was launched, of which nothing is known") { program.issue(o_kind::graph, 2); }
+  SUBCASE("another one is gone") {
+    program.issue(o_kind::event_forgotten, 0, 0xf);
+    connected = true;
+  }
+  program.issue(o_kind::event_wait, 1, 0xe);
+  program.launch(2, 20);
+  const ProcessRecord record = program.with_log();
+  const Operation* wait = find(record, 1, 1);
+  REQUIRE(wait != nullptr);
+  CHECK((wait->recorded != 0) == connected);
+}
+
 TEST_CASE("an event that is recorded anew after a gap stands for nothing that is known") {
   Program program;
   program.issue(o_kind::event_record, 0, 0xe);
