@@ -25,6 +25,17 @@ bool is_readable_source(const std::string& file) {
   return !error && size <= kLargestSource;
 }
 
+// As compilers and Python count lines: a lone CR ends one, too.
+bool next_line(std::streambuf& from, std::string& line) {
+  constexpr int kEnd = std::char_traits<char>::eof();
+  line.clear();
+  int c = from.sbumpc();
+  if (c == kEnd) return false;
+  for (; c != kEnd && c != '\n' && c != '\r'; c = from.sbumpc()) line += static_cast<char>(c);
+  if (c == '\r' && from.sgetc() == '\n') from.sbumpc();
+  return true;
+}
+
 }  // namespace
 
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours) {
@@ -34,9 +45,8 @@ std::vector<SourceLine> source_excerpt(const std::string& file, int line, int ne
   std::string text;
   const std::int64_t first = std::int64_t{line} - neighbours, last = std::int64_t{line} + neighbours;
   int number = 1;
-  for (; number <= last && std::getline(stream, text); ++number) {
+  for (; number <= last && next_line(*stream.rdbuf(), text); ++number) {
     if (number < first) continue;
-    if (text.ends_with('\r')) text.pop_back();
     excerpt.push_back({number, plain_text(text, kLongestLine)});
   }
   return number > line ? excerpt : std::vector<SourceLine>{};

@@ -54,6 +54,10 @@ TEST_CASE("an excerpt has the line and its neighbours, as far as there are any")
   CHECK(at(4, 0) == "4four ");
   CHECK(at(5, 1) == "");
   CHECK(at(0, 1) == "");
+  std::ofstream(file) << "one\rtwo\r\nthree\n\rfive\r";
+  CHECK(at(2, 1) == "1one 2two 3three ");  // a lone CR ends a line, for compilers and Python as well
+  CHECK(at(5, 1) == "4 5five ");
+  CHECK(at(6, 0) == "");
   fs::remove(file);
   CHECK(at(1, 1) == "");
   CHECK(source_excerpt("<string>", 1, 1).empty());
