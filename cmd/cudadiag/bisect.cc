@@ -83,7 +83,7 @@ std::vector<std::string> recorded_lines(const session::Session& session, symboli
     for (const session::Site& site : process.record.sites) {
       const std::string* kernel = session::by_id(process.record.functions, site.function);
       const symbolize::Location at =
-          symbolizer.true_line(symbolizer.stack(process, site), kernel == nullptr ? "" : *kernel).location;
+          symbolizer.true_line(symbolizer.stack(process, site), kernel == nullptr ? "" : *kernel).location.nearest();
       if (!at.known()) continue;
       const bool elsewhere = std::filesystem::path(at.file).filename() != name;
       lines.insert({elsewhere, elsewhere ? 0 : std::abs(at.line - line), at.file, at.line});

@@ -33,22 +33,26 @@ namespace {
 
 constexpr std::size_t kKernelColumns = 60;
 
-bool same_line(const report::Location& a, const report::Location& b) { return a.file == b.file && a.line == b.line; }
+bool same_place(const report::Location& a, const report::Location& b) {
+  const bool same = a.file == b.file && a.line == b.line;
+  return same && (a.line > 0 || (a.function == b.function && a.nearest().line == b.nearest().line));
+}
 
 // What the rerun found is one of those that the first answer had left, or a node of the graph that it had named.
 bool was_possible(const report::Finding& before, const report::Finding& after) {
-  const auto is_it = [&](const auto& other) { return same_line(other.location, after.location); };
+  const auto is_it = [&](const auto& other) { return same_place(other.location, after.location); };
   if (std::any_of(before.candidates.begin(), before.candidates.end(), is_it)) return true;
   const bool no_node = before.launch && before.launch->operation == "graph" && !before.launch->graph_node;
   return no_node && std::any_of(after.related.begin(), after.related.end(), [&](const report::Related& related) {
-           return related.role == "replay" && same_line(related.location, before.location);
+           return related.role == "replay" && same_place(related.location, before.location);
          });
 }
 
 // "train.py:41"
 std::string place_of(const report::Finding& finding) {
   const report::Location& at = finding.location;
-  if (at.file.empty()) return at.function.empty() ? "a place that is not known" : at.function;
+  if (at.line == 0 && !at.function.empty()) return at.function;
+  if (at.file.empty()) return report::place(at, "");
   return fmt::format("{}:{}", std::filesystem::path(at.file).filename().string(), at.line);
 }
 
@@ -226,8 +230,8 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
   tell_races(before, after, verbosity);
   if (before.findings.empty() || after.findings.empty() || before.findings.front().race) return;
   const Told told = told_of(before, after);
-  const bool moved = !same_line(told.was->location, told.is->location) ||
-                     !same_line(before.findings.front().location, after.findings.front().location);
+  const bool moved = !same_place(told.was->location, told.is->location) ||
+                     !same_place(before.findings.front().location, after.findings.front().location);
   if (moved || after.findings.size() - races_of(after) > before.findings.size() - races_of(before)) {
     say(!moved                              ? "a rerun failed elsewhere:"
         : was_possible(*told.was, *told.is) ? "a rerun narrows the first answer:"

@@ -13,19 +13,19 @@ namespace {
 
 constexpr std::size_t kBlamedSource = 40;
 
-bool same_line(const Location& a, const Location& b) { return a.line > 0 && a.line == b.line && a.file == b.file; }
-
 // A broken capture is noticed by the calls after the one that broke it, another failed call by who asks for the last
 // error.
 bool noticed_elsewhere(const Finding& finding) {
   if (!finding.reported_at) return false;
-  const Location &noticed = *finding.reported_at, &failed = finding.location;
-  return std::tie(noticed.file, noticed.line, noticed.function, noticed.module) !=
-         std::tie(failed.file, failed.line, failed.function, failed.module);
+  const auto key = [](const Location& at) {
+    return std::tie(at.file, at.line, at.function, at.module, at.nearest().file, at.nearest().line);
+  };
+  return key(*finding.reported_at) != key(finding.location);
 }
 
 // A place without a line is the user's if what lies with it is.
 bool is_users(const Location& at, const Finding& finding) {
+  if (!at.called_from.empty()) return true;
   const auto& native = finding.stack.native;
   return !at.module.empty() && std::any_of(native.begin(), native.end(), [&](const symbolize::NativeFrame& frame) {
     return frame.user && frame.module == at.module;
@@ -62,7 +62,8 @@ std::string blamed_text(const Finding& finding, const std::string& directory) {
     return "nothing: no call that was watched returned it; found before the program or its context ended";
   }
   if (!finding.reported_at) return "not known: the record of the reporting call was lost";
-  if (same_line(*finding.reported_at, finding.location)) return fmt::format("the same line ({})", api);
+  if (finding.location.line > 0 && same_line(*finding.reported_at, finding.location))
+    return fmt::format("the same line ({})", api);
   const std::string call = call_text(*finding.reported_at, is_users(*finding.reported_at, finding), api, directory);
   const bool known = finding.launch || !analyse::is_asynchronous(finding.kind);
   return call + (known ? ": innocent" : ": it returned the error; what raised it is not known");

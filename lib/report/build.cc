@@ -102,9 +102,9 @@ class FindingBuilder {
 
   void lead_with(ResolvedSite site) {
     finding_.location = located(site.line.location);
-    if (site.line.location.known()) {
-      finding_.excerpt = symbolize::source_excerpt(site.line.location.file, site.line.location.line, 1);
-    }
+    const Location& shown = finding_.location.nearest();
+    if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+    finding_.why_no_line = symbolizer_.why_no_line(site.line.location);
     if (finding_.location.line == 0) finding_.module_unknown = symbolizer_.why_unknown(finding_.location.module);
     if (is_known(site.line.caller)) {
       finding_.caller = located(site.line.caller);
@@ -157,13 +157,14 @@ class FindingBuilder {
   void tell_of_several() {
     const bool of_nodes = failure_.candidates.front().node != nullptr;
     if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && finding_.unlisted == 0) {
-      finding_.because +=
-          fmt::format("; the line is known, which of its {} launches failed is not", failure_.candidates.size());
+      finding_.because += fmt::format("; the {} is known, which of its {} launches failed is not",
+                                      finding_.location.line > 0 ? "line" : "function", failure_.candidates.size());
     }
     if (!of_nodes || failure_.call_not_known) leave_open_which();
     for (Candidate& candidate : finding_.candidates) {
       if (candidate.launches > 1 && !candidate.launch.graph_node)
-        candidate.because += fmt::format(" ({} launches of this line)", candidate.launches);
+        candidate.because += fmt::format(" ({} launches of this {})", candidate.launches,
+                                         candidate.location.line > 0 ? "line" : "function");
     }
   }
 
@@ -213,8 +214,7 @@ class FindingBuilder {
 
   void fold(Candidate candidate) {
     const auto same = std::find_if(finding_.candidates.begin(), finding_.candidates.end(), [&](const Candidate& other) {
-      return candidate.location.line > 0 && other.location.line == candidate.location.line &&
-             other.location.file == candidate.location.file && other.launch.mangled == candidate.launch.mangled &&
+      return same_line(other.location, candidate.location) && other.launch.mangled == candidate.launch.mangled &&
              other.launch.operation == candidate.launch.operation;
     });
     same == finding_.candidates.end() ? finding_.candidates.push_back(std::move(candidate))

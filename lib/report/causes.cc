@@ -196,7 +196,9 @@ void add_causes(Report& report, const session::Session& session, const analyse::
     for (std::string& step : finding.fix) step = explain::in_dialect(step, symptoms.dialect);
     auto cause = explain::explain(symptoms);
     if (cause && !cause->fix.empty()) finding.fix = std::move(cause->fix);
-    if (finding.location.line == 0 && !finding.location.module.empty()) {
+    const bool may_have_lines = finding.why_no_line.empty() || !finding.module_unknown.empty() ||
+                                finding.why_no_line.ends_with(" has no line information");
+    if (finding.location.line == 0 && !finding.location.module.empty() && may_have_lines) {
       const std::string module = std::filesystem::path(finding.location.module).filename().string();
       finding.fix.push_back(finding.module_unknown.empty()
                                 ? fmt::format("build {} with -g, so that its lines can be told", module)

@@ -28,7 +28,11 @@ bool is_changed(const Finding& finding, const std::string& file) {
 }
 
 template <typename Each>
-void for_locations(Finding& finding, const Each& each) {
+void for_locations(Finding& finding, const Each& of_line) {
+  const auto each = [&](Location& location) {
+    of_line(location);
+    for (Location& outer : location.called_from) of_line(outer);
+  };
   each(finding.location);
   for (auto* location : {&finding.caller, &finding.reported_at}) {
     if (*location) each(**location);
@@ -76,7 +80,7 @@ void drop_changed_sources(Finding& finding, const session::ProcessRecord& record
     if (written && *written > *met) add_once(finding.changed_sources, location.file);
   });
   finding.source_is_newer = !finding.excerpt.empty() && !finding.source_changed() &&
-                            symbolize::written_since_start(finding.location.file, record);
+                            symbolize::written_since_start(finding.location.nearest().file, record);
   drop_text(finding);
 }
 
@@ -103,14 +107,14 @@ void compare_rerun_source(Finding& finding, const analyse::Failure& failure, con
 std::string changed_source_text(const Finding& finding) {
   if (!finding.source_changed()) return "";
   return fmt::format("({} has been written anew since the run: its lines are numbered as they were then)",
-                     printable(std::filesystem::path(finding.location.file).filename().string()));
+                     printable(std::filesystem::path(finding.location.nearest().file).filename().string()));
 }
 
 void note_changed_sources(Report& report) {
   std::vector<std::string> changed, newer;
   for (const Finding& finding : report.findings) {
     for (const std::string& file : finding.changed_sources) add_once(changed, file);
-    if (finding.source_is_newer) add_once(newer, finding.location.file);
+    if (finding.source_is_newer) add_once(newer, finding.location.nearest().file);
   }
   for (const std::string& file : changed) {
     report.notes.push_back({"source-changed", file + " has been written anew since the run: its lines may read "

@@ -97,12 +97,13 @@ class Weighing {
   bool is_launched_at_one_line(const session::Process& process, const session::Operation& operation) const {
     // What a backward pass launches has a line of its own for each node.
     if (analyse::runs_node(operation)) return false;
-    const symbolize::Location line = resolve(symbolizer_, process, operation.site).line.location;
-    return line.known() && std::all_of(session_.processes.begin(), session_.processes.end(),
-                                       [&](const session::Process& each) { return launches_only_at(each, line); });
+    const Location line = located(resolve(symbolizer_, process, operation.site).line.location);
+    return line.nearest().line > 0 &&
+           std::all_of(session_.processes.begin(), session_.processes.end(),
+                       [&](const session::Process& each) { return launches_only_at(each, line); });
   }
 
-  bool launches_only_at(const session::Process& process, const symbolize::Location& line) const {
+  bool launches_only_at(const session::Process& process, const Location& line) const {
     constexpr int kMostLookedAt = 64;
     const ProcessRecord& record = process.record;
     const bool lost = record.dropped_sites + record.dropped_interns + record.dropped_graphs + record.damaged > 0;
@@ -116,8 +117,7 @@ class Weighing {
       if (kernel == nullptr || *kernel != exception_.mangled) continue;
       if (++looked_at > kMostLookedAt) return false;
       const auto id = static_cast<std::uint32_t>(&site - record.sites.data()) + 1;
-      const symbolize::Location at = resolve(symbolizer_, process, id).line.location;
-      if (at.line != line.line || at.file != line.file) return false;
+      if (!same_line(located(resolve(symbolizer_, process, id).line.location), line)) return false;
     }
     return true;
   }

@@ -76,9 +76,11 @@ class FindingText {
   // Error and line are never cut; what does not fit is taken from the function's name, of which little says nothing.
   void title() {
     constexpr std::size_t kLeast = 8;
-    std::string text = "cudadiag: " + headline(finding_, directory_);
+    Location own = finding_.location;
+    own.called_from.clear();
+    std::string text = "cudadiag: " + headline_at(own, finding_, directory_);
     const std::string tag = fmt::format("[{}]", word(finding_.grade));
-    Location nameless = finding_.location;
+    Location nameless = own;
     if (!nameless.file.empty()) nameless.function.clear();
     const std::string short_text = "cudadiag: " + headline_at(nameless, finding_, directory_);
     const std::size_t behind = width("  ") + width(tag);
@@ -96,6 +98,8 @@ class FindingText {
     return count;
   }
 
+  const char* what() const { return finding_.location.line > 0 ? "line" : "function"; }
+
   // "call 1,847 of this line", where the one call is known.
   std::string which_call() const {
     if (finding_.launch && finding_.launch->graph_node) {
@@ -103,30 +107,31 @@ class FindingText {
       if (node.nodes > 1) return fmt::format("one of {} nodes of this line", thousands(node.nodes));
       return fmt::format("node {}/{}", node.index, node.of);
     }
+    if (!finding_.location.called_from.empty()) return "";  // what that line calls may launch in a loop
     const std::size_t calls = calls_of_line(finding_);
     if (calls > 1 && !finding_.candidates.front().launch.graph_node) {
       // Of those that are not listed the lines are not known.
-      if (finding_.unlisted == 0) return fmt::format("one of {} calls of this line", thousands(calls));
+      if (finding_.unlisted == 0) return fmt::format("one of {} calls of this {}", thousands(calls), what());
       if (finding_.grade == analyse::Grade::proven) return "";
       return fmt::format("one of {} operations", thousands(operations()));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal || finding_.launch->shares_line) return "";
     if (finding_.backward && finding_.backward->leads) return "";
-    return fmt::format("call {} of this line", thousands(*finding_.launch->site_ordinal));
+    return fmt::format("call {} of this {}", thousands(*finding_.launch->site_ordinal), what());
   }
 
   void excerpt() {
+    if (!finding_.location.called_from.empty()) {
+      const std::string why = finding_.why_no_line.empty() ? "" : " (" + printable(finding_.why_no_line) + ")";
+      add("", {fmt::format("        called from {}{}", place(finding_.location.nearest()), why)}, 1, 0);
+    }
     source();
     if (finding_.excerpt.empty()) {
       if (const std::string call = which_call(); !call.empty()) add("", {"        " + call}, 1, 0);
-      const std::string why = symbolize::why_no_source(finding_.location.file);
+      const std::string why = symbolize::why_no_source(finding_.location.nearest().file);
       if (!why.empty()) add("", {"        (" + printable(why) + ")"}, 1, 0);
-      if (!finding_.module_unknown.empty()) {
-        add("",
-            {fmt::format("        ({} {}: its functions and lines are not known)",
-                         printable(std::filesystem::path(finding_.location.module).filename().string()),
-                         finding_.module_unknown)},
-            1, 0);
+      if (!finding_.why_no_line.empty() && finding_.location.called_from.empty()) {
+        add("", {"        (" + printable(finding_.why_no_line) + ")"}, 1, 0);
       }
     }
     if (const std::string changed = changed_source_text(finding_); !changed.empty())
@@ -136,7 +141,8 @@ class FindingText {
     }
     graph();
     backward();
-    if (!finding_.caller) return;
+    const auto& around = finding_.location.called_from;
+    if (!finding_.caller || (!around.empty() && same_line(around.front(), *finding_.caller))) return;
     const std::string via = finding_.via.empty() ? "" : " (" + printable(finding_.via) + ")";
     add("", {fmt::format("        from {}{}", place(*finding_.caller), via)}, 1, 0);
   }
@@ -147,7 +153,7 @@ class FindingText {
       digits = std::max(digits, std::to_string(line.number).size());
     }
     for (const symbolize::SourceLine& line : finding_.excerpt) {
-      const bool marked = line.number == finding_.location.line;
+      const bool marked = line.number == finding_.location.nearest().line;
       const std::string text =
           fmt::format("  {} {:>{}} | {}", marked ? '>' : ' ', line.number, digits, printable(line.text));
       const std::string call = marked ? which_call() : "";

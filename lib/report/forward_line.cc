@@ -21,7 +21,9 @@ constexpr int kDeepest = 4;              // backward of a backward of a backward
 
 Location located(const PythonFrame& frame) { return {frame.file, frame.line, frame.function, "python", ""}; }
 
-bool same_line(const Location& a, const Location& b) { return a.line == b.line && a.file == b.file; }
+bool same_line(const Location& a, const Location& b) {
+  return a.nearest().line == b.nearest().line && a.nearest().file == b.nearest().file;
+}
 
 std::string letters(std::string_view name) {
   std::string out;

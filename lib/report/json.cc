@@ -28,12 +28,19 @@ Json array_of(const std::vector<T>& values, Write write) {
   return array;
 }
 
-Json of(const Location& location) {
+Json line_of(const Location& location) {
   return {{"file", text_or_null(location.file)},
           {"line", line_or_null(location.line)},
           {"function", text_or_null(location.function)},
           {"language", text_or_null(location.language)},
           {"source", text_or_null(location.source)}};
+}
+
+Json of(const Location& location) {
+  Json json = line_of(location);
+  json["module"] = text_or_null(location.module);
+  json["called_from"] = location.called_from.empty() ? Json(nullptr) : line_of(location.called_from.front());
+  return json;
 }
 
 Json reported_at(const Finding& finding) {

@@ -108,7 +108,7 @@ std::size_t calls_of_line(const Finding& finding) {
   std::size_t calls = 0;
   for (const Candidate& candidate : finding.candidates) {
     const Location& line = finding.candidates.front().location;
-    if (candidate.location.file == line.file && candidate.location.line == line.line) calls += candidate.launches;
+    if (&candidate.location == &line || same_line(candidate.location, line)) calls += candidate.launches;
   }
   return calls;
 }

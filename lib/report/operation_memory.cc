@@ -51,12 +51,14 @@ Allocation allocation_of(const analyse::OperationArgument& argument, const sessi
   return allocation;
 }
 
+bool is_same(const Location& a, const Location& b) {
+  const Location &x = a.nearest(), &y = b.nearest();
+  return a.file == b.file && a.line == b.line && a.function == b.function && x.file == y.file && x.line == y.line;
+}
+
 void relate(Finding& finding, const char* role, const std::optional<Location>& location) {
   if (!location || (location->file.empty() && location->function.empty())) return;
-  const auto same = [&](const Related& other) {
-    return other.role == role && other.location.file == location->file && other.location.line == location->line &&
-           other.location.function == location->function;
-  };
+  const auto same = [&](const Related& other) { return other.role == role && is_same(other.location, *location); };
   if (std::none_of(finding.related.begin(), finding.related.end(), same)) finding.related.push_back({role, *location});
 }
 
@@ -82,8 +84,7 @@ void add_arguments(Finding& finding, const analyse::Failure& failure, const Reso
 
 void add_holder(MemoryUse& memory, const analyse::MemoryHolder& holder, Location location, std::string owner) {
   const auto same = std::find_if(memory.holders.begin(), memory.holders.end(), [&](const MemoryHolder& other) {
-    return other.owner == owner && other.location.file == location.file && other.location.line == location.line &&
-           other.location.function == location.function;
+    return other.owner == owner && is_same(other.location, location);
   });
   if (same == memory.holders.end()) {
     memory.holders.push_back({holder.bytes, holder.count, std::move(location), std::move(owner)});

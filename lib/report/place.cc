@@ -31,17 +31,29 @@ std::string_view without_parameters(std::string_view function) {
   return function;
 }
 
-std::string place(const Location& location, const std::string& directory) {
+namespace {
+
+std::string own_place(const Location& location, const std::string& directory) {
   const std::string function = printable(without_parameters(location.function));
   if (!location.file.empty()) {
-    const std::string line = location.line > 0 ? fmt::format(":{}", location.line) : "";
+    const std::string line = location.line > 0 ? fmt::format(":{}", location.line) : " (line not known)";
     return fmt::format("{}{}{}{}", relative_path(location.file, directory), line, function.empty() ? "" : ", ",
                        function);
   }
   const std::string module = printable(std::filesystem::path(location.module).filename().string());
   if (function.empty() && module.empty()) return "a place that is not known";
-  if (function.empty()) return module + " (line not known)";
+  if (function.empty()) {
+    return module + (location.offset > 0 ? fmt::format("+{:#x}", location.offset) : "") + " (line not known)";
+  }
   return fmt::format("{} ({}line not known)", function, module.empty() ? "" : module + ", ");
+}
+
+}  // namespace
+
+std::string place(const Location& location, const std::string& directory) {
+  std::string text = own_place(location, directory);
+  for (const Location& outer : location.called_from) text += ", called from " + own_place(outer, directory);
+  return text;
 }
 
 }  // namespace cudadiag::report

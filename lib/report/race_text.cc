@@ -120,7 +120,7 @@ void add_race(Page& page, const Finding& finding, const std::string& directory, 
   page.sections.push_back(
       {"", {fits ? justify(title, tag, edge) : title + "  " + tag}, 1, 0, Ink::headline, Wide::stays});
   for (const symbolize::SourceLine& line : finding.excerpt) {
-    const bool marked = line.number == finding.location.line;
+    const bool marked = line.number == finding.location.nearest().line;
     add("", {fmt::format("  {} {:>3} | {}", marked ? '>' : ' ', line.number, printable(line.text))}, 1, 2,
         verbose ? Wide::stays : Wide::is_cut);
   }

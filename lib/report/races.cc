@@ -133,8 +133,9 @@ class RaceBuilder {
     const RaceAccess& later = finding_.race->accesses[1];
     finding_.location = later.location;
     finding_.stack = later.stack;
-    if (later.location.line > 0) {
-      finding_.excerpt = symbolize::source_excerpt(later.location.file, later.location.line, 1);
+    const Location& shown = later.location.nearest();
+    if (shown.line > 0) {
+      finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
     }
   }
 
@@ -253,10 +254,6 @@ class RaceBuilder {
   Finding finding_;
 };
 
-bool same_line(const Location& a, const Location& b) {
-  return a.file == b.file && a.line == b.line && (a.line > 0 || a.function == b.function);
-}
-
 bool same_pair(const Finding& a, const Finding& b) {
   const auto& x = a.race->accesses;
   const auto& y = b.race->accesses;
@@ -264,7 +261,7 @@ bool same_pair(const Finding& a, const Finding& b) {
     return same_line(x[0].location, y[i].location) && same_line(x[1].location, y[j].location);
   };
   return a.race->possible == b.race->possible && a.pid == b.pid && (both(0, 1) || both(1, 0)) &&
-         x[0].location.line > 0 && x[1].location.line > 0;
+         x[0].location.nearest().line > 0 && x[1].location.nearest().line > 0;
 }
 
 // Each pair of lines once; one whose tensors are known speaks for the others.

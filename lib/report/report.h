@@ -23,7 +23,15 @@ struct Location {
   std::string file, function, language, source;
   std::string module;  // native code without line information: library or executable it lies in
   int line = 0;
+  std::uint64_t offset = 0;             // in the module, where the function is not known either
+  std::vector<Location> called_from{};  // the user's next outer line, where this has none; one at most
+
+  // The line to show; where that is not its own, the reader is told.
+  const Location& nearest() const { return called_from.empty() ? *this : called_from.front(); }
 };
+
+// Both on one line, or in one function that has none.
+bool same_line(const Location& a, const Location& b);
 
 struct Related {
   std::string role;  // "forward" | "backward" | "caller" | "capture" | "replay" | "swallowed" | …
@@ -232,15 +240,17 @@ struct Candidate {
 
 struct Finding {
   bool source_changed() const {
-    return std::find(changed_sources.begin(), changed_sources.end(), location.file) != changed_sources.end();
+    const auto& files = changed_sources;
+    return std::find(files.begin(), files.end(), location.nearest().file) != files.end();
   }
 
   analyse::Kind kind = analyse::Kind::async_error;
   std::uint32_t code = 0;
   std::string name, runtime_name, title, text;
   Location location;                           // the true line
-  std::vector<symbolize::SourceLine> excerpt;  // it and its neighbours; empty if the file cannot be read
-  std::string module_unknown;    // why its module, where there is no line, is not known: "is no longer there"
+  std::vector<symbolize::SourceLine> excerpt;  // the nearest line and its neighbours; empty: the file cannot be read
+  std::string why_no_line;                     // where the location has none
+  std::string module_unknown;     // why its module, where there is no line, is not known: "is no longer there"
   bool source_is_newer = false;  // it was written after the process had started, and before the failure
   std::vector<std::string> changed_sources;  // files of its lines that were written since: their text is left out
   std::optional<Location> caller;            // Python line behind a native one (also in `related`)

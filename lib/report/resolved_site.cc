@@ -27,25 +27,33 @@ bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& proc
   constexpr int kMostLookedAt = 64;
   const auto& sites = process.record.sites;
   const session::Site* own = session::by_id(sites, site_id);
-  if (own == nullptr || !line.known()) return false;
+  if (own == nullptr) return false;
+  const Location wanted = located(line);
   int looked_at = 0;
   for (const session::Site& site : sites) {
     if (&site == own || site.kind != own->kind || site.function != own->function) continue;
     if (++looked_at > kMostLookedAt) return true;
     const auto other = static_cast<std::uint32_t>(&site - sites.data()) + 1;
-    const symbolize::Location at = resolve(symbolizer, process, other).line.location;
-    if (at.line == line.line && at.file == line.file) return true;
+    if (same_line(located(resolve(symbolizer, process, other).line.location), wanted)) return true;
   }
   return false;
 }
 
 Location located(const symbolize::Location& from) {
-  Location location{from.file, from.function, from.language, "", from.module, from.line};
-  if (!from.known()) return location;
+  Location location{from.file, from.function, from.language, "", from.module, from.line, from.offset, {}};
+  if (!from.called_from.empty()) location.called_from = {located(from.called_from.front())};
   for (const symbolize::SourceLine& line : symbolize::source_excerpt(from.file, from.line, 0)) {
     location.source = trimmed(line.text);
   }
   return location;
+}
+
+bool same_line(const Location& a, const Location& b) {
+  if (a.line != b.line || a.file != b.file) return false;
+  if (a.line > 0) return true;
+  const Location &x = a.nearest(), &y = b.nearest();
+  return !a.function.empty() && a.function == b.function && a.module == b.module && x.line == y.line &&
+         x.file == y.file;
 }
 
 std::string_view operation_word(wire::operation::Kind kind) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "report/kernel_name.h"
 #include "report/place.h"
 #include "report/printable.h"
@@ -12,9 +14,22 @@ namespace {
 constexpr std::size_t kFramesNamed = 4;
 
 struct Step {
-  std::string file, function;
+  std::string place, function;
   int line;
 };
+
+std::string line_text(int line) { return line > 0 ? fmt::format(":{}", line) : ""; }
+
+// The user's own, of which anything is known.
+bool is_step(const symbolize::NativeFrame& frame) {
+  return frame.user && (!frame.file.empty() || !frame.function.empty());
+}
+
+// Without a line it lies in its module.
+Step step_of(const symbolize::NativeFrame& frame, const std::string& directory) {
+  const std::string module = std::filesystem::path(frame.module).filename().string();
+  return {frame.file.empty() ? printable(module) : relative_path(frame.file, directory), frame.function, frame.line};
+}
 
 }  // namespace
 
@@ -22,18 +37,19 @@ std::string stack_text(const symbolize::SourceStack& stack, const std::string& d
   std::vector<Step> steps;
   std::size_t folded = 0;
   for (auto frame = stack.python.rbegin(); frame != stack.python.rend(); ++frame) {
-    frame->user ? steps.push_back({frame->file, frame->function, frame->line}) : void(++folded);
+    frame->user ? steps.push_back({relative_path(frame->file, directory), frame->function, frame->line})
+                : void(++folded);
   }
   for (auto frame = stack.native.rbegin(); frame != stack.native.rend(); ++frame) {
-    frame->user && !frame->file.empty() ? steps.push_back({frame->file, frame->function, frame->line}) : void(++folded);
+    is_step(*frame) ? steps.push_back(step_of(*frame, directory)) : void(++folded);
   }
   if (steps.empty()) return "";
   const std::size_t skipped = steps.size() > kFramesNamed ? steps.size() - kFramesNamed : 0;
   std::string text = skipped > 0 ? fmt::format("({} outer) > ", skipped) : "";
   for (std::size_t i = skipped; i < steps.size(); ++i) {
-    const bool repeated = i > skipped && steps[i].file == steps[i - 1].file;
-    text += fmt::format("{}{}:{} {}", i > skipped ? " > " : "", repeated ? "" : relative_path(steps[i].file, directory),
-                        steps[i].line, printable(without_parameters(steps[i].function)));
+    const bool repeated = i > skipped && steps[i].line > 0 && steps[i].place == steps[i - 1].place;
+    text += fmt::format("{}{}{} {}", i > skipped ? " > " : "", repeated ? "" : steps[i].place, line_text(steps[i].line),
+                        printable(without_parameters(steps[i].function)));
   }
   return folded == 0 ? text : text + fmt::format(" (+{} library frame{})", folded, folded == 1 ? "" : "s");
 }
@@ -51,9 +67,8 @@ std::vector<std::string> native_stack_lines(const symbolize::SourceStack& stack,
   std::vector<std::string> lines;
   for (const symbolize::NativeFrame& frame : stack.native) {
     const std::string function = frame.function.empty() ? "function not known" : printable(frame.function);
-    const std::string where = frame.file.empty()
-                                  ? printable(frame.module)
-                                  : fmt::format("{}:{}", relative_path(frame.file, directory), frame.line);
+    const std::string where =
+        frame.file.empty() ? printable(frame.module) : relative_path(frame.file, directory) + line_text(frame.line);
     lines.push_back(fmt::format("{} {} {}", frame.user ? '*' : ' ', where, function));
   }
   return lines;

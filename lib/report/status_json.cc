@@ -24,10 +24,16 @@ Json array_of(const std::vector<T>& values, Json (*write)(const T&)) {
   return array;
 }
 
-Json of(const Location& location) {
+Json line_of(const Location& location) {
   return {{"file", text_or_null(location.file)},
           {"line", location.line > 0 ? Json(location.line) : Json(nullptr)},
           {"function", text_or_null(location.function)}};
+}
+
+Json of(const Location& location) {
+  Json json = line_of(location);
+  json["called_from"] = location.called_from.empty() ? Json(nullptr) : line_of(location.called_from.front());
+  return json;
 }
 
 Json operation(const OpenOperation& open) {

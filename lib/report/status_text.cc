@@ -112,7 +112,7 @@ class StatusText {
       what = printable(short_kernel_name(operation.kernel, verbose_ ? operation.kernel.size() : kKernelColumns));
     }
     std::string text = fmt::format("{:>6}  {}", times(operation.seconds), what);
-    if (operation.location.line > 0 || !operation.location.function.empty()) {
+    if (operation.location.nearest().line > 0 || !operation.location.function.empty()) {
       text += "  " + place(operation.location, status_.working_directory);
     }
     if (same > 1) text += fmt::format(" ({} operations)", same);
@@ -124,8 +124,8 @@ class StatusText {
   }
 
   static bool alike(const OpenOperation& a, const OpenOperation& b) {
-    return a.operation == b.operation && a.kernel == b.kernel && a.location.line > 0 &&
-           a.location.line == b.location.line && a.location.file == b.location.file && a.operation != "wait";
+    return a.operation == b.operation && a.kernel == b.kernel && same_line(a.location, b.location) &&
+           a.operation != "wait";
   }
 
   void add(const OpenCall& call) {

@@ -129,7 +129,10 @@ std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
   std::vector<NativeFrame> frames;
   if (condition() == Condition::readable) frames = file().dwarf_lines().frames(address);
   if (frames.empty()) frames.emplace_back();
-  for (NativeFrame& frame : frames) frame.module = path_;
+  for (NativeFrame& frame : frames) {
+    frame.module = path_;
+    frame.offset = address;
+  }
   // C functions, those of one file alone and whatever has no line information go by the symbol table.
   NativeFrame& physical = frames.back();
   if (physical.mangled.empty() && condition() == Condition::readable) {

@@ -2,6 +2,7 @@
 // is what symbols and line tables make of it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,13 @@ struct PythonFrame {
 
 struct NativeFrame {
   std::string module;    // path of the executable or library; empty: not known
-  std::string function;  // demangled; "module+0x1234" is not invented here, empty means not known
+  std::string function;  // demangled; empty: not known
   std::string mangled;   // linkage name, for comparison with a kernel's name
   std::string file;      // empty: no line information
   int line = 0;
-  bool inlined = false;    // this frame exists in the line information only
-  bool tail_call = false;  // not on the stack: it ended in a jump, and the only way from the outer frame leads by it
+  std::uint64_t offset = 0;  // in the module, where its functions are not known: of the call
+  bool inlined = false;      // this frame exists in the line information only
+  bool tail_call = false;    // not on the stack: it ended in a jump, and the only way from the outer frame leads by it
   bool user = false;
 };
 
@@ -34,13 +36,18 @@ struct Location {
   std::string file;
   int line = 0;  // 0: not known
   std::string function;
-  std::string language;  // "python", "c++"
-  std::string module;    // native without line information: where the address lies; else empty
-  bool known() const { return line > 0; }
+  std::string language;                 // "python", "c++"
+  std::string module;                   // native without line information: where the address lies; else empty
+  std::uint64_t offset = 0;             // likewise, where its function is not known either
+  std::vector<Location> called_from{};  // the user's next outer line, where this has none; one at most
+
+  const Location& nearest() const { return called_from.empty() ? *this : called_from.front(); }
+  bool known() const { return nearest().line > 0; }
 };
 
-// The true line of an operation: the innermost user frame. `caller` is the Python line that called into it when
-// the innermost user frame is native.
+// The true line of an operation: the innermost user frame. One without a line leads nevertheless, with the line that it
+// was called from: that one is not the launch's. `caller` is the Python line that called into it when the innermost
+// user frame is native.
 struct TrueLine {
   Location location;
   Location caller;

@@ -53,6 +53,7 @@ struct Symbolizer::State {
   SourceStack resolve(const session::ProcessRecord& record, const session::Site& site);
   void note(std::string text);
   std::string why_unknown(const std::string& module);
+  bool has_lines(const std::string& module);
   void note_unknown(const std::string& module);
   void note_missing_lines(const SourceStack& stack);
   void note_foreign_thread(const session::ProcessRecord& record, const SourceStack& stack);
@@ -164,6 +165,11 @@ std::string Symbolizer::State::why_unknown(const std::string& module) {
   return "";
 }
 
+bool Symbolizer::State::has_lines(const std::string& module) {
+  return std::any_of(modules.begin(), modules.end(),
+                     [&](auto& entry) { return entry.first.first == module && entry.second.has_lines(); });
+}
+
 void Symbolizer::State::note_unknown(const std::string& module) {
   note(module + " " + why_unknown(module) + ": its functions and lines are not known");
 }
@@ -171,9 +177,10 @@ void Symbolizer::State::note_unknown(const std::string& module) {
 // Only of the user's innermost module: that is the one worth building again.
 void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
   const auto frame = std::find_if(stack.native.begin(), stack.native.end(), [](const auto& f) { return f.user; });
-  if (frame == stack.native.end() || frame->line > 0) return;
+  if (frame == stack.native.end()) return;
   for (auto& [key, elf] : modules) {
     if (key.first != frame->module) continue;
+    if (frame->line > 0) continue;
     if (elf.condition() == ElfModule::Condition::missing) note_unknown(frame->module);
     if (elf.condition() != ElfModule::Condition::readable || elf.has_lines()) continue;
     note(frame->module + " has no line information: build it with -g to see its lines");
@@ -215,6 +222,17 @@ TrueLine Symbolizer::true_line(const SourceStack& stack, std::string_view kernel
 }
 
 std::string Symbolizer::why_unknown(const std::string& module) const { return state_->why_unknown(module); }
+
+std::string Symbolizer::why_no_line(const Location& location) const {
+  if (location.line > 0 || location.module.empty()) return "";
+  const std::string name = std::filesystem::path(location.module).filename().string();
+  if (const std::string why = why_unknown(location.module); !why.empty()) {
+    return name + " " + why + ": its functions and lines are not known";
+  }
+  if (!location.file.empty()) return "the compiler gave this call no line of its own";
+  return state_->has_lines(location.module) ? "that part of " + name + " has no line information"
+                                            : name + " has no line information";
+}
 
 const std::vector<std::string>& Symbolizer::notes() const { return state_->notes; }
 

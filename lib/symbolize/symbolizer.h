@@ -38,6 +38,10 @@ class Symbolizer {
   // stack that was asked for is in it.
   std::string why_unknown(const std::string& module) const;
 
+  // Why a native location has no line, for people: "libfoo.so is no longer there: its functions and lines are not
+  // known". Empty: it has one.
+  std::string why_no_line(const Location& location) const;
+
   // Modules that changed, lost line information and the like; each once.
   const std::vector<std::string>& notes() const;
 

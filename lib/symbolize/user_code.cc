@@ -69,12 +69,7 @@ bool is_inlined_host_side_of(const NativeFrame& frame, std::string_view kernel) 
          bare_name(frame.function) == bare_name(demangle(kernel));
 }
 
-// An entry point of CUDA, or what is inside a statically linked runtime. NVIDIA ships no line information with either,
-// and they have C names: `cudaMemcpy`, `__cudaLaunchKernel_ptsz`, `libcudart_static_cd7c…`.
-bool is_cuda_function(const NativeFrame& frame) {
-  if (!frame.file.empty() || frame.mangled.starts_with("_Z")) return false;
-  std::string_view name = frame.function;
-  if (name.starts_with("libcudart_static_")) return true;
+bool is_name_of_cuda(std::string_view name) {
   while (name.starts_with('_')) name.remove_prefix(1);
   for (const std::string_view prefix : {"cuda", "cu"}) {
     if (name.starts_with(prefix) && name.size() > prefix.size() &&
@@ -83,6 +78,24 @@ bool is_cuda_function(const NativeFrame& frame) {
     }
   }
   return false;
+}
+
+// Of CUDA's headers, built without line information: `cudaError cudaLaunchKernel<char>(char const*, dim3, …)`.
+bool is_cuda_template(const NativeFrame& frame) {
+  const std::string_view name = unqualified(frame.function);
+  return name.find('<') != name.npos && name.find("::") == name.npos && is_name_of_cuda(bare_name(name));
+}
+
+// An entry point of CUDA, or what is inside a statically linked library of it. NVIDIA ships no line information with
+// either, and they have C names: `cudaMemcpy`, `__cudaLaunchKernel_ptsz`, `libcudart_static_cd7c…`, `cublasSgemm_v2`.
+bool is_cuda_function(const NativeFrame& frame) {
+  if (!frame.file.empty()) return false;
+  if (frame.mangled.starts_with("_Z")) return is_cuda_template(frame);
+  constexpr std::string_view kLibraries[] = {"libcudart_static_", "cublas",   "cudnn", "cufft", "curand",
+                                             "cusolver",          "cusparse", "nccl"};
+  const std::string_view name = frame.function;
+  const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  return is_name_of_cuda(name) || std::any_of(std::begin(kLibraries), std::end(kLibraries), begins);
 }
 
 // How many of the innermost frames are CUDA's and the recorder's: everything up to the API that the program called.
@@ -113,15 +126,19 @@ void mark_native(std::vector<NativeFrame>& native, std::string_view launched, co
     if (const auto stubbed = kernel_of_stub(frame); !stubbed.empty()) kernel = stubbed;
     const bool host_side = is_host_side_of(frame, kernel) || is_host_side_of(frame, launched) ||
                            (below_is_stub && is_inlined_host_side_of(frame, kernel));
-    frame.user = i >= inside && is_user_native(frame, code) && !host_side;
+    const bool installed = frame.file.empty() && code.is_installed(frame.module);
+    frame.user = i >= inside && is_user_native(frame, code) && !host_side && !installed;
     below_is_stub = is_device_stub(frame);
   }
 }
 
-Location location_of(const PythonFrame& frame) { return {frame.file, frame.line, frame.function, "python", ""}; }
+Location location_of(const PythonFrame& frame) { return {frame.file, frame.line, frame.function, "python", "", 0}; }
 
 Location location_of(const NativeFrame& frame) {
-  return {frame.file, frame.line, frame.function, "c++", frame.line > 0 ? "" : frame.module};
+  const bool has_line = frame.line > 0;
+  Location location{frame.file, frame.line, frame.function, "c++", has_line ? "" : frame.module, 0};
+  if (!has_line && frame.function.empty()) location.offset = frame.offset;
+  return location;
 }
 
 template <typename Frames, typename Condition>
@@ -197,6 +214,14 @@ bool UserCode::is_entry_point(const PythonFrame& frame) const {
          std::find(interpreters_.begin(), interpreters_.end(), folder) != interpreters_.end();
 }
 
+bool UserCode::is_installed(std::string_view module) const {
+  if (rule_for(module) != nullptr) return false;
+  if (module.starts_with("/usr/local/lib/") || module.starts_with("/usr/local/lib64/")) return true;
+  return std::any_of(interpreters_.begin(), interpreters_.end(), [&](const std::string& folder) {
+    return module.starts_with(std::filesystem::path(folder).parent_path().string() + "/lib/");
+  });
+}
+
 bool UserCode::module(std::string_view path) const {
   if (path.empty() || is_cuda_module(path) || session::is_interpreter(path)) return false;
   const session::CodeRule* rule = rule_for(path);
@@ -225,18 +250,20 @@ void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCod
   mark_native(stack.native, kernel, code);
 }
 
-// A library without line information is rarely what its user works on: any user line outside of it leads instead.
 TrueLine find_true_line(const SourceStack& stack, std::string_view launched) {
   const std::string_view kernel = name_of_host_side(stack.native, launched);
   const auto is_users = [&](const NativeFrame& frame) { return frame.user && !is_host_side_of(frame, kernel); };
-  const auto* with_line =
-      first_where(stack.native, [&](const auto& frame) { return is_users(frame) && frame.line > 0; });
-  const auto* without_line = first_where(stack.native, is_users);
+  const auto* native = first_where(stack.native, is_users);
   const auto* python = first_where(stack.python, [](const PythonFrame& frame) { return frame.user; });
-  if (with_line)
-    return {location_of(*with_line), python ? location_of(*python) : Location{}, true, with_line->tail_call};
+  if (native) {
+    TrueLine line{location_of(*native), python ? location_of(*python) : Location{}, true, native->tail_call};
+    if (native->line > 0) return line;
+    const auto* outer = first_where(stack.native, [&](const auto& frame) { return is_users(frame) && frame.line > 0; });
+    if (outer) line.location.called_from = {location_of(*outer)};
+    if (!outer && line.caller.known()) line.location.called_from = {line.caller};
+    return line;
+  }
   if (python) return {location_of(*python), {}, true, false};
-  if (without_line) return {location_of(*without_line), {}, true, without_line->tail_call};
   return {innermost_known(stack, kernel), {}, false, false};
 }
 

@@ -29,6 +29,9 @@ class UserCode {
   // Not system, CUDA or framework libraries, the interpreter or the recorder. The interpreter, CUDA and the recorder
   // never are, whatever was said.
   bool module(std::string_view path) const;
+  // Below /usr/local/lib, or in the folder of libraries beside an interpreter's own, as conda installs them, and the
+  // user said nothing of it: without line information that is not what its user works on.
+  bool is_installed(std::string_view module) const;
   // By the source that the code stands in, else by its module.
   bool native(const NativeFrame& frame) const;
 

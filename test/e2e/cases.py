@@ -4,6 +4,7 @@ import json
 import mmap
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -88,21 +89,7 @@ def executable_that_is_gone_is_no_library(machine):
     shown = expect_success(machine.cudadiag("report", "-v")).stdout
     expect_in(f"{gone} is no longer there: its functions and lines are not known", " ".join(shown.split()), "note")
     assert "library code" not in shown, shown
-    expect_in("Blamed  gone (line not known) (cuMemcpyDtoH", shown, "who is blamed")
-
-
-def executable_that_changed_since_is_said_to_have(machine):
-    copy = machine.folder / "third"
-    shutil.copy(machine.build / "targets/third_of_ten", copy)
-    machine.plan(targets.plan("third_of_ten"))
-    machine.run(copy)
-    for change, why in ((lambda: shutil.copy("/bin/true", copy), "has been built anew since the run"),
-                        (copy.unlink, "is no longer there")):
-        change()
-        shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())
-        expect_in(f"(third {why}: its functions and lines are not known)", shown, "report")
-        expect_in(f"third {why}: record it again with cudadiag run, so that its lines can be told", shown, "fix")
-        assert "-g," not in shown, shown
+    assert re.search(r"Blamed  gone\+0x[0-9a-f]+ \(line not known\) \(cuMemcpyDtoH", shown), shown
 
 
 def third_of_ten_launches_is_named(machine):

@@ -14,6 +14,7 @@ import cases
 import command_line
 import full_log
 import hangs
+import lines
 import memory
 import processes
 import races
@@ -26,8 +27,8 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, full_log, hangs, memory, processes, races, reruns, shapes, survival,
-         unasked, values, witnesses)
+ROOMS = (backward_passes, cases, command_line, full_log, hangs, lines, memory, processes, races, reruns, shapes,
+         survival, unasked, values, witnesses)
 
 
 def check_target(machine, name):

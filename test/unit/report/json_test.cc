@@ -108,7 +108,7 @@ TEST_CASE("arguments and cause") {
                       "owner": null,
                       "allocated": null,
                       "freed": {"file": "/home/u/train.py", "line": 39, "function": "forward", "language": "python",
-                                "source": "del cache"}}}])"));
+                                "source": "del cache", "module": null, "called_from": null}}}])"));
   CHECK(finding["cause"] == json::parse(R"({"id": "index-out-of-range",
       "text": "idx[0,77] = 30050, but the table has 30000 rows", "facts": {"index": "30050", "rows": "30000"},
       "link": "https://pytorch.org/docs", "certain": true})"));

@@ -24,7 +24,16 @@ TEST_CASE("a place says what is known of it") {
   location.function = "work(int)";
   location.module = "/usr/lib/libwork.so";
   CHECK(place(location, "/w") == "work (libwork.so, line not known)");
+  location.called_from = {{"/w/main.cc", "main", "c++", "", "", 3}};
+  CHECK(place(location, "/w") == "work (libwork.so, line not known), called from main.cc:3, main");
+  location.called_from.clear();
+  location.function.clear();
+  CHECK(place(location, "/w") == "libwork.so (line not known)");
+  location.offset = 0x1138;
+  CHECK(place(location, "/w") == "libwork.so+0x1138 (line not known)");
+  location.function = "work(int)";
   location.file = "/w/work.cc";
+  CHECK(place(location, "/w") == "work.cc (line not known), work");
   location.line = 7;
   CHECK(place(location, "/w") == "work.cc:7, work");
   CHECK(place(location, "/elsewhere") == "/w/work.cc:7, work");

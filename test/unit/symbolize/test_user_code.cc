@@ -221,11 +221,20 @@ TEST_CASE("between Python and native code") {
     CHECK(line.caller.file == "/home/u/solver.py");
     CHECK(line.caller.line == 27);
   }
-  SUBCASE("native code without lines leaves the lead to Python") {
+  SUBCASE("native code without lines leads nevertheless, with the Python line that it was called from") {
     stack.native = {native("/home/u/libsmooth.so", "smooth_step", "smooth_step")};
     const auto line = true_line(stack);
-    CHECK(line.location.line == 27);
-    CHECK_FALSE(line.caller.known());
+    CHECK(line.location.line == 0);
+    CHECK(line.location.function == "smooth_step");
+    CHECK(line.location.module == "/home/u/libsmooth.so");
+    CHECK(line.location.nearest().line == 27);
+    CHECK(line.location.known());
+    CHECK(line.caller.line == 27);
+  }
+  SUBCASE("a library that is not the user's leaves the lead to Python") {
+    stack.native = {native("/v/site-packages/smooth.so", "smooth_step", "smooth_step")};
+    CHECK(true_line(stack).location.line == 27);
+    CHECK_FALSE(true_line(stack).caller.known());
   }
   SUBCASE("without any Python it is all there is") {
     const auto line = true_line({{}, {native("/home/u/libsmooth.so", "smooth_step", "smooth_step")}});
@@ -233,11 +242,50 @@ TEST_CASE("between Python and native code") {
     CHECK(line.location.function == "smooth_step");
     CHECK(line.location.module == "/home/u/libsmooth.so");
     CHECK(line.location.line == 0);
+    CHECK_FALSE(line.location.known());
   }
-  SUBCASE("a user line further out leads before a library without lines") {
-    const auto line = true_line({{}, {native("/home/u/libsmooth.so"), native(kExe, "main", "main", kSource, 30)}});
-    CHECK(line.location.line == 30);
+  SUBCASE("a user line further out is not taken for that of a library without lines") {
+    NativeFrame nameless = native("/home/u/libsmooth.so");
+    nameless.offset = 0x1138;
+    const auto line = true_line({{}, {nameless, native(kExe, "main", "main", kSource, 30)}});
+    CHECK(line.location.line == 0);
+    CHECK(line.location.offset == 0x1138);
+    CHECK(line.location.nearest().line == 30);
   }
+  SUBCASE("nor for that of a call to which the compiler gave no line") {
+    stack.native = {native(kExe, "step()", "_Z4stepv", "/home/u/step.cc", 0),
+                    native(kExe, "main", "main", kSource, 30)};
+    const auto line = true_line(stack);
+    CHECK(line.location.line == 0);
+    CHECK(line.location.file == "/home/u/step.cc");
+    CHECK(line.location.nearest().line == 30);
+    CHECK(line.caller.line == 27);
+  }
+}
+
+TEST_CASE("what CUDA links into a program and has no lines is not the user's") {
+  std::vector<NativeFrame> inside = inside_static();
+  inside.push_back(native(kExe));
+  inside.push_back(native(kExe, "cublasSgemm_v2", "cublasSgemm_v2"));
+  CHECK(true_line(stack_of(inside, {native(kExe, "main", "main", kSource, 30)})).location.line == 30);
+  const NativeFrame header =
+      native(kExe, "cudaError cudaLaunchKernel<char>(char const*, dim3, dim3)", "_ZL16cudaLaunchKernelIcE9cudaError");
+  CHECK(true_line(stack_of(inside_shared(), {header, native(kExe, "solve(int)", "_Z5solvei")})).location.function ==
+        "solve(int)");
+}
+
+TEST_CASE("a library that is installed and has no lines is not the user's") {
+  const UserCode code({}, {"/opt/conda/bin"});
+  const auto lead = [&](std::string file, int line, const char* module = "/opt/conda/lib/libfaiss.so") {
+    SourceStack stack{{python("/home/u/search.py", 9)},
+                      {native(module, "search()", "_Z6searchv", std::move(file), line)}};
+    mark_user_frames(stack, "", code);
+    return find_true_line(stack, "").location.line;
+  };
+  CHECK(lead("", 0) == 9);
+  CHECK(lead("", 0, "/usr/local/lib/libopencv_core.so") == 9);
+  CHECK(lead("", 0, "/opt/faiss/lib/libfaiss.so") == 0);
+  CHECK(lead("/home/u/faiss/search.cc", 4) == 4);
 }
 
 TEST_CASE("code without a file is the user's only where no frame has one") {

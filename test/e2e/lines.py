@@ -1,0 +1,56 @@
+"""Lines of native code that are not what they were, or not there: a function each; its name is the claim."""
+
+import re
+import shutil
+import subprocess
+
+import targets
+from harness import expect, expect_in, expect_success
+
+
+def _plugin(machine):
+    """A program and the library that it opens, which lies beside it."""
+    launcher, plugin = machine.folder / "dlopened_kernel", machine.folder / "libplugin.so"
+    for made in (launcher, plugin):
+        shutil.copy(machine.build / "targets" / made.name, made)
+    machine.plan(targets.plan("dlopened_kernel"))
+    return launcher, plugin
+
+
+def executable_that_changed_since_is_said_to_have(machine):
+    copy = machine.folder / "third"
+    shutil.copy(machine.build / "targets/third_of_ten", copy)
+    machine.plan(targets.plan("third_of_ten"))
+    machine.run(copy)
+    for change, why in ((lambda: shutil.copy("/bin/true", copy), "has been built anew since the run"),
+                        (copy.unlink, "is no longer there")):
+        change()
+        shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())
+        expect_in(f"(third {why}: its functions and lines are not known)", shown, "report")
+        expect_in(f"third {why}: record it again with cudadiag run, so that its lines can be told", shown, "fix")
+        assert "-g," not in shown, shown
+
+
+def line_around_a_plugin_without_lines_is_not_taken_for_its_own(machine):
+    source = targets.TARGETS / "dlopened_kernel.cc"
+    lines = source.read_text().splitlines()
+    (called_from,) = [number for number, line in enumerate(lines, 1) if '"smooth"' in line]
+    launcher, plugin = _plugin(machine)
+    subprocess.run(["strip", "-g", plugin], check=True)
+    machine.run(launcher)
+
+    def expect_told(function, headline, why):
+        shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())
+        assert re.search(rf"in {headline} \(.*line not known\) ", shown), shown
+        expect_in(f"called from {source}:{called_from}, main ({why})", shown, "report")
+        location = machine.report()["findings"][0]["location"]
+        expect((location["file"], location["line"], location["function"]), (None, None, function), "location")
+        expect(location["module"], str(plugin), "module")
+        expect((location["called_from"]["file"], location["called_from"]["line"]), (str(source), called_from), "caller")
+
+    expect_told("smooth", "smooth", "libplugin.so has no line information")
+    shutil.copy("/bin/true", plugin)
+    gone = ": its functions and lines are not known"
+    expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so has been built anew since the run" + gone)
+    plugin.unlink()
+    expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so is no longer there" + gone)
