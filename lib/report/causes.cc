@@ -67,7 +67,7 @@ class Gathering {
     if (failure.hang) add_hang(finding, failure, symptoms);
     symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
     // What was written since proves nothing.
-    if (!finding.source_is_newer) {
+    if (finding.source_newer_than.empty()) {
       symptoms.source =
           symbolize::without_comment(finding.location.source, finding.location.language == "python" ? "#" : "//");
     }

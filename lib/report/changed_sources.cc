@@ -50,6 +50,20 @@ void drop_text(Finding& finding) {
   if (finding.source_changed()) finding.excerpt.clear();
 }
 
+// What was there before the source of the lead, as the finding words it; else empty.
+std::string older_than_source(const Finding& finding, const session::ProcessRecord& record) {
+  const Location& shown = finding.location.nearest();
+  if (symbolize::written_since_start(shown.file, record)) return "the program had started";
+  const auto& native = finding.stack.native;
+  const auto frame = std::find_if(native.begin(), native.end(), [&](const symbolize::NativeFrame& each) {
+    return each.line == shown.line && each.file == shown.file;
+  });
+  if (frame == native.end()) return "";
+  const auto built = symbolize::time_written(frame->module), written = symbolize::time_written(shown.file);
+  if (!built || !written || *written <= *built) return "";
+  return std::filesystem::path(frame->module).filename().string() + " had been built";
+}
+
 // The line of the same call in the rerun that failed at it, where it is another one of the same file; 0: it is not. A
 // node of a graph has its line elsewhere than the launch that failed, and a backward kernel in the forward pass.
 int line_in_rerun(const Finding& finding, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
@@ -79,8 +93,8 @@ void drop_changed_sources(Finding& finding, const session::ProcessRecord& record
     const auto written = location.line > 0 && met ? symbolize::time_written(location.file) : std::nullopt;
     if (written && *written > *met) add_once(finding.changed_sources, location.file);
   });
-  finding.source_is_newer = !finding.excerpt.empty() && !finding.source_changed() &&
-                            symbolize::written_since_start(finding.location.nearest().file, record);
+  if (!finding.excerpt.empty() && !finding.source_changed())
+    finding.source_newer_than = older_than_source(finding, record);
   drop_text(finding);
 }
 
@@ -114,15 +128,15 @@ void note_changed_sources(Report& report) {
   std::vector<std::string> changed, newer;
   for (const Finding& finding : report.findings) {
     for (const std::string& file : finding.changed_sources) add_once(changed, file);
-    if (finding.source_is_newer) add_once(newer, finding.location.nearest().file);
+    if (finding.source_newer_than.empty()) continue;
+    add_once(newer, finding.location.nearest().file + " was written after " + finding.source_newer_than);
   }
   for (const std::string& file : changed) {
     report.notes.push_back({"source-changed", file + " has been written anew since the run: its lines may read "
                                                      "otherwise now, and are not shown"});
   }
-  for (const std::string& file : newer) {
-    report.notes.push_back({"source-newer", file + " was written after the program had started: its lines may have "
-                                                   "read otherwise"});
+  for (const std::string& text : newer) {
+    report.notes.push_back({"source-newer", text + ": its lines may have read otherwise"});
   }
 }
 

@@ -136,8 +136,11 @@ class FindingText {
     }
     if (const std::string changed = changed_source_text(finding_); !changed.empty())
       add("", {"        " + changed}, 1, 0);
-    if (finding_.source_is_newer) {
-      add("", {"        (the file was written after the program had started: the line may have read otherwise)"}, 1, 0);
+    if (!finding_.source_newer_than.empty()) {
+      add("",
+          {fmt::format("        (the file was written after {}: the line may have read otherwise)",
+                       printable(finding_.source_newer_than))},
+          1, 0);
     }
     graph();
     backward();

@@ -251,7 +251,8 @@ struct Finding {
   std::vector<symbolize::SourceLine> excerpt;  // the nearest line and its neighbours; empty: the file cannot be read
   std::string why_no_line;                     // where the location has none
   std::string module_unknown;     // why its module, where there is no line, is not known: "is no longer there"
-  bool source_is_newer = false;  // it was written after the process had started, and before the failure
+  std::string source_newer_than;  // "the program had started", where the file was written after that, and before the
+                                  // failure; "libstep.so had been built"; else empty
   std::vector<std::string> changed_sources;  // files of its lines that were written since: their text is left out
   std::optional<Location> caller;            // Python line behind a native one (also in `related`)
   std::optional<Backward> backward;          // a kernel of a backward pass

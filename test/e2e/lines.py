@@ -1,8 +1,10 @@
 """Lines of native code that are not what they were, or not there: a function each; its name is the claim."""
 
+import os
 import re
 import shutil
 import subprocess
+import time
 
 import targets
 from harness import expect, expect_in, expect_success
@@ -54,3 +56,15 @@ def line_around_a_plugin_without_lines_is_not_taken_for_its_own(machine):
     expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so has been built anew since the run" + gone)
     plugin.unlink()
     expect_told(None, r"libplugin.so\+0x[0-9a-f]+", "libplugin.so is no longer there" + gone)
+
+
+def source_that_was_written_after_its_library_was_built_is_said_to_have_been(machine):
+    launcher, plugin = _plugin(machine)
+    machine.run(launcher)
+    words = "was written after libplugin.so had been built: "
+    for built, said in ((time.time(), False), (1e9, True)):
+        os.utime(plugin, (built, built))
+        shown = " ".join(expect_success(machine.cudadiag("report")).stdout.split())
+        expect("(the file " + words in shown, said, "report")
+        notes = [note["text"] for note in machine.report()["notes"] if note["code"] == "source-newer"]
+        expect([words in note for note in notes], [True] if said else [], "notes")

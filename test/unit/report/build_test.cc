@@ -129,7 +129,7 @@ TEST_CASE("text that was written after the failure is neither shown nor quoted")
   failed_after(session.processes[0], written - 9);
   const Report during = report_of(session, {failure_of(session.processes[0], 1)});
   CHECK_FALSE(during.findings[0].source_changed());
-  CHECK(during.findings[0].source_is_newer);
+  CHECK(during.findings[0].source_newer_than == "the program had started");
   CHECK(during.findings[0].excerpt.size() == 3);
   failed_after(session.processes[0], written - 11);
   const Report since = report_of(session, {failure_of(session.processes[0], 1)});
@@ -139,7 +139,7 @@ TEST_CASE("text that was written after the failure is neither shown nor quoted")
   CHECK(finding.location.source == "");
   CHECK(finding.reported_at->source == "");
   CHECK(finding.excerpt.empty());
-  CHECK_FALSE(finding.source_is_newer);
+  CHECK(finding.source_newer_than.empty());
   CHECK(std::any_of(since.notes.begin(), since.notes.end(), [](const auto& n) { return n.code == "source-changed"; }));
   const std::string text = report::write_text(since, {});
   CHECK(text.find("(program.py has been written anew since the run: its lines are numbered as they were then)") !=
