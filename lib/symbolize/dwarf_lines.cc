@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string_view>
 
+#include "session/library_paths.h"
 #include "symbolize/demangle.h"
 #include "symbolize/dwarf_scopes.h"
 #include "symbolize/line_rows.h"
@@ -109,8 +111,8 @@ bool strings_end(Dwarf* dwarf) {
   return true;
 }
 
-// Of a unit of which functions were dropped.
-Position position_among_dropped(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t address) {
+// In all sequences of the unit's lines, save those of functions that were dropped.
+std::vector<Position> positions_at(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t address) {
   constexpr auto kAll = std::numeric_limits<std::uint64_t>::max();
   Dwarf_Attribute attribute;
   Dwarf_Word program = 0;
@@ -119,9 +121,13 @@ Position position_among_dropped(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t add
   if (dwarf_formudata(dwarf_attr(&unit, DW_AT_stmt_list, &attribute), &program) != 0) return {};
   const auto tables = sections_of(dwarf, ".debug_line");
   if (tables.empty()) return {};
-  const auto row = row_at(tables.front().slice(program, kAll), address);
-  if (!row || dwarf_getsrcfiles(&unit, &files, &count) != 0 || row->file >= count) return {};
-  return {absolute_path(dwarf_filesrc(files, row->file, nullptr, nullptr), unit), static_cast<int>(row->line)};
+  std::vector<Position> positions;
+  for (const LineRow& row : rows_at(tables.front().slice(program, kAll), address)) {
+    if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || row.file >= count) continue;
+    positions.push_back(
+        {absolute_path(dwarf_filesrc(files, row.file, nullptr, nullptr), unit), static_cast<int>(row.line)});
+  }
+  return positions;
 }
 
 Position position_of_address(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t address) {
@@ -129,7 +135,10 @@ Position position_of_address(Dwarf* dwarf, Dwarf_Die& unit, std::uint64_t addres
   std::size_t count = 0;
   Dwarf_Addr first = 1;
   if (dwarf_getsrclines(&unit, &lines, &count) == 0) dwarf_lineaddr(dwarf_onesrcline(lines, 0), &first);
-  if (first == 0) return position_among_dropped(dwarf, unit, address);
+  if (first == 0) {
+    const auto positions = positions_at(dwarf, unit, address);
+    return positions.empty() ? Position{} : positions.front();
+  }
   Dwarf_Line* entry = dwarf_getsrc_die(&unit, address);
   int line = 0;
   if (!entry || dwarf_lineno(entry, &line) != 0) return {};
@@ -184,6 +193,33 @@ std::string qualified_name(Dwarf_Die& function) {
   return name;
 }
 
+// Takes the names of the functions of which the scope has code, or had before the linker dropped it.
+void find_definitions(Dwarf_Die& scope, const std::vector<std::string>& names, int depth, std::size_t& entries,
+                      std::set<std::string>& found) {
+  Dwarf_Die child;
+  if (depth > kDeepestScope || dwarf_child(&scope, &child) != 0) return;
+  do {
+    if (++entries > kMostEntries) return;
+    const int tag = dwarf_tag(&child);
+    if (is_container(tag)) find_definitions(child, names, depth + 1, entries, found);
+    if (tag != DW_TAG_subprogram || (!dwarf_hasattr(&child, DW_AT_low_pc) && !dwarf_hasattr(&child, DW_AT_ranges)))
+      continue;
+    const char* name = text_attribute(child, DW_AT_linkage_name);
+    if (!name) name = text_attribute(child, DW_AT_name);
+    if (name && std::find(names.begin(), names.end(), name) != names.end()) found.insert(name);
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+// The name of the .dwo file that describes the unit, and is not there.
+std::string missing_split_file(Dwarf_Die& unit, const Dwarf_Die& split) {
+  if (split.addr) return {};
+  Dwarf_Attribute attribute;
+  for (const unsigned name : {DW_AT_dwo_name, DW_AT_GNU_dwo_name}) {
+    if (const char* file = dwarf_formstring(dwarf_attr(&unit, name, &attribute))) return absolute_path(file, unit);
+  }
+  return {};
+}
+
 NativeFrame frame_of(Dwarf_Die& function, const Position& position) {
   NativeFrame frame;
   frame.file = position.file;
@@ -211,9 +247,10 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
   if (!unit) return {};
   address -= bias_;
   Dwarf_Die scopes = *unit, split;
-  if (dwarf_cu_info(unit->cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr) == 0 && split.addr) {
-    scopes = split;
-  }
+  const bool described = dwarf_cu_info(unit->cu, nullptr, nullptr, nullptr, &split, nullptr, nullptr, nullptr) == 0;
+  if (described && split.addr) scopes = split;
+  const std::string missing = described ? missing_split_file(*unit, split) : "";
+  if (!missing.empty()) missing_file_ = missing;
   Path path;
   std::size_t entries = 0;
   if (!find_functions(scopes, address, false, 0, entries, path)) {
@@ -222,6 +259,8 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
 
   std::vector<NativeFrame> frames;
   Position position = position_of_address(dwarf_, *unit, address);
+  // A line of a library's header was inlined into a function whose own line is in the file that is missing.
+  if (!missing.empty() && session::is_library_source(position.file)) return {};
   for (auto function = path.rbegin(); function != path.rend(); ++function) {
     frames.push_back(frame_of(*function, position));
     if (dwarf_tag(&*function) != DW_TAG_inlined_subroutine) return frames;  // what is around it did not call it
@@ -232,6 +271,27 @@ std::vector<NativeFrame> DwarfLines::frames(std::uint64_t address) {
   nameless.line = position.line;
   if (!position.file.empty()) frames.push_back(nameless);
   return frames;
+}
+
+DwarfLines::Folding DwarfLines::folding(std::uint64_t address, const std::vector<std::string>& names) const {
+  if (!dwarf_) return Folding::none;
+  constexpr std::size_t kMostLookedAt = 10'000'000;  // three seconds of reading
+  std::size_t looked_at = 0;
+  Dwarf_CU* cu = nullptr;
+  Dwarf_Die unit, split;
+  std::set<std::string> defined;
+  std::set<std::pair<std::string, int>> lines;
+  while (dwarf_get_units(dwarf_, cu, &cu, nullptr, nullptr, &unit, &split) == 0) {
+    std::set<std::string> here;
+    std::size_t entries = 0;
+    find_definitions(split.addr ? split : unit, names, 0, entries, here);
+    if ((looked_at += entries) > kMostLookedAt) return Folding::of_several_lines;  // for all that is known
+    if (here.empty()) continue;
+    defined.merge(here);
+    for (const Position& at : positions_at(dwarf_, unit, address - bias_)) lines.insert({at.file, at.line});
+  }
+  if (defined.size() < 2) return Folding::none;
+  return lines.size() == 1 ? Folding::of_one_line : Folding::of_several_lines;
 }
 
 std::optional<std::uint64_t> DwarfLines::unit_at(std::uint64_t address) {

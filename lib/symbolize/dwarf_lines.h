@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "symbolize/source_frame.h"
@@ -25,6 +26,14 @@ class DwarfLines {
   // `address` is relative to the load bias.
   std::vector<NativeFrame> frames(std::uint64_t address);
 
+  // Whether the linker folded functions of identical code into one at `address`, where the symbol table has several
+  // names: at least two of them are functions of their own, and not aliases.
+  enum class Folding { none, of_one_line, of_several_lines };
+  Folding folding(std::uint64_t address, const std::vector<std::string>& names) const;
+
+  // A .dwo file that was wanted and not found; empty: none. Without it nobody knows what was inlined.
+  const std::string& missing_file() const { return missing_file_; }
+
  private:
   struct UnitRange {
     std::uint64_t begin, end;
@@ -35,6 +44,7 @@ class DwarfLines {
 
   Dwfl_Module* module_;
   Dwarf* dwarf_ = nullptr;
+  std::string missing_file_;
   std::uint64_t bias_ = 0;                       // what the debug file's addresses are off by (prelink)
   std::optional<std::vector<UnitRange>> units_;  // by address; made when .debug_aranges does not help
 };

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "symbolize/call_sites.h"
 #include "symbolize/demangle.h"
@@ -70,6 +72,42 @@ int find_debug_file(Dwfl_Module* module, void**, const char*, Dwarf_Addr, const 
   return -1;
 }
 
+// Whether several functions lie there, of which nobody knows which one ran. Takes the frames out where those are not
+// all of one line. Without line information only names of C++, which has few aliases, tell it.
+bool is_folded(const DwarfLines& lines, std::uint64_t address, const std::vector<std::string>& names,
+               std::vector<NativeFrame>& frames) {
+  const DwarfLines::Folding folding = lines.folding(address, names);
+  if (folding == DwarfLines::Folding::of_several_lines) frames.clear();
+  if (folding != DwarfLines::Folding::none) return true;
+  const auto is_cplusplus = [](const std::string& name) { return name.starts_with("_Z"); };
+  return frames.empty() && std::all_of(names.begin(), names.end(), is_cplusplus);
+}
+
+// A demangled name up to its parameters.
+std::string bare(const std::string& function) {
+  int depth = 0;
+  for (std::size_t at = function.size(); function.ends_with(')') && at-- > 1;) {
+    depth += function[at] == ')' ? 1 : function[at] == '(' ? -1 : 0;
+    if (depth == 0) return function.substr(0, at);
+  }
+  return function;
+}
+
+// "first or second"; "only(int) or only(long)"
+std::string one_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kNamed = 3;
+  std::set<std::string> whole, short_names;
+  for (const std::string& name : names) {
+    whole.insert(demangle(name));
+    short_names.insert(bare(demangle(name)));
+  }
+  const auto& distinct = short_names.size() == names.size() ? short_names : whole;
+  const std::vector<std::string> functions(distinct.begin(), distinct.end());
+  std::string text = functions.front();
+  for (std::size_t i = 1; i < std::min(functions.size(), kNamed); ++i) text += " or " + functions[i];
+  return functions.size() > kNamed ? text + " or another one" : text;
+}
+
 const Dwfl_Callbacks kCallbacks = {nullptr, find_debug_file, nullptr, nullptr};
 
 }  // namespace
@@ -125,9 +163,18 @@ ElfModule::Condition ElfModule::condition() { return file().condition; }
 
 bool ElfModule::has_lines() { return condition() == Condition::readable && file().dwarf_lines().available(); }
 
+std::string ElfModule::missing_file() {
+  return condition() == Condition::readable ? file().dwarf_lines().missing_file() : "";
+}
+
 std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
   std::vector<NativeFrame> frames;
-  if (condition() == Condition::readable) frames = file().dwarf_lines().frames(address);
+  std::vector<std::string> names;
+  if (condition() == Condition::readable) {
+    frames = file().dwarf_lines().frames(address);
+    names = file().symbol_table().names_at(address);
+  }
+  const bool folded = names.size() > 1 && is_folded(file().dwarf_lines(), address, names, frames);
   if (frames.empty()) frames.emplace_back();
   for (NativeFrame& frame : frames) {
     frame.module = path_;
@@ -135,10 +182,12 @@ std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
   }
   // C functions, those of one file alone and whatever has no line information go by the symbol table.
   NativeFrame& physical = frames.back();
-  if (physical.mangled.empty() && condition() == Condition::readable) {
-    physical.mangled = file().symbol_table().name_at(address);
+  if (physical.mangled.empty() && !names.empty()) {
+    physical.mangled = names.front();
     if (physical.function.empty() || physical.mangled.starts_with("_Z")) physical.function = demangle(physical.mangled);
   }
+  physical.folded = folded;
+  if (folded) physical.function = one_of(names);
   return frames;
 }
 

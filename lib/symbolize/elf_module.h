@@ -30,6 +30,8 @@ class ElfModule {
   const std::string& path() const { return path_; }
   Condition condition();
   bool has_lines();
+  // A file of line information that was wanted so far and not found, of code whose own is split; empty: none.
+  std::string missing_file();
 
   // The function at `address` (relative to the load bias), preceded by those that the compiler inlined into it there,
   // innermost first. Never empty: without symbols it is one frame that knows its module alone. `user` is not set.

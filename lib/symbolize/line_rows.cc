@@ -54,7 +54,8 @@ class Program {
  public:
   Program(const Header& header, std::uint64_t wanted) : header_(header), wanted_(wanted) {}
 
-  std::optional<LineRow> run() {
+  std::vector<LineRow> run() {
+    std::vector<LineRow> found;
     Cursor in(header_.program);
     while (!in.done()) {
       const std::uint8_t opcode = in.u8();
@@ -66,11 +67,11 @@ class Program {
       } else if (opcode != 0) {
         standard(opcode, in);
       } else if (extended(in)) {
-        if (candidate_ && wanted_ < address_) return candidate_;
+        if (candidate_ && wanted_ < address_) found.push_back(*candidate_);
         begin_sequence();
       }
     }
-    return std::nullopt;
+    return found;
   }
 
  private:
@@ -131,9 +132,9 @@ class Program {
 
 }  // namespace
 
-std::optional<LineRow> row_at(Bytes lines, std::uint64_t address) {
+std::vector<LineRow> rows_at(Bytes lines, std::uint64_t address) {
   const auto header = read_header(lines);
-  return header ? Program(*header, address).run() : std::nullopt;
+  return header ? Program(*header, address).run() : std::vector<LineRow>{};
 }
 
 }  // namespace cudadiag::symbolize

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "gpucore/bytes.h"
 
@@ -15,8 +16,9 @@ struct LineRow {
   std::uint32_t line = 0;
 };
 
-// The row for `address` in the line program at the beginning of `lines` (DWARF 2 to 5), whatever begins at 0 left out.
-// Nothing where none covers it, and where the program cannot be right.
-std::optional<LineRow> row_at(gpucore::Bytes lines, std::uint64_t address);
+// The rows for `address` in the line program at the beginning of `lines` (DWARF 2 to 5), whatever begins at 0 left out:
+// of each sequence that covers it, of which there are several where the linker folded functions of identical code.
+// Empty where the program cannot be right.
+std::vector<LineRow> rows_at(gpucore::Bytes lines, std::uint64_t address);
 
 }  // namespace cudadiag::symbolize

@@ -22,6 +22,7 @@ struct NativeFrame {
   std::string file;      // empty: no line information
   int line = 0;
   std::uint64_t offset = 0;  // in the module, where its functions are not known: of the call
+  bool folded = false;       // several functions lie there, and `function` names them
   bool inlined = false;      // this frame exists in the line information only
   bool tail_call = false;    // not on the stack: it ended in a jump, and the only way from the outer frame leads by it
   bool user = false;
@@ -39,6 +40,7 @@ struct Location {
   std::string language;                 // "python", "c++"
   std::string module;                   // native without line information: where the address lies; else empty
   std::uint64_t offset = 0;             // likewise, where its function is not known either
+  bool folded = false;                  // NativeFrame::folded
   std::vector<Location> called_from{};  // the user's next outer line, where this has none; one at most
 
   const Location& nearest() const { return called_from.empty() ? *this : called_from.front(); }

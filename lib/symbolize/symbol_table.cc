@@ -4,6 +4,7 @@
 #include <libelf.h>
 
 #include <algorithm>
+#include <set>
 
 #include "symbolize/demangle.h"
 
@@ -46,11 +47,12 @@ bool SymbolTable::add(Elf* elf, std::uint32_t section_type) {
   return found;
 }
 
-std::string SymbolTable::name_at(std::uint64_t address) const {
+std::vector<std::string> SymbolTable::names_at(std::uint64_t address) const {
   const auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address,
                                       [](std::uint64_t value, const Symbol& symbol) { return value < symbol.begin; });
   if (after == symbols_.begin()) return {};
-  // Of several names for one address, the best that reaches far enough.
+  std::vector<std::string> names;
+  std::set<std::string> readings;
   const std::uint64_t begin = std::prev(after)->begin;
   auto symbol = std::lower_bound(symbols_.begin(), after, begin,
                                  [](const Symbol& candidate, std::uint64_t value) { return candidate.begin < value; });
@@ -58,9 +60,11 @@ std::string SymbolTable::name_at(std::uint64_t address) const {
     const bool covered = symbol->end > symbol->begin ? address < symbol->end : address - begin < kUnsizedReach;
     if (!covered) continue;
     const char* name = elf_strptr(symbol->elf, symbol->strings, symbol->name);
-    if (name && *name) return std::string(without_clone_suffix(name));
+    if (!name || !*name) continue;
+    std::string kept(without_clone_suffix(name));
+    if (readings.insert(demangle(kept)).second) names.push_back(std::move(kept));
   }
-  return {};
+  return names;
 }
 
 }  // namespace cudadiag::symbolize

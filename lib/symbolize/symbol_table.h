@@ -15,8 +15,9 @@ class SymbolTable {
   // table.
   SymbolTable(Elf* elf, Elf* debug_file);
 
-  // Linkage name of the function around `address`, without the suffixes of optimisers; empty if none covers it.
-  std::string name_at(std::uint64_t address) const;
+  // Linkage names of the function around `address`, without the suffixes of optimisers, the best one first; empty if
+  // none covers it. Of names that read the same, as those of constructors do, one.
+  std::vector<std::string> names_at(std::uint64_t address) const;
 
  private:
   struct Symbol {

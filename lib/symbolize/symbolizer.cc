@@ -54,6 +54,7 @@ struct Symbolizer::State {
   void note(std::string text);
   std::string why_unknown(const std::string& module);
   bool has_lines(const std::string& module);
+  std::string missing_file(const std::string& module);
   void note_unknown(const std::string& module);
   void note_missing_lines(const SourceStack& stack);
   void note_foreign_thread(const session::ProcessRecord& record, const SourceStack& stack);
@@ -170,6 +171,13 @@ bool Symbolizer::State::has_lines(const std::string& module) {
                      [&](auto& entry) { return entry.first.first == module && entry.second.has_lines(); });
 }
 
+std::string Symbolizer::State::missing_file(const std::string& module) {
+  for (auto& [key, elf] : modules) {
+    if (key.first == module && !elf.missing_file().empty()) return elf.missing_file();
+  }
+  return "";
+}
+
 void Symbolizer::State::note_unknown(const std::string& module) {
   note(module + " " + why_unknown(module) + ": its functions and lines are not known");
 }
@@ -180,6 +188,10 @@ void Symbolizer::State::note_missing_lines(const SourceStack& stack) {
   if (frame == stack.native.end()) return;
   for (auto& [key, elf] : modules) {
     if (key.first != frame->module) continue;
+    if (const std::string missing = elf.missing_file(); !missing.empty()) {
+      note(missing + " was not found: what is inlined into functions of " + frame->module +
+           " is described there, and not known");
+    }
     if (frame->line > 0) continue;
     if (elf.condition() == ElfModule::Condition::missing) note_unknown(frame->module);
     if (elf.condition() != ElfModule::Condition::readable || elf.has_lines()) continue;
@@ -230,6 +242,11 @@ std::string Symbolizer::why_no_line(const Location& location) const {
     return name + " " + why + ": its functions and lines are not known";
   }
   if (!location.file.empty()) return "the compiler gave this call no line of its own";
+  if (const std::string missing = state_->missing_file(location.module); !missing.empty()) {
+    return std::filesystem::path(missing).filename().string() +
+           ", which describes what is inlined there, was not found";
+  }
+  if (location.folded) return "the linker made one of functions of identical code";
   return state_->has_lines(location.module) ? "that part of " + name + " has no line information"
                                             : name + " has no line information";
 }

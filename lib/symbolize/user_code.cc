@@ -138,6 +138,7 @@ Location location_of(const NativeFrame& frame) {
   const bool has_line = frame.line > 0;
   Location location{frame.file, frame.line, frame.function, "c++", has_line ? "" : frame.module, 0};
   if (!has_line && frame.function.empty()) location.offset = frame.offset;
+  location.folded = frame.folded;
   return location;
 }
 

@@ -41,6 +41,7 @@ class Library {
 inline constexpr const char* kPlain = "_ZN7fixture19from_plain_functionEv";
 inline constexpr const char* kInlined = "_ZN7fixture22from_inlined_functionsEv";
 inline constexpr const char* kLocal = "_ZN7fixture16from_local_classEv";
+inline constexpr const char* kHeader = "_ZN7fixture19from_library_headerEv";
 inline constexpr const char* kC = "fixture_c_function";
 
 // The number of the line that ends in "mark: NAME".

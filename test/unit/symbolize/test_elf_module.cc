@@ -76,6 +76,47 @@ TEST_CASE("a C function has one name") {
   }
 }
 
+TEST_CASE("without the file that describes inlined functions, the line of a library's header is nobody's") {
+  const fixture::Library library(FIXTURE_UNDESCRIBED);
+  ElfModule module(FIXTURE_UNDESCRIBED, "");
+  const auto at = [&](const char* function) { return module.frames(library.return_address(function) - 1); };
+  CHECK(module.missing_file().empty());
+  CHECK(at(fixture::kInlined).front().line == fixture::marked_line("inner"));
+  CHECK(module.missing_file().ends_with("/fixture/library.cc.dwo"));
+  const auto header = at(fixture::kHeader);
+  REQUIRE(header.size() == 1);
+  CHECK(header[0].function == "fixture::from_library_header()");
+  CHECK(header[0].line == 0);
+  for (const auto& path : {FIXTURE_DWARF5, FIXTURE_SPLIT}) {
+    CHECK(frames_of(path, fixture::kHeader).back().line == fixture::marked_line("header"));
+  }
+}
+
+TEST_CASE("functions of identical code that the linker made one of") {
+  if (!FIXTURE_HAS_FOLDED) return;
+  for (const std::string path : {FIXTURE_FOLDED, FIXTURE_FOLDED_BARE}) {
+    INFO(path);
+    for (const char* name : {"_ZN7fixture5firstEv", "_ZN7fixture6secondEv"}) {
+      const auto frames = frames_of(path, name);
+      REQUIRE(frames.size() == 1);
+      CHECK(frames[0].folded);
+      CHECK(frames[0].function == "fixture::first or fixture::second");
+      CHECK(frames[0].line == 0);
+    }
+  }
+  const auto templates = frames_of(FIXTURE_FOLDED, "_ZN7fixture11of_one_lineIiEEPKvRKT_");
+  REQUIRE(templates.size() == 1);
+  CHECK(templates[0].function.find(" or ") != std::string::npos);
+  CHECK(templates[0].line > 0);
+  for (const char* name : {"aliased", "alias"}) {
+    const auto frames = frames_of(FIXTURE_FOLDED, name);
+    REQUIRE(frames.size() == 1);
+    CHECK_FALSE(frames[0].folded);
+    CHECK(frames[0].function == "aliased");
+    CHECK(frames[0].line > 0);
+  }
+}
+
 TEST_CASE("code that lies where a function that the linker dropped reaches to") {
   for (const char* path : {FIXTURE_DROPPED4, FIXTURE_DROPPED5}) {
     INFO(path);
