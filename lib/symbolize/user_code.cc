@@ -256,10 +256,13 @@ TrueLine find_true_line(const SourceStack& stack, std::string_view launched) {
   const auto is_users = [&](const NativeFrame& frame) { return frame.user && !is_host_side_of(frame, kernel); };
   const auto* native = first_where(stack.native, is_users);
   const auto* python = first_where(stack.python, [](const PythonFrame& frame) { return frame.user; });
-  if (native) {
+  const auto has_line = [&](const NativeFrame& frame) { return is_users(frame) && frame.line > 0; };
+  const auto* outer = first_where(stack.native, has_line);
+  // Python's line did issue it, by way of a library of which no line is known.
+  const bool by_library = native && native->file.empty() && !outer && python;
+  if (native && !by_library) {
     TrueLine line{location_of(*native), python ? location_of(*python) : Location{}, true, native->tail_call};
     if (native->line > 0) return line;
-    const auto* outer = first_where(stack.native, [&](const auto& frame) { return is_users(frame) && frame.line > 0; });
     if (outer) line.location.called_from = {location_of(*outer)};
     if (!outer && line.caller.known()) line.location.called_from = {line.caller};
     return line;
