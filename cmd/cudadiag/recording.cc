@@ -49,15 +49,26 @@ bool add_gpu_processes(const session::Session& session, std::vector<session::Gpu
   return !found.empty();
 }
 
-std::string outliving_text(const std::vector<std::uint32_t>& pids) {
-  constexpr std::size_t kNamed = 4;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(pids.size(), kNamed); ++i) {
-    names += (names.empty() ? "" : ", ") + std::to_string(pids[i]);
+const analyse::Note* find_note(const std::vector<analyse::Note>& notes, const char* code) {
+  const auto found = std::find_if(notes.begin(), notes.end(), [&](const auto& note) { return note.code == code; });
+  return found == notes.end() ? nullptr : &*found;
+}
+
+bool is_unrecorded(const session::Process& process) { return process.record.state == wire::area::State::disabled; }
+
+// Where the recorder stepped aside, of the first such process. True: nobody else recorded anything.
+bool tell_of_unrecorded(const std::vector<session::Process>& processes) {
+  const auto first = std::find_if(processes.begin(), processes.end(), is_unrecorded);
+  if (first == processes.end()) return false;
+  const bool all = std::all_of(processes.begin(), processes.end(), is_unrecorded);
+  for (const session::Note& note : first->record.notes) {
+    const char* remedy = remedy_for(note.code);
+    if (remedy == nullptr) continue;
+    say("nothing was recorded" + (all ? "" : " of process " + std::to_string(first->pid)) + ": " + note.text + "; " +
+        remedy);
+    return all;
   }
-  if (pids.size() > kNamed) names += " and " + std::to_string(pids.size() - kNamed) + " more";
-  return pids.size() == 1 ? "process " + names + " goes on after the command has ended, and is no longer watched"
-                          : "processes " + names + " go on after the command has ended, and are no longer watched";
+  return false;
 }
 
 bool records_by_itself(const std::vector<std::string>& command) {
@@ -93,19 +104,14 @@ Recording::Recording(const RunOptions& options)
   record.name = record.folder = session::kRecordFolder;
   manifest_.passes.push_back(std::move(record));
 
-  const auto recorder = launch::find_recorder();
-  if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
-    manifest_.notes.push_back("running without recording: " + failure->what + "; " + failure->hint);
-    say(manifest_.notes.back());
-    return;
-  }
   open_places(now);
   if (refusal_) return;
-  const bool fits = launch::fits_in_files();
-  if (!fits || (!arena_ && !writer_)) {
-    if (fits) manifest_.notes.push_back("there is neither memory nor a folder to record to");
-    manifest_.notes.back().insert(0, "running without recording: ");
-    say(manifest_.notes.back());
+  const auto recorder = launch::find_recorder();
+  if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
+    manifest_.unrecorded = failure->what + "; " + failure->hint;
+  }
+  if (!manifest_.unrecorded.empty()) {
+    say("running without recording: " + manifest_.unrecorded);
     return;
   }
   const auto& path = std::get<std::filesystem::path>(recorder);
@@ -137,7 +143,13 @@ void Recording::open_places(std::time_t now) {
   }
   auto arena = launch::Arena::create();
   if (const auto* failure = std::get_if<session::Failure>(&arena)) {
-    manifest_.notes.push_back(failure->what + "; " + failure->hint);
+    if (writer_ && launch::fits_in_files()) {
+      manifest_.notes.push_back(failure->what + "; " + failure->hint);
+    } else if (launch::fits_in_files()) {
+      manifest_.unrecorded = failure->what + ", and there is no folder to record to; name one with -o FOLDER";
+    } else {
+      manifest_.unrecorded = failure->what + "; " + failure->hint;
+    }
   } else {
     arena_.emplace(std::move(std::get<launch::Arena>(arena)));
   }
@@ -154,6 +166,7 @@ std::vector<std::string> Recording::environment() const { return launch::environ
 void Recording::read() {
   session_ = {};
   session_.manifest = manifest_;
+  session_.whole = manifest_.whole;
   if (writer_) session_.folder = writer_->final_folder();
   session_.races = races_;
   session_.processes = read_processes(arena(), writer_ ? &*writer_ : nullptr, session_);
@@ -230,14 +243,7 @@ void Recording::report_hang(double seconds) {
 
 bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted,
                                 const std::vector<analyse::Note>& notes) const {
-  if (variables_.empty()) return true;  // said at the beginning
-  for (const session::Process& process : session_.processes) {
-    if (process.record.operations_issued > 0) continue;
-    for (const session::Note& note : process.record.notes) {
-      const char* remedy = remedy_for(note.code);
-      if (remedy != nullptr) return say("nothing was recorded: " + note.text + "; " + remedy), true;
-    }
-  }
+  if (!manifest_.unrecorded.empty() || tell_of_unrecorded(session_.processes)) return true;
   const bool none = session_.processes.empty();
   const bool wanted = failed(end) || (none && options_.tell_no_race);
   if (!wanted || options_.verbosity == report::Verbosity::quiet) return false;
@@ -274,10 +280,12 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   pass.end = end;
   manifest_.ends = ends;
   if (arena_) {
-    if (auto note = note_on_unrecorded(*arena_, writer())) manifest_.notes.push_back(std::move(*note));
+    if (auto note = note_on_unrecorded(*arena_, writer())) {
+      manifest_.notes.push_back(std::move(*note));
+      manifest_.whole = false;
+    }
   }
-  outlived_ = !outliving.empty();
-  if (outlived_) manifest_.notes.push_back(outliving_text(outliving));
+  manifest_.outlived_by = {outliving.begin(), outliving.end()};
   // What a hanging program did after it was asked to end says nothing of the hang.
   if (manifest_.hang) {
     session_.manifest = manifest_;
@@ -288,11 +296,10 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   const report::Report& whole = report();
   // What was kept of watched lines lies in the session's folder.
   const bool kept = writer_.has_value();
-  // A program that does not use CUDA records nothing either.
-  const bool nothing = session_.processes.empty() && session_.whole;
-  const bool clean = whole.findings.empty() && (nothing || whole.verdict == analyse::Verdict::no_cuda_failure);
+  // Where nothing was recorded, that has been said, and there is nothing to read again.
+  const bool clean = whole.findings.empty() && session_.whole && !find_note(whole.notes, analyse::kKilledAtWork);
   open_pairs_ = clean && !findings_ && options_.rerun.mode != RerunMode::never && worth_naming(session_);
-  if (writer_ && clean && !findings_ && !options_.output && !open_pairs_ && !outlived_) {
+  if (writer_ && clean && !findings_ && !options_.output && !open_pairs_ && manifest_.outlived_by.empty()) {
     writer_->discard();
     writer_.reset();
   }
@@ -306,7 +313,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     if (!writer_->root().warning.empty()) say(writer_->root().warning);
   }
   tell_rest();
-  if (outlived_) say(outliving_text(outliving));
+  if (const analyse::Note* note = find_note(report().notes, analyse::kOutlived)) say(note->text);
   const bool nothing_recorded = !findings_ && explain_silence(end, interrupted, report().notes);
   if (kept) {
     for (const std::string& sentence : silent_lines(options_.watch, session_)) say(sentence);
@@ -322,7 +329,8 @@ const report::Report& Recording::report() {
 }
 
 void Recording::drop_if_clean() {
-  if (!writer_ || !open_pairs_ || outlived_ || options_.output || !report().findings.empty()) return;
+  if (!writer_ || !open_pairs_ || !manifest_.outlived_by.empty() || options_.output || !report().findings.empty())
+    return;
   writer_->discard();
   writer_.reset();
 }

@@ -89,7 +89,6 @@ class Recording {
   std::optional<session::Failure> refusal_;
   bool findings_ = false;
   bool open_pairs_ = false;
-  bool outlived_ = false;
   bool kept_whole_ = true;
 };
 

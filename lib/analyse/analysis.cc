@@ -56,7 +56,7 @@ std::optional<Note> ended_at_work(const Session& session, const Process& process
   const std::string how = !end.of_process   ? "ended, nobody saw how,"
                           : end.signal != 0 ? "was ended by " + end.text
                                             : "ended without exit(), its status " + std::to_string(end.status) + ",";
-  return Note{"killed-at-work",
+  return Note{kKilledAtWork,
               fmt::format("process {} {} with {} operation{} not known to have finished; whether one of them had "
                           "failed, no call had asked",
                           process.pid, how, unfinished, unfinished == 1 ? "" : "s")};
@@ -91,17 +91,48 @@ std::optional<Note> unrelated_end(const Session& session, bool handled) {
                                            end.text, failed_all_the_same(session, handled))};
 }
 
-constexpr const char* kNothingRecorded =
-    "no process of the program loaded the recorder: it may not use CUDA at all, or it cleared the environment that the "
-    "CUDA driver finds the recorder by (CUDA_INJECTION64_PATH), or the driver could not load it";
+// Where a recording is lost, notes say so.
+std::optional<Note> nothing_recorded(const Session& session) {
+  if (!session.whole || !session.processes.empty()) return std::nullopt;
+  const std::string& known = session.manifest.unrecorded;
+  return Note{"nothing-recorded",
+              known.empty() ? "no process of the program loaded the recorder: it may not use CUDA at all, or it "
+                              "cleared the environment that the CUDA driver finds the recorder by "
+                              "(CUDA_INJECTION64_PATH), or the driver could not load it"
+                            : "it was run without recording: " + known};
+}
 
-// Where a recording is lost or was never begun, notes say so.
-bool nothing_recorded(const Session& session) { return session.whole && session.processes.empty(); }
+bool is_unrecorded(const Process& process) { return process.record.state == wire::area::State::disabled; }
 
-bool recorder_gave_up(const Session& session) {
-  return std::any_of(session.processes.begin(), session.processes.end(), [&](const Process& process) {
-    return process.record.state == wire::area::State::disabled && ending_of(session, process).bad;
-  });
+std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
+  constexpr std::size_t kNamed = 4;
+  if (by.empty()) return std::nullopt;
+  std::string names;
+  std::size_t named = 0;
+  for (const std::uint32_t pid : by) {
+    if (named++ < kNamed) names += (names.empty() ? "" : ", ") + std::to_string(pid);
+  }
+  if (named > kNamed) names += fmt::format(" and {} more", named - kNamed);
+  return Note{kOutlived, named == 1 ? "process " + names +
+                                          " goes on after the command has ended, and is no longer watched; to see it "
+                                          "to its end, let the command wait for it"
+                                    : "processes " + names +
+                                          " go on after the command has ended, and are no longer watched; to see them "
+                                          "to their end, let the command wait for them"};
+}
+
+// Of one that has given the GPU nothing to do there is nothing to be known: a daemon, say, that asked for a device.
+bool went_on_at_work(const Session& session, const Process& process) {
+  const ProcessRecord& record = process.record;
+  return session.manifest.outlived_by.contains(process.pid) && record.state == wire::area::State::recording &&
+         record.operations_issued > 0;
+}
+
+// The report says the first note of why the question is left open.
+void leave_open(Analysis& analysis, std::optional<Note> why) {
+  if (!why) return;
+  analysis.verdict = Verdict::inconclusive;
+  analysis.notes.insert(analysis.notes.begin(), std::move(*why));
 }
 
 void look_at(const Session& session, const Process& process, Analysis& analysis) {
@@ -113,8 +144,9 @@ void look_at(const Session& session, const Process& process, Analysis& analysis)
   CallFindings calls = failed_calls(process, ending_of(session, process));
   std::move(calls.failures.begin(), calls.failures.end(), std::back_inserter(analysis.failures));
   std::move(calls.notes.begin(), calls.notes.end(), std::back_inserter(analysis.notes));
-  auto degraded = degraded_notes(process, session.processes.size() > 1);
-  std::move(degraded.begin(), degraded.end(), std::back_inserter(analysis.notes));
+  const auto degraded = degraded_notes(process, session.processes.size() > 1);
+  auto& notes = analysis.notes;
+  notes.insert(is_unrecorded(process) ? notes.begin() : notes.end(), degraded.begin(), degraded.end());
 }
 
 }  // namespace
@@ -129,21 +161,21 @@ Analysis analyse(const Session& session) {
   for (Failure& failure : analysis.failures) name_graph_nodes(failure);
   for (Failure& failure : analysis.failures) blame_stale_pointer(failure);
   for (Failure& failure : analysis.failures) recall_failed_allocation(failure);
+  auto goes_on = outlived(session.manifest.outlived_by);
   if (!analysis.failures.empty()) {
     analysis.verdict = Verdict::cuda_failure;
+    if (goes_on) analysis.notes.push_back(std::move(*goes_on));
     return analysis;
   }
-  for (const Process& process : session.processes) {
-    if (auto note = ended_at_work(session, process)) {
-      analysis.verdict = Verdict::inconclusive;
-      analysis.notes.push_back(std::move(*note));
-    }
+  const auto any = [&](const auto& is) { return std::any_of(session.processes.begin(), session.processes.end(), is); };
+  if (any(is_unrecorded) || !session.whole) analysis.verdict = Verdict::inconclusive;
+  if (any([&](const Process& process) { return went_on_at_work(session, process); })) {
+    leave_open(analysis, std::move(goes_on));
+  } else if (goes_on) {
+    analysis.notes.push_back(std::move(*goes_on));
   }
-  if (nothing_recorded(session)) {
-    analysis.verdict = Verdict::inconclusive;
-    analysis.notes.insert(analysis.notes.begin(), {"nothing-recorded", kNothingRecorded});
-  }
-  if (recorder_gave_up(session) || !session.whole) analysis.verdict = Verdict::inconclusive;
+  for (const Process& process : session.processes) leave_open(analysis, ended_at_work(session, process));
+  leave_open(analysis, nothing_recorded(session));
   if (analysis.verdict == Verdict::no_cuda_failure) {
     const bool handled = std::any_of(analysis.notes.begin(), analysis.notes.end(),
                                      [](const Note& note) { return note.code == "error-handled"; });

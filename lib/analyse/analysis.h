@@ -130,6 +130,9 @@ struct Note {
   std::string text;
 };
 
+inline constexpr const char* kKilledAtWork = "killed-at-work";
+inline constexpr const char* kOutlived = "outlived";  // processes went on after the command
+
 struct Analysis {
   Verdict verdict = Verdict::no_cuda_failure;
   // Earliest first; behind them the `suspected` ones, also by time: a guess never leads where something was measured.

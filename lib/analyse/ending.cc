@@ -34,7 +34,7 @@ Ending own_ending(const session::Process& process) {
 
 Ending ending_of(const session::Session& session, const session::Process& process) {
   if (const Ending own = own_ending(process); own.known) return own;
-  if (session.manifest.passes.empty()) return {};
+  if (session.manifest.passes.empty() || session.manifest.outlived_by.contains(process.pid)) return {};
   Ending result = ending(session.manifest.passes.front().end);
   result.of_process = false;
   return result;

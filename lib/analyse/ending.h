@@ -26,7 +26,7 @@ Ending ending(const session::ProcessEnd& end);
 // The process's own end, or with what status it called exit(), after which it may still have crashed. Neither is known
 // of one that was killed, say, and had another parent than the launcher.
 Ending own_ending(const session::Process& process);
-// The same; where that is not known, that of the command.
+// The same; where that is not known, that of the command, if the process did not outlive it.
 Ending ending_of(const session::Session& session, const session::Process& process);
 
 }  // namespace cudadiag::analyse

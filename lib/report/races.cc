@@ -354,9 +354,7 @@ void add_races(Report& report, const session::Session& session, const ResolveSit
                                         dismissed, dismissed == 1 ? " is" : "s are")});
   }
   std::stable_partition(found.begin(), found.end(), [](const Finding& finding) { return !finding.race->possible; });
-  if (!found.empty() && report.verdict == analyse::Verdict::no_cuda_failure) {
-    report.verdict = analyse::Verdict::cuda_failure;
-  }
+  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
   std::move(found.begin(), found.end(), std::back_inserter(report.findings));
 }
 

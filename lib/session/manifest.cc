@@ -201,6 +201,9 @@ std::string write_manifest(const Manifest& manifest) {
                    {"ends", std::move(ends)},
                    {"hang", or_null(manifest.hang)},
                    {"ended_before_hang", manifest.ended_before_hang},
+                   {"outlived_by", manifest.outlived_by},
+                   {"unrecorded", manifest.unrecorded},
+                   {"whole", manifest.whole},
                    {"notes", manifest.notes},
                    {"gpu_processes", std::move(gpu_processes)},
                    {"code_rules", std::move(rules)}};
@@ -228,6 +231,9 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.native_stacks = bool_of(document, "native_stacks", true);
   manifest.hang = double_of(document, "hang");
   manifest.ended_before_hang = pids_of(document, "ended_before_hang");
+  manifest.outlived_by = pids_of(document, "outlived_by");
+  manifest.unrecorded = text_of(document, "unrecorded");
+  manifest.whole = bool_of(document, "whole", true);
   each_object(document, "code_rules", [&](const Json& rule) {
     const auto user = rule.find("user");
     if (user != rule.end() && user->is_boolean())

@@ -109,6 +109,9 @@ struct Manifest {
   std::vector<GpuProcess> gpu_processes;
   std::optional<double> hang;                 // seconds that nothing had moved when it was ended for that
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that were no more by then
+  std::set<std::uint32_t> outlived_by;        // pids of processes that went on after the command, watched no longer
+  std::string unrecorded;                     // why the command was run without recording; empty: it was not
+  bool whole = true;                          // false: processes were left out for want of room
   std::vector<std::string> notes;  // launcher's own: injections that were replaced, folders that could not be written
 };
 

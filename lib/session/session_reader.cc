@@ -150,6 +150,7 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
       return Failure{"cannot use " + (folder / kManifest).string() + ": " + failure->what, failure->hint};
     }
     session.manifest = std::move(std::get<Manifest>(manifest));
+    session.whole = session.manifest.whole;
   } else if (files.empty() && !fs::is_directory(folder / kRecordFolder, error)) {
     return Failure{folder.string() + " is not a cudadiag session", "cudadiag list shows the sessions there are"};
   } else {

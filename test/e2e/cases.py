@@ -240,6 +240,10 @@ def run_that_was_not_watched_is_inconclusive(machine):
     report = machine.report("-o", "here")
     expect((report["verdict"], report["findings"]), ("inconclusive", []), "verdict")
     expect([note["code"] for note in report["notes"]], ["cupti-held", "recorder-disabled"], "notes")
+    machine.plan("cupti=held")
+    expect(machine.run(*program("ten_launches.py"), options=["--json", "out.json"]).returncode, 0, "status")
+    clean = json.loads((machine.folder / "out.json").read_text())
+    expect((clean["verdict"], machine.sessions()), ("inconclusive", []), "a run that ends well")
 
 
 def rerun_that_was_not_watched_says_nothing(machine):

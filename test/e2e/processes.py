@@ -1,6 +1,7 @@
 """What passes between the launcher and the processes it looks after: signals, ends, places for their records."""
 
 import fcntl
+import json
 import os
 import pathlib
 import resource
@@ -12,20 +13,41 @@ import targets
 from harness import FAULT, expect, expect_in, expect_true_line, program
 
 
-def process_that_outlives_the_command_is_told_of(machine):
+def _left_behind(machine, command, first="true"):
+    """The pid of a process that goes on after a run of `first`, and what the launcher said and wrote of both."""
     hold, said = (machine.folder / name for name in ("hold", "said"))
     for pipe in (hold, said):
         os.mkfifo(pipe)
-    script = '"$@" <hold >said 2>/dev/null & read line <said; echo $!'
+    script = '"$0" >/dev/null; "$@" <hold >said 2>/dev/null & read line <said; echo $!'
     with open(hold, "r+b", buffering=0), open(said, "r+b", buffering=0):
-        result = machine.run("sh", "-c", script, "sh", *program("ten_launches.py", "wait"))
+        result = machine.run("sh", "-c", script, first, *command, options=["--json", "out.json"])
         pid = int(result.stdout)
         os.kill(pid, signal.SIGKILL)
-    sentence = f"process {pid} goes on after the command has ended, and is no longer watched"
-    expect((result.stderr, result.returncode), (f"cudadiag: {sentence}\n", 0), "result")
+    for pipe in (hold, said):
+        pipe.unlink()
+    expect(result.returncode, 0, "status")
+    return pid, result.stderr, json.loads((machine.folder / "out.json").read_text())
+
+
+def process_that_outlives_the_command_is_told_of(machine):
+    pid, said, _ = _left_behind(machine, program("ten_launches.py", "wait"))
+    sentence = (f"process {pid} goes on after the command has ended, and is no longer watched; to see it to its end, "
+                "let the command wait for it")
+    expect(said, f"cudadiag: {sentence}\n", "what is said")
     report = machine.report()
-    expect((report["verdict"], [note["text"] for note in report["notes"]]), ("no_cuda_failure", [sentence]), "report")
+    expect((report["verdict"], [note["text"] for note in report["notes"]]), ("inconclusive", [sentence]), "report")
     expect([process["pid"] for process in report["processes"]], [pid], "processes")
+    expect(machine.cudadiag("report").stdout,
+           f"cudadiag: cannot tell whether CUDA failed in this session: {sentence}\n", "what is read of it")
+
+
+def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
+    healthy = machine.build / "targets/healthy"
+    _, said, report = _left_behind(machine, program("daemon.py"), healthy)
+    expect((said, report["verdict"], machine.sessions()), ("", "no_cuda_failure", []), "one without CUDA")
+    pid, said, report = _left_behind(machine, program("daemon.py", "asks"), healthy)
+    expect_in(f"process {pid} goes on after the command has ended", said, "of one that has asked for a device")
+    expect(report["verdict"], "no_cuda_failure", "verdict")
 
 
 def interrupted_command_without_cuda_gets_no_advice(machine):
@@ -107,6 +129,10 @@ def processes_beyond_all_places_are_counted(machine):
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
     report = machine.report(*kept)
     expect(len(report["processes"]), 9, "processes that were recorded")
+    machine.plan("")
+    machine.run("sh", "-c", script, machine.build / "targets/third_of_ten", options=kept,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+    expect(machine.report(*kept)["verdict"], "inconclusive", "verdict where nothing fails in those that were recorded")
     expect([note["text"] for note in report["notes"] if "not recorded" in note["text"]],
            ["2 processes were not recorded: there are more than the memory for the recording has places for"], "notes")
 

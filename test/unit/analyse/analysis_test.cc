@@ -55,6 +55,63 @@ TEST_CASE("nothing is known of CUDA where no process loaded the recorder, and a 
   CHECK(!note(known, "nothing-recorded"));
 }
 
+TEST_CASE("where the launcher knows why nothing was recorded, nothing is guessed") {
+  session::Session session;
+  session.manifest.unrecorded = "there is no recorder; reinstall cudadiag";
+  const Analysis analysis = cudadiag::analyse::analyse(session);
+  CHECK(analysis.verdict == Verdict::inconclusive);
+  REQUIRE(analysis.notes.size() == 1);
+  CHECK(analysis.notes[0].code == "nothing-recorded");
+  CHECK(analysis.notes[0].text == "it was run without recording: there is no recorder; reinstall cudadiag");
+}
+
+TEST_CASE("a recorder that stepped aside leaves the question open, however well the program ended") {
+  session::Session session;
+  session.manifest.passes.emplace_back().end.code = 0;
+  session.manifest.notes = {"the launcher's"};
+  session.processes.resize(2);
+  session.processes[0].record.state = wire::area::State::finished;
+  session.processes[1].record.state = wire::area::State::disabled;
+  session.processes[1].record.notes = {{"cupti-held", "another tool holds CUPTI"}};
+  const Analysis analysis = cudadiag::analyse::analyse(session);
+  CHECK(analysis.verdict == Verdict::inconclusive);
+  CHECK(analysis.notes.front().code == "cupti-held");
+}
+
+TEST_CASE("so does a process that went on after its command, if it had given the GPU something to do") {
+  session::Session session;
+  session.manifest.passes.emplace_back().end.code = 0;
+  session.manifest.notes = {"the launcher's"};
+  session.manifest.outlived_by = {4711};
+  session::Process& process = session.processes.emplace_back();
+  process.pid = 4711;
+  process.record.state = wire::area::State::recording;
+  const Analysis idle = cudadiag::analyse::analyse(session);
+  CHECK(idle.verdict == Verdict::no_cuda_failure);
+  CHECK(idle.notes.back().code == "outlived");
+  process.record.operations_issued = 1;
+  const Analysis working = cudadiag::analyse::analyse(session);
+  CHECK(working.verdict == Verdict::inconclusive);
+  CHECK(working.notes.front().text ==
+        "process 4711 goes on after the command has ended, and is no longer watched; to see it to its end, let the "
+        "command wait for it");
+  process.record.state = wire::area::State::finished;  // between two looks
+  CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
+  session.processes.push_back(frozen_process(4712, 0));
+  const Analysis failed = cudadiag::analyse::analyse(session);
+  CHECK(failed.verdict == Verdict::cuda_failure);
+  CHECK(note(failed, "outlived"));
+}
+
+TEST_CASE("nobody who goes on is said to have ended") {
+  session::Session session;
+  session.processes = {working_process(SIGKILL)};
+  session.processes[0].end.reset();
+  session.manifest.passes.emplace_back().end = {3, std::nullopt};
+  session.manifest.outlived_by = {session.processes[0].pid};
+  CHECK(!note(cudadiag::analyse::analyse(session), "killed-at-work"));
+}
+
 TEST_CASE("a process in which nothing failed is no failure") {
   session::Session session;
   session.processes.emplace_back().record.state = wire::area::State::finished;
