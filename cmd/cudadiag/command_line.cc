@@ -44,10 +44,12 @@ class HelpFormat : public CLI::Formatter {
   }
 };
 
+// What the library takes for the value of "--json -- true" and "--json= -- true" is none.
+bool is_none(const std::string& given) { return given == "--"; }
+
 CLI::Validator some_text(const std::string& type) {
   return {[type](const std::string& given) -> std::string {
-            // What the library takes for the value of "--json -- true" and "--json= -- true" is none either.
-            if (given == "--") return "the " + type + " is missing";
+            if (is_none(given)) return "the " + type + " is missing";
             return given.empty() ? '"' + given + "\" is no " + type : "";
           },
           ""};
@@ -59,16 +61,23 @@ CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text
   return command->add_option(name, text, description)->type_name(type)->check(some_text(type));
 }
 
-// "--json: 1 required FILE missing" and "--output: At Most 1 required but received 2" is how the library puts it.
-std::string in_plain_words(std::string text) {
+// "--json: 1 required FILE missing", "--output: At Most 1 required but received 2" and "races was given a disallowed
+// flag override" is how the library puts it.
+std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selected) {
   if (const std::size_t at = text.find(": At Most 1 required but received "); at != std::string::npos) {
     return text.substr(0, at) + " can be given only once";
+  }
+  if (const std::size_t at = text.find(" was given a disallowed"); at != std::string::npos) {
+    return "--" + text.substr(0, at) + " takes no value";
   }
   constexpr std::string_view before = ": 1 required ", after = " missing";
   const std::size_t at = text.find(before);
   if (at == std::string::npos || !text.ends_with(after)) return text;
+  CLI::Option* option = selected.empty() ? nullptr : selected.front()->get_option_no_throw(text.substr(0, at));
+  // The first validator takes the mark off.
+  const std::string wanted = option == nullptr ? "" : option->get_validator(1)->get_name();
   text.resize(text.size() - after.size());
-  return text.replace(at, before.size(), " wants ");
+  return text.replace(at, before.size(), " wants ") + (wanted.empty() ? "" : ", " + wanted);
 }
 
 // The library takes a word or value like [a,b] for a list of its own, and tears it apart: such a one has this mark in
@@ -107,6 +116,7 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   for (CLI::App* command : app.get_subcommands({})) {
     for (CLI::Option* option : command->get_options()) {
       if (option->get_items_expected_max() > 0) option->transform(unmarked);
+      if (option->get_items_expected_max() == 0) option->disable_flag_override();
     }
   }
   // The library wants them in reverse.
@@ -122,7 +132,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
     if (word == "--") continue;
     return (word.starts_with('-') ? "no such option: " : "one argument too many: ") + unmarked(word) + help;
   }
-  return in_plain_words(error.what()) + (error.get_name() == "ValidationError" ? "" : help);
+  return in_plain_words(error.what(), selected) + (error.get_name() == "ValidationError" ? "" : help);
 }
 
 void set_help_format(CLI::App& app) { app.formatter(std::make_shared<HelpFormat>()); }
@@ -144,6 +154,13 @@ CLI::Option* add_texts(CLI::App* command, const std::string& name, const std::st
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false)
       ->check(some_text(type));
+}
+
+CLI::Validator a_value(const std::string& wanted) {
+  return {[wanted](const std::string& given) -> std::string {
+            return is_none(given) || given.empty() ? "the value is missing, " + wanted : "";
+          },
+          "", wanted};
 }
 
 CLI::Validator a_line() {

@@ -35,6 +35,9 @@ CLI::Validator a_line();
 CLI::Validator a_writable_file();
 CLI::Validator an_existing_folder();
 
+// Any value, of which `wanted` says what it may be where it is missing.
+CLI::Validator a_value(const std::string& wanted);
+
 template <typename Value>
 using Words = std::vector<std::pair<std::string, Value>>;
 
@@ -59,7 +62,7 @@ CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value,
   for (const auto& [word, meaning] : words) {
     if (value == meaning) option->default_str(word);
   }
-  return option->type_name(alternatives);
+  return option->type_name(alternatives)->check(a_value("one of " + listed).name(""));
 }
 
 // A decimal number from `least` to `most`: no hexadecimal, no sign, no infinity, nothing that is not a number.
@@ -74,12 +77,12 @@ CLI::Option* add_number(CLI::App* command, const std::string& name, Target& valu
         const auto [rest, error] = std::from_chars(given.data(), end, number);
         const bool inside = number >= least && number <= most;  // false for what is not a number
         if (error != std::errc() || rest != end || !inside) {
-          throw CLI::ValidationError(name, given + " is no " + range);
+          throw CLI::ValidationError(name.substr(name.find("--")), given + " is no " + range);
         }
         value = number;
       },
       description);
-  return option->type_name(type);
+  return option->type_name(type)->check(a_value("a " + range));
 }
 
 }  // namespace cudadiag::command

@@ -111,6 +111,10 @@ def wrong_command_lines_are_explained(machine):
             (["run", "--bogus", "--", "true"], "no such option: --bogus; see cudadiag run --help"),
             (["run"], "COMMAND is required; see cudadiag run --help"),
             (["run", "--json"], "--json wants FILE; see cudadiag run --help"),
+            (["run", "--repeat"], "--repeat wants N, a number from 1 to 1000; see cudadiag run --help"),
+            (["top", "-n"], "--count wants COUNT, a number from 1 to 1000000; see cudadiag top --help"),
+            (["env", "--markers"], "--markers wants sparse|dense|off; see cudadiag env --help"),
+            (["run", "--full-log=maybe"], "--full-log takes no value; see cudadiag run --help"),
             (["list", "x"], "one argument too many: x; see cudadiag list --help"),
             (["report", "-q", "--json"], "--quiet excludes --json; see cudadiag report --help"),
             (["run", "--save-limit", "5", "--", "echo", "ran"],
@@ -132,6 +136,11 @@ def wrong_values_are_refused_before_anything_runs(machine):
         expect(_refused(machine, "run", option, "", "--", "echo", "ran"), f'{option}: "" is no {kind}', option)
     for words in (["--json", "--"], ["--json=", "--"]):
         expect(_refused(machine, "run", *words, "echo", "ran"), "--json: the FILE is missing", "no value")
+    for option, wanted in (("--markers", "one of sparse, dense, off"), ("--rerun", "one of auto, always, never"),
+                           ("--repeat", "a number from 1 to 1000"), ("--hang-after", "a number from 0.1 to 10000000")):
+        for words in ([option, "--"], [option + "=", "--"], [option, "", "--"]):
+            expect(_refused(machine, "run", *words, "echo", "ran"), f"{option}: the value is missing, {wanted}", words)
+    expect(_refused(machine, "run", "--watch=", "--", "echo"), "--watch: the FILE:LINE is missing", "no line")
     expect(_refused(machine, "run", "-o", "a", "-o", "b", "--", "echo", "ran"),
            "--output can be given only once; see cudadiag run --help", "a second folder")
     (machine.folder / "empty").touch()
