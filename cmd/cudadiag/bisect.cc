@@ -17,6 +17,7 @@
 #include "commands.h"
 #include "device_pass.h"
 #include "findings.h"
+#include "live_run.h"
 #include "narrow.h"
 #include "report/kernel_name.h"
 #include "report/place.h"
@@ -222,6 +223,7 @@ std::string nothing_to_narrow(const session::Session& session, const analyse::An
 void print_report(const session::Session& session, report::Verbosity verbosity, bool possible = true) {
   report::TextOptions options = text_options(verbosity, STDOUT_FILENO);
   options.suggest_rerun = possible;
+  options.say_clean = true;
   const std::string text = report::write_text(examine(session), options);
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
@@ -229,9 +231,7 @@ void print_report(const session::Session& session, report::Verbosity verbosity, 
 }  // namespace
 
 int bisect(const BisectOptions& options) {
-  std::optional<std::filesystem::path> output;
-  if (options.output) output = *options.output;
-  const auto folder = session::find_session(session::roots(output), options.session);
+  const auto folder = choose_session(options.output, options.session);
   if (const auto* failure = std::get_if<Failure>(&folder)) return say(*failure), kOwnFailure;
   if (const auto& found = std::get<std::filesystem::path>(folder); session::run_goes_on(found)) {
     const std::string name = report::shell_word(session::finished_name(found).string());

@@ -6,6 +6,7 @@
 
 #include "analyse/site_keys.h"
 #include "commands.h"
+#include "live_run.h"
 #include "report/printable.h"
 #include "session/log_reader.h"
 #include "session/operation_decoder.h"
@@ -220,9 +221,7 @@ void dump_graphs(const ProcessRecord& r) {
 }  // namespace
 
 int dump(const std::string& wanted, const std::optional<std::string>& output) {
-  std::optional<std::filesystem::path> root;
-  if (output) root = *output;
-  const auto folder = session::find_session(session::roots(root), wanted);
+  const auto folder = choose_session(output, wanted);
   if (const auto* failure = std::get_if<session::Failure>(&folder)) return say(*failure), kOwnFailure;
   const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;

@@ -40,8 +40,6 @@ session::Failure killed(const fs::path& folder, const session::LivePlace& place)
                : "what it had written until then: cudadiag report " + report::shell_word(folder.string())};
 }
 
-}  // namespace
-
 void tell_newer_run(const std::vector<session::Root>& roots, const session::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto live = session::newest_live(roots), lost = session::newest_lost(roots);
@@ -57,6 +55,19 @@ void tell_newer_run(const std::vector<session::Root>& roots, const session::Resu
   say(folder == nullptr ? text : text + "; this is " + folder->string());
 }
 
+bool means_latest(const std::string& wanted) { return wanted.empty() || wanted == session::kLatest; }
+
+}  // namespace
+
+session::Result<fs::path> choose_session(const std::optional<std::string>& output, const std::string& wanted) {
+  std::optional<fs::path> root;
+  if (output) root = *output;
+  const auto roots = session::roots(root);
+  auto found = session::find_session(roots, wanted);
+  if (means_latest(wanted)) tell_newer_run(roots, found);
+  return found;
+}
+
 session::Result<LiveRun> LiveRun::open(const std::optional<std::string>& output, const std::string& wanted) {
   std::optional<fs::path> root;
   if (output) root = *output;
@@ -65,17 +76,15 @@ session::Result<LiveRun> LiveRun::open(const std::optional<std::string>& output,
     if (auto failure = session::not_ours(each.folder)) return *failure;
   }
   std::optional<fs::path> folder;
-  if (wanted.empty() || wanted == session::kLatest) folder = session::newest_live(roots);
+  if (means_latest(wanted)) folder = session::newest_live(roots);
   if (!folder) {
-    const auto found = session::find_session(roots, wanted);
+    const auto found = choose_session(output, wanted);
     if (const auto* failure = std::get_if<session::Failure>(&found)) {
-      if (!wanted.empty() && wanted != session::kLatest) return *failure;
-      tell_newer_run(roots, found);
+      if (!means_latest(wanted)) return *failure;
       return session::Failure{"no run is going on here, and there is no session",
                               "start one with cudadiag run -- COMMAND; with -o FOLDER there, give the same here"};
     }
     folder = std::get<fs::path>(found);
-    if (wanted.empty() || wanted == session::kLatest) tell_newer_run(roots, found);
   }
   LiveRun run(*folder);
   if (!is_incomplete(*folder)) return run;

@@ -4,11 +4,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "launch/arena.h"
 #include "session/session.h"
-#include "session/session_folders.h"
 
 namespace cudadiag::command {
 
@@ -31,8 +29,9 @@ class LiveRun {
   std::optional<bool> goes_on_ = false;
 };
 
-// The newest session may be one of which there is nothing to see: of a run that has not failed yet and goes on, or
-// whose launcher was killed. Says so, and that `shown` is an older one.
-void tell_newer_run(const std::vector<session::Root>& roots, const session::Result<std::filesystem::path>& shown);
+// The session that the user means. Where that is the latest, the newest may be one of which there is nothing to see: of
+// a run that has not failed yet and goes on, or whose launcher was killed. Says so, and that this is an older one.
+session::Result<std::filesystem::path> choose_session(const std::optional<std::string>& output,
+                                                      const std::string& wanted);
 
 }  // namespace cudadiag::command

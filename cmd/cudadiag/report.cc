@@ -36,11 +36,7 @@ int report(const ReportOptions& options) {
         report::shell_word(*options.bundle) + " --bundle");
     return kOwnFailure;
   }
-  std::optional<std::filesystem::path> output;
-  if (options.output) output = *options.output;
-  const auto roots = session::roots(output);
-  const auto folder = session::find_session(roots, options.session);
-  if (options.session.empty() || options.session == session::kLatest) tell_newer_run(roots, folder);
+  const auto folder = choose_session(options.output, options.session);
   if (const auto* failure = std::get_if<session::Failure>(&folder)) return say(*failure), kOwnFailure;
   auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;

@@ -184,7 +184,7 @@ def every_command_has_help(machine):
     expect_in("Usage: cudadiag run [options] -- COMMAND…\n", expect_success(machine.cudadiag("help", "run")).stdout, "run")
 
 
-def report_says_that_a_newer_run_goes_on(machine):
+def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
     (older,) = machine.sessions()
@@ -195,12 +195,14 @@ def report_says_that_a_newer_run_goes_on(machine):
     finished.rename(older)
     run = machine.start(*machine.command("run", "--", "sh", "-c", "echo ready; read line"))
     expect(run.stdout.readline(), "ready\n", "first line")
-    shown = expect_success(machine.cudadiag("report"))
-    expect_in("a newer run goes on, in which nothing has failed yet (cudadiag status ", shown.stderr, "stderr")
-    expect_in(f"; this is {older}\n", shown.stderr, "stderr")
-    expect_in("illegal memory access (700)", shown.stdout, "report")
+    for command, part in (("report", "illegal memory access (700)"), ("dump", str(older)), ("bisect", "[proven]")):
+        shown = expect_success(machine.cudadiag(command))
+        expect_in("a newer run goes on, in which nothing has failed yet (cudadiag status ", shown.stderr, command)
+        expect_in(f"; this is {older}\n", shown.stderr, command)
+        expect_in(part, shown.stdout, command)
     shutil.rmtree(older)
-    expect_in("a newer run goes on", machine.cudadiag("report").stderr, "stderr without a finished one")
+    for command in ("report", "dump", "bisect"):
+        expect_in("a newer run goes on", machine.cudadiag(command).stderr, command + " without a finished one")
     run.communicate("\n")
 
 
