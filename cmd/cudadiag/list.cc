@@ -52,6 +52,7 @@ int list(const std::optional<std::string>& output) {
   std::optional<std::filesystem::path> folder;
   if (output) folder = *output;
   const std::vector<session::Root> roots = session::roots(folder);
+  if (const auto failure = session::misnamed(roots)) return say(*failure), kOwnFailure;
   const std::vector<std::filesystem::path> sessions = session::sessions_in(roots);
   for (const std::filesystem::path& path : sessions) {
     const auto manifest = session::open_manifest(path);
@@ -59,16 +60,10 @@ int list(const std::optional<std::string>& output) {
     std::printf("%s  %-12s  %s\n", named(path).c_str(), ending(manifest, goes_on).c_str(),
                 command_line(path, manifest).c_str());
   }
-  if (!sessions.empty()) return 0;
-  for (const session::Root& root : roots) {
-    if (const auto failure = session::not_ours(root.folder)) return say(*failure), kOwnFailure;
+  if (const auto failure = session::obstacle_to_reading(roots)) {
+    return say(*failure), sessions.empty() ? kOwnFailure : 0;
   }
-  std::error_code error;
-  if (!roots.empty() && roots.front().by_variable && !std::filesystem::exists(roots.front().folder, error)) {
-    say("CUDADIAG_DIR names " + roots.front().folder.string() + ", which does not exist");
-  } else {
-    say("there is no session yet; sessions come from failures: cudadiag run -- COMMAND");
-  }
+  if (sessions.empty()) say("there is no session yet; sessions come from failures: cudadiag run -- COMMAND");
   return 0;
 }
 

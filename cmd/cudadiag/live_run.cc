@@ -72,15 +72,12 @@ session::Result<LiveRun> LiveRun::open(const std::optional<std::string>& output,
   std::optional<fs::path> root;
   if (output) root = *output;
   const auto roots = session::roots(root);
-  for (const session::Root& each : roots) {
-    if (auto failure = session::not_ours(each.folder)) return *failure;
-  }
   std::optional<fs::path> folder;
   if (means_latest(wanted)) folder = session::newest_live(roots);
   if (!folder) {
     const auto found = choose_session(output, wanted);
     if (const auto* failure = std::get_if<session::Failure>(&found)) {
-      if (!means_latest(wanted)) return *failure;
+      if (!means_latest(wanted) || session::obstacle_to_reading(roots)) return *failure;
       return session::Failure{"no run is going on here, and there is no session",
                               "start one with cudadiag run -- COMMAND; with -o FOLDER there, give the same here"};
     }

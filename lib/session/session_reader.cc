@@ -1,9 +1,12 @@
 #include "session/session_reader.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <iterator>
 #include <tuple>
 #include <utility>
@@ -82,13 +85,42 @@ fs::path session_at(const fs::path& folder) {
 
 }  // namespace
 
-std::optional<Failure> not_ours(const fs::path& folder) {
-  std::error_code error;
-  const bool closed = fs::is_directory(folder, error) && ::access(folder.c_str(), R_OK | X_OK) != 0;
-  const bool hidden = error == std::errc::permission_denied;
+std::optional<Failure> unreadable(const fs::path& folder) {
+  struct stat status {};
+  const bool hidden = ::stat(folder.c_str(), &status) != 0 && errno == EACCES;
+  const bool closed = S_ISDIR(status.st_mode) && ::access(folder.c_str(), R_OK | X_OK) != 0;
   if (!closed && !hidden) return std::nullopt;
+  if (closed && status.st_uid == ::geteuid()) {
+    return Failure{folder.string() + " cannot be read: its owner has no permission to", "chmod u+rx gives it"};
+  }
   return Failure{folder.string() + " cannot be read: it belongs to somebody else",
                  "look at it as the user who ran the program"};
+}
+
+std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots) {
+  for (const Root& root : roots) {
+    if (auto failure = unreadable(root.folder)) return failure;
+    const std::string name = (root.by_variable ? "CUDADIAG_DIR names " : "") + root.folder.string();
+    const std::string remedy = root.by_variable ? "correct it, or name the sessions' folder with -o FOLDER"
+                                                : "name the sessions' folder with -o FOLDER or CUDADIAG_DIR";
+    struct stat status {};
+    if (::stat(root.folder.c_str(), &status) == 0) {
+      if (!S_ISDIR(status.st_mode))
+        return Failure{name + (root.by_variable ? ", which" : "") + " is not a folder", remedy};
+    } else if (errno != ENOENT) {
+      return Failure{name + (root.by_variable ? ", which" : "") + " cannot be read: " + std::strerror(errno), remedy};
+    } else if (root.by_variable) {
+      return Failure{name + ", which does not exist", remedy};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> misnamed(const std::vector<Root>& roots) {
+  std::error_code error;
+  const bool wrong = !roots.empty() && roots.front().by_variable && !fs::exists(roots.front().folder, error) &&
+                     !obstacle_in(roots.front());
+  return wrong ? obstacle_to_reading(roots) : std::nullopt;
 }
 
 Result<fs::path> find_session(const std::vector<Root>& roots, const std::string& given) {
@@ -101,7 +133,7 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
       if (is_session_name(wanted)) places.push_back(root.folder / wanted);
     }
     for (const fs::path& place : places) {
-      if (auto failure = not_ours(place)) return *failure;
+      if (auto failure = unreadable(place)) return *failure;
       if (fs::is_directory(place, error)) return session_at(place);
       // Named by a report that came while the run still went on.
       const fs::path incomplete = place.string() + kIncomplete;
@@ -109,22 +141,18 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
     }
     if (fs::exists(wanted, error))
       return Failure{wanted + " is no folder, as a session is", "cudadiag list shows them"};
-    return Failure{"there is no session " + wanted, "cudadiag list shows what there is"};
+    const auto obstacle = is_session_name(wanted) ? obstacle_to_reading(roots) : std::nullopt;
+    return obstacle.value_or(Failure{"there is no session " + wanted, "cudadiag list shows what there is"});
   }
+  if (auto failure = misnamed(roots)) return *failure;
   std::optional<fs::path> newest;
-  std::optional<Failure> obstacle;
   for (const Root& root : roots) {
-    // The next root has what could not be kept here.
-    if (!obstacle) obstacle = not_ours(root.folder);
-    if (root.by_variable && !fs::exists(root.folder, error) && !obstacle_in(root)) {
-      return Failure{"CUDADIAG_DIR names " + root.folder.string() + ", which does not exist",
-                     "correct it, or name the sessions' folder with -o FOLDER"};
-    }
     const auto found = newest_begun(root.folder);
     if (found && (!newest || age_of(*found) > age_of(*newest))) newest = found;
   }
   if (newest) return *newest;
-  return obstacle.value_or(Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"});
+  return obstacle_to_reading(roots).value_or(
+      Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"});
 }
 
 bool is_unused(const fs::path& folder) {
@@ -138,7 +166,7 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
   if (!fs::is_directory(folder, error)) {
     return Failure{folder.string() + " is not a folder that can be read", "cudadiag list shows the sessions there are"};
   }
-  if (auto failure = not_ours(folder)) return *failure;
+  if (auto failure = unreadable(folder)) return *failure;
   Session session;
   session.folder = folder;
   const auto files = area_files({folder / kRecordFolder, folder});

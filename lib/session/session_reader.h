@@ -12,9 +12,15 @@
 
 namespace cudadiag::session {
 
-// Why a folder that there is, or that lies in one, cannot be read: it is another user's. Nothing: it can be, or there
-// is none.
-std::optional<Failure> not_ours(const std::filesystem::path& folder);
+// Why a folder that there is, or that lies in one, may not be read. Nothing: it may be, or there is none.
+std::optional<Failure> unreadable(const std::filesystem::path& folder);
+
+// Why there may be sessions that are not found: the first folder that cannot be read, or that only a variable knows. A
+// default one that nothing was kept in yet is no obstacle.
+std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots);
+// $CUDADIAG_DIR names what is not there, though a run could have made it: a slip of the pen. Otherwise the other roots
+// have what could not be kept there.
+std::optional<Failure> misnamed(const std::vector<Root>& roots);
 
 // The folder that the user means: nothing or "latest", which is the newest of all roots, a name within one of them, or
 // a path.

@@ -219,6 +219,35 @@ def session_of_a_run_that_goes_on_is_said_to_be_one(machine):
     run.communicate("\n")
 
 
+def folders_that_cannot_be_read_are_named(machine):
+    (machine.folder / "file").touch()
+    commands = ("list", "report", "bisect", "dump", "status", "top")
+    of_variable = "; correct it, or name the sessions' folder with -o FOLDER"
+    of_default = "; name the sessions' folder with -o FOLDER or CUDADIAG_DIR"
+    for variables, message in (
+            ({"CUDADIAG_DIR": f"{machine.folder}/gone"},
+             f"CUDADIAG_DIR names {machine.folder}/gone, which does not exist" + of_variable),
+            ({"CUDADIAG_DIR": f"{machine.folder}/file"},
+             f"CUDADIAG_DIR names {machine.folder}/file, which is not a folder" + of_variable),
+            ({"CUDADIAG_DIR": f"{machine.folder}/file/below"},
+             f"CUDADIAG_DIR names {machine.folder}/file/below, which cannot be read: Not a directory" + of_variable),
+            ({"XDG_STATE_HOME": f"{machine.folder}/file"},
+             f"{machine.folder}/file/cudadiag cannot be read: Not a directory" + of_default)):
+        before = dict(machine.environment)
+        machine.environment.update(variables)
+        for command in commands:
+            expect(_refused(machine, command), message, f"{command} with {variables}")
+        expect(_refused(machine, "report", "20200101-000000-1"), message, f"a session's name with {variables}")
+        machine.environment = before
+    expect(expect_success(machine.cudadiag("list")).stderr,
+           "cudadiag: there is no session yet; sessions come from failures: cudadiag run -- COMMAND\n", "default folder")
+    machine.state.mkdir()
+    (machine.state / "cudadiag").touch()
+    expect(_refused(machine, "list"), f"{machine.state}/cudadiag is not a folder" + of_default, "a file in its place")
+    for command in commands:
+        expect(_refused(machine, command, "-o", "file"), "--output: file is not a folder", command)
+
+
 def bundle_is_not_given_the_name_of_a_session(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
@@ -320,6 +349,12 @@ def folders_of_somebody_else_are_said_to_be_so(machine):
         raise SystemExit(77)  # the build lies where only root can go
     expect((listed.returncode, listed.stdout), (125, ""), "list")
     expect_in(f"{sessions} cannot be read: it belongs to somebody else", listed.stderr, "message")
+    os.chown(sessions, 65534, 65534)
+    sessions.chmod(0)
+    for command in ("list", "report", "status"):
+        refused = machine.cudadiag(command, "-o", sessions, **somebody)
+        expect((refused.returncode, refused.stderr), (125, f"cudadiag: {sessions} cannot be read: its owner has no "
+               "permission to; chmod u+rx gives it\n"), command)
     machine.environment["CUDADIAG_DIR"] = "/etc/some/where"
     shown = machine.cudadiag("doctor", **somebody).stdout
     expect_in(" /etc/some/where cannot be made: /etc cannot be written, so ", shown, "doctor")
