@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/degraded.h"
 #include "commands.h"
 #include "kernel_modes.h"
 #include "launch/arena.h"
@@ -117,7 +118,7 @@ std::string why_taken(const std::filesystem::path& file, const std::vector<std::
 // `lacking`: what it cannot be tried without; empty: nothing.
 void check_cupti(Checklist& checks, const std::string& lacking) {
   const std::string install =
-      std::string(remedy_for("cupti-not-found")) + "; a program that brings its own (PyTorch does) needs none";
+      std::string(analyse::remedy_for("cupti-not-found")) + "; a program that brings its own (PyTorch does) needs none";
   const auto python3 = launch::find_command("python3");
   const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
   const auto found = launch::find_cupti(python);
@@ -133,7 +134,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   }
   const CuptiReport taken = ask_recorder();
   if (!taken.problem.empty()) {
-    const char* remedy = remedy_for(taken.note);
+    const char* remedy = analyse::remedy_for(taken.note);
     checks.bad("CUPTI", taken.problem,
                taken.note.empty()                                     ? "see what cudadiag run -- COMMAND says"
                : remedy == nullptr || taken.note == "cupti-not-found" ? install

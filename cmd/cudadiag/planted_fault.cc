@@ -289,15 +289,6 @@ CuptiReport ask_recorder() {
   return report;
 }
 
-const char* remedy_for(const std::string& note) {
-  if (note == "cupti-held") return "another profiler holds CUPTI: switch it off for this run";
-  if (note == "cupti-not-found")
-    return "install it (pip install nvidia-cuda-cupti) or set CUDADIAG_CUPTI to a libcupti.so";
-  if (note == "cupti-refused") return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
-  if (note == "driver-not-found") return "see that libcuda.so.1 can be found by its name";
-  return nullptr;
-}
-
 std::vector<Proof> prove_with_planted_fault() {
   std::vector<Proof> proofs;
   const fs::path scratch = scratch_folder();

@@ -24,8 +24,6 @@ struct CuptiReport {
 };
 
 CuptiReport ask_recorder();
-// What to do when the recorder could not begin, by the code of its note; null for notes that do not stop it.
-const char* remedy_for(const std::string& note);
 
 struct Proof {
   // not_known: something else is the problem, and has been named.

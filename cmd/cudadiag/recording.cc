@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "analyse/degraded.h"
 #include "areas.h"
 #include "findings.h"
 #include "hang_watch.h"
@@ -62,7 +63,7 @@ bool tell_of_unrecorded(const std::vector<session::Process>& processes) {
   if (first == processes.end()) return false;
   const bool all = std::all_of(processes.begin(), processes.end(), is_unrecorded);
   for (const session::Note& note : first->record.notes) {
-    const char* remedy = remedy_for(note.code);
+    const char* remedy = analyse::remedy_for(note.code);
     if (remedy == nullptr) continue;
     say("nothing was recorded" + (all ? "" : " of process " + std::to_string(first->pid)) + ": " + note.text + "; " +
         remedy);

@@ -43,18 +43,36 @@ void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
   if (under_mps(record)) {
     notes.push_back({"mps", "the GPU is shared under MPS, where another process's fault can end this one"});
   }
-  if (record.state == wire::area::State::disabled) {
-    notes.push_back({"recorder-disabled", "the recorder stepped aside before the process ended"});
+}
+
+// Leads, as nothing else is known of such a process.
+void add_why_disabled(const ProcessRecord& record, std::vector<Note>& notes) {
+  if (record.state != wire::area::State::disabled) return;
+  std::string text = "the recorder stepped aside";
+  for (const session::Note& note : record.notes) {
+    const char* remedy = remedy_for(note.code);
+    if (remedy != nullptr) text += ": " + note.text + "; " + remedy;
   }
+  notes.insert(notes.begin(), {"recorder-disabled", text});
 }
 
 }  // namespace
+
+const char* remedy_for(const std::string& note) {
+  if (note == "cupti-held") return "another profiler holds CUPTI: switch it off for this run";
+  if (note == "cupti-not-found")
+    return "install it (pip install nvidia-cuda-cupti) or set CUDADIAG_CUPTI to a libcupti.so";
+  if (note == "cupti-refused") return "set CUDADIAG_CUPTI to a libcupti.so that is not newer than the driver";
+  if (note == "driver-not-found") return "see that libcuda.so.1 can be found by its name";
+  return nullptr;
+}
 
 std::vector<Note> degraded_notes(const session::Process& process, bool several) {
   std::vector<Note> notes;
   for (const auto& note : process.record.notes) notes.push_back({note.code, note.text});
   add_counts(process.record, notes);
   add_states(process.record, notes);
+  add_why_disabled(process.record, notes);
   if (several) {
     for (auto& note : notes) note.text = fmt::format("process {}: {}", process.pid, note.text);
   }

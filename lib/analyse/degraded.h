@@ -1,11 +1,15 @@
 // What the record lacks and why, as notes with codes that machines may rely on.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "analyse/analysis.h"
 
 namespace cudadiag::analyse {
+
+// What to do when the recorder could not begin, by the code of its note; null for notes that do not stop it.
+const char* remedy_for(const std::string& note);
 
 // Prefixed with the process where the session has several.
 std::vector<Note> degraded_notes(const session::Process& process, bool several);

@@ -70,7 +70,9 @@ class StatusText {
     if (process.errors > 0) text += fmt::format("; {} failed call{}", process.errors, process.errors == 1 ? "" : "s");
     line(0, text);
     if (process.state == "frozen") line(2, "a sticky error: see cudadiag report");
-    if (process.streams.empty()) line(2, "no work is unfinished");
+    const bool unrecorded = process.state == "disabled";
+    if (unrecorded) line(2, "nothing is known of it: the recorder stepped aside, see cudadiag report");
+    if (process.streams.empty() && !unrecorded) line(2, "no work is unfinished");
     for (const OpenStream& stream : process.streams) add(stream);
     for (const OpenCall& call : process.calls) add(call);
   }
