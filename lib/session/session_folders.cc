@@ -168,23 +168,24 @@ std::vector<fs::path> sessions_in(const fs::path& root) {
 
 std::optional<Failure> obstacle_in(const Root& root) {
   const std::string another = "name another folder with CUDADIAG_DIR or -o FOLDER";
+  std::error_code error;
+  const fs::path folder = fs::absolute(root.folder, error);
   // The folder itself, or the nearest above it that there is.
-  fs::path place = root.folder;
+  fs::path place = folder;
   struct stat status {};
   while (::lstat(place.c_str(), &status) != 0 && place.has_relative_path()) {
     if (errno != ENOENT) return Failure{place.string() + " cannot be used: " + std::strerror(errno), another};
     place = place.parent_path();
   }
-  std::error_code error;
   if (!fs::is_directory(place, error)) return Failure{place.string() + " is not a folder", another};
-  const bool shared = place == root.folder && !root.warning.empty();
+  const bool shared = place == folder && !root.warning.empty();
   if (shared && (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())) {
     return Failure{place.string() + " belongs to somebody else", another};
   }
   if (::access(place.c_str(), W_OK | X_OK) == 0) return std::nullopt;
-  const std::string what = place == root.folder
+  const std::string what = place == folder
                                ? place.string() + " cannot be written"
-                               : root.folder.string() + " cannot be made: " + place.string() + " cannot be written";
+                               : folder.string() + " cannot be made: " + place.string() + " cannot be written";
   return Failure{what, (status.st_uid == ::geteuid() ? "make it writable, or " : "") + another};
 }
 

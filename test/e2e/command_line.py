@@ -227,6 +227,7 @@ def folders_that_cannot_be_read_are_named(machine):
     for variables, message in (
             ({"CUDADIAG_DIR": f"{machine.folder}/gone"},
              f"CUDADIAG_DIR names {machine.folder}/gone, which does not exist" + of_variable),
+            ({"CUDADIAG_DIR": "gone/below"}, "CUDADIAG_DIR names gone/below, which does not exist" + of_variable),
             ({"CUDADIAG_DIR": f"{machine.folder}/file"},
              f"CUDADIAG_DIR names {machine.folder}/file, which is not a folder" + of_variable),
             ({"CUDADIAG_DIR": f"{machine.folder}/file/below"},
@@ -239,6 +240,16 @@ def folders_that_cannot_be_read_are_named(machine):
             expect(_refused(machine, command), message, f"{command} with {variables}")
         expect(_refused(machine, "report", "20200101-000000-1"), message, f"a session's name with {variables}")
         machine.environment = before
+    machine.plan(FAULT)
+    second = machine.folder / f"cudadiag-{os.geteuid()}"
+    machine.run(*program("ten_launches.py"), options=["-o", second])
+    for name in ("gone", f"{machine.folder}/gone"):
+        machine.environment["CUDADIAG_DIR"] = name
+        for command in commands:
+            expect(_refused(machine, command), f"CUDADIAG_DIR names {name}, which does not exist" + of_variable,
+                   f"{command} where another folder has sessions")
+    del machine.environment["CUDADIAG_DIR"]
+    shutil.rmtree(second)
     expect(expect_success(machine.cudadiag("list")).stderr,
            "cudadiag: there is no session yet; sessions come from failures: cudadiag run -- COMMAND\n", "default folder")
     machine.state.mkdir()
