@@ -229,6 +229,10 @@ int dump(const std::string& wanted, const std::optional<std::string>& output) {
   std::printf("session %s\n", session.folder.c_str());
   for (const std::string& note : session.manifest.notes)
     std::printf("note launcher: %s\n", report::printable(note).c_str());
+  if (const std::string& why = session.manifest.unrecorded; !why.empty()) {
+    std::printf("note unrecorded: %s\n", report::printable(why).c_str());
+  }
+  for (const std::uint32_t pid : session.manifest.outlived_by) std::printf("note outlived: %u\n", pid);
   for (const session::Process& process : session.processes) {
     dump_process(process);
     dump_places(process.record);

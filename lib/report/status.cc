@@ -226,8 +226,13 @@ Status build_status(const session::Session& session, std::optional<bool> goes_on
   status.working_directory = directory_of(session);
   status.command = session.manifest.command;
   status.notes = session.manifest.notes;
+  status.unrecorded = session.manifest.unrecorded;
+  if (!status.unrecorded.empty()) status.notes.push_back("it was run without recording: " + status.unrecorded);
   // A run that goes on is looked at often.
   const analyse::Analysis analysis = goes_on.value_or(true) ? analyse::Analysis() : analyse::analyse(session);
+  for (const analyse::Note& note : analysis.notes) {
+    if (note.code == analyse::kOutlived) status.notes.push_back(note.text);
+  }
   for (const Process& process : session.processes) {
     const Operation* proven = proven_of(analysis, process);
     status.processes.push_back(StatusBuilder(process, proven, symbolizer, status.working_directory).build());

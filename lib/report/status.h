@@ -74,7 +74,8 @@ struct Status {
   std::vector<std::string> command;
   std::vector<ProcessStatus> processes;
   std::vector<std::string> notes;
-  bool whole = true;  // false: something of a run that is over is missing, of which the notes tell
+  std::string unrecorded;  // why it was run without recording; empty: it was not
+  bool whole = true;       // false: something of a run that is over is missing, of which the notes tell
 };
 
 Status build_status(const session::Session& session, std::optional<bool> goes_on, symbolize::Symbolizer& symbolizer);

@@ -51,6 +51,7 @@ class StatusText {
                                            : "has ended, ran";
     line(0, fmt::format("cudadiag: {}{}:{}", state, time, command));
     if (!status_.processes.empty()) return;
+    if (!status_.unrecorded.empty()) return line(0, "it was run without recording: " + printable(status_.unrecorded));
     line(0, status_.goes_on.value_or(false) ? "no process has initialised CUDA yet"
             : status_.whole                 ? "no process initialised CUDA, or its recording is gone"
                                             : "there is no recording of a process that can be read");

@@ -39,6 +39,8 @@ def process_that_outlives_the_command_is_told_of(machine):
     expect([process["pid"] for process in report["processes"]], [pid], "processes")
     expect(machine.cudadiag("report").stdout,
            f"cudadiag: cannot tell whether CUDA failed in this session: {sentence}\n", "what is read of it")
+    expect(json.loads(machine.cudadiag("status", "--json").stdout)["notes"], [sentence], "notes of its status")
+    expect_in(f"\nnote outlived: {pid}\n", machine.cudadiag("dump").stdout, "dump")
 
 
 def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):

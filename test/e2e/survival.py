@@ -385,3 +385,5 @@ def nothing_is_claimed_where_nothing_was_recorded(machine):
         expect(report["verdict"], "inconclusive", "verdict without the recorder")
         expect([note["code"] for note in report["notes"]], ["nothing-recorded"], "its notes")
         expect_in("it was run without recording: ", report["notes"][0]["text"], "why")
+    expect_in("\nit was run without recording: ", machine.cudadiag("status", "-o", "unrecorded").stdout, "status")
+    expect_in("\nnote unrecorded: ", machine.cudadiag("dump", "-o", "unrecorded").stdout, "dump")
