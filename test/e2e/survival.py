@@ -387,3 +387,20 @@ def nothing_is_claimed_where_nothing_was_recorded(machine):
         expect_in("it was run without recording: ", report["notes"][0]["text"], "why")
     expect_in("\nit was run without recording: ", machine.cudadiag("status", "-o", "unrecorded").stdout, "status")
     expect_in("\nnote unrecorded: ", machine.cudadiag("dump", "-o", "unrecorded").stdout, "dump")
+
+
+def run_that_was_not_watched_is_inconclusive(machine):
+    machine.plan(FAULT + "; cupti=held")
+    expect(machine.run(*program("ten_launches.py"), options=["-o", "here"]).returncode, 3, "status")
+    report = machine.report("-o", "here")
+    expect((report["verdict"], report["findings"]), ("inconclusive", []), "verdict")
+    expect([note["code"] for note in report["notes"]], ["recorder-disabled", "cupti-held"], "notes")
+    expect(machine.cudadiag("report", "-o", "here").stdout, "cudadiag: cannot tell whether CUDA failed in this session: "
+           "the recorder stepped aside: Simulated rival profiler; another profiler holds CUPTI: switch it off for this "
+           "run\n", "what is read of it")
+    expect_in("nothing is known of it: the recorder stepped aside", machine.cudadiag("status", "-o", "here").stdout,
+              "status")
+    machine.plan("cupti=held")
+    expect(machine.run(*program("ten_launches.py"), options=["--json", "out.json"]).returncode, 0, "status")
+    clean = json.loads((machine.folder / "out.json").read_text())
+    expect((clean["verdict"], machine.sessions()), ("inconclusive", []), "a run that ends well")
