@@ -200,6 +200,9 @@ TEST_CASE("a pair that could not be judged becomes a race or none") {
   REQUIRE(race.findings.size() == 1);
   CHECK(!race.findings[0].race->possible);
   CHECK(race.verdict == analyse::Verdict::cuda_failure);
+  runs.session.whole = false;
+  CHECK(runs.report().verdict == analyse::Verdict::cuda_failure);
+  runs.session.whole = true;
   CHECK(!noted(race, "races-unjudged"));
   runs.deliveries()[0].values[0].written = false;
   const Report none = runs.report();
