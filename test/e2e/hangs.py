@@ -161,12 +161,10 @@ def idle_program_does_not_hang(machine):
 
 
 def stopped_program_does_not_hang(machine):
-    run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.4", "--",
-                                         *_stuck(machine, "kernel")))
-    pid = _until(machine, run, lambda process: process["streams"])["processes"][0]["pid"]
-    os.kill(pid, signal.SIGSTOP)
-    _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 1.5)
-    os.kill(pid, signal.SIGCONT)
+    run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.8", "--",
+                                         *_stuck(machine, "stopped")))
+    status = _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 2)
+    os.kill(status["processes"][0]["pid"], signal.SIGCONT)
     out, err = run.communicate()
     expect(run.returncode, -signal.SIGTERM, f"status once it goes on, with {err}")
     expect_in("hang (", err, "report")

@@ -1,4 +1,5 @@
 // Work that does not end, and who waits for it: the shape is the argument. The kernels hang by the plan.
+#include <csignal>
 #include <cstring>
 
 #include "driver.h"
@@ -20,6 +21,10 @@ int main(int, char** argv) {
     CHECK(LAUNCH(spin, first));  // TRUE LINE kernel
     CHECK(LAUNCH(scale, first));
     CHECK(cuStreamSynchronize(first));  // WAITS kernel
+  } else if (shape("stopped")) {
+    CHECK(LAUNCH(spin, first));
+    std::raise(SIGSTOP);
+    wait_for_all();
   } else if (shape("value")) {
     CHECK(cuStreamWaitValue32(first, memory, 7, CU_STREAM_WAIT_VALUE_EQ));  // TRUE LINE value
     CHECK(LAUNCH(scale, first));
