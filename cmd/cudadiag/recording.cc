@@ -55,13 +55,11 @@ const analyse::Note* find_note(const std::vector<analyse::Note>& notes, const ch
   return found == notes.end() ? nullptr : &*found;
 }
 
-bool is_unrecorded(const session::Process& process) { return process.record.state == wire::area::State::disabled; }
-
 // Where the recorder stepped aside, of the first such process. True: nobody else recorded anything.
 bool tell_of_unrecorded(const std::vector<session::Process>& processes) {
-  const auto first = std::find_if(processes.begin(), processes.end(), is_unrecorded);
+  const auto first = std::find_if(processes.begin(), processes.end(), analyse::is_unrecorded);
   if (first == processes.end()) return false;
-  const bool all = std::all_of(processes.begin(), processes.end(), is_unrecorded);
+  const bool all = std::all_of(processes.begin(), processes.end(), analyse::is_unrecorded);
   for (const session::Note& note : first->record.notes) {
     const char* remedy = analyse::remedy_for(note.code);
     if (remedy == nullptr) continue;

@@ -102,8 +102,6 @@ std::optional<Note> nothing_recorded(const Session& session) {
                             : "it was run without recording: " + known};
 }
 
-bool is_unrecorded(const Process& process) { return process.record.state == wire::area::State::disabled; }
-
 std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
   constexpr std::size_t kNamed = 4;
   if (by.empty()) return std::nullopt;

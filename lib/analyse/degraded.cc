@@ -46,10 +46,10 @@ void add_states(const ProcessRecord& record, std::vector<Note>& notes) {
 }
 
 // Leads, as nothing else is known of such a process.
-void add_why_disabled(const ProcessRecord& record, std::vector<Note>& notes) {
-  if (record.state != wire::area::State::disabled) return;
+void add_why_unrecorded(const session::Process& process, std::vector<Note>& notes) {
+  if (!is_unrecorded(process)) return;
   std::string text = "the recorder stepped aside";
-  for (const session::Note& note : record.notes) {
+  for (const session::Note& note : process.record.notes) {
     const char* remedy = remedy_for(note.code);
     if (remedy != nullptr) text += ": " + note.text + "; " + remedy;
   }
@@ -57,6 +57,8 @@ void add_why_disabled(const ProcessRecord& record, std::vector<Note>& notes) {
 }
 
 }  // namespace
+
+bool is_unrecorded(const session::Process& process) { return process.record.state == wire::area::State::disabled; }
 
 const char* remedy_for(const std::string& note) {
   if (note == "cupti-held") return "another profiler holds CUPTI: switch it off for this run";
@@ -72,7 +74,7 @@ std::vector<Note> degraded_notes(const session::Process& process, bool several) 
   for (const auto& note : process.record.notes) notes.push_back({note.code, note.text});
   add_counts(process.record, notes);
   add_states(process.record, notes);
-  add_why_disabled(process.record, notes);
+  add_why_unrecorded(process, notes);
   if (several) {
     for (auto& note : notes) note.text = fmt::format("process {}: {}", process.pid, note.text);
   }

@@ -8,6 +8,9 @@
 
 namespace cudadiag::analyse {
 
+// Whether the recorder stepped aside there.
+bool is_unrecorded(const session::Process& process);
+
 // What to do when the recorder could not begin, by the code of its note; null for notes that do not stop it.
 const char* remedy_for(const std::string& note);
 

@@ -44,6 +44,9 @@ class Join {
     for (const Operation& operation : record.operations) {
       if (is_wait(operation.kind)) waits_.insert(id_of(operation));
     }
+    for (std::uint32_t graph = 1; graph <= record.graphs.size(); ++graph) {
+      records_no_events_.push_back(!may_record_events(record, graph));
+    }
     for (const StalePointer& stale : record.stale_pointers) wanted_.emplace(stale.thread, stale.serial);
   }
 
@@ -88,6 +91,7 @@ class Join {
   std::vector<std::uint32_t> completed_;  // by stream
   std::set<Id> waits_, wanted_;
   std::unordered_map<std::uint64_t, Kept> events_;  // their latest records
+  std::vector<bool> records_no_events_;             // by graph: known in full, and without a node that does
   std::map<Id, Kept> kept_;
   std::map<Id, Id> links_;   // waits, and the records that their events stood for
   std::uint64_t since_ = 0;  // from these ticks on nothing is missing
@@ -127,8 +131,9 @@ void Join::note(const std::byte* record) {
   const std::uint64_t event = wire::load(record, o::kArgument);
   if (kind == Kind::event_forgotten || (kind == Kind::event_record && !placed && !captured(record)))
     events_.erase(event);
-  if (kind == Kind::graph && !captured(record) && may_record_events(record_, wire::load(record, o::kGraph))) {
-    events_.clear();
+  if (kind == Kind::graph && !captured(record)) {
+    const std::uint32_t graph = wire::load(record, o::kGraph);
+    if (graph == 0 || graph > records_no_events_.size() || !records_no_events_[graph - 1]) events_.clear();
   }
   if (!placed) return;
   const bool contended = (wire::load(record, o::kFlags) & o::kContended) != 0;
