@@ -59,6 +59,7 @@ bool leaves_a_dump(std::uint32_t code) { return code == 700 || code == 710 || (c
 
 std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::string& cuda) {
   std::vector<launch::Variable> variables = {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
+                                             {"CUDA_COREDUMP_SHOW_PROGRESS", "1"},
                                              {kFile, (folder / "%p").string() + kDump}};
   // Before 12.5 the driver knew no flags: its one switch leaves out all memory.
   if (version_of(cuda) >= std::pair(12, 5) || cuda.empty()) {

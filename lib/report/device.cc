@@ -9,6 +9,7 @@
 #include "report/kernel_name.h"
 #include "report/words.h"
 #include "session/processes.h"
+#include "symbolize/source_excerpt.h"
 
 namespace cudadiag::report {
 namespace {
@@ -85,6 +86,16 @@ std::string place_of(const DeviceFailure& failure) {
   return "a place that is not known";
 }
 
+// Whether the assertion stands in a Python file that has this kernel's function: Triton's text names none.
+bool is_in_file_of(const Assertion& assertion, const std::string& kernel) {
+  constexpr int kWholeFile = 100'000;
+  if (!assertion.file.ends_with(".py")) return false;
+  const auto lines = symbolize::source_excerpt(assertion.file, static_cast<int>(assertion.line), kWholeFile);
+  return std::any_of(lines.begin(), lines.end(), [start = "def " + kernel + "("](const symbolize::SourceLine& line) {
+    return line.text.starts_with(start);
+  });
+}
+
 std::string described(const Assertion& assertion) {
   return fmt::format("`{}` in {}, {}:{}, by {} thread{}, the first of them block {} thread {}", assertion.condition,
                      assertion.function.empty() ? "a function of unknown name" : assertion.function, assertion.file,
@@ -118,7 +129,9 @@ class Matching {
     if (!testimony_.device_pass) return "no rerun for a core dump";
     if (!testimony_.unreadable.empty()) return testimony_.unreadable;
     if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
-    return passed_ ? "the rerun for a core dump did not fail" : "the rerun left no core dump";
+    if (passed_) return "the rerun for a core dump did not fail";
+    if (!testimony_.begun) return "the rerun left no core dump";
+    return "the program ended before the driver had written its core dump: let it live some seconds longer";
   }
 
   void join_dump(const DeviceFailure& failure) {
@@ -259,7 +272,8 @@ class Matching {
       for (const Assertion& assertion : printed) {
         const bool named = own_name(assertion.function) == own_name(finding.launch->kernel);
         const bool alone = proof != nullptr && printed.size() == 1;
-        if (!named && !alone) continue;
+        const bool beside = !named && !alone && printed.size() == 1 && is_in_file_of(assertion, finding.launch->kernel);
+        if (!named && !alone && !beside) continue;
         Device device;
         device.asserted = true;
         device.function = assertion.function;
@@ -270,8 +284,9 @@ class Matching {
         device.threads = assertion.threads;
         device.message = assertion.condition;
         device.assertions = printed.size();
-        device.join = named ? "printed by a rerun; the function has the kernel's name"
-                            : "the one assertion that was printed in the rerun where this launch failed";
+        device.join = named   ? "printed by a rerun; the function has the kernel's name"
+                      : alone ? "the one assertion that was printed in the rerun where this launch failed"
+                              : "the one assertion that a rerun printed, in the file of this kernel";
         finding.device = std::move(device);
         printed_ = printed;
         told_ = &assertion;

@@ -19,7 +19,8 @@ void add(std::vector<analyse::Note>& notes, const std::string& code, const std::
 }
 
 std::string outcome_of(const session::Pass& device, const symbolize::DeviceTestimony& testimony) {
-  if (device.dump.empty()) return device.cut_short.empty() ? "no core dump" : device.cut_short;
+  if (device.dump.empty() && device.cut_short.empty()) return testimony.begun ? "core dump unfinished" : "no core dump";
+  if (device.dump.empty()) return device.cut_short;
   const bool this_one = std::filesystem::path(testimony.dump).filename() == device.dump;
   if (!this_one || !testimony.unreadable.empty()) return "core dump not read";
   return std::string(kDumpRead) + (testimony.debugger ? ", " + testimony.debugger->outcome : "");

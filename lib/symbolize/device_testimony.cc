@@ -81,9 +81,16 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   if (sanitizer.failed.empty()) sanitizer.failed = "it did not finish its log";
 }
 
+// What CUDA_COREDUMP_SHOW_PROGRESS has the driver print.
+bool has_begun_a_dump(const std::filesystem::path& output) {
+  return read_log(output).find("coredump: Starting GPU coredump generation") != std::string::npos;
+}
+
 void read_dump(const session::Session& session, const session::Pass& pass, DeviceTestimony& testimony) {
   testimony.cut_short = pass.cut_short;
-  if (!is_plain_name(pass.folder) || !is_plain_name(pass.dump)) return;
+  if (!is_plain_name(pass.folder)) return;
+  testimony.begun = has_begun_a_dump(session.folder / pass.folder / session::kOutputFile);
+  if (!is_plain_name(pass.dump)) return;
   const std::filesystem::path path = session.folder / pass.folder / pass.dump;
   testimony.dump = path.string();
   const auto read = gpucore::read_core(path);

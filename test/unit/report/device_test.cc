@@ -427,8 +427,32 @@ TEST_CASE("no dump, and an assertion in another function or after another error"
   CHECK(section(report, "Device") == Lines{"line, block, thread: not known (the rerun left no core dump)"});
   CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s no core dump"});
   CHECK(notes(report, "assertion-printed").size() == 1);
+  std::ofstream(recorded.session.folder / "device/output.txt") << "[1] coredump: Starting GPU coredump generation\n";
+  const Report begun = recorded.report();
+  CHECK(section(begun, "Device") == Lines{"line, block, thread: not known (the program ended before the driver had "
+                                          "written its core dump: let it live some seconds longer)"});
+  CHECK(section(begun, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump unfinished"});
   std::ofstream(recorded.session.folder / "device/output.txt") << kAssertion;
   CHECK_FALSE(recorded.report(700).findings.at(0).device);
+}
+
+TEST_CASE("no dump: the one assertion that Triton printed, whose text names no function, of the file's own kernel") {
+  Recorded recorded;
+  recorded.add_pass("device");
+  const std::string file = recorded.session.folder / "ck46.py";
+  std::ofstream(file) << "@triton.jit\ndef triton_poi_fused_0(in_ptr0):\n    tl.device_assert(0 <= i)\n";
+  const std::string at_line = ": unknown: block: [0,0,0], thread: [7,0,0] Assertion `0 <= i < 9` failed.\n";
+  std::ofstream(recorded.session.folder / "device/output.txt") << file << ":3" << at_line;
+  recorded.name_kernel("triton_poi_fused_0");
+  const Report report = recorded.report();
+  CHECK(device_of(report).line == 3);
+  CHECK(device_of(report).join == "the one assertion that a rerun printed, in the file of this kernel");
+  CHECK(notes(report, "assertion-printed").empty());
+  recorded.name_kernel("triton_poi_fused");
+  CHECK_FALSE(recorded.report().findings.at(0).device);
+  recorded.name_kernel("triton_poi_fused_0");
+  std::ofstream(recorded.session.folder / "device/output.txt") << file << ":3" << at_line << "/tmp/k.py:3" << at_line;
+  CHECK_FALSE(recorded.report().findings.at(0).device);
 }
 
 // Triton's text names no function.
