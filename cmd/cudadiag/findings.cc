@@ -192,6 +192,9 @@ void tell_gains(const Told& told, const std::string& directory) {
     say("of the kernels that can be the one it is " +
         report::printable(report::short_kernel_name(answer.launch->kernel, kKernelColumns)));
   }
+  for (const report::Related& related : answer.related) {
+    if (related.role == "eager") say("without torch.compile it fails in " + report::place(related.location, directory));
+  }
   if (answer.device) say(device_sentence(answer, directory));
   if (answer.memory) say("compute-sanitizer: " + answer.memory->text);
   for (const std::string& sentence : answer.witnesses) say(sentence);

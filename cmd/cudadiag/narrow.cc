@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyse/allocations.h"
+#include "analyse/eager.h"
 #include "device_pass.h"
 #include "replay.h"
 #include "report/witnesses.h"
@@ -77,6 +78,13 @@ bool wants_memory(const Analysis& analysis, const session::Manifest& manifest) {
          });
 }
 
+// A failure in what torch.compile made of some lines, of which no rerun has shown what they do by themselves.
+bool wants_eager(const Analysis& analysis, const session::Manifest& manifest) {
+  return !was_made(manifest, "eager") &&
+         std::any_of(analysis.failures.begin(), analysis.failures.end(),
+                     [](const auto& failure) { return is_async(failure) && analyse::is_compiled(failure); });
+}
+
 bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest) {
   const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(),
                                 [](const session::Pass& pass) { return pass.name == "device" && !pass.dump.empty(); });
@@ -143,6 +151,7 @@ class Narrowing {
       replay(session_, writer_, analysis_, patience, relay_);
     }
     if (!options_.window && goes_on() && worth_naming(session_)) races();
+    if (!options_.window && goes_on() && wants_eager(analysis_, session_.manifest)) eager();
     if (options_.device && goes_on() && wants_dump(analysis_, session_.manifest)) device();
     if (options_.hang_dump && goes_on() && wants_hang_dump(analysis_, session_.manifest)) device(true);
     if (options_.cross_check && !interrupted_) cross_check();
@@ -218,6 +227,12 @@ class Narrowing {
     spec.kind = RerunSpec::Kind::races;
     spec.values = racing_lines(session_, seconds_for_values());
     look(spec, "looks who uses the racing memory");
+  }
+
+  void eager() {
+    RerunSpec spec = common();
+    spec.kind = RerunSpec::Kind::eager;
+    look(spec, "without torch.compile");
   }
 
   // A pass that waits for nothing, of which no more is told than that it ended.
@@ -376,7 +391,7 @@ bool narrow(session::Session& session, session::SessionWriter& writer, launch::S
 bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest,
                      const RerunOptions& options) {
   const bool async = std::any_of(analysis.failures.begin(), analysis.failures.end(), is_async);
-  return wants_proof(analysis) || (options.save_inputs && async) ||
+  return wants_proof(analysis) || (options.save_inputs && async) || wants_eager(analysis, manifest) ||
          (options.hang_dump && wants_hang_dump(analysis, manifest)) ||
          (options.device && wants_dump(analysis, manifest)) || (options.values && wants_memory(analysis, manifest)) ||
          (options.cross_check && unchecked_dump(manifest.passes) != nullptr) ||

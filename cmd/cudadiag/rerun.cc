@@ -43,6 +43,8 @@ const char* name_of(RerunSpec::Kind kind) {
   switch (kind) {
     case RerunSpec::Kind::device:
       return "device";
+    case RerunSpec::Kind::eager:
+      return "eager";
     case RerunSpec::Kind::sanitize:
       return "sanitize";
     case RerunSpec::Kind::memory:
@@ -162,11 +164,17 @@ session::Result<Start> recorded_start(const RerunSpec& spec, const session::Sess
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
   record.races = spec.kind == RerunSpec::Kind::races;
+  // It waits for nothing, and there is but one.
+  if (spec.kind == RerunSpec::Kind::eager) record.markers = launch::Markers::dense;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
   start.variables =
       launch::recording_variables(std::get<std::filesystem::path>(recorder),
                                   {start.arena->path(), folder, name_of(spec.kind), spec.window, spec.values},
                                   launch::find_cupti(session.manifest.command), record);
+  // PyTorch 2.0 knows only the one, and looks at it where the other is not set.
+  if (spec.kind == RerunSpec::Kind::eager) {
+    for (const char* name : {"TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"}) start.variables.push_back({name, "1"});
+  }
   return start;
 }
 

@@ -15,7 +15,7 @@
 namespace cudadiag::command {
 
 struct RerunSpec {
-  enum class Kind { confirm, device, sanitize, memory, races } kind = Kind::confirm;
+  enum class Kind { confirm, device, eager, sanitize, memory, races } kind = Kind::confirm;
   std::string window;                    // wire/window.h
   std::string values;                    // wire/values.h; empty: none are taken
   std::string waits;                     // what it waits for, in words

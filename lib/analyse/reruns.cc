@@ -90,14 +90,15 @@ bool hook_never_ran(const session::ProcessRecord& record) {
 }
 
 // What the first run has not said already.
-void add_notes(const std::vector<Process>& processes, std::size_t number, std::vector<Note>& notes) {
+void add_notes(const std::vector<Process>& processes, const session::Pass& pass, std::size_t number,
+               std::vector<Note>& notes) {
   for (const Process& process : processes) {
     for (const Note& note : degraded_notes(process, processes.size() > 1)) {
       const auto same = [&](const Note& known) { return known.code == note.code && known.text == note.text; };
       if (std::any_of(notes.begin(), notes.end(), same)) continue;
       notes.push_back({note.code, fmt::format("rerun {}: {}", number, note.text)});
     }
-    if (hook_never_ran(process.record)) {
+    if (pass.values && hook_never_ran(process.record)) {
       notes.push_back(
           {"python-hook-off", fmt::format("rerun {}: no values were taken: the main thread of process {} did "
                                           "not come back to the interpreter after CUDA was initialised",
@@ -296,7 +297,8 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   rerun.end = ending(pass.end);
   rerun.other_text = std::any_of(failures.begin(), failures.end(),
                                  [&](const Failure& failure) { return !rewritten_of(failure, pass).empty(); });
-  if (pass.name == "device" || pass.name == "sanitize" || pass.name == "memory" || pass.name == "races") {
+  constexpr std::string_view kOthers[] = {"device", "eager", "memory", "races", "sanitize"};
+  if (std::find(std::begin(kOthers), std::end(kOthers), pass.name) != std::end(kOthers)) {
     rerun.outcome = Rerun::Outcome::not_watched;
     rerun.failed_unwatched = failed_unwatched(record, pass);
     return rerun;
@@ -433,7 +435,7 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
         analysis.failures.push_back(std::move(other));
       }
     }
-    add_notes(session.reruns[i], i + 1, analysis.notes);
+    add_notes(session.reruns[i], session.manifest.passes[i + 1], i + 1, analysis.notes);
     analysis.reruns.push_back(std::move(rerun));
   }
   settle_disturbed(analysis.reruns);

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "analyse/cuda_errors.h"
+#include "analyse/eager.h"
 #include "analyse/first_failure.h"
 #include "analyse/forward_launches.h"
 #include "report/causes.h"
@@ -63,6 +64,7 @@ class FindingBuilder {
       report_of(*noticed);
       relate_capture(noticed->capture);
     }
+    relate_eager();
     if (failure_.swallowed != nullptr) relate_swallowed(*failure_.swallowed);
     if (failure_.hang) add_standstill(*failure_.hang);
     drop_changed_sources(finding_, process_.record, met_at(failure_));
@@ -205,6 +207,15 @@ class FindingBuilder {
                               : "; the forward line is inferred from the numbers that PyTorch gives to its nodes";
     }
     if (forward.called.known()) finding_.related.push_back({"backward", located(forward.called)});
+  }
+
+  void relate_eager() {
+    const auto eager = analyse::failed_eagerly(session_, failure_);
+    if (!eager) return;
+    const auto site = resolve(symbolizer_, *eager->process, eager->candidates.front().operation->site);
+    if (is_known(site.line.location)) {
+      finding_.related.push_back({"eager", located(site.line.location), analyse::Grade::inferred});
+    }
   }
 
   void relate_replay(const session::Operation& replay) {

@@ -41,6 +41,7 @@ class FindingText {
   void write() {
     title();
     excerpt();
+    eager();
     why();
     if (verbose_) add("Grade", {fmt::format("{}: {}", word(finding_.grade), meaning(finding_.grade))}, 1, 0);
     tell("Known", {printable(finding_.because)}, 1, 4);
@@ -191,6 +192,17 @@ class FindingText {
     }
     if (!run.empty()) lines.push_back(std::move(run));
     add("Forward", std::move(lines), 2, 0);
+  }
+
+  // Which of a compiled function's lines it is that fails.
+  void eager() {
+    for (const Related& related : finding_.related) {
+      if (related.role != "eager") continue;
+      std::vector<std::string> lines = {
+          fmt::format("{} (inferred: it fails there without torch.compile)", place(related.location))};
+      if (!related.location.source.empty()) lines.push_back(printable(related.location.source));
+      add("Eager", std::move(lines), 2, 0);
+    }
   }
 
   // The two lines that a failure inside a graph has.

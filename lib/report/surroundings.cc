@@ -97,6 +97,13 @@ void add_passes(Report& report, const session::Session& session, const analyse::
       line.outcome = !pass.cut_short.empty() ? pass.cut_short
                      : read                  ? fmt::format("{} race{}", races, races == 1 ? "" : "s")
                                              : "not read";
+    } else if (pass.name == "eager") {
+      const bool failed = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
+        return process.record.state == wire::area::State::frozen;
+      });
+      line.outcome = failed                   ? "failed"
+                     : pass.cut_short.empty() ? word(analyse::Rerun::Outcome::did_not_fail)
+                                              : std::string_view(pass.cut_short);
     } else if (pass.name == "sanitize") {
       line.outcome = testimony.sanitizer ? outcome_of(*testimony.sanitizer) : "not read";
     } else if (i <= analysis.reruns.size()) {

@@ -11,6 +11,7 @@
 //     confirm/PID.inputs/              the failing call with its tensors, and replay.py that makes it again
 //     confirm/output.txt               what the rerun wrote to stdout and stderr
 //     device/PID.gpucore               of a rerun without the recorder: the GPU core dump, and output.txt
+//     eager/PID.area                   of a rerun without torch.compile
 //     races/PID.area, races.json       of a rerun that looked for the same races, with PID.values
 //     sanitize/compute-sanitizer.txt   of a rerun under compute-sanitizer: its log, beside output.txt
 //     device/cuda-gdb.txt              what NVIDIA's debugger printed of it, where that was asked for
@@ -66,7 +67,7 @@ struct Witness {
 
 // One run of the command. The first is the record pass, all others are reruns.
 struct Pass {
-  std::string name;    // "record" | "confirm" | "device" | "sanitize" | "memory" | "races"
+  std::string name;    // "record" | "confirm" | "device" | "eager" | "sanitize" | "memory" | "races"
   std::string folder;  // in the session: "record", "confirm-2"
   std::string waits;   // of a rerun: what it waited for, in words; empty: nothing
   double seconds = 0;

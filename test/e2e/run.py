@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 import backward_passes
 import cases
 import command_line
+import eager
 import full_log
 import hangs
 import lines
@@ -27,7 +28,7 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, full_log, hangs, lines, memory, processes, races, reruns, shapes,
+ROOMS = (backward_passes, cases, command_line, eager, full_log, hangs, lines, memory, processes, races, reruns, shapes,
          survival, unasked, values, witnesses)
 
 

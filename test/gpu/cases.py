@@ -6,6 +6,7 @@
     CALLER      the Python line behind a native one
     FORWARD     the line of the forward pass that a backward kernel goes back to
     BACKWARD    where the backward pass was begun
+    EAGER       the line of a compiled function that fails without torch.compile
     CAPTURE     where the capture was begun that was broken
     ALLOCATED   where the memory was allocated that an argument points to, and should not
     FREED       where it was freed

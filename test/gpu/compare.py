@@ -169,7 +169,7 @@ def _wrong_lines(case, finding, marks, traceback):
             wrong.append(f"noticed at {name_of(noticed)}, the traceback says {name_of(traceback)}")
         if not traceback and not may_notice_at(noticed, marks):
             wrong.append(f"noticed at {name_of(noticed)}, not {' or '.join(map(name_of, marks['BLAMED']))}")
-    for role in ("caller", "capture", "allocated", "freed", "forward", "backward"):
+    for role in ("caller", "capture", "allocated", "freed", "forward", "backward", "eager"):
         related = [line_of(r) for r in finding["related"] if r["role"] == role]
         for line in marks.get(role.upper(), []):
             if line not in related:

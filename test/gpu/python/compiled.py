@@ -5,7 +5,7 @@ import torch
 
 
 def lookup(table, idx):  # TRUE LINE
-    return table[idx] * 2 + 1  # TRUE LINE
+    return table[idx] * 2 + 1  # TRUE LINE, EAGER
 
 
 compiled = torch.compile(lookup)

@@ -11,7 +11,7 @@ class Encoder(torch.nn.Module):
         self.norm = torch.nn.LayerNorm(64)
 
     def forward(self, ids):  # TRUE LINE
-        x = self.words(ids)  # TRUE LINE
+        x = self.words(ids)  # TRUE LINE, EAGER
         return torch.tanh(self.norm(x))  # TRUE LINE
 
 

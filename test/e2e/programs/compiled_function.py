@@ -1,0 +1,35 @@
+"""A function of which a compiler made one kernel, as torch.compile does; told not to, it launches one for each line."""
+
+import os
+import sys
+
+import cuda
+
+cuda.start()
+stream = cuda.stream()
+(fused, parameters), (scale, _), (gather, _), (other, _) = map(cuda.kernel, ("fused", "scale", "gather", "other"))
+
+
+class Model:
+    def forward(self):
+        scale(stream, parameters, None)
+        gather(stream, parameters, None)  # TRUE LINE
+
+
+def compiled():
+    """Model as Dynamo leaves it: of the same file and name, and what it calls is Inductor's."""
+    names = {"fused": fused, "stream": stream, "parameters": parameters}
+    for path, text in (("<string>", "def launcher():\n    fused(stream, parameters, None)\n"),
+                       ("/tmp/torchinductor_u/ab/cab.py", "def call():\n    launcher()\n"),
+                       ("/site-packages/torch/_inductor/output_code.py", "def run():\n    call()\n"),
+                       ("/site-packages/torch/_dynamo/eval_frame.py", "def _fn():\n    run()\n"),
+                       (__file__, "class Model:\n    def forward(self):\n        _fn()\n")):
+        exec(compile(text, path, "exec"), names)
+    return names["Model"]()
+
+
+model = Model() if os.environ.get("TORCH_COMPILE_DISABLE") == "1" else compiled()
+for step in range(5):
+    model.forward()
+    other(stream, parameters, None)
+sys.exit(1 if cuda.driver.cuCtxSynchronize() else 0)

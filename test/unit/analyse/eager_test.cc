@@ -1,0 +1,121 @@
+#include "analyse/eager.h"
+
+#include <doctest/doctest.h>
+
+#include "analyse/first_failure.h"
+#include "picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+constexpr const char* kKernelFile = "/tmp/torchinductor_u/ab/cab.py";
+constexpr const char* kPackages = "/venv/lib/python3.12/site-packages/";
+
+struct Frame {
+  std::string file, function;
+};
+
+Frame package(const char* file) { return {std::string(kPackages) + file, "call"}; }
+
+// A process that failed in the only operation that it issued, with this stack, innermost frame first.
+session::Process failed(const std::vector<Frame>& frames) {
+  PictureBuilder picture(710);
+  picture.issue(picture.stream(0)).site = 1;
+  session::ProcessRecord& record = picture.process.record;
+  session::RawStack<session::RawPythonFrame> stack;
+  for (const Frame& frame : frames) {
+    record.codes.push_back({frame.file, frame.function, 1, 12, ""});
+    stack.frames.push_back({static_cast<std::uint32_t>(record.codes.size()), 0});
+  }
+  record.python_stacks.push_back(stack);
+  record.sites.push_back({1, 0, 0, wire::operation::Kind::kernel, 0, 1});
+  return picture.process;
+}
+
+bool compiled(const std::vector<Frame>& frames) {
+  const session::Process process = failed(frames);
+  return is_compiled(*first_failure(process));
+}
+
+// Whether a rerun without the compiler that fails with this stack tells the line of what `Model.forward` was made into.
+bool told(const Frame& function, const std::vector<Frame>& eager, const std::string& pass = "eager",
+          const std::string& rewritten = "") {
+  session::Session session;
+  session.processes = {failed({package("torch/_inductor/runtime/static_triton_launcher.py"),
+                               {"<string>", "launcher"},
+                               {kKernelFile, "call"},
+                               package("torch/_dynamo/eval_frame.py"),
+                               function})};
+  session.reruns = {{failed(eager)}};
+  session.manifest.passes.resize(2);
+  session.manifest.passes[1].name = pass;
+  session.manifest.passes[1].rewritten = {rewritten};
+  return failed_eagerly(session, *first_failure(session.processes[0])).has_value();
+}
+
+}  // namespace
+
+TEST_CASE("what Inductor generated from a function of the user's or of a library's is compiled") {
+  const Frame users{"/work/train.py", "Model.forward"}, generated{kKernelFile, "call"};
+  const Frame heuristics = package("torch/_inductor/runtime/triton_heuristics.py");
+  const Frame output = package("torch/_inductor/output_code.py"), dynamo = package("torch/_dynamo/eval_frame.py");
+  CHECK(compiled({heuristics, generated, output, package("torch/_functorch/aot_autograd.py"), dynamo, users}));
+  CHECK(compiled({generated, output, dynamo, package("transformers/models/llama.py"), dynamo, users}));
+  CHECK(compiled({package("torch/_inductor/runtime/static_triton_launcher.py"),
+                  {"<string>", "launcher"},
+                  heuristics,
+                  generated,
+                  output,
+                  dynamo,
+                  users}));
+  CHECK(compiled({output, dynamo, package("torch/nn/modules/linear.py"), users}));
+  CHECK_FALSE(compiled({package("torch/nn/modules/module.py"), users}));
+  CHECK_FALSE(compiled({package("triton/runtime/jit.py"), {"<string>", "main"}}));
+  CHECK_FALSE(compiled({generated, output, dynamo}));
+  CHECK_FALSE(compiled({}));
+  // An operator of the user's own, called by what was compiled: its line is on the stack.
+  CHECK_FALSE(compiled({{"/work/operators.py", "smooth"}, generated, output, dynamo, users}));
+}
+
+TEST_CASE("a rerun without torch.compile tells the line of the function that was compiled, and of what it calls") {
+  const Frame forward{"/work/train.py", "Model.forward"},
+      rest{"/work/train.py", "Model.torch_dynamo_resume_in_forward_at_31"};
+  const Frame called{"/work/layers.py", "Tower.forward"}, main{"/work/train.py", "main"};
+  CHECK(told(forward, {called, package("torch/nn/modules/module.py"), forward, main}));
+  CHECK(told(rest, {forward, main}));
+  CHECK_FALSE(told(forward, {called, main}));
+  CHECK_FALSE(told(forward, {{"/work/other.py", "Model.forward"}, main}));
+  CHECK_FALSE(told(forward, {{kKernelFile, "call"}, package("torch/_dynamo/eval_frame.py"), forward, main}));
+  CHECK_FALSE(told(forward, {forward, main}, "confirm"));
+  CHECK(told({"<string>", "forward"}, {{"<string>", "forward"}, main}));
+  CHECK(told(forward, {forward, main}, "eager", kKernelFile));
+  CHECK_FALSE(told(forward, {called, forward, main}, "eager", called.file));
+}
+
+// The frames of PyTorch 2.11 on a GPU.
+TEST_CASE("from Inductor's kernel outwards the first frame of no compiler's is the compiled function's") {
+  std::vector<Frame> frames = {package("torch/_inductor/runtime/static_triton_launcher.py"),
+                               {"<string>", "launcher"},
+                               package("torch/_inductor/runtime/triton_heuristics.py"),
+                               {kKernelFile, "Runner.call"},
+                               package("torch/_inductor/utils.py"),
+                               package("torch/_inductor/output_code.py"),
+                               package("torch/_functorch/_aot_autograd/runtime_wrappers.py"),
+                               package("torch/_functorch/aot_autograd.py"),
+                               package("torch/_dynamo/eval_frame.py"),
+                               {"/work/train.py", "Ranker.forward"},
+                               package("torch/nn/modules/module.py"),
+                               package("torch/_dynamo/eval_frame.py"),
+                               {"/work/train.py", "main"}};
+  const Frame called{"/work/train.py", "Tower.forward"}, module = package("torch/nn/modules/module.py");
+  session::Session session;
+  session.processes = {failed(frames)};
+  session.manifest.passes.resize(2);
+  session.manifest.passes[1].name = "eager";
+  session.reruns = {{failed({package("torch/nn/functional.py"), called, module, frames[9], module, frames.back()})}};
+  CHECK(failed_eagerly(session, *first_failure(session.processes[0])));
+  session.reruns = {{failed({package("torch/nn/functional.py"), called, module, frames.back()})}};
+  CHECK_FALSE(failed_eagerly(session, *first_failure(session.processes[0])));
+}
