@@ -125,9 +125,17 @@ enum class Vanished {
   open,            // none is known to have gone without waiting
 };
 
+// Whose lines a note is to name, at offset `at` of its text.
+struct NotedCalls {
+  const session::Process* process = nullptr;
+  std::vector<std::uint32_t> sites;
+  std::size_t at = 0;
+};
+
 struct Note {
   std::string code;  // "error-handled", "operations-dropped", "cupti-held": stable, for machines
   std::string text;
+  std::optional<NotedCalls> calls{};
 };
 
 inline constexpr const char* kKilledAtWork = "killed-at-work";

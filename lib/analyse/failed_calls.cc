@@ -235,17 +235,22 @@ class HandledCalls {
     ++entry.count;
     entry.all_worked &= (error.flags & wire::error::kThenWorked) != 0;
     entry.calls.insert(visible_call(error));
+    if (std::find(entry.sites.begin(), entry.sites.end(), error.site) == entry.sites.end()) {
+      entry.sites.push_back(error.site);
+    }
   }
 
-  std::vector<Note> notes(bool complete, const Ending& end) const {
+  std::vector<Note> notes(const session::Process& process, bool complete, const Ending& end) const {
     std::vector<Note> notes;
     for (const auto& [code, entry] : by_code_) {
       const std::string name = entry.calls.size() == 1 ? " of " + *entry.calls.begin() : "";
       const char* then = entry.all_worked || end.of_process ? " and the program went on"
                                                             : "; how this process of the program ended is not known";
+      const std::string calls = times(entry.count, complete, "call", "calls") + name;
       notes.push_back({"error-handled",
-                       fmt::format("{}{} returned {} ({}){}{}", times(entry.count, complete, "call", "calls"), name,
-                                   cuda_error(code).title, code, then, end.asked_for() ? " until " + end.text : "")});
+                       fmt::format("{} returned {} ({}){}{}", calls, cuda_error(code).title, code, then,
+                                   end.asked_for() ? " until " + end.text : ""),
+                       NotedCalls{&process, entry.sites, calls.size()}});
     }
     return notes;
   }
@@ -254,7 +259,8 @@ class HandledCalls {
   struct Entry {
     std::size_t count = 0;
     std::set<std::string> calls;
-    bool all_worked = true;  // the thread issued what worked, afterwards
+    std::vector<std::uint32_t> sites;  // in the order of their first calls
+    bool all_worked = true;            // the thread issued what worked, afterwards
   };
   std::map<std::uint32_t, Entry> by_code_;
 };
@@ -416,7 +422,7 @@ CallFindings failed_calls(const session::Process& process, const Ending& end) {
   }
   std::stable_sort(findings.failures.begin(), findings.failures.end(),
                    [](const Failure& a, const Failure& b) { return a.reported->ticks < b.reported->ticks; });
-  findings.notes = handled.notes(complete, end);
+  findings.notes = handled.notes(process, complete, end);
   return findings;
 }
 

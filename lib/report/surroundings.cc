@@ -1,10 +1,13 @@
 #include "report/surroundings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "report/place.h"
+#include "report/resolved_site.h"
 #include "report/versions.h"
 #include "report/witnesses.h"
 #include "report/words.h"
@@ -16,6 +19,30 @@ void add(std::vector<analyse::Note>& notes, const std::string& code, const std::
   const bool known =
       std::any_of(notes.begin(), notes.end(), [&](const analyse::Note& note) { return note.text == text; });
   if (!known && !text.empty()) notes.push_back({code, text});
+}
+
+// " at a.cu:62, a.cu:80 and 3 other lines"; empty where none is known.
+std::string at_lines(const analyse::NotedCalls& calls, symbolize::Symbolizer& symbolizer,
+                     const std::string& directory) {
+  constexpr std::size_t kNamed = 2;
+  std::vector<std::string> lines;
+  bool elsewhere = false;
+  for (const std::uint32_t site : calls.sites) {
+    const Location location = located(resolve(symbolizer, *calls.process, site).line.location);
+    const Location& at = location.nearest();
+    elsewhere |= at.line == 0;
+    if (at.line == 0) continue;
+    std::string line = fmt::format("{}:{}", relative_path(at.file, directory), at.line);
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+  }
+  if (lines.empty()) return "";
+  const std::size_t others = lines.size() - std::min(kNamed, lines.size());
+  lines.resize(lines.size() - others);
+  if (others > 0) lines.push_back(fmt::format("{} other line{}", others, others == 1 ? "" : "s"));
+  if (elsewhere) lines.emplace_back("elsewhere");
+  const std::string last = lines.size() > 1 ? " and " + lines.back() : "";
+  if (!last.empty()) lines.pop_back();
+  return fmt::format(" at {}{}", fmt::join(lines, ", "), last);
 }
 
 std::string outcome_of(const session::Pass& device, const symbolize::DeviceTestimony& testimony) {
@@ -114,10 +141,14 @@ void add_passes(Report& report, const session::Session& session, const analyse::
 }
 
 void add_notes(Report& report, const session::Session& session, const analyse::Analysis& analysis,
-               const std::vector<std::string>& symbolizer_notes) {
-  for (const analyse::Note& note : analysis.notes) add(report.notes, note.code, note.text);
+               symbolize::Symbolizer& symbolizer) {
+  for (const analyse::Note& note : analysis.notes) {
+    std::string text = note.text;
+    if (note.calls) text.insert(note.calls->at, at_lines(*note.calls, symbolizer, report.working_directory));
+    add(report.notes, note.code, text);
+  }
   for (const std::string& note : session.manifest.notes) add(report.notes, "launcher", note);
-  for (const std::string& note : symbolizer_notes) add(report.notes, "symbols", note);
+  for (const std::string& note : symbolizer.notes()) add(report.notes, "symbols", note);
 }
 
 }  // namespace cudadiag::report

@@ -16,8 +16,8 @@ void add_processes(Report& report, const session::Session& session);
 // Needs the findings: a pass's outcome is what it found.
 void add_passes(Report& report, const session::Session& session, const analyse::Analysis& analysis,
                 const symbolize::DeviceTestimony& testimony);
-// Each sentence once; call it when the symbolizer has done its work.
+// Each sentence once; call it when the symbolizer has done the findings' work.
 void add_notes(Report& report, const session::Session& session, const analyse::Analysis& analysis,
-               const std::vector<std::string>& symbolizer_notes);
+               symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::report

@@ -152,11 +152,12 @@ void add_whole_picture(Page& page, const Report& report, bool suggest_rerun) {
 
 std::string clean_sentence(const Report& report) {
   if (report.verdict != analyse::Verdict::inconclusive) {
-    const auto handled = std::count_if(report.notes.begin(), report.notes.end(),
-                                       [](const analyse::Note& note) { return note.code == "error-handled"; });
-    return handled == 0 ? "cudadiag: no CUDA failure in this session"
-                        : "cudadiag: no CUDA failure in this session, but calls that failed, after which the program "
-                          "went on: -v tells which";
+    const auto is_handled = [](const analyse::Note& note) { return note.code == "error-handled"; };
+    const std::string clean = "cudadiag: no CUDA failure in this session";
+    const auto first = std::find_if(report.notes.begin(), report.notes.end(), is_handled);
+    if (first == report.notes.end()) return clean;
+    if (std::none_of(first + 1, report.notes.end(), is_handled)) return clean + "; " + printable(first->text);
+    return clean + ", but calls that failed, after which the program went on: -v tells which";
   }
   const std::string why = report.notes.empty() ? "" : ": " + printable(report.notes.front().text);
   return "cudadiag: cannot tell whether CUDA failed in this session" + why;

@@ -162,9 +162,14 @@ def error_that_is_asked_for_late_is_the_failed_calls(machine):
            "the call itself returned it, cudaGetLastError did again after its thread had worked on, and the program "
            "ended with status 1 afterwards", "evidence")
     result = machine.run(target, "went_on")
-    expect(result.stderr.splitlines()[1:],
-           ["cudadiag: no CUDA failure was recorded; 1 call of cudaMemcpy returned invalid argument (1) and the program "
-            "went on"], "what is said of one that went on")
+    line = targets.marked_line("asked_late", "TRUE LINE copy")
+    said = f"1 call of cudaMemcpy at {':'.join(map(str, line))} returned invalid argument (1) and the program went on"
+    expect(result.stderr.splitlines()[1:], [f"cudadiag: no CUDA failure was recorded; {said}"], "of one that went on")
+    kept = ["-o", machine.folder / "kept"]
+    machine.run(target, "went_on", options=kept)
+    expect(machine.cudadiag("report", *kept).stdout, f"cudadiag: no CUDA failure in this session; {said}\n", "report")
+    expect_in(f"{said} (error-handled)", " ".join(machine.cudadiag("report", "-v", *kept).stdout.split()), "with -v")
+    expect([note["text"] for note in machine.report(*kept)["notes"] if note["code"] == "error-handled"], [said], "JSON")
 
 
 def function_that_is_not_there_is_told_where_nothing_came_after(machine):

@@ -301,6 +301,50 @@ TEST_CASE("surroundings: environment, passes, processes, notes once each") {
   CHECK(count("launcher") == 1);
 }
 
+TEST_CASE("a note of calls that failed names their lines") {
+  session::Session session = session_of({process()});
+  session::ProcessRecord& record = session.processes[0].record;
+  record.errors.clear();
+  const auto add_site = [&](std::uint32_t line) {
+    record.codes.push_back(code_at(line, "launch"));
+    record.python_stacks.push_back({{{static_cast<std::uint32_t>(record.codes.size()), 0}}, false});
+    record.sites.emplace_back().python = static_cast<std::uint32_t>(record.python_stacks.size());
+  };
+  const auto fail = [&](std::uint32_t site) {
+    session::Error error;
+    error.serial = record.errors.size() + 1;
+    error.code = 701;
+    error.call = "cuLaunchKernel";
+    error.site = site;
+    error.flags = wire::error::kLookedAt | wire::error::kThenWorked;
+    record.errors.push_back(error);
+  };
+  const auto told = [&] {
+    symbolize::Symbolizer symbolizer(session);
+    const Report report = report::build(session, analyse::analyse(session), symbolizer);
+    const auto found = std::find_if(report.notes.begin(), report.notes.end(),
+                                    [](const auto& note) { return note.code == "error-handled"; });
+    REQUIRE(found != report.notes.end());
+    return found->text;
+  };
+  add_site(3);  // the third site has the first one's line
+  add_site(4);
+  add_site(5);
+  const std::string end = " returned launch out of resources (701) and the program went on";
+  for (const std::uint32_t site : {2u, 2u}) fail(site);
+  CHECK(told() == "2 calls of cuLaunchKernel at report/program.py:7" + end);
+  for (const std::uint32_t site : {1u, 3u}) fail(site);
+  CHECK(told() == "4 calls of cuLaunchKernel at report/program.py:7 and report/program.py:3" + end);
+  fail(4);
+  CHECK(told() == "5 calls of cuLaunchKernel at report/program.py:7, report/program.py:3 and 1 other line" + end);
+  fail(5);
+  fail(0);
+  CHECK(told() ==
+        "7 calls of cuLaunchKernel at report/program.py:7, report/program.py:3, 2 other lines and elsewhere" + end);
+  record.errors = {record.errors.back()};
+  CHECK(told() == "1 call of cuLaunchKernel" + end);
+}
+
 namespace {
 
 analyse::Failure refused(session::Process& process, std::uint32_t code, const char* call) {
