@@ -185,7 +185,8 @@ class Narrowing {
     for (unsigned passed = 0; passed < options_.repeat;) {
       if (!pass(window)) return false;
       const Outcome outcome = analysis_.reruns.back().outcome;
-      if (outcome == Outcome::failed) return true;
+      // Where every operation is waited for, none has so much to wait for.
+      if (outcome == Outcome::failed || outcome == Outcome::given_up) return true;
       if (outcome != Outcome::did_not_fail && outcome != Outcome::not_reached) return false;
       // Whether it is for the values, one rerun without them says.
       if (!with_values_ && analysis_.reruns.back().disturbed) {

@@ -92,6 +92,7 @@ struct Rerun {
     proven,        // the operation that failed was waited for
     unproven,      // the same operation failed, and that proves nothing (Failure::unproven)
     failed,        // it failed again, elsewhere than where it was waited for
+    given_up,      // it failed again, where waiting had been given up
     other,         // it failed at an operation that the first run had not suspected, or that was ruled out since
     did_not_fail,  // it ended without a failure of this kind
     cut_short,     // it was ended before it could say anything
@@ -101,7 +102,8 @@ struct Rerun {
   };
   // The failure came again, wherever.
   bool came_back() const {
-    return outcome == Outcome::proven || outcome == Outcome::unproven || outcome == Outcome::failed;
+    return outcome == Outcome::proven || outcome == Outcome::unproven || outcome == Outcome::failed ||
+           outcome == Outcome::given_up;
   }
 
   Outcome outcome = Outcome::did_not_fail;

@@ -324,8 +324,10 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   }
   if (known && !rerun.failure->unproven.empty()) {
     rerun.outcome = Rerun::Outcome::unproven;
+  } else if (proven) {
+    rerun.outcome = known ? Rerun::Outcome::proven : Rerun::Outcome::other;
   } else {
-    rerun.outcome = known && proven ? Rerun::Outcome::proven : proven ? Rerun::Outcome::other : Rerun::Outcome::failed;
+    rerun.outcome = rerun.gave_up ? Rerun::Outcome::given_up : Rerun::Outcome::failed;
   }
   return rerun;
 }

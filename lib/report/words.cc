@@ -73,6 +73,8 @@ std::string_view word(analyse::Rerun::Outcome outcome) {
       return "failed there again, which proves nothing here";
     case Outcome::failed:
       return "failed, but not where it was waited for";
+    case Outcome::given_up:
+      return "failed, but waiting for an operation took longer than --wait-limit";
     case Outcome::other:
       return "a different failure";
     case Outcome::did_not_fail:

@@ -418,6 +418,16 @@ TEST_CASE("a rerun in which waiting was given up says nothing of a race") {
   CHECK(analysis.failures[0].because.ends_with("; a rerun did not fail, but there waiting was given up"));
   REQUIRE(analysis.notes.size() == 1);
   CHECK(analysis.notes[0].code == "wait-given-up");
+}
+
+TEST_CASE("a rerun that failed where waiting was given up did not fail elsewhere") {
+  Runs runs(run_of_bad(2, 3));
+  session::Process again = run_of_two("another", "bad");
+  again.record.notes.push_back({"wait-given-up", "an operation did not finish"});
+  runs.add(std::move(again));
+  const Analysis analysis = runs.look();
+  CHECK(analysis.reruns[0].outcome == Outcome::given_up);
+  CHECK(analysis.reruns[0].came_back());
   CHECK(analysis.notes[0].text == "rerun 1: an operation did not finish");
 }
 
