@@ -56,10 +56,11 @@ std::optional<Note> ended_at_work(const Session& session, const Process& process
   const std::string how = !end.of_process   ? "ended, nobody saw how,"
                           : end.signal != 0 ? "was ended by " + end.text
                                             : "ended without exit(), its status " + std::to_string(end.status) + ",";
-  return Note{kKilledAtWork,
-              fmt::format("process {} {} with {} operation{} not known to have finished; whether one of them had "
-                          "failed, no call had asked",
-                          process.pid, how, unfinished, unfinished == 1 ? "" : "s")};
+  return Note{
+      kKilledAtWork,
+      fmt::format("process {} {} with {} not known to have finished; no call asked afterwards whether {} failed",
+                  process.pid, how, unfinished == 1 ? "1 operation" : fmt::format("{} operations", unfinished),
+                  unfinished == 1 ? "it" : "one of them")};
 }
 
 // Calls that failed and are no finding, as words behind "had failed".

@@ -175,8 +175,8 @@ TEST_CASE("a process killed at work leaves the question open") {
   CHECK(analysis.verdict == Verdict::inconclusive);
   REQUIRE(note(analysis, "killed-at-work"));
   CHECK(note(analysis, "killed-at-work")->text ==
-        "process 4711 was ended by signal 9 with 2 operations not known to have finished; whether one of them had "
-        "failed, no call had asked");
+        "process 4711 was ended by signal 9 with 2 operations not known to have finished; no call asked afterwards "
+        "whether one of them failed");
 }
 
 TEST_CASE("so does one that crashed at work, or of which nobody saw how it ended but that its command ended badly") {
