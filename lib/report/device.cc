@@ -97,7 +97,8 @@ bool is_in_file_of(const Assertion& assertion, const std::string& kernel) {
 }
 
 std::string described(const Assertion& assertion) {
-  return fmt::format("`{}` in {}, {}:{}, by {} thread{}, the first of them block {} thread {}", assertion.condition,
+  const std::string what = assertion.condition.empty() ? "one without a text," : '`' + assertion.condition + '`';
+  return fmt::format("{} in {}, {}:{}, by {} thread{}, the first of them block {} thread {}", what,
                      assertion.function.empty() ? "a function of unknown name" : assertion.function, assertion.file,
                      assertion.line, assertion.threads, assertion.threads == 1 ? "" : "s", dimensions(assertion.block),
                      dimensions(assertion.thread));

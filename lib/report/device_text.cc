@@ -66,7 +66,8 @@ std::vector<std::string> device_lines(const Finding& finding, const std::string&
     }
   }
   if (device.assertions > 0) {
-    lines.push_back("assertion `" + printable(device.message) + "` failed");
+    lines.push_back(device.message.empty() ? "an assertion without a text failed"
+                                           : "assertion `" + printable(device.message) + "` failed");
   } else if (!device.message.empty()) {
     lines.push_back(printable(device.message));
   } else if (device.asserted) {

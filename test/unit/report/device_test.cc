@@ -1,5 +1,6 @@
 // Sessions with a device pass, made of dumps of an H200 (data/gpucore): what of them a finding gets.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -508,6 +509,19 @@ TEST_CASE("why nothing is known of the device") {
   std::ofstream(recorded.session.folder / "device/1.gpucore") << "x";
   CHECK(recorded.report().findings.at(0).device_unknown.find("is no GPU core dump") != std::string::npos);
   CHECK(section(recorded.report(), "Passes")[0].ends_with("device 64 s core dump not read"));
+}
+
+TEST_CASE("an assertion may have no text") {
+  const auto cases = [](int line) {
+    return fmt::format("/tmp/cases/cases.cu:{}: f: block: [0,0,0], thread: [0,0,0] Assertion `` failed.\n", line);
+  };
+  Recorded recorded;
+  recorded.add_device("assert.nvcudmp", cases(17));
+  CHECK(section(recorded.report(), "Device")[1] == "an assertion without a text failed");
+  std::ofstream(recorded.session.folder / "device/output.txt") << cases(17) << cases(18);
+  CHECK(notes(recorded.report(), "assertion-printed").at(0) ==
+        "a rerun printed a failed assertion: one without a text, in f, /tmp/cases/cases.cu:18, by 1 thread, the first "
+        "of them block 0,0,0 thread 0,0,0");
 }
 
 TEST_CASE("hostile text of an assertion stays one harmless line") {
