@@ -28,14 +28,18 @@ std::optional<bool> any_lives(const session::Session& session) {
   return known ? std::optional(false) : std::nullopt;
 }
 
+// Of the program of a launcher that was killed.
+std::string still_there(const session::LivePlace& place) {
+  std::string pids;
+  for (const std::uint32_t pid : session::holders_of(place)) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
+  return pids.empty() ? "" : "; of its program still there, unwatched: pid " + pids;
+}
+
 // A recording goes with the launcher that holds it; the program may go on.
 session::Failure killed(const fs::path& folder, const session::LivePlace& place) {
-  std::string left;
-  for (const std::uint32_t pid : session::holders_of(place)) left += (left.empty() ? "" : ", ") + std::to_string(pid);
   const bool lost = session::was_lost(folder);
   return {"the run of " + folder.string() + " was not finished: its cudadiag run was killed" +
-              (lost ? ", and what it had recorded is lost" : "") +
-              (left.empty() ? "" : "; of its program still there: pid " + left),
+              (lost ? ", and what it had recorded is lost" : "") + still_there(place),
           lost ? "cudadiag list shows the other sessions"
                : "what it had written until then: cudadiag report " + report::shell_word(folder.string())};
 }
@@ -46,10 +50,11 @@ void tell_newer_run(const std::vector<session::Root>& roots, const session::Resu
   const bool was_lost = lost && (!live || live->filename() < lost->filename());
   const auto& newer = was_lost ? lost : live;
   if (!newer || (folder != nullptr && folder->filename() >= newer->filename())) return;
+  const auto place = was_lost ? session::live_place(*newer) : std::nullopt;
   const std::string text =
       was_lost ? "a newer run was not finished: its cudadiag run was killed, and what it had recorded is lost "
                  "(cudadiag list shows it: " +
-                     newer->string() + ")"
+                     newer->string() + ")" + (place ? still_there(*place) : "")
                : "a newer run goes on, in which nothing has failed yet (cudadiag status " +
                      report::shell_word(newer->string()) + ")";
   say(folder == nullptr ? text : text + "; this is " + folder->string());

@@ -236,6 +236,7 @@ Status build_status(const session::Session& session, std::optional<bool> goes_on
   for (const Process& process : session.processes) {
     const Operation* proven = proven_of(analysis, process);
     status.processes.push_back(StatusBuilder(process, proven, symbolizer, status.working_directory).build());
+    status.processes.back().outlived = session.manifest.outlived_by.contains(process.pid);
     const session::ProcessRecord& record = process.record;
     if (record.clock_last == 0) continue;
     const double seconds = record.seconds(record.clock_last);

@@ -63,6 +63,7 @@ struct ProcessStatus {
   std::uint64_t operations = 0;
   std::optional<double> idle;  // seconds since the newest operation was issued
   std::uint64_t errors = 0;    // calls that returned one
+  bool outlived = false;       // it went on after the command had ended
   std::vector<OpenStream> streams;
   std::vector<OpenCall> calls;
 };

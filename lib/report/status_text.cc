@@ -58,19 +58,20 @@ class StatusText {
   }
 
   // What the times of operations lead up to.
-  const char* since_when() const {
+  const char* since_when(const ProcessStatus& process) const {
     if (!status_.goes_on) return "before it was last heard of";
-    return *status_.goes_on ? "ago" : "before it ended";
+    return *status_.goes_on ? "ago" : process.outlived ? "before the command ended" : "before it ended";
   }
 
   void add(const ProcessStatus& process) {
     std::string text = fmt::format("pid {}", process.pid);
     if (process.rank) text += fmt::format(", rank {}", *process.rank);
     text += fmt::format(": {} operation{} issued", thousands(process.operations), process.operations == 1 ? "" : "s");
-    if (process.idle) text += fmt::format(", the newest {} {}", duration(*process.idle), since_when());
+    if (process.idle) text += fmt::format(", the newest {} {}", duration(*process.idle), since_when(process));
     if (process.errors > 0) text += fmt::format("; {} failed call{}", process.errors, process.errors == 1 ? "" : "s");
     line(0, text);
     if (process.state == "frozen") line(2, "a sticky error: see cudadiag report");
+    if (process.outlived) line(2, "it went on after the command had ended, and was not watched any longer");
     const bool unrecorded = process.state == "disabled";
     if (unrecorded) line(2, "nothing is known of it: the recorder stepped aside, see cudadiag report");
     if (process.streams.empty() && !unrecorded) line(2, "no work is unfinished");

@@ -243,7 +243,12 @@ def status_of_a_killed_launcher_is_refused(machine):
             result = machine.cudadiag("status", session)
             expect((result.stdout, result.returncode), ("", 125), f"result for {place!r}")
             expect_in("its cudadiag run was killed, and what it had recorded is lost", result.stderr, "what is wrong")
-            expect("; of its program still there: pid %d;" % pid in result.stderr, place is None, "what is left of it")
+            expect("; of its program still there, unwatched: pid %d;" % pid in result.stderr, place is None, "what is left of it")
+            if place is None:
+                expect(machine.cudadiag("status").stderr.splitlines()[0],
+                       "cudadiag: a newer run was not finished: its cudadiag run was killed, and what it had recorded is "
+                       f"lost (cudadiag list shows it: {session}); of its program still there, unwatched: pid {pid}",
+                       "status where no session is named")
     finally:
         os.kill(pid, signal.SIGKILL)
         run.communicate()
@@ -262,7 +267,7 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
     pid = machine.report(session)["processes"][0]["pid"]
     run.kill()
     run.wait()
-    for left in (f"; of its program still there: pid {pid}", ""):
+    for left in (f"; of its program still there, unwatched: pid {pid}", ""):
         expect(machine.cudadiag("status", session).stderr,
                f"cudadiag: the run of {session} was not finished: its cudadiag run was killed{left}; what it had written "
                f"until then: cudadiag report {session}\n", "status")

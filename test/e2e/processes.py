@@ -40,6 +40,9 @@ def process_that_outlives_the_command_is_told_of(machine):
     expect(machine.cudadiag("report").stdout,
            f"cudadiag: cannot tell whether CUDA failed in this session: {sentence}\n", "what is read of it")
     expect(json.loads(machine.cudadiag("status", "--json").stdout)["notes"], [sentence], "notes of its status")
+    _, heading, what, *_ = machine.cudadiag("status").stdout.splitlines()
+    expect(heading.startswith(f"pid {pid}: ") and heading.endswith(" before the command ended"), True, heading)
+    expect(what, "  it went on after the command had ended, and was not watched any longer", "text of its status")
     expect_in(f"\nnote outlived: {pid}\n", machine.cudadiag("dump").stdout, "dump")
 
 
