@@ -249,24 +249,10 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
 }
 
 void tell_unfinished(const session::Session& session, bool kept) {
-  constexpr double kLong = 1;
   symbolize::Symbolizer symbolizer(session);
-  const report::Status status = report::build_status(session, false, symbolizer);
-  for (const report::ProcessStatus& process : status.processes) {
-    for (const report::OpenStream& stream : process.streams) {
-      if (!stream.proven || stream.operations.empty()) continue;
-      const report::OpenOperation& oldest = stream.operations.front();
-      if (oldest.seconds.value_or(0) < kLong) continue;
-      const std::string what =
-          oldest.kernel.empty() ? "a " + oldest.operation : report::short_kernel_name(oldest.kernel, 40);
-      const std::string others =
-          stream.candidates > 1 ? fmt::format(" (or one of {} behind it)", stream.candidates - 1) : "";
-      return say(fmt::format(
-          "{} of {}{} had not finished when the program ended, {} after it was issued{}", report::printable(what),
-          report::place(oldest.location, status.working_directory), others, report::duration(*oldest.seconds),
-          kept ? "; cudadiag status " + session.folder.string() + " shows all that was unfinished" : ""));
-    }
-  }
+  const std::string text = report::unfinished_text(report::build_status(session, false, symbolizer));
+  if (text.empty()) return;
+  say(text + (kept ? "; cudadiag status " + session.folder.string() + " shows all that was unfinished" : ""));
 }
 
 void write_json_file(const report::Report& report, const std::string& path) {

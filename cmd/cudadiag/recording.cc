@@ -17,6 +17,7 @@
 #include "planted_fault.h"
 #include "recorder_check.h"
 #include "report/races.h"
+#include "report/surroundings.h"
 #include "report/words.h"
 #include "session/host_name.h"
 #include "session/logged_history.h"
@@ -319,7 +320,9 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   }
   if (options_.tell_no_race && races_ && !nothing_recorded) tell_no_race();
   // Whoever ends a program often does so because it hangs.
-  if (!findings_ && (end.signal || options_.hang_after)) tell_unfinished(session_, writer_.has_value());
+  const bool ended_at_work = end.signal || find_note(report().notes, analyse::kKilledAtWork) != nullptr;
+  const bool told = options_.verbosity == report::Verbosity::verbose && find_note(report().notes, report::kUnfinished);
+  if (!findings_ && !told && (ended_at_work || options_.hang_after)) tell_unfinished(session_, writer_.has_value());
 }
 
 const report::Report& Recording::report() {

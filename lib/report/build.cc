@@ -337,6 +337,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   add_processes(report, session);
   add_passes(report, session, analysis, testimony);
   add_notes(report, session, analysis, symbolizer);
+  add_unfinished(report, session, symbolizer);
   add_causes(report, session, analysis, failures);  // it reasons from all of the above
   add_races(report, session, located_by(symbolizer));
   note_changed_sources(report);

@@ -88,6 +88,9 @@ std::string wait_text(const session::Process& process, const analyse::StreamWait
 // How sure it is which operation a stream stands at.
 analyse::Grade grade_of(const analyse::UnfinishedStream& stream);
 
+// The oldest work that is known to have been unfinished for a second or more when its program ended; empty: none.
+std::string unfinished_text(const Status& status);
+
 std::string write_status_text(const Status& status, const TextOptions& options);
 std::string write_status_json(const Status& status);
 

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kFew = 4;  // operations of a stream, unless verbose
 constexpr std::size_t kKernelColumns = 30;
+constexpr std::size_t kUnfinishedColumns = 40;
 constexpr std::size_t kHang = 4;  // what goes on in the next row
 
 std::string times(const std::optional<double>& seconds) { return seconds ? duration(*seconds) : "?"; }
@@ -159,6 +160,24 @@ class StatusText {
 };
 
 }  // namespace
+
+std::string unfinished_text(const Status& status) {
+  constexpr double kLong = 1;
+  for (const ProcessStatus& process : status.processes) {
+    for (const OpenStream& stream : process.streams) {
+      if (process.outlived || !stream.proven || stream.operations.empty()) continue;
+      const OpenOperation& oldest = stream.operations.front();
+      if (oldest.seconds.value_or(0) < kLong) continue;
+      const std::string what =
+          oldest.kernel.empty() ? "a " + oldest.operation : short_kernel_name(oldest.kernel, kUnfinishedColumns);
+      const std::string others =
+          stream.candidates > 1 ? fmt::format(" (or one of {} behind it)", stream.candidates - 1) : "";
+      return fmt::format("{} of {}{} had not finished when the program ended, {} after it was issued", printable(what),
+                         place(oldest.location, status.working_directory), others, duration(*oldest.seconds));
+    }
+  }
+  return "";
+}
 
 std::string write_status_text(const Status& status, const TextOptions& options) {
   return StatusText(status, options).write();

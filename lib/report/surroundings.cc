@@ -8,6 +8,7 @@
 
 #include "report/place.h"
 #include "report/resolved_site.h"
+#include "report/status.h"
 #include "report/versions.h"
 #include "report/witnesses.h"
 #include "report/words.h"
@@ -149,6 +150,18 @@ void add_notes(Report& report, const session::Session& session, const analyse::A
   }
   for (const std::string& note : session.manifest.notes) add(report.notes, "launcher", note);
   for (const std::string& note : symbolizer.notes()) add(report.notes, "symbols", note);
+}
+
+void add_unfinished(Report& report, const session::Session& session, symbolize::Symbolizer& symbolizer) {
+  const auto& passes = session.manifest.passes;
+  if (!report.findings.empty() || passes.empty()) return;
+  const bool killed = std::any_of(report.notes.begin(), report.notes.end(),
+                                  [](const analyse::Note& note) { return note.code == analyse::kKilledAtWork; });
+  if (!killed && !passes.front().end.signal) return;
+  std::string text = unfinished_text(build_status(session, false, symbolizer));
+  if (text.empty()) return;
+  if (!session.manifest.hang) text += "; to have a hang reported by itself: cudadiag run --hang-after SECONDS";
+  add(report.notes, kUnfinished, text);
 }
 
 }  // namespace cudadiag::report

@@ -10,6 +10,8 @@ namespace cudadiag::report {
 
 // What the outcome of a pass for a GPU core dump begins with, where there is one.
 inline constexpr std::string_view kDumpRead = "core dump read";
+// A note's code.
+inline constexpr const char* kUnfinished = "unfinished";
 
 void add_environment(Report& report, const session::Session& session);
 void add_processes(Report& report, const session::Session& session);
@@ -19,5 +21,8 @@ void add_passes(Report& report, const session::Session& session, const analyse::
 // Each sentence once; call it when the symbolizer has done the findings' work.
 void add_notes(Report& report, const session::Session& session, const analyse::Analysis& analysis,
                symbolize::Symbolizer& symbolizer);
+
+// After that: what had long been under way where a program was ended from outside.
+void add_unfinished(Report& report, const session::Session& session, symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::report

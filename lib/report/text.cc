@@ -7,6 +7,7 @@
 #include "report/finding_text.h"
 #include "report/page.h"
 #include "report/printable.h"
+#include "report/surroundings.h"
 #include "report/witnesses.h"
 #include "report/words.h"
 
@@ -163,6 +164,14 @@ std::string clean_sentence(const Report& report) {
   return "cudadiag: cannot tell whether CUDA failed in this session" + why;
 }
 
+std::vector<std::string> clean_sentences(const Report& report) {
+  std::vector<std::string> sentences = {clean_sentence(report)};
+  for (const analyse::Note& note : report.notes) {
+    if (note.code == kUnfinished) sentences.push_back("cudadiag: " + printable(note.text));
+  }
+  return sentences;
+}
+
 std::string quiet(const Report& report) {
   const Finding& first = report.findings.front();
   return fmt::format("cudadiag: {} [{}]\n", headline(first, report.working_directory), word(first.grade));
@@ -177,7 +186,7 @@ std::string write_text(const Report& report, const TextOptions& options) {
   page.colour = options.colour;
   if (report.findings.empty()) {
     if (!verbose && !options.say_clean) return "";
-    page.sections.push_back({"", {clean_sentence(report)}, 1, 0, Ink::plain, Wide::stays});
+    page.sections.push_back({"", clean_sentences(report), 1, 0, Ink::plain, Wide::stays});
     if (verbose) add_whole_picture(page, report, options.suggest_rerun);
     return page.print();
   }

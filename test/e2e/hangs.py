@@ -363,7 +363,24 @@ def program_that_is_ended_while_it_hangs_is_told_of(machine):
         _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 1.2)
         run.terminate()
         _, err = run.communicate()
-        expect_in(f"stuck.cc:{_line('TRUE LINE ' + shape)[1]}, main had not finished when the program ended", err, shape)
+        told = f"stuck.cc:{_line('TRUE LINE ' + shape)[1]}, main had not finished when the program ended"
+        expect_in(told, err, shape)
+        advice = "; to have a hang reported by itself: cudadiag run --hang-after SECONDS"
+        _, second = expect_success(machine.cudadiag("report")).stdout.splitlines()
+        expect((told in second, second.endswith(advice)), (True, True), f"report of {shape}: {second}")
+        (note,) = (each["text"] for each in machine.report()["notes"] if each["code"] == "unfinished")
+        expect(second, "cudadiag: " + note, "note")
+
+
+def program_behind_a_shell_that_is_ended_while_it_hangs_is_told_of(machine):
+    run = machine.start(*machine.command("run", "--rerun=never", "--", "sh", "-c", '"$@"; exit 3', "sh",
+                                         *_stuck(machine, "kernel")))
+    status = _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 1.2)
+    os.kill(status["processes"][0]["pid"], signal.SIGKILL)
+    _, err = run.communicate()
+    expect(run.returncode, 3, "status")
+    expect_in(f"stuck.cc:{_line('TRUE LINE kernel')[1]}, main had not finished when the program ended", err, "message")
+    expect_in("main had not finished", expect_success(machine.cudadiag("report")).stdout, "report")
 
 
 def program_that_ends_with_work_unfinished_is_told_of_where_it_matters(machine):

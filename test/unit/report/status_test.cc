@@ -55,6 +55,17 @@ Status one_stream() {
 
 }  // namespace
 
+TEST_CASE("what had long not finished when the program ended, unless it went on") {
+  Status status = one_stream();
+  CHECK(unfinished_text(status) ==
+        "spin<float> of train.py:41, forward had not finished when the program ended, 35 s after it was issued");
+  status.processes[0].outlived = true;
+  CHECK(unfinished_text(status) == "");
+  status.processes[0].outlived = false;
+  status.processes[0].streams[0].operations[0].seconds = 0.9;
+  CHECK(unfinished_text(status) == "");
+}
+
 TEST_CASE("a stream that stands at one operation, and who waits for it") {
   CHECK(write_status_text(one_stream(), {}) == R"(cudadiag: running for 62 s: python train.py
 pid 4711: 12,345 operations issued, the newest 35 s ago
