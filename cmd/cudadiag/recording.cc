@@ -1,5 +1,6 @@
 #include "recording.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -313,7 +314,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     if (!writer_->root().warning.empty()) say(writer_->root().warning);
   }
   tell_rest();
-  if (const analyse::Note* note = find_note(report().notes, analyse::kOutlived)) say(note->text);
+  if (const analyse::Note* note = find_note(report().notes, analyse::kOutlived)) say(note->text + no_longer_sought());
   const bool nothing_recorded = !findings_ && explain_silence(end, interrupted, report().notes);
   if (kept) {
     for (const std::string& sentence : silent_lines(options_.watch, session_)) say(sentence);
@@ -323,6 +324,13 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   const bool ended_at_work = end.signal || find_note(report().notes, analyse::kKilledAtWork) != nullptr;
   const bool told = options_.verbosity == report::Verbosity::verbose && find_note(report().notes, report::kUnfinished);
   if (!findings_ && !told && (ended_at_work || options_.hang_after)) tell_unfinished(session_, writer_.has_value());
+}
+
+std::string Recording::no_longer_sought() const {
+  const bool hangs = options_.hang_after.has_value(), races = races_.has_value();
+  if (!hangs && !races) return "";
+  return fmt::format("; {}{}{} are no longer looked for", hangs ? "hangs" : "", hangs && races ? " and " : "",
+                     races ? "races" : "");
 }
 
 const report::Report& Recording::report() {

@@ -71,6 +71,8 @@ class Recording {
   void tell(report::Report report);
   void tell_rest();
   void tell_no_race() const;
+  // What the command's end has ended the search for, of those that go on; empty: nothing.
+  std::string no_longer_sought() const;
   // True: it has said why nothing was recorded at all.
   bool explain_silence(const session::ProcessEnd& end, bool interrupted, const std::vector<analyse::Note>& notes) const;
 

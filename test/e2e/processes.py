@@ -13,14 +13,14 @@ import targets
 from harness import FAULT, expect, expect_in, expect_true_line, program
 
 
-def _left_behind(machine, command, first="true"):
+def _left_behind(machine, command, first="true", watch=("run",)):
     """The pid of a process that goes on after a run of `first`, and what the launcher said and wrote of both."""
     hold, said = (machine.folder / name for name in ("hold", "said"))
     for pipe in (hold, said):
         os.mkfifo(pipe)
     script = '"$0" >/dev/null; "$@" <hold >said 2>/dev/null & read line <said; echo $!'
     with open(hold, "r+b", buffering=0), open(said, "r+b", buffering=0):
-        result = machine.run("sh", "-c", script, first, *command, options=["--json", "out.json"])
+        result = machine.cudadiag(*watch, "--rerun=never", "--json", "out.json", "--", "sh", "-c", script, first, *command)
         pid = int(result.stdout)
         os.kill(pid, signal.SIGKILL)
     for pipe in (hold, said):
@@ -44,6 +44,13 @@ def process_that_outlives_the_command_is_told_of(machine):
     expect(heading.startswith(f"pid {pid}: ") and heading.endswith(" before the command ended"), True, heading)
     expect(what, "  it went on after the command had ended, and was not watched any longer", "text of its status")
     expect_in(f"\nnote outlived: {pid}\n", machine.cudadiag("dump").stdout, "dump")
+
+
+def what_is_no_longer_looked_for_in_what_goes_on_is_said(machine):
+    for watch, sought in ((("run", "--hang-after", "60"), "hangs"), (("races",), "races"),
+                          (("run", "--races", "--hang-after", "60"), "hangs and races")):
+        _, said, _ = _left_behind(machine, program("ten_launches.py", "wait"), watch=watch)
+        expect_in(f"; to see it to its end, let the command wait for it; {sought} are no longer looked for\n", said, sought)
 
 
 def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
