@@ -250,7 +250,8 @@ class HandledCalls {
       notes.push_back({"error-handled",
                        fmt::format("{} returned {} ({}){}{}", calls, cuda_error(code).title, code, then,
                                    end.asked_for() ? " until " + end.text : ""),
-                       NotedCalls{&process, entry.sites, calls.size()}});
+                       // To look a line up costs the exit of a program that ends well too much.
+                       end.bad ? std::optional(NotedCalls{&process, entry.sites, calls.size()}) : std::nullopt});
     }
     return notes;
   }
