@@ -91,7 +91,9 @@ std::string sentence(const report::Report& after, const report::Finding& finding
   const auto reruns = std::count_if(after.passes.begin(), after.passes.end(), is_confirm);
   if (reruns == 0) return "";
   const report::PassLine& last = *std::find_if(after.passes.rbegin(), after.passes.rend(), is_confirm);
-  const std::string after_time = fmt::format(" ({})", report::duration(last.seconds));
+  double seconds = 0;
+  for (const report::PassLine& pass : after.passes) seconds += is_confirm(pass) ? pass.seconds : 0;
+  const std::string after_time = fmt::format(" ({})", report::duration(seconds));
   const std::string runs = reruns == 1 ? "a rerun" : fmt::format("{} reruns", reruns);
   if (finding.grade == analyse::Grade::proven) {
     const std::string_view proven = report::word(analyse::Rerun::Outcome::proven);
