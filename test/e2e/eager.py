@@ -17,6 +17,7 @@ def _found(machine, fault):
     expect(finding["launch"]["kernel"], "fused", "kernel")
     expect(finding["location"]["function"].rpartition(".")[2], "forward", "function")
     expect(evidence(report)[0], "proven", "grade")
+    expect([each for each in report["notes"] if each["code"] == "python-hook-off"], [], "notes of values not taken")
     return said, report, [each for each in finding["related"] if each["role"] == "eager"]
 
 
