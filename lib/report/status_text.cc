@@ -163,20 +163,25 @@ class StatusText {
 
 std::string unfinished_text(const Status& status) {
   constexpr double kLong = 1;
+  const OpenStream* longest = nullptr;
+  double seconds = kLong;
   for (const ProcessStatus& process : status.processes) {
     for (const OpenStream& stream : process.streams) {
       if (process.outlived || !stream.proven || stream.operations.empty()) continue;
-      const OpenOperation& oldest = stream.operations.front();
-      if (oldest.seconds.value_or(0) < kLong) continue;
-      const std::string what =
-          oldest.kernel.empty() ? "a " + oldest.operation : short_kernel_name(oldest.kernel, kUnfinishedColumns);
-      const std::string others =
-          stream.candidates > 1 ? fmt::format(" (or one of {} behind it)", stream.candidates - 1) : "";
-      return fmt::format("{} of {}{} had not finished when the program ended, {} after it was issued", printable(what),
-                         place(oldest.location, status.working_directory), others, duration(*oldest.seconds));
+      const double open = stream.operations.front().seconds.value_or(0);
+      if (open < seconds || (longest != nullptr && open == seconds)) continue;
+      longest = &stream;
+      seconds = open;
     }
   }
-  return "";
+  if (longest == nullptr) return "";
+  const OpenOperation& oldest = longest->operations.front();
+  const std::string what =
+      oldest.kernel.empty() ? "a " + oldest.operation : short_kernel_name(oldest.kernel, kUnfinishedColumns);
+  const std::string others =
+      longest->candidates > 1 ? fmt::format(" (or one of {} behind it)", longest->candidates - 1) : "";
+  return fmt::format("{} of {}{} had not finished when the program ended, {} after it was issued", printable(what),
+                     place(oldest.location, status.working_directory), others, duration(seconds));
 }
 
 std::string write_status_text(const Status& status, const TextOptions& options) {

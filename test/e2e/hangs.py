@@ -243,7 +243,8 @@ def status_of_a_killed_launcher_is_refused(machine):
             result = machine.cudadiag("status", session)
             expect((result.stdout, result.returncode), ("", 125), f"result for {place!r}")
             expect_in("its cudadiag run was killed, and what it had recorded is lost", result.stderr, "what is wrong")
-            expect("; of its program still there, unwatched: pid %d;" % pid in result.stderr, place is None, "what is left of it")
+            left = f"; of its program still there, unwatched: pid {pid};"
+            expect(left in result.stderr, place is None, "what is left of it")
             if place is None:
                 expect(machine.cudadiag("status").stderr.splitlines()[0],
                        "cudadiag: a newer run was not finished: its cudadiag run was killed, and what it had recorded is "
