@@ -234,6 +234,19 @@ class Narrowing {
     RerunSpec spec = common();
     spec.kind = RerunSpec::Kind::eager;
     look(spec, "without torch.compile");
+    if (!options_.values || !goes_on()) return;
+    const session::Session eager = analyse::eager_session(session_);
+    const Analysis found = analyse::analyse(eager);
+    const bool tells = std::any_of(found.failures.begin(), found.failures.end(), [&](const auto& again) {
+      return std::any_of(analysis_.failures.begin(), analysis_.failures.end(),
+                         [&](const auto& failure) { return analyse::tells_line_of(failure, again, eager); });
+    });
+    if (!tells) return;
+    const auto window = analyse::rerun_window(found, Reach::calls);
+    spec.window = with_patience(window.text, options_.patience);
+    spec.waits = window.words;
+    spec.values = suspect_lines(eager, found, seconds_for_values(), 0);
+    if (!spec.values.empty()) look(spec, "without torch.compile, and takes the values there");
   }
 
   // A pass that waits for nothing, of which no more is told than that it ended.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/first_failure.h"
+#include "session/session_folders.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -21,12 +21,14 @@ bool is_inductors(const Code& code) {
   return contains(code.file, "/torch/_inductor/") || contains(code.file, "/torchinductor_");
 }
 
-// That lead from a compiled function to what Inductor made of it.
-bool is_compilers(const Code& code) { return is_inductors(code) || contains(code.file, "/torch/_"); }
+// That lead from a compiled function to what Inductor made of it; backwards from none, on a thread of autograd's.
+bool is_compilers(const Code& code) {
+  return is_inductors(code) || contains(code.file, "/torch/_") || contains(code.file, "/torch/autograd/function.py");
+}
 
 // That a generated kernel is launched through; some of it is made of strings.
 bool is_launchers(const Code& code) {
-  return is_compilers(code) || contains(code.file, "/triton/") || code.file.starts_with('<');
+  return is_compilers(code) || contains(code.file, "/triton/") || code.file == "<string>";
 }
 
 std::uint32_t site_of(const Candidate& candidate) {
@@ -73,37 +75,45 @@ bool runs(const std::vector<const Code*>& frames, const Code& function) {
   });
 }
 
-// None of these was written between the two runs.
-bool is_same_text(const std::vector<const Code*>& frames, const session::Pass& rerun) {
-  return std::none_of(frames.begin(), frames.end(), [&](const Code* code) {
-    return std::find(rerun.rewritten.begin(), rerun.rewritten.end(), code->file) != rerun.rewritten.end();
-  });
-}
-
 bool is_of_one_site(const Failure& failure) {
-  const auto site = failure.candidates.front().operation->site;
-  return failure.unlisted == 0 && std::all_of(failure.candidates.begin(), failure.candidates.end(),
-                                              [&](const Candidate& each) { return each.operation->site == site; });
+  return failure.unlisted == 0 &&
+         std::all_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& each) {
+           return each.operation->site == failure.candidates.front().operation->site;
+         });
 }
 
 }  // namespace
 
 bool is_compiled(const Failure& failure) { return compiled_function(python_frames(failure)) != nullptr; }
 
-std::optional<Failure> failed_eagerly(const session::Session& session, const Failure& failure) {
-  const Code* function = compiled_function(python_frames(failure));
+session::Session eager_session(const session::Session& session) {
+  session::Session eager;
+  eager.folder = session.folder;
+  eager.manifest = session.manifest;
+  eager.manifest.passes.clear();
+  eager.manifest.notes.clear();
   const auto& passes = session.manifest.passes;
-  for (std::size_t i = 0; function != nullptr && i < session.reruns.size() && i + 1 < passes.size(); ++i) {
+  for (std::size_t i = 0; i < session.reruns.size() && i + 1 < passes.size(); ++i) {
     if (passes[i + 1].name != "eager") continue;
-    for (const session::Process& process : session.reruns[i]) {
-      auto eager = first_failure(process);
-      if (!eager || eager->candidates.empty() || eager->grade == Grade::suspected || !is_of_one_site(*eager)) continue;
-      const auto frames = python_frames(*eager);
-      const bool compiled = compiled_function(frames) != nullptr;
-      if (!compiled && runs(frames, *function) && is_same_text(frames, passes[i + 1])) return eager;
-    }
+    const bool is_first = eager.manifest.passes.empty();
+    eager.manifest.passes.push_back(passes[i + 1]);
+    eager.manifest.passes.back().name = is_first ? session::kRecordFolder : "confirm";
+    is_first ? void(eager.processes = session.reruns[i]) : eager.reruns.push_back(session.reruns[i]);
   }
-  return std::nullopt;
+  return eager;
+}
+
+bool tells_line_of(const Failure& failure, const Failure& eager, const session::Session& eager_session) {
+  const Code* function = compiled_function(python_frames(failure));
+  const auto frames = python_frames(eager);
+  const auto failed_work = [](const Failure& each) { return is_asynchronous(each.kind) && each.code != 0; };
+  if (function == nullptr || frames.empty() || !failed_work(failure) || !failed_work(eager)) return false;
+  if (eager.grade == Grade::suspected || eager.process->rank != failure.process->rank) return false;
+  const auto& rewritten = eager_session.manifest.passes.front().rewritten;
+  const bool same_text = std::none_of(frames.begin(), frames.end(), [&](const Code* code) {
+    return std::find(rewritten.begin(), rewritten.end(), code->file) != rewritten.end();
+  });
+  return same_text && compiled_function(frames) == nullptr && runs(frames, *function) && is_of_one_site(eager);
 }
 
 }  // namespace cudadiag::analyse

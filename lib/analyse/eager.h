@@ -1,7 +1,5 @@
-// What torch.compile made kernels of, and where that fails in a rerun that runs it as it is written (pass "eager").
+// What torch.compile made kernels of, and where that fails in reruns that run it as it is written (passes "eager").
 #pragma once
-
-#include <optional>
 
 #include "analyse/analysis.h"
 
@@ -11,8 +9,12 @@ namespace cudadiag::analyse {
 // the stack has a frame, but none of its lines.
 bool is_compiled(const Failure& failure);
 
-// The failure of the rerun without torch.compile, in that function or what it calls, of whatever code; its candidates
-// are launches of one site. Nothing: there was no such rerun, or it tells nothing.
-std::optional<Failure> failed_eagerly(const session::Session& session, const Failure& failure);
+// The reruns without torch.compile as a session of their own, of which the first is the first run and the others
+// confirm it. Without processes where there were none.
+session::Session eager_session(const session::Session& session);
+
+// Whether `eager`, a failure of that session, happened at one site, in the function that was compiled where `failure`
+// happened or in what that calls, and in a process of the same rank. Which error it was does not matter.
+bool tells_line_of(const Failure& failure, const Failure& eager, const session::Session& eager_session);
 
 }  // namespace cudadiag::analyse

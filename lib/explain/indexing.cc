@@ -87,9 +87,6 @@ bool compiled_index(const Symptoms& symptoms, Facts& facts) {
   constexpr std::string_view kStart = "index out of bounds: 0 <= ", kLess = " < ";
   std::string_view text = symptoms.assertion;
   if (!text.starts_with(kStart)) return false;
-  const bool located = !symptoms.eager_line.empty();
-  facts.add("place", located ? symptoms.eager_line : "this line");
-  if (!located) facts.add("off", "TORCH_COMPILE_DISABLE=1");
   if (add_bad_index(symptoms, facts) && facts.find("bound") != nullptr) return true;
   const std::size_t less = text.rfind(kLess);
   if (less == text.npos) return true;
@@ -169,8 +166,7 @@ const std::vector<Rule>& indexing_rules() {
        .texts = {"{argument}{at} = {value}, but the dimension that it indexes has {bound} entries (valid 0..{last})",
                  "an index in compiled code is outside of its dimension (valid 0..{last})",
                  "an index in compiled code is outside of its dimension"},
-       .fix = {"check min() and max() of the index tensors at {place} against the dimension that they index",
-               "the same without torch.compile ({off}) tells which of the line's operations it is"},
+       .fix = {"check min() and max() of the index tensors at this line against the dimension that they index"},
        .link = "https://docs.pytorch.org/docs/stable/generated/torch.gather.html"},
       {.id = "index-out-of-range",
        .assertions = kIndexAssertions,

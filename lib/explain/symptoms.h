@@ -76,7 +76,6 @@ struct Symptoms {
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;            // dynamic
   std::string assertion;                     // condition or message of the device assertion that failed
-  std::string eager_line;                    // that fails where torch.compile is off: "train.py:18"
   std::string device_function, device_file;  // of the exception or assertion
   std::string exception;                     // "Warp Misaligned Address"
   std::vector<Argument> arguments;

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "analyse/cuda_errors.h"
-#include "analyse/eager.h"
 #include "analyse/first_failure.h"
 #include "analyse/forward_launches.h"
 #include "report/causes.h"
@@ -12,6 +11,7 @@
 #include "report/delivered.h"
 #include "report/device.h"
 #include "report/dump_candidates.h"
+#include "report/eager.h"
 #include "report/forward_line.h"
 #include "report/launch.h"
 #include "report/next_steps.h"
@@ -64,7 +64,6 @@ class FindingBuilder {
       report_of(*noticed);
       relate_capture(noticed->capture);
     }
-    relate_eager();
     if (failure_.swallowed != nullptr) relate_swallowed(*failure_.swallowed);
     if (failure_.hang) add_standstill(*failure_.hang);
     drop_changed_sources(finding_, process_.record, met_at(failure_));
@@ -209,15 +208,6 @@ class FindingBuilder {
     if (forward.called.known()) finding_.related.push_back({"backward", located(forward.called)});
   }
 
-  void relate_eager() {
-    const auto eager = analyse::failed_eagerly(session_, failure_);
-    if (!eager) return;
-    const auto site = resolve(symbolizer_, *eager->process, eager->candidates.front().operation->site);
-    if (is_known(site.line.location)) {
-      finding_.related.push_back({"eager", located(site.line.location), analyse::Grade::inferred});
-    }
-  }
-
   void relate_replay(const session::Operation& replay) {
     finding_.related.push_back({"capture", finding_.location});
     finding_.related.push_back({"replay", located(resolve(symbolizer_, process_, replay.site).line.location)});
@@ -303,8 +293,8 @@ void settle_shared_gpu(Report& report, const std::vector<const analyse::Failure*
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     Finding& finding = report.findings[i];
     const analyse::Failure& failure = *failures[i];
-    // The dump of a hang shows what runs, and no exception.
-    if (!finding.device || finding.standstill || failure.candidates.size() != 1) continue;
+    // The dump of a hang shows what runs, and no exception; nor does an assertion's text.
+    if (!finding.device || finding.device->exception.empty() || failure.candidates.size() != 1) continue;
     if (!analyse::under_mps(failure.process->record)) continue;
     finding.grade = analyse::Grade::proven;
     finding.because =
@@ -339,6 +329,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   add_notes(report, session, analysis, symbolizer);
   add_unfinished(report, session, symbolizer);
   add_causes(report, session, analysis, failures);  // it reasons from all of the above
+  add_eager(report, session, failures);
   add_races(report, session, located_by(symbolizer));
   note_changed_sources(report);
   return report;

@@ -71,9 +71,6 @@ class Gathering {
       symptoms.source =
           symbolize::without_comment(finding.location.source, finding.location.language == "python" ? "#" : "//");
     }
-    for (const Related& related : finding.related) {
-      if (related.role == "eager") symptoms.eager_line = place(related.location, report_.working_directory);
-    }
     for (const symbolize::PythonFrame& frame : finding.stack.python) {
       symptoms.python.push_back({frame.file, frame.function, frame.user});
     }

@@ -86,14 +86,16 @@ std::string place_of(const DeviceFailure& failure) {
   return "a place that is not known";
 }
 
-// Whether the assertion stands in a Python file that has this kernel's function: Triton's text names none.
-bool is_in_file_of(const Assertion& assertion, const std::string& kernel) {
+// Whether the assertion's line is one of this kernel's own in a Python file: Triton's text names no function.
+bool is_in_source_of(const Assertion& assertion, const std::string& kernel) {
   constexpr int kWholeFile = 100'000;
   if (!assertion.file.ends_with(".py")) return false;
-  const auto lines = symbolize::source_excerpt(assertion.file, static_cast<int>(assertion.line), kWholeFile);
-  return std::any_of(lines.begin(), lines.end(), [start = "def " + kernel + "("](const symbolize::SourceLine& line) {
-    return line.text.starts_with(start);
+  const int at = static_cast<int>(assertion.line);
+  const auto lines = symbolize::source_excerpt(assertion.file, at, kWholeFile);
+  const auto function = std::find_if(lines.rbegin(), lines.rend(), [&](const symbolize::SourceLine& line) {
+    return line.number <= at && line.text.starts_with("def ");
   });
+  return function != lines.rend() && function->text.starts_with("def " + kernel + "(");
 }
 
 std::string described(const Assertion& assertion) {
@@ -131,8 +133,8 @@ class Matching {
     if (!testimony_.unreadable.empty()) return testimony_.unreadable;
     if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
     if (passed_) return "the rerun for a core dump did not fail";
-    if (!testimony_.begun) return "the rerun left no core dump";
-    return "the program ended before the driver had written its core dump: let it live some seconds longer";
+    if (!testimony_.unfinished) return "the rerun left no core dump";
+    return "the driver began a core dump and did not finish it: let the program live some seconds longer";
   }
 
   void join_dump(const DeviceFailure& failure) {
@@ -273,8 +275,9 @@ class Matching {
       for (const Assertion& assertion : printed) {
         const bool named = own_name(assertion.function) == own_name(finding.launch->kernel);
         const bool alone = proof != nullptr && printed.size() == 1;
-        const bool beside = !named && !alone && printed.size() == 1 && is_in_file_of(assertion, finding.launch->kernel);
-        if (!named && !alone && !beside) continue;
+        const bool inside =
+            printed.size() == 1 && finding.candidates.empty() && is_in_source_of(assertion, finding.launch->kernel);
+        if (!named && !alone && !inside) continue;
         Device device;
         device.asserted = true;
         device.function = assertion.function;
@@ -287,7 +290,7 @@ class Matching {
         device.assertions = printed.size();
         device.join = named   ? "printed by a rerun; the function has the kernel's name"
                       : alone ? "the one assertion that was printed in the rerun where this launch failed"
-                              : "the one assertion that a rerun printed, in the file of this kernel";
+                              : "the one assertion that a rerun printed, on a line of this kernel";
         finding.device = std::move(device);
         printed_ = printed;
         told_ = &assertion;

@@ -47,7 +47,8 @@ std::string at_lines(const analyse::NotedCalls& calls, symbolize::Symbolizer& sy
 }
 
 std::string outcome_of(const session::Pass& device, const symbolize::DeviceTestimony& testimony) {
-  if (device.dump.empty() && device.cut_short.empty()) return testimony.begun ? "core dump unfinished" : "no core dump";
+  if (device.dump.empty() && device.cut_short.empty())
+    return testimony.unfinished ? "core dump unfinished" : "no core dump";
   if (device.dump.empty()) return device.cut_short;
   const bool this_one = std::filesystem::path(testimony.dump).filename() == device.dump;
   if (!this_one || !testimony.unreadable.empty()) return "core dump not read";
@@ -129,9 +130,11 @@ void add_passes(Report& report, const session::Session& session, const analyse::
       const bool failed = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
         return process.record.state == wire::area::State::frozen;
       });
-      line.outcome = failed                   ? "failed"
-                     : pass.cut_short.empty() ? word(analyse::Rerun::Outcome::did_not_fail)
-                                              : std::string_view(pass.cut_short);
+      const analyse::Ending end = analyse::ending(pass.end);
+      line.outcome = failed                    ? "failed"
+                     : !pass.cut_short.empty() ? pass.cut_short
+                     : end.bad                 ? "ended with " + end.text
+                                               : std::string(word(analyse::Rerun::Outcome::did_not_fail));
     } else if (pass.name == "sanitize") {
       line.outcome = testimony.sanitizer ? outcome_of(*testimony.sanitizer) : "not read";
     } else if (i <= analysis.reruns.size()) {
@@ -160,7 +163,13 @@ void add_unfinished(Report& report, const session::Session& session, symbolize::
   if (!killed && !passes.front().end.signal) return;
   std::string text = unfinished_text(build_status(session, false, symbolizer));
   if (text.empty()) return;
-  if (!session.manifest.hang) text += "; to have a hang reported by itself: cudadiag run --hang-after SECONDS";
+  const auto killed_it = [](const analyse::Ending& end) { return end.killed(); };
+  const bool from_outside =
+      killed_it(analyse::ending(passes.front().end)) ||
+      std::any_of(session.processes.begin(), session.processes.end(),
+                  [&](const session::Process& process) { return killed_it(analyse::own_ending(process)); });
+  if (!session.manifest.hang && from_outside)
+    text += "; to have a hang reported by itself: cudadiag run --hang-after SECONDS";
   add(report.notes, kUnfinished, text);
 }
 

@@ -82,14 +82,16 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
 }
 
 // What CUDA_COREDUMP_SHOW_PROGRESS has the driver print.
-bool has_begun_a_dump(const std::filesystem::path& output) {
-  return read_log(output).find("coredump: Starting GPU coredump generation") != std::string::npos;
+bool left_a_dump_unfinished(const std::filesystem::path& output) {
+  const std::string text = read_log(output);
+  return text.find("coredump: Starting GPU coredump generation") != std::string::npos &&
+         text.find("coredump: All done") == std::string::npos;
 }
 
 void read_dump(const session::Session& session, const session::Pass& pass, DeviceTestimony& testimony) {
   testimony.cut_short = pass.cut_short;
   if (!is_plain_name(pass.folder)) return;
-  testimony.begun = has_begun_a_dump(session.folder / pass.folder / session::kOutputFile);
+  testimony.unfinished = left_a_dump_unfinished(session.folder / pass.folder / session::kOutputFile);
   if (!is_plain_name(pass.dump)) return;
   const std::filesystem::path path = session.folder / pass.folder / pass.dump;
   testimony.dump = path.string();
@@ -126,7 +128,8 @@ DeviceTestimony device_testimony(const session::Session& session) {
     }
   }
   for (const session::Pass* pass : reruns) {
-    if (!is_plain_name(pass->folder)) continue;
+    // Without torch.compile other kernels run.
+    if (!is_plain_name(pass->folder) || pass->name == "eager") continue;
     auto assertions = read_assertions(session.folder / pass->folder / session::kOutputFile);
     if (!assertions.empty()) testimony.printed.push_back({pass->folder, std::move(assertions)});
   }

@@ -59,7 +59,7 @@ struct Printed {
 struct DeviceTestimony {
   bool device_pass = false;  // there was one
   std::string dump;          // the core dump that was read; empty: none was written
-  bool begun = false;        // the driver said that it was about to write one
+  bool unfinished = false;   // the driver said that it began to write one, and not that it was done
   std::string unreadable;    // why the dump tells nothing: a sentence
   std::string cut_short;     // why the pass was ended before its time
   std::optional<DeviceFailure> failure;

@@ -24,7 +24,7 @@ def _found(machine, fault):
 def line_of_a_compiled_function_is_told_by_a_rerun_without_the_compiler(machine):
     said, report, lines = _found(machine, "fault kernel=gather nth=3 code=710")
     expect([(each["file"], each["line"], each["grade"]) for each in lines], [(*true_line(NAME), "inferred")], "lines")
-    expect(outcomes(report), [("record", "bracketed"), ("confirm", "proven"), ("eager", "failed")], "passes")
+    expect(outcomes(report), [("record", "bracketed"), ("confirm", "proven"), *[("eager", "failed")] * 2], "passes")
     path, line = true_line(NAME)
     expect_in(f"\ncudadiag: without torch.compile it fails in {path}:{line}, ", said, "what the terminal shows")
     shown = machine.cudadiag("report", "-v").stdout.partition("\nEager   ")[2].splitlines()
@@ -40,3 +40,6 @@ def failure_outside_of_the_compiled_function_tells_nothing_of_its_lines(machine)
 def rerun_without_the_compiler_that_does_not_fail_tells_nothing(machine):
     _, report, lines = _found(machine, "")
     expect((lines, outcomes(report)[-1]), ([], ("eager", "did not fail")), "no failure")
+    machine.environment["FAILS_EAGERLY"] = "1"
+    _, report, lines = _found(machine, "")
+    expect((lines, outcomes(report)[-1]), ([], ("eager", "ended with status 5")), "no failure of CUDA")

@@ -28,8 +28,10 @@ def compiled():
     return names["Model"]()
 
 
-model = Model() if os.environ.get("TORCH_COMPILE_DISABLE") == "1" else compiled()
+eager = os.environ.get("TORCH_COMPILE_DISABLE") == "1"
+model = Model() if eager else compiled()
 for step in range(5):
     model.forward()
     other(stream, parameters, None)
-sys.exit(1 if cuda.driver.cuCtxSynchronize() else 0)
+failed = cuda.driver.cuCtxSynchronize()
+sys.exit(5 if eager and "FAILS_EAGERLY" in os.environ else 1 if failed else 0)

@@ -39,7 +39,13 @@ bool compiled(const std::vector<Frame>& frames) {
   return is_compiled(*first_failure(process));
 }
 
-// Whether a rerun without the compiler that fails with this stack tells the line of what `Model.forward` was made into.
+// Whether the first rerun of this session was without the compiler, and tells the line of what failed.
+bool told(const session::Session& session) {
+  const session::Session eager = eager_session(session);
+  if (eager.processes.empty()) return false;
+  return tells_line_of(*first_failure(session.processes[0]), *first_failure(eager.processes[0]), eager);
+}
+
 bool told(const Frame& function, const std::vector<Frame>& eager, const std::string& pass = "eager",
           const std::string& rewritten = "") {
   session::Session session;
@@ -52,7 +58,7 @@ bool told(const Frame& function, const std::vector<Frame>& eager, const std::str
   session.manifest.passes.resize(2);
   session.manifest.passes[1].name = pass;
   session.manifest.passes[1].rewritten = {rewritten};
-  return failed_eagerly(session, *first_failure(session.processes[0])).has_value();
+  return told(session);
 }
 
 }  // namespace
@@ -75,6 +81,8 @@ TEST_CASE("what Inductor generated from a function of the user's or of a library
   CHECK_FALSE(compiled({package("triton/runtime/jit.py"), {"<string>", "main"}}));
   CHECK_FALSE(compiled({generated, output, dynamo}));
   CHECK_FALSE(compiled({}));
+  // Backwards, on a thread of autograd's.
+  CHECK_FALSE(compiled({heuristics, generated, output, package("torch/autograd/function.py")}));
   // An operator of the user's own, called by what was compiled: its line is on the stack.
   CHECK_FALSE(compiled({{"/work/operators.py", "smooth"}, generated, output, dynamo, users}));
 }
@@ -115,7 +123,42 @@ TEST_CASE("from Inductor's kernel outwards the first frame of no compiler's is t
   session.manifest.passes.resize(2);
   session.manifest.passes[1].name = "eager";
   session.reruns = {{failed({package("torch/nn/functional.py"), called, module, frames[9], module, frames.back()})}};
-  CHECK(failed_eagerly(session, *first_failure(session.processes[0])));
+  CHECK(told(session));
   session.reruns = {{failed({package("torch/nn/functional.py"), called, module, frames.back()})}};
-  CHECK_FALSE(failed_eagerly(session, *first_failure(session.processes[0])));
+  CHECK_FALSE(told(session));
+}
+
+TEST_CASE("of several reruns without torch.compile the first is the first run of their session") {
+  session::Session session;
+  session.processes = {failed({{kKernelFile, "call"}, {"/work/train.py", "forward"}})};
+  session.reruns = {{}, {failed({})}, {failed({}), failed({})}};
+  session.manifest.passes.resize(4);
+  for (const std::size_t i : {2, 3}) session.manifest.passes[i].name = "eager";
+  session.manifest.passes[3].folder = "eager-2";
+  const session::Session eager = eager_session(session);
+  CHECK(eager.processes.size() == 1);
+  REQUIRE(eager.reruns.size() == 1);
+  CHECK(eager.reruns[0].size() == 2);
+  REQUIRE(eager.manifest.passes.size() == 2);
+  CHECK(eager.manifest.passes[0].name == "record");
+  CHECK(eager.manifest.passes[1].name == "confirm");
+  CHECK(eager.manifest.passes[1].folder == "eager-2");
+}
+
+TEST_CASE("a rerun tells the line of a failed operation in a process of the same rank") {
+  const Frame forward{"/work/train.py", "forward"};
+  session::Session session;
+  session.processes = {failed({{kKernelFile, "call"}, forward})};
+  session.reruns = {{failed({forward})}};
+  session.manifest.passes.resize(2);
+  session.manifest.passes[1].name = "eager";
+  const session::Session eager = eager_session(session);
+  Failure failure = *first_failure(session.processes[0]);
+  const Failure again = *first_failure(eager.processes[0]);
+  CHECK(tells_line_of(failure, again, eager));
+  failure.kind = Kind::hang;
+  CHECK_FALSE(tells_line_of(failure, again, eager));
+  failure.kind = Kind::async_error;
+  session.processes[0].rank = 1;
+  CHECK_FALSE(tells_line_of(failure, again, eager));
 }

@@ -430,9 +430,11 @@ TEST_CASE("no dump, and an assertion in another function or after another error"
   CHECK(notes(report, "assertion-printed").size() == 1);
   std::ofstream(recorded.session.folder / "device/output.txt") << "[1] coredump: Starting GPU coredump generation\n";
   const Report begun = recorded.report();
-  CHECK(section(begun, "Device") == Lines{"line, block, thread: not known (the program ended before the driver had "
-                                          "written its core dump: let it live some seconds longer)"});
+  CHECK(section(begun, "Device") == Lines{"line, block, thread: not known (the driver began a core dump and did not "
+                                          "finish it: let the program live some seconds longer)"});
   CHECK(section(begun, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump unfinished"});
+  std::ofstream(recorded.session.folder / "device/output.txt", std::ios::app) << "[2] coredump: All done (took 0s)\n";
+  CHECK(recorded.report().findings.at(0).device_unknown == "the rerun left no core dump");
   std::ofstream(recorded.session.folder / "device/output.txt") << kAssertion;
   CHECK_FALSE(recorded.report(700).findings.at(0).device);
 }
@@ -447,10 +449,13 @@ TEST_CASE("no dump: the one assertion that Triton printed, whose text names no f
   recorded.name_kernel("triton_poi_fused_0");
   const Report report = recorded.report();
   CHECK(device_of(report).line == 3);
-  CHECK(device_of(report).join == "the one assertion that a rerun printed, in the file of this kernel");
+  CHECK(device_of(report).join == "the one assertion that a rerun printed, on a line of this kernel");
   CHECK(notes(report, "assertion-printed").empty());
   recorded.name_kernel("triton_poi_fused");
   CHECK_FALSE(recorded.report().findings.at(0).device);
+  std::ofstream(file, std::ios::app) << "def triton_poi_fused(in_ptr0):\n    pass\n";
+  CHECK_FALSE(recorded.report().findings.at(0).device);
+  CHECK_FALSE(recorded.report(710, true).findings.at(0).device);
   recorded.name_kernel("triton_poi_fused_0");
   std::ofstream(recorded.session.folder / "device/output.txt") << file << ":3" << at_line << "/tmp/k.py:3" << at_line;
   CHECK_FALSE(recorded.report().findings.at(0).device);

@@ -1,0 +1,58 @@
+#include "report/eager.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyse/eager.h"
+#include "report/place.h"
+#include "symbolize/symbolizer.h"
+
+namespace cudadiag::report {
+namespace {
+
+void explain(Finding& finding, const Finding& eager) {
+  if (!eager.cause || (finding.cause && (!finding.cause->proof.empty() || eager.cause->proof.empty()))) return;
+  Cause cause = *eager.cause;
+  cause.text += ", in the rerun without torch.compile";
+  for (std::size_t& proof : cause.proof) {
+    finding.arguments.push_back(eager.arguments[proof]);
+    proof = finding.arguments.size() - 1;
+  }
+  finding.cause = std::move(cause);
+  finding.fix = eager.fix;
+}
+
+// What the report on the reruns says of this failure; null: nothing. Of several processes that failed there, all that
+// can be the one must have failed at one line.
+const Finding* finding_for(const analyse::Failure& failure, const Report& report, const analyse::Analysis& analysis,
+                           const session::Session& session) {
+  const Finding* told = nullptr;
+  for (const analyse::Failure& eager : analysis.failures) {
+    if (!analyse::tells_line_of(failure, eager, session)) continue;
+    const auto found = std::find_if(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+      return finding.pid == eager.process->pid && analyse::is_asynchronous(finding.kind);
+    });
+    if (found == report.findings.end()) return nullptr;
+    if (told != nullptr && !same_line(told->location, found->location)) return nullptr;
+    if (told == nullptr) told = &*found;
+  }
+  return told == nullptr || told->location.line == 0 ? nullptr : told;
+}
+
+}  // namespace
+
+void add_eager(Report& report, const session::Session& session, const std::vector<const analyse::Failure*>& failures) {
+  const session::Session reruns = analyse::eager_session(session);
+  if (reruns.processes.empty()) return;
+  const analyse::Analysis analysis = analyse::analyse(reruns);
+  symbolize::Symbolizer symbolizer(reruns);
+  const Report eager = build(reruns, analysis, symbolizer);
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    const Finding* told = finding_for(*failures[i], eager, analysis, reruns);
+    if (told == nullptr) continue;
+    report.findings[i].related.push_back({"eager", told->location, analyse::Grade::inferred});
+    explain(report.findings[i], *told);
+  }
+}
+
+}  // namespace cudadiag::report

@@ -1,0 +1,16 @@
+// What reruns without torch.compile say of a failure in compiled code: the line, and why. It is inferred, for what they
+// run is not the same program.
+#pragma once
+
+#include <vector>
+
+#include "analyse/analysis.h"
+#include "report/report.h"
+
+namespace cudadiag::report {
+
+// Adds to the findings in compiled code the line, with the role "eager", and the cause with the arguments that prove it
+// where their own has not as much. `failures` are the findings', one each; their causes are known.
+void add_eager(Report& report, const session::Session& session, const std::vector<const analyse::Failure*>& failures);
+
+}  // namespace cudadiag::report
