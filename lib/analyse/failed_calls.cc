@@ -26,6 +26,7 @@ using session::Error;
 using session::ProcessRecord;
 using session::visible_call;
 using Errors = std::vector<const Error*>;
+using Failures = std::vector<Failure>;
 
 constexpr std::uint64_t kEver = ~std::uint64_t{0};
 
@@ -145,10 +146,12 @@ std::string times(std::size_t count, bool complete, std::string_view one, std::s
 
 bool is_question(const Error& error) { return name_has(error, {"Get", "Query", "IsCapturing", "CanAccess"}); }
 
+bool is_runtimes(const Error& error) { return error.domain == wire::error::Domain::runtime || !error.outer.empty(); }
+
 // A direct driver call hands its error to the caller alone: not asking for the last error says nothing. Launches are
 // the exception, as a program that misses their failure goes on with wrong data, and captures, as there is no graph.
 bool should_have_been_looked_at(const Error& error) {
-  const bool runtime = error.domain == wire::error::Domain::runtime || !error.outer.empty();
+  const bool runtime = is_runtimes(error);
   if (is_of_capture(error)) return !is_question(error) && (runtime || !(error.flags & wire::error::kThenWorked));
   if (error.flags & wire::error::kLaunch) return true;
   if (!runtime || is_question(error)) return false;
@@ -284,7 +287,9 @@ class UncheckedCalls {
       } else if (place.noticed->of_call != 0) {
         failure.because = story_of(*place.first, *place.noticed) + ", and then it did nothing more";
       } else {
-        failure.because = "the call failed, and its thread never asked for the error";
+        failure.because = is_runtimes(*place.first)
+                              ? "the call failed, and its thread never asked for the error"
+                              : "the call failed, and whether the program looked at what it returned is not known";
       }
       if (place.count > 1) failure.because += "; it failed " + times(place.count, complete, "time", "times");
       failures.push_back(std::move(failure));
@@ -374,6 +379,28 @@ const Error* swallowed_before(const Error& failed, const ProcessRecord& record) 
   return found == record.errors.end() ? nullptr : &*found;
 }
 
+// Of a call that the program is said to have died of, where its thread had missed earlier ones: it may have ended for
+// any of them. The same call at the same place is told once.
+void leave_open_which(Failure& fatal, Failures& missed) {
+  const Error& last = *fatal.reported;
+  const auto is_before = [&](const Failure& other) {
+    return other.reported->tid == last.tid && other.reported->ticks < last.ticks;
+  };
+  const auto is_same = [&](const Failure& other) {
+    return is_before(other) && other.code == fatal.code && other.reported->site == last.site &&
+           other.reported->call == last.call;
+  };
+  std::erase_if(missed, is_same);
+  if (fatal.grade != Grade::proven || std::none_of(missed.begin(), missed.end(), is_before)) return;
+  fatal.grade = Grade::inferred;
+  fatal.because += "; an earlier call of its thread had failed, too, and for which of them it ended is not known";
+  for (Failure& other : missed) {
+    if (!is_before(other)) continue;
+    other.grade = Grade::inferred;
+    other.because += ", and the program ended badly afterwards";
+  }
+}
+
 }  // namespace
 
 CallFindings failed_calls(const session::Process& process, const Ending& end) {
@@ -416,7 +443,9 @@ CallFindings failed_calls(const session::Process& process, const Ending& end) {
       unchecked.add(*story.cause, noticed);
     }
   }
-  for (auto& failure : unchecked.failures(process, complete)) findings.failures.push_back(std::move(failure));
+  Failures missed = unchecked.failures(process, complete);
+  for (Failure& failure : findings.failures) leave_open_which(failure, missed);
+  std::move(missed.begin(), missed.end(), std::back_inserter(findings.failures));
   for (Failure& failure : findings.failures) {
     if (failure.kind != Kind::capture_violation)
       failure.swallowed = swallowed_before(*failure.reported, process.record);

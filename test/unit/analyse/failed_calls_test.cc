@@ -72,7 +72,9 @@ TEST_CASE("running out of memory at the end has a kind of its own") {
 
 TEST_CASE("a failed launch that nothing looked at is suspected, once per place") {
   Calls calls;
-  for (int i = 0; i < 4; ++i) calls.fail("cuLaunchKernel", 1, wire::error::kLaunch | wire::error::kThenWorked);
+  for (int i = 0; i < 4; ++i) {
+    calls.fail("cuLaunchKernel", 1, wire::error::kLaunch | wire::error::kThenWorked, "cudaLaunchKernel");
+  }
   const auto findings = calls.after(0);
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].kind == Kind::unchecked_error);
@@ -93,7 +95,30 @@ TEST_CASE("a direct driver call gives its error to the caller: only launches are
   calls.fail("cuMemcpyHtoD_v2", 1);
   CHECK(calls.after(0).failures.empty());
   calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
-  CHECK(calls.after(0).failures.size() == 1);
+  const auto findings = calls.after(0);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].because ==
+        "the call failed, and whether the program looked at what it returned is not known");
+}
+
+TEST_CASE("of a bad end with several failed calls behind it the first leads, and none is proven") {
+  Calls calls;
+  calls.fail("cuLaunchKernel", 1, wire::error::kLaunch | wire::error::kThenWorked);
+  calls.fail("cuMemAlloc_v2", 2);
+  const auto findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 2);
+  CHECK(findings.failures[0].code == 1);
+  for (const Failure& failure : findings.failures) CHECK(failure.grade == Grade::inferred);
+  CHECK(findings.failures[1].because.ends_with(
+      "; an earlier call of its thread had failed, too, and for which of them it ended is not known"));
+}
+
+TEST_CASE("of a call that failed several times before a bad end there is one finding") {
+  Calls calls;
+  for (int i = 0; i < 3; ++i) calls.fail("cuLaunchKernel", 1, wire::error::kLaunch);
+  const auto findings = calls.after(1);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].grade == Grade::proven);
 }
 
 TEST_CASE("a code that says nothing proves nothing") {
