@@ -55,7 +55,7 @@ void tell_newer_run(const std::vector<session::Root>& roots, const session::Resu
       was_lost ? "a newer run was not finished: its cudadiag run was killed, and what it had recorded is lost "
                  "(cudadiag list shows it: " +
                      newer->string() + ")" + (place ? still_there(*place) : "")
-               : "a newer run goes on, in which nothing has failed yet (cudadiag status " +
+               : "a newer run goes on, of which there is no report yet (cudadiag status " +
                      report::shell_word(newer->string()) + ")";
   say(folder == nullptr ? text : text + "; this is " + folder->string());
 }

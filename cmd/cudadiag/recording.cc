@@ -242,13 +242,16 @@ void Recording::report_hang(double seconds) {
   tell(report);
 }
 
-bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted,
-                                const std::vector<analyse::Note>& notes) const {
+bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted, const report::Report& report) const {
   if (!manifest_.unrecorded.empty() || tell_of_unrecorded(session_.processes)) return true;
   const bool none = session_.processes.empty();
   const bool wanted = failed(end) || (none && options_.tell_no_race);
   if (!wanted || options_.verbosity == report::Verbosity::quiet) return false;
-  if (!none) return say("no CUDA failure was recorded" + handled_calls(notes)), false;
+  if (!none && report.verdict == analyse::Verdict::inconclusive) {
+    const std::string why = report.notes.empty() ? "" : ": " + report.notes.front().text;
+    return say("cannot tell whether CUDA failed" + why + handled_calls(report.notes)), false;
+  }
+  if (!none) return say("no CUDA failure was recorded" + handled_calls(report.notes)), false;
   // Whoever ended it may have done so before it came to use CUDA.
   if (interrupted && !options_.tell_no_race) return false;
   if (interrupted) return say("the target never initialised CUDA, so there is nothing to report"), true;
@@ -315,7 +318,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   }
   tell_rest();
   if (const analyse::Note* note = find_note(report().notes, analyse::kOutlived)) say(note->text + no_longer_sought());
-  const bool nothing_recorded = !findings_ && explain_silence(end, interrupted, report().notes);
+  const bool nothing_recorded = !findings_ && explain_silence(end, interrupted, report());
   if (kept) {
     for (const std::string& sentence : silent_lines(options_.watch, session_)) say(sentence);
   }

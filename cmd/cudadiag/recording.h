@@ -74,7 +74,7 @@ class Recording {
   // What the command's end has ended the search for, of those that go on; empty: nothing.
   std::string no_longer_sought() const;
   // True: it has said why nothing was recorded at all.
-  bool explain_silence(const session::ProcessEnd& end, bool interrupted, const std::vector<analyse::Note>& notes) const;
+  bool explain_silence(const session::ProcessEnd& end, bool interrupted, const report::Report& report) const;
 
   const RunOptions& options_;
   std::chrono::steady_clock::time_point started_;

@@ -238,7 +238,8 @@ Status build_status(const session::Session& session, std::optional<bool> goes_on
     status.processes.push_back(StatusBuilder(process, proven, symbolizer, status.working_directory).build());
     status.processes.back().outlived = session.manifest.outlived_by.contains(process.pid);
     const session::ProcessRecord& record = process.record;
-    if (record.clock_last == 0) continue;
+    // How long it has gone on since its error is not recorded.
+    if (record.clock_last == 0 || (goes_on.value_or(false) && record.state == wire::area::State::frozen)) continue;
     const double seconds = record.seconds(record.clock_last);
     if (!status.seconds || seconds > *status.seconds) status.seconds = seconds;
   }

@@ -60,6 +60,7 @@ class StatusText {
 
   // What the times of operations lead up to.
   const char* since_when(const ProcessStatus& process) const {
+    if (process.state == "frozen") return "before its error was met";
     if (!status_.goes_on) return "before it was last heard of";
     return *status_.goes_on ? "ago" : process.outlived ? "before the command ended" : "before it ended";
   }
@@ -71,7 +72,7 @@ class StatusText {
     if (process.idle) text += fmt::format(", the newest {} {}", duration(*process.idle), since_when(process));
     if (process.errors > 0) text += fmt::format("; {} failed call{}", process.errors, process.errors == 1 ? "" : "s");
     line(0, text);
-    if (process.state == "frozen") line(2, "a sticky error: see cudadiag report");
+    if (process.state == "frozen") line(2, "a sticky error, since which nothing is recorded: see cudadiag report");
     if (process.outlived) line(2, "it went on after the command had ended, and was not watched any longer");
     const bool unrecorded = process.state == "disabled";
     if (unrecorded) line(2, "nothing is known of it: the recorder stepped aside, see cudadiag report");

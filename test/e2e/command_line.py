@@ -197,7 +197,7 @@ def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
     expect(run.stdout.readline(), "ready\n", "first line")
     for command, part in (("report", "illegal memory access (700)"), ("dump", str(older)), ("bisect", "[proven]")):
         shown = expect_success(machine.cudadiag(command))
-        expect_in("a newer run goes on, in which nothing has failed yet (cudadiag status ", shown.stderr, command)
+        expect_in("a newer run goes on, of which there is no report yet (cudadiag status ", shown.stderr, command)
         expect_in(f"; this is {older}\n", shown.stderr, command)
         expect_in(part, shown.stdout, command)
     shutil.rmtree(older)

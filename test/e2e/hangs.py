@@ -188,7 +188,7 @@ def status_of_what_reruns_proved_says_so(machine):
         (stream,) = _status(machine, *kept)["processes"][0]["streams"]
         expect((stream["grade"], stream["operations"][0]["ordinal"]), (grade, 3), "what the stream stands at")
         text = expect_success(machine.cudadiag("status", *kept)).stdout
-        expect_in("before it ended", text, "text")
+        expect_in("before its error was met", text, "text")
         expect(" ago" in text, False, "whether it counts from now: " + text)
 
 
@@ -417,4 +417,4 @@ def calls_that_were_refused_are_not_unfinished(machine):
     expect_in(": stands at operation 3, of 10 issued", text, "the stream that failed")
     expect_in("\n    and 7 more behind\n", text, "what waits behind it")
     assert "default stream" not in text, "the copy that was refused is shown: " + text
-    expect_in("\n  a sticky error: see cudadiag report\n", text, "what it is about")
+    expect_in("\n  a sticky error, since which nothing is recorded: see cudadiag report\n", text, "what it is about")
