@@ -109,8 +109,13 @@ std::string sentence(const report::Report& after, const report::Finding& finding
     return fmt::format("confirmed by {}{}: {}  [{}]", runs, after_time, place_of(finding), report::word(finding.grade));
   }
   // Whoever interrupts it may want it later.
-  const std::string later = last.outcome == "interrupted" && !after.session.empty()
-                                ? "; to confirm: cudadiag bisect " + report::shell_word(after.session)
+  const bool interrupted = last.outcome == "interrupted", too_long = last.outcome == "time limit";
+  const bool gave_up = last.outcome == report::word(analyse::Rerun::Outcome::given_up);
+  const std::string later = (interrupted || too_long || gave_up) && !after.session.empty()
+                                ? fmt::format("; to confirm: cudadiag bisect {}{}", report::shell_word(after.session),
+                                              too_long  ? " --time-limit SECONDS"
+                                              : gave_up ? " --wait-limit SECONDS"
+                                                        : "")
                                 : "";
   const std::string which = &finding == &after.findings.front() ? "" : " for " + place_of(finding);
   return fmt::format("{}{}: {}; the first answer{} stands  [{}]{}", runs, after_time, last.outcome, which,
@@ -187,13 +192,18 @@ void tell_races(const report::Report& before, const report::Report& after, repor
 }
 
 // What the reruns add to a finding whose line stands.
-void tell_gains(const Told& told, const std::string& directory) {
+void tell_gains(const Told& told, const report::Report& after) {
+  const std::string& directory = after.working_directory;
   const report::Finding& answer = *told.is;
   const bool settled = answer.grade == analyse::Grade::proven && answer.launch && !answer.launch->kernel.empty();
   if (settled && report::possible_kernels(*told.was).several()) {
     say("of the kernels that can be the one it is " +
         report::printable(report::short_kernel_name(answer.launch->kernel, kKernelColumns)));
   }
+  const bool passed = std::any_of(after.passes.begin(), after.passes.end(), [](const report::PassLine& pass) {
+    return pass.name == "eager" && pass.outcome == report::word(analyse::Rerun::Outcome::did_not_fail);
+  });
+  if (passed) say("a rerun without torch.compile did not fail");
   for (const report::Related& related : answer.related) {
     if (related.role == "eager") say("without torch.compile it fails in " + report::place(related.location, directory));
   }
@@ -247,7 +257,7 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
   if (const std::string text = sentence(after, *told.is); !text.empty()) say(text);
   if (verbosity == report::Verbosity::quiet) return;
   tell_tensors(after);
-  tell_gains(told, after.working_directory);
+  tell_gains(told, after);
 }
 
 void tell_unfinished(const session::Session& session, bool kept) {

@@ -1,5 +1,7 @@
 #include "report/eager.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -50,8 +52,12 @@ void add_eager(Report& report, const session::Session& session, const std::vecto
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
     const Finding* told = finding_for(*failures[i], eager, analysis, reruns);
     if (told == nullptr) continue;
-    report.findings[i].related.push_back({"eager", told->location, analyse::Grade::inferred});
-    explain(report.findings[i], *told);
+    Finding& finding = report.findings[i];
+    finding.related.push_back({"eager", told->location, analyse::Grade::inferred});
+    if (told->code != finding.code) {
+      finding.because += fmt::format("; without torch.compile it is {} ({})", told->title, told->code);
+    }
+    explain(finding, *told);
   }
 }
 

@@ -38,8 +38,9 @@ def failure_outside_of_the_compiled_function_tells_nothing_of_its_lines(machine)
 
 
 def rerun_without_the_compiler_that_does_not_fail_tells_nothing(machine):
-    _, report, lines = _found(machine, "")
+    said, report, lines = _found(machine, "")
     expect((lines, outcomes(report)[-1]), ([], ("eager", "did not fail")), "no failure")
+    expect_in("\ncudadiag: a rerun without torch.compile did not fail\n", said, "what the terminal shows")
     machine.environment["FAILS_EAGERLY"] = "1"
     _, report, lines = _found(machine, "")
     expect((lines, outcomes(report)[-1]), ([], ("eager", "ended with status 5")), "no failure of CUDA")

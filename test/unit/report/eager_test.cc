@@ -98,6 +98,10 @@ TEST_CASE("of compiled code the line is told that fails without the compiler, an
   CHECK(located.findings[0].location.line == 29);
   CHECK(located.findings[0].launch->kernel == kFused);
   CHECK(eager_lines(located.findings[0]) == std::vector{18});
+  CHECK(located.findings[0].because.find("without torch.compile") == std::string::npos);
+  session.reruns[0][0].record.frozen_code = session.reruns[0][0].record.errors[0].code = 700;
+  CHECK(report_of(session).findings[0].because.ends_with("; without torch.compile it is illegal memory access (700)"));
+  session = compiled();
 
   add_values(session);
   const Report explained = report_of(session);
