@@ -384,7 +384,9 @@ const Error* swallowed_before(const Error& failed, const ProcessRecord& record) 
 void leave_open_which(Failure& fatal, Failures& missed) {
   const Error& last = *fatal.reported;
   const auto is_before = [&](const Failure& other) {
-    return other.reported->tid == last.tid && other.reported->ticks < last.ticks;
+    // A capture that was broken may have been given up, for another one.
+    return other.reported->tid == last.tid && other.reported->ticks < last.ticks &&
+           other.kind != Kind::capture_violation;
   };
   const auto is_same = [&](const Failure& other) {
     return is_before(other) && other.code == fatal.code && other.reported->site == last.site &&
