@@ -164,14 +164,14 @@ session::Result<Start> recorded_start(const RerunSpec& spec, const session::Sess
   record.python_stacks = session.manifest.python_stacks;
   record.native_stacks = session.manifest.native_stacks;
   record.races = spec.kind == RerunSpec::Kind::races;
-  // It waits for nothing, and there is but one.
+  // The first one waits for nothing, and is to tell the line.
   if (spec.kind == RerunSpec::Kind::eager) record.markers = launch::Markers::dense;
   Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
   start.variables =
       launch::recording_variables(std::get<std::filesystem::path>(recorder),
                                   {start.arena->path(), folder, name_of(spec.kind), spec.window, spec.values},
                                   launch::find_cupti(session.manifest.command), record);
-  // PyTorch 2.0 knows only the one, and looks at it where the other is not set.
+  // Of older versions of PyTorch it is the latter.
   if (spec.kind == RerunSpec::Kind::eager) {
     for (const char* name : {"TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"}) start.variables.push_back({name, "1"});
   }
