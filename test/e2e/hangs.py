@@ -266,6 +266,10 @@ def status_of_a_launcher_that_was_killed_after_a_failure_leads_to_what_it_wrote(
         expect(run.poll(), None, "status of the run")
     session = machine.state / "cudadiag" / machine.sessions()[0]
     pid = machine.report(session)["processes"][0]["pid"]
+    shown = expect_success(machine.cudadiag("status", session)).stdout
+    expect_in("cudadiag: running: ", shown, "for how long is not known")
+    expect_in(" before its error was met; ", shown, "when the newest was")
+    expect_in("a sticky error, since which nothing is recorded", shown, "why")
     run.kill()
     run.wait()
     for left in (f"; of its program still there, unwatched: pid {pid}", ""):
@@ -367,7 +371,9 @@ def program_that_is_ended_while_it_hangs_is_told_of(machine):
         told = f"stuck.cc:{_line('TRUE LINE ' + shape)[1]}, main had not finished when the program ended"
         expect_in(told, err, shape)
         advice = "; to have a hang reported by itself: cudadiag run --hang-after SECONDS"
-        _, second = expect_success(machine.cudadiag("report")).stdout.splitlines()
+        first, second = expect_success(machine.cudadiag("report")).stdout.splitlines()
+        for said in (err, first):
+            expect_in("cudadiag: cannot tell whether CUDA failed", said, "both say so")
         expect((told in second, second.endswith(advice)), (True, True), f"report of {shape}: {second}")
         (note,) = (each["text"] for each in machine.report()["notes"] if each["code"] == "unfinished")
         expect(second, "cudadiag: " + note, "note")
