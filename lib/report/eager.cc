@@ -58,6 +58,10 @@ void add_eager(Report& report, const session::Session& session, const std::vecto
       finding.because += fmt::format("; without torch.compile it is {} ({})", told->title, told->code);
     }
     explain(finding, *told);
+    if (!finding.cause) {
+      finding.fix.insert(finding.fix.begin(), "begin at " + place(told->location, report.working_directory) +
+                                                  ", which fails without torch.compile");
+    }
   }
 }
 
