@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "session/library_paths.h"
 #include "session/session_folders.h"
 
 namespace cudadiag::analyse {
@@ -18,7 +19,7 @@ using session::RawPythonFrame;
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 bool is_inductors(const Code& code) {
-  return contains(code.file, "/torch/_inductor/") || contains(code.file, "/torchinductor_");
+  return contains(code.file, "/torch/_inductor/") || session::is_generated(code.file);
 }
 
 // That lead from a compiled function to what Inductor made of it; backwards from none, on a thread of autograd's.

@@ -152,9 +152,9 @@ bool has_inductor_name(std::string_view path) {
          std::all_of(name.begin(), name.begin() + kHash, is_base32);
 }
 
-bool is_generated(std::string_view path) { return contains_any(path, kGeneratedParts) || has_inductor_name(path); }
-
 }  // namespace
+
+bool is_generated(std::string_view path) { return contains_any(path, kGeneratedParts) || has_inductor_name(path); }
 
 bool is_python_library(std::string_view path) {
   constexpr std::string_view kPackageFolders[] = {"/site-packages/",

@@ -15,6 +15,9 @@ bool is_module_of_users(std::string_view path);
 // does what `python -c` runs.
 bool is_made_at_run_time(std::string_view file);
 
+// Written by a compiler at run time: Inductor's modules, in whatever folder, and what Triton keeps.
+bool is_generated(std::string_view path);
+
 // Whether the interpreter itself lies here: native frames from it on outwards say nothing that Python's do not.
 bool is_interpreter(std::string_view module);
 

@@ -47,11 +47,11 @@ bool told(const session::Session& session) {
 }
 
 bool told(const Frame& function, const std::vector<Frame>& eager, const std::string& pass = "eager",
-          const std::string& rewritten = "") {
+          const std::string& rewritten = "", const std::string& kernel_file = kKernelFile) {
   session::Session session;
   session.processes = {failed({package("torch/_inductor/runtime/static_triton_launcher.py"),
                                {"<string>", "launcher"},
-                               {kKernelFile, "call"},
+                               {kernel_file, "call"},
                                package("torch/_dynamo/eval_frame.py"),
                                function})};
   session.reruns = {{failed(eager)}};
@@ -76,6 +76,8 @@ TEST_CASE("what Inductor generated from a function of the user's or of a library
                   output,
                   dynamo,
                   users}));
+  // TORCHINDUCTOR_CACHE_DIR.
+  CHECK(told(users, {users}, "eager", "", "/scratch/3l/c3lgvasfdy6dpfr2hirqpua5bhr7hp2ra7vldjlqt4tsebjzvw77.py"));
   CHECK(compiled({output, dynamo, package("torch/nn/modules/linear.py"), users}));
   CHECK_FALSE(compiled({package("torch/nn/modules/module.py"), users}));
   CHECK_FALSE(compiled({package("triton/runtime/jit.py"), {"<string>", "main"}}));
