@@ -40,14 +40,6 @@ std::string own_name(const std::string& function) {
 
 bool is_named(const Dim3& d) { return d != Dim3{}; }
 
-std::string joined(const std::vector<std::string>& words, const char* last) {
-  std::string text;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == words.size() ? last : ", ") + words[i];
-  }
-  return text;
-}
-
 // How well a dump and a launch of the first run fit, whose kernel is the same: in points, and in words.
 struct Fit {
   int points = 0;

@@ -1,7 +1,6 @@
 #include "report/surroundings.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -41,9 +40,7 @@ std::string at_lines(const analyse::NotedCalls& calls, symbolize::Symbolizer& sy
   lines.resize(lines.size() - others);
   if (others > 0) lines.push_back(fmt::format("{} other line{}", others, others == 1 ? "" : "s"));
   if (elsewhere) lines.emplace_back("elsewhere");
-  const std::string last = lines.size() > 1 ? " and " + lines.back() : "";
-  if (!last.empty()) lines.pop_back();
-  return fmt::format(" at {}{}", fmt::join(lines, ", "), last);
+  return " at " + joined(lines, " and ");
 }
 
 std::string outcome_of(const session::Pass& device, const symbolize::DeviceTestimony& testimony) {
@@ -163,11 +160,10 @@ void add_unfinished(Report& report, const session::Session& session, symbolize::
   if (!killed && !passes.front().end.signal) return;
   std::string text = unfinished_text(build_status(session, false, symbolizer));
   if (text.empty()) return;
-  const auto killed_it = [](const analyse::Ending& end) { return end.killed(); };
   const bool from_outside =
-      killed_it(analyse::ending(passes.front().end)) ||
+      analyse::ending(passes.front().end).killed() ||
       std::any_of(session.processes.begin(), session.processes.end(),
-                  [&](const session::Process& process) { return killed_it(analyse::own_ending(process)); });
+                  [](const session::Process& process) { return analyse::own_ending(process).killed(); });
   if (!session.manifest.hang && from_outside)
     text += "; to have a hang reported by itself: cudadiag run --hang-after SECONDS";
   add(report.notes, kUnfinished, text);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyse/analysis.h"
 
@@ -23,6 +24,8 @@ std::string dimensions(const std::array<std::uint32_t, 3>& d);
 // Of `cudadiag bisect`, where a failure comes and goes.
 inline constexpr const char* kRepeat = "--repeat 20";
 
+// "a, b and c", with " and " as the last one's word.
+std::string joined(const std::vector<std::string>& words, const char* last);
 // "12,345"
 std::string thousands(std::uint64_t number);
 // "40 ms", "4.2 s", "62 s", "3 min"

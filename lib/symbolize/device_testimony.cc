@@ -91,7 +91,9 @@ bool left_a_dump_unfinished(const std::filesystem::path& output) {
 void read_dump(const session::Session& session, const session::Pass& pass, DeviceTestimony& testimony) {
   testimony.cut_short = pass.cut_short;
   if (!is_plain_name(pass.folder)) return;
-  testimony.unfinished = left_a_dump_unfinished(session.folder / pass.folder / session::kOutputFile);
+  if (pass.dump.empty()) {
+    testimony.unfinished = left_a_dump_unfinished(session.folder / pass.folder / session::kOutputFile);
+  }
   if (!is_plain_name(pass.dump)) return;
   const std::filesystem::path path = session.folder / pass.folder / pass.dump;
   testimony.dump = path.string();
