@@ -5,8 +5,8 @@ from collections import namedtuple
 from pathlib import Path
 
 GRADES = ["suspected", "inferred", "bracketed", "proven"]
-_ONE_MARK = (r"(TRUE LINE|BLAMED|CANDIDATE|CALLER|CAPTURE|ALLOCATED|FREED|HOLDER|FORWARD|BACKWARD)"
-             r"(?: (\w+))?")
+ROLES = ["caller", "capture", "allocated", "freed", "forward", "backward", "eager"]  # of related lines that have marks
+_ONE_MARK = rf"(TRUE LINE|BLAMED|CANDIDATE|HOLDER|{'|'.join(ROLES).upper()})(?: (\w+))?"
 MARKS = re.compile(rf"(?://|#) ({_ONE_MARK}(?:, {_ONE_MARK})*)$")
 TRACEBACK = "Traceback (most recent call last):"
 
@@ -169,7 +169,7 @@ def _wrong_lines(case, finding, marks, traceback):
             wrong.append(f"noticed at {name_of(noticed)}, the traceback says {name_of(traceback)}")
         if not traceback and not may_notice_at(noticed, marks):
             wrong.append(f"noticed at {name_of(noticed)}, not {' or '.join(map(name_of, marks['BLAMED']))}")
-    for role in ("caller", "capture", "allocated", "freed", "forward", "backward", "eager"):
+    for role in ROLES:
         related = [line_of(r) for r in finding["related"] if r["role"] == role]
         for line in marks.get(role.upper(), []):
             if line not in related:

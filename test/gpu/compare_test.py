@@ -1,6 +1,7 @@
 """The comparison must see every kind of difference: it is what the GPU tests rest on."""
 
 import copy
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -8,8 +9,8 @@ from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cases import CASES  # noqa: E402
-from compare import (Line, differences, framework_shortfalls, framework_summary, line_of_headline,  # noqa: E402
-                     line_of_traceback, marked_lines, outcome_of_cause)
+from compare import (MARKS, ROLES, Line, differences, framework_shortfalls, framework_summary,  # noqa: E402
+                     line_of_headline, line_of_traceback, marked_lines, name_of, outcome_of_cause)
 from run import failed, outcomes  # noqa: E402
 
 FOLDER = Path(__file__).parent
@@ -66,6 +67,21 @@ class Marks(unittest.TestCase):
         self.assertNotEqual(trap, stack)
         self.assertIn("CANDIDATE", marked_lines(CASE["streams_apart"], FOLDER))
         self.assertNotIn("CANDIDATE", marked_lines(CASE["streams_ordered"], FOLDER))
+
+    def test_what_begins_as_a_mark_is_one(self):
+        begins = re.compile(r"(?://|#) (?:TRUE LINE|[A-Z]{5,})\b")
+        for source in {source for case in CASES for source in case.sources}:
+            for number, text in enumerate((Path(FOLDER) / source).read_text().splitlines(), 1):
+                if begins.search(text):
+                    self.assertRegex(text, MARKS, f"{source}:{number}")
+
+    def test_every_related_line_that_is_marked_is_looked_for(self):
+        for case in CASES:
+            marks = marked_lines(case, FOLDER)
+            for role in ROLES if "TRUE LINE" in marks else []:
+                for line in marks.get(role.upper(), []):
+                    problems = differences(case, report_of(at(*marks["TRUE LINE"][0]), None), marks)
+                    self.assertIn(f"does not name the {role} {name_of(line)}", problems, case.name)
 
     def test_a_line_may_have_two(self):
         marks = marked_lines(CASE["ctypes_library"], FOLDER)
