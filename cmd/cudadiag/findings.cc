@@ -19,8 +19,10 @@
 #include "report/place.h"
 #include "report/printable.h"
 #include "report/race_text.h"
+#include "report/resolved_site.h"
 #include "report/status.h"
 #include "report/surroundings.h"
+#include "report/witnesses.h"
 #include "report/words.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
@@ -200,14 +202,23 @@ void tell_gains(const Told& told, const report::Report& after) {
     say("of the kernels that can be the one it is " +
         report::printable(report::short_kernel_name(answer.launch->kernel, kKernelColumns)));
   }
-  const bool passed = std::any_of(after.passes.begin(), after.passes.end(), [](const report::PassLine& pass) {
-    return pass.name == "eager" && pass.outcome == report::word(analyse::Rerun::Outcome::did_not_fail);
-  });
-  if (passed) say("a rerun without torch.compile did not fail");
+  const auto of_pass = [&](std::string_view name, std::string_view outcome) {
+    return std::any_of(after.passes.begin(), after.passes.end(),
+                       [&](const report::PassLine& pass) { return pass.name == name && pass.outcome == outcome; });
+  };
+  if (of_pass("eager", report::word(analyse::Rerun::Outcome::did_not_fail))) {
+    say("a rerun without torch.compile did not fail");
+  }
   for (const report::Related& related : answer.related) {
     if (related.role == "eager") say("without torch.compile it fails in " + report::place(related.location, directory));
   }
   if (answer.device) say(device_sentence(answer, directory));
+  if (!answer.device && of_pass("device", report::kDumpUnfinished)) {
+    say("on the GPU: line, block and thread are not known, as " + answer.device_unknown +
+        (report::memcheck_may_tell(answer.code) ? "; cudadiag bisect " + report::shell_word(after.session) +
+                                                      " --sanitize may tell (needs compute-sanitizer)"
+                                                : ""));
+  }
   if (answer.memory) say("compute-sanitizer: " + answer.memory->text);
   for (const std::string& sentence : answer.witnesses) say(sentence);
   const std::string cause = cause_sentence(told);
@@ -230,13 +241,13 @@ void tell_tensors(const report::Report& after) {
 }  // namespace
 
 report::Report examine(const session::Session& session, const std::function<bool(const session::Process&)>& wanted) {
-  analyse::Analysis analysis = analyse::analyse(session);
+  symbolize::Symbolizer symbolizer(session);
+  analyse::Analysis analysis = analyse::analyse(session, report::same_line_by(symbolizer));
   if (wanted) {
     std::erase_if(analysis.failures, [&](const analyse::Failure& failure) {
       return failure.process != nullptr && !wanted(*failure.process);
     });
   }
-  symbolize::Symbolizer symbolizer(session);
   return report::build(session, analysis, symbolizer);
 }
 

@@ -134,13 +134,13 @@ void leave_open(Analysis& analysis, std::optional<Note> why) {
   analysis.notes.insert(analysis.notes.begin(), std::move(*why));
 }
 
-void look_at(const Session& session, const Process& process, Analysis& analysis) {
+void look_at(const Session& session, const Process& process, const SameLine& same_line, Analysis& analysis) {
   if (auto failure = first_failure(process)) analysis.failures.push_back(std::move(*failure));
   if (auto stale = stale_replay(process)) analysis.failures.push_back(std::move(*stale));
   if (session.manifest.hang && !session.manifest.ended_before_hang.contains(process.pid)) {
     if (auto failure = hang(process, *session.manifest.hang)) analysis.failures.push_back(std::move(*failure));
   }
-  CallFindings calls = failed_calls(process, ending_of(session, process));
+  CallFindings calls = failed_calls(process, ending_of(session, process), same_line);
   std::move(calls.failures.begin(), calls.failures.end(), std::back_inserter(analysis.failures));
   std::move(calls.notes.begin(), calls.notes.end(), std::back_inserter(analysis.notes));
   const auto degraded = degraded_notes(process, session.processes.size() > 1);
@@ -150,10 +150,10 @@ void look_at(const Session& session, const Process& process, Analysis& analysis)
 
 }  // namespace
 
-Analysis analyse(const Session& session) {
+Analysis analyse(const Session& session, const SameLine& same_line) {
   Analysis analysis;
   for (const std::string& note : session.manifest.notes) analysis.notes.push_back({"launcher", note});
-  for (const Process& process : session.processes) look_at(session, process, analysis);
+  for (const Process& process : session.processes) look_at(session, process, same_line, analysis);
   put_in_order(analysis.failures);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
   join_reruns(session, analysis);

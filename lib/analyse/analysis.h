@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -153,6 +154,10 @@ struct Analysis {
   Vanished vanished = Vanished::no;  // the asynchronous failures
 };
 
-Analysis analyse(const session::Session& session);
+// Whether two call sites of a process lie on one line, which only symbols tell: of a loop that was unrolled, say.
+using SameLine = std::function<bool(const session::Process&, std::uint32_t, std::uint32_t)>;
+
+// Without `same_line` each site is a line of its own.
+Analysis analyse(const session::Session& session, const SameLine& same_line = {});
 
 }  // namespace cudadiag::analyse

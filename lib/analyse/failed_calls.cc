@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 
 #include "analyse/allocations.h"
 #include "analyse/benign_calls.h"
@@ -16,6 +15,7 @@
 #include "analyse/cuda_errors.h"
 #include "analyse/late_looks.h"
 #include "analyse/operation_arguments.h"
+#include "analyse/same_call.h"
 #include "analyse/stream_history.h"
 #include "session/call_name.h"
 
@@ -272,13 +272,17 @@ class HandledCalls {
 // Calls that fail again and again at one place are one finding.
 class UncheckedCalls {
  public:
+  explicit UncheckedCalls(const SameCall& same) : same_(same) {}
+
   void add(const Error& error, const Error& noticed) {
-    ++places_.try_emplace({error.code, error.site, error.call}, Place{&error, &noticed}).first->second.count;
+    auto place = std::find_if(places_.begin(), places_.end(), [&](const Place& at) { return same_(*at.first, error); });
+    if (place == places_.end()) place = places_.insert(place, Place{&error, &noticed});
+    ++place->count;
   }
 
   std::vector<Failure> failures(const session::Process& process, bool complete) const {
     std::vector<Failure> failures;
-    for (const auto& [key, place] : places_) {
+    for (const Place& place : places_) {
       Failure failure = failure_at(process, *place.first, Kind::unchecked_error);
       failure.grade = Grade::suspected;
       if (place.noticed != place.first) failure.noticed = place.noticed;
@@ -288,7 +292,7 @@ class UncheckedCalls {
         failure.because = story_of(*place.first, *place.noticed) + ", and then it did nothing more";
       } else {
         failure.because = is_runtimes(*place.first)
-                              ? "the call failed, and its thread never asked for the error"
+                              ? "the call failed, and its thread went on without asking for the error"
                               : "the call failed, and whether the program looked at what it returned is not known";
       }
       if (place.count > 1) failure.because += "; it failed " + times(place.count, complete, "time", "times");
@@ -302,7 +306,8 @@ class UncheckedCalls {
     const Error *first, *noticed;
     std::size_t count = 0;
   };
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::string>, Place> places_;
+  const SameCall& same_;
+  std::vector<Place> places_;
 };
 
 // A call that failed and the failures that it led to, by serial: most stand alone.
@@ -320,9 +325,9 @@ struct Story {
 };
 
 // By the serial of what came first.
-std::vector<Story> stories_of(const Errors& errors) {
+std::vector<Story> stories_of(const Errors& errors, const SameCall& same) {
   const BrokenCaptures captures(errors);
-  const LateLooks looks(errors);
+  const LateLooks looks(errors, same);
   std::vector<Story> stories;
   for (const Error* error : errors) {
     const Error* late = looks.cause(error);
@@ -381,18 +386,14 @@ const Error* swallowed_before(const Error& failed, const ProcessRecord& record) 
 
 // Of a call that the program is said to have died of, where its thread had missed earlier ones: it may have ended for
 // any of them. The same call at the same place is told once.
-void leave_open_which(Failure& fatal, Failures& missed) {
+void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   const Error& last = *fatal.reported;
   const auto is_before = [&](const Failure& other) {
     // A capture that was broken may have been given up, for another one.
     return other.reported->tid == last.tid && other.reported->ticks < last.ticks &&
            other.kind != Kind::capture_violation;
   };
-  const auto is_same = [&](const Failure& other) {
-    return is_before(other) && other.code == fatal.code && other.reported->site == last.site &&
-           other.reported->call == last.call;
-  };
-  std::erase_if(missed, is_same);
+  std::erase_if(missed, [&](const Failure& other) { return is_before(other) && same(*other.reported, last); });
   if (fatal.grade != Grade::proven || std::none_of(missed.begin(), missed.end(), is_before)) return;
   fatal.grade = Grade::inferred;
   fatal.because += "; an earlier call of its thread had failed, too, and for which of them it ended is not known";
@@ -405,7 +406,7 @@ void leave_open_which(Failure& fatal, Failures& missed) {
 
 }  // namespace
 
-CallFindings failed_calls(const session::Process& process, const Ending& end) {
+CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line) {
   Errors errors = worth_looking_at(process.record);
   // A sticky error explains the end by itself, and so does whoever asked for it.
   const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
@@ -419,15 +420,16 @@ CallFindings failed_calls(const session::Process& process, const Ending& end) {
 
   CallFindings findings;
   HandledCalls handled;
-  UncheckedCalls unchecked;
-  for (const Story& story : stories_of(errors)) {
+  const SameCall same = same_call(process, same_line);
+  UncheckedCalls unchecked(same);
+  for (const Story& story : stories_of(errors, same)) {
     Story ending{story.cause, {}};
     std::copy_if(story.calls.begin(), story.calls.end(), std::back_inserter(ending.calls),
                  [&](const Error* call) { return std::find(last.begin(), last.end(), call) != last.end(); });
     const Error& noticed = story.noticed();
     const auto each_call = [&](auto add) {
       for (const Error* call : story.calls) {
-        if (call->site == story.cause->site && call->of_call == 0) add(*call);
+        if (call->of_call == 0 && same(*call, *story.cause)) add(*call);
       }
     };
     // Whoever asks so late rarely knows what to do about it.
@@ -446,7 +448,7 @@ CallFindings failed_calls(const session::Process& process, const Ending& end) {
     }
   }
   Failures missed = unchecked.failures(process, complete);
-  for (Failure& failure : findings.failures) leave_open_which(failure, missed);
+  for (Failure& failure : findings.failures) leave_open_which(failure, missed, same);
   std::move(missed.begin(), missed.end(), std::back_inserter(findings.failures));
   for (Failure& failure : findings.failures) {
     if (failure.kind != Kind::capture_violation)

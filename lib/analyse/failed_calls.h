@@ -12,7 +12,7 @@ struct CallFindings {
   std::vector<Note> notes;        // what was handled
 };
 
-CallFindings failed_calls(const session::Process& process, const Ending& end);
+CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line = {});
 
 // Fills `swallowed` of an asynchronous failure with a null pointer: what its allocation returned may be why.
 void recall_failed_allocation(Failure& failure);

@@ -3,17 +3,10 @@
 #include <algorithm>
 
 namespace cudadiag::analyse {
-namespace {
 
 using session::Error;
 
-bool same_failure(const Error& a, const Error& b) {
-  return a.tid == b.tid && a.code == b.code && a.site == b.site && a.call == b.call;
-}
-
-}  // namespace
-
-LateLooks::LateLooks(const std::vector<const Error*>& errors) {
+LateLooks::LateLooks(const std::vector<const Error*>& errors, const SameCall& same) {
   for (const Error* look : errors) {
     if (look->of_call == 0) continue;
     const auto of =
@@ -22,8 +15,10 @@ LateLooks::LateLooks(const std::vector<const Error*>& errors) {
     const Error* first = nullptr;
     for (auto error = errors.begin(); error != errors.end() && (*error)->serial < look->serial; ++error) {
       // Those before the call that it names were not remembered any more, or their error had been asked for at once.
-      const bool unasked = error >= of || !((*error)->flags & wire::error::kLookedAt);
-      if ((*error)->of_call != 0 || !unasked || !same_failure(**error, **of) || causes_.contains(*error)) continue;
+      // To the recorder other call sites of the line are other calls.
+      const bool unasked = error >= of || !((*error)->flags & wire::error::kLookedAt) || (*error)->site != (*of)->site;
+      if ((*error)->of_call != 0 || !unasked || causes_.contains(*error)) continue;
+      if ((*error)->tid != (*of)->tid || !same(**error, **of)) continue;
       if (first == nullptr) first = *error;
       causes_[*error] = first;
     }

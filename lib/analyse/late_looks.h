@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "analyse/same_call.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {
@@ -12,7 +13,7 @@ namespace cudadiag::analyse {
 class LateLooks {
  public:
   // Errors by serial; they must outlive this.
-  explicit LateLooks(const std::vector<const session::Error*>& errors);
+  LateLooks(const std::vector<const session::Error*>& errors, const SameCall& same);
 
   // The first call that failed so at its place since the thread had asked before, of `error` that did or that handed
   // its error on; null: it has nothing to do with such a one.

@@ -126,7 +126,7 @@ class Matching {
     if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
     if (passed_) return "the rerun for a core dump did not fail";
     if (!testimony_.unfinished) return "the rerun left no core dump";
-    return "the driver began a core dump and did not finish it: let the program live some seconds longer";
+    return "the driver began a core dump and did not finish it";
   }
 
   void join_dump(const DeviceFailure& failure) {

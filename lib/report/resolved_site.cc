@@ -1,5 +1,9 @@
 #include "report/resolved_site.h"
 
+#include <map>
+#include <memory>
+#include <utility>
+
 namespace cudadiag::report {
 namespace {
 
@@ -37,6 +41,20 @@ bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& proc
     if (same_line(located(resolve(symbolizer, process, other).line.location), wanted)) return true;
   }
   return false;
+}
+
+analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer) {
+  using Lines = std::map<std::pair<const session::Process*, std::uint32_t>, symbolize::Location>;
+  return [&symbolizer, lines = std::make_shared<Lines>()](const session::Process& process, std::uint32_t a,
+                                                          std::uint32_t b) {
+    const auto line_of = [&](std::uint32_t site) -> const symbolize::Location& {
+      const auto [found, is_new] = lines->try_emplace({&process, site});
+      if (is_new) found->second = resolve(symbolizer, process, site).line.location;
+      return found->second;
+    };
+    const symbolize::Location &x = line_of(a), &y = line_of(b);
+    return x.line > 0 && x.line == y.line && x.file == y.file;
+  };
 }
 
 Location located(const symbolize::Location& from) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyse/analysis.h"
 #include "report/report.h"
 
 namespace cudadiag::report {
@@ -23,6 +24,9 @@ ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& 
 // the calls of one of them are not those of the line.
 bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
                  const symbolize::Location& line);
+
+// For analyse::analyse. `symbolizer` must outlive it.
+analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer);
 
 // With the source at that line.
 Location located(const symbolize::Location& from);

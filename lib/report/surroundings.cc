@@ -45,7 +45,7 @@ std::string at_lines(const analyse::NotedCalls& calls, symbolize::Symbolizer& sy
 
 std::string outcome_of(const session::Pass& device, const symbolize::DeviceTestimony& testimony) {
   if (device.dump.empty() && device.cut_short.empty())
-    return testimony.unfinished ? "core dump unfinished" : "no core dump";
+    return testimony.unfinished ? std::string(kDumpUnfinished) : "no core dump";
   if (device.dump.empty()) return device.cut_short;
   const bool this_one = std::filesystem::path(testimony.dump).filename() == device.dump;
   if (!this_one || !testimony.unreadable.empty()) return "core dump not read";

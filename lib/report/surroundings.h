@@ -10,6 +10,7 @@ namespace cudadiag::report {
 
 // What the outcome of a pass for a GPU core dump begins with, where there is one.
 inline constexpr std::string_view kDumpRead = "core dump read";
+inline constexpr std::string_view kDumpUnfinished = "core dump unfinished";
 // A note's code.
 inline constexpr const char* kUnfinished = "unfinished";
 

@@ -45,6 +45,7 @@ FAILING = {
     "asked_late:all_well": Failing("suspected", "unchecked_error", confirmed=""),
     "asked_late:peeked": Failing("proven", "sync_error", confirmed=""),
     "asked_late:launch": Failing("proven", "sync_error", confirmed="", cause="block-too-large"),
+    "asked_late:two_sites": Failing("proven", "sync_error", confirmed="", cause="block-too-large"),
     "refused_copy:freed": Failing("proven", "sync_error", confirmed="", cause="use-after-free"),
     "refused_copy:past": Failing("proven", "sync_error", confirmed="", cause="copy-past-allocation"),
     "refused_copy:exchanged": Failing("proven", "sync_error", confirmed="", cause="copy-direction"),

@@ -236,6 +236,16 @@ def sanitizer_tells_what_no_dump_knows(machine):
     expect_in("Device  compute-sanitizer: cases.cu:16  block 0,0,0 thread 7,0,0", text, "report")
 
 
+def dump_that_the_driver_did_not_finish_is_told_with_what_may_tell_more(machine):
+    report, result = _run(machine, dump="unfinished")
+    expect(_outcome(report, "device"), ["core dump unfinished"], "pass")
+    expect_in("cudadiag: on the GPU: line, block and thread are not known, as the driver began a core dump and did not "
+              "finish it; cudadiag bisect /", result.stderr, "stderr")
+    expect_in(" --sanitize may tell (needs compute-sanitizer)\n", result.stderr, "stderr")
+    result = machine.run(*program("leaves_dump.py", LOAD, "none"), options=["--rerun=always"], timeout=90)
+    expect("on the GPU" in result.stderr, False, "whether it is told of no dump")
+
+
 def sanitizer_is_put_beside_the_dump(machine):
     _install_sanitizer(machine, _log(LOAD))
     report, _ = _run(machine, "--sanitize")

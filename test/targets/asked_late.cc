@@ -1,6 +1,7 @@
 // A runtime's call fails, nobody asks for its error until a launch has worked, and that gets the blame. Argument
-// "copy"; "launch": a launch fails, three times; "went_on": the program goes on then, and ends badly for another
-// reason; "all_well": it ends well; "peeked": it is told of twice.
+// "copy"; "launch": a launch fails, three times; "two_sites": so often that the first are forgotten, at two call sites
+// of a line; "went_on": the program goes on then, and ends badly for another reason; "all_well": it ends well;
+// "peeked": it is told of twice.
 #include <cstring>
 
 #include "runtime.h"
@@ -26,6 +27,9 @@ int main(int, char** argv) {
   for (int i = 0; is("launch") && i < 3; ++i) {
     LAUNCH(scale, dim3(1), dim3(2048));  // TRUE LINE launch
   }
+  for (int i = 0; is("two_sites") && i < 20; ++i) {
+    i < 16 ? LAUNCH(scale, 1, 2048) : LAUNCH(scale, 1, 4096);  // TRUE LINE two_sites
+  }
   char* beyond = static_cast<char*>(memory) + (1 << 20);
   if (is("peeked")) {
     cudaMemset(beyond, 1, sizeof values);  // TRUE LINE peeked
@@ -37,11 +41,11 @@ int main(int, char** argv) {
   }
   if (is("all_well")) {
     cudaMemset(beyond, 0, sizeof values);  // TRUE LINE all_well
-  } else if (!is("launch")) {
+  } else if (!is("launch") && !is("two_sites")) {
     cudaMemcpy(beyond, values, sizeof values, cudaMemcpyHostToDevice);  // TRUE LINE copy
   }
   LAUNCH(scale, dim3(1), dim3(32));
-  check_launch(is("copy") || is("launch"));
+  check_launch(!is("went_on") && !is("all_well"));
   if (is("all_well")) return 0;
   LAUNCH(scale, dim3(1), dim3(32));
   return cudaDeviceSynchronize() == cudaSuccess ? 3 : 1;

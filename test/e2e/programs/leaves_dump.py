@@ -1,6 +1,7 @@
 """leaves_dump.py KERNEL DUMP [OTHER]: ten launches, one of which may be planned to fail; in the device pass it leaves the
-dump (gzip-compressed) where the driver would. In the pass under compute-sanitizer it tells its environment. With OTHER,
-launches of that kernel on another stream go before, and the rerun that waits for the suspects ends before all of them."""
+dump (gzip-compressed) where the driver would; "unfinished": what the driver says of one that it begins. In the pass under
+compute-sanitizer it tells its environment. With OTHER, launches of that kernel on another stream go before, and the rerun
+that waits for the suspects ends before all of them."""
 
 import gzip
 import os
@@ -10,7 +11,9 @@ import sys
 import cuda
 
 name, dump, *others = sys.argv[1:]
-if os.environ.get("CUDADIAG_PASS") == "device" and dump != "none":
+if os.environ.get("CUDADIAG_PASS") == "device" and dump == "unfinished":
+    print("[09:00:00.000000] coredump: Starting GPU coredump generation")
+elif os.environ.get("CUDADIAG_PASS") == "device" and dump != "none":
     folder = pathlib.Path(os.environ["CUDA_COREDUMP_FILE"]).parent
     (folder / "1.gpucore").write_bytes(gzip.decompress(pathlib.Path(dump).read_bytes()))
 if os.environ.get("CUDADIAG_PASS") == "sanitize":

@@ -12,8 +12,10 @@ namespace {
 struct Calls {
   session::Process process;
 
-  session::Error& fail(std::string call, std::uint32_t code, unsigned flags = 0, std::string outer = "") {
+  session::Error& fail(std::string call, std::uint32_t code, unsigned flags = 0, std::string outer = "",
+                       std::uint32_t site = 0) {
     session::Error error;
+    error.site = site;
     error.serial = process.record.errors.size() + 1;
     error.ticks = 10 * error.serial;
     error.tid = 1;
@@ -26,7 +28,9 @@ struct Calls {
     return process.record.errors.back();
   }
 
-  CallFindings after(int status) const { return failed_calls(process, ending({status, std::nullopt})); }
+  CallFindings after(int status, const SameLine& same_line = {}) const {
+    return failed_calls(process, ending({status, std::nullopt}), same_line);
+  }
 };
 
 }  // namespace
@@ -79,7 +83,8 @@ TEST_CASE("a failed launch that nothing looked at is suspected, once per place")
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].kind == Kind::unchecked_error);
   CHECK(findings.failures[0].grade == Grade::suspected);
-  CHECK(findings.failures[0].because == "the call failed, and its thread never asked for the error; it failed 4 times");
+  CHECK(findings.failures[0].because ==
+        "the call failed, and its thread went on without asking for the error; it failed 4 times");
   CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
 }
 
@@ -119,6 +124,27 @@ TEST_CASE("of a call that failed several times before a bad end there is one fin
   const auto findings = calls.after(1);
   REQUIRE(findings.failures.size() == 1);
   CHECK(findings.failures[0].grade == Grade::proven);
+}
+
+TEST_CASE("calls of one line are one finding, though the compiler made several call sites of them") {
+  Calls calls;
+  calls.fail("cuLaunchKernel", 1, wire::error::kLaunch, "cudaLaunchKernel", 1);
+  calls.fail("cuLaunchKernel", 1, wire::error::kLaunch, "cudaLaunchKernel", 2);
+  calls.fail("cuLaunchKernel", 1, wire::error::kLaunch, "cudaLaunchKernel", 3);
+  const auto one_line = [&](const session::Process& process, std::uint32_t a, std::uint32_t b) {
+    return &process == &calls.process && a < 3 && b < 3;
+  };
+  const auto ended_well = calls.after(0, one_line);
+  REQUIRE(ended_well.failures.size() == 2);
+  CHECK(ended_well.failures[0].because.ends_with("; it failed 2 times"));
+  CHECK(ended_well.failures[1].reported == &calls.process.record.errors[2]);
+
+  calls.fail("cuLaunchKernel", 1, wire::error::kLaunch, "cudaLaunchKernel", 2);
+  const auto ended_badly = calls.after(1, one_line);
+  REQUIRE(ended_badly.failures.size() == 2);
+  CHECK(ended_badly.failures[0].reported == &calls.process.record.errors[2]);
+  for (const Failure& failure : ended_badly.failures) CHECK(failure.grade == Grade::inferred);
+  CHECK(calls.after(1, [](const auto&...) { return true; }).failures.size() == 1);
 }
 
 TEST_CASE("a code that says nothing proves nothing") {

@@ -41,7 +41,9 @@ struct Calls {
     return error;
   }
 
-  CallFindings after(int status) const { return failed_calls(process, ending({status, std::nullopt})); }
+  CallFindings after(int status, const SameLine& same_line = {}) const {
+    return failed_calls(process, ending({status, std::nullopt}), same_line);
+  }
   const session::Error* error(std::size_t serial) const { return &process.record.errors[serial - 1]; }
 };
 
@@ -106,6 +108,27 @@ TEST_CASE("an error that was asked for late, after which nothing more was done a
       findings.failures[0].because ==
       "the call itself returned it, cudaGetLastError did again after its thread had worked on, and then it did nothing "
       "more; it failed 2 times");
+}
+
+TEST_CASE("calls of one line are one, though the runtime made two call sites of it and only some are remembered") {
+  Calls calls;
+  calls.copy(kThenWorked, 1);
+  calls.copy(kLookedAt | kThenWorked, 1);
+  calls.copy(kLookedAt | kThenWorked, 2);
+  calls.copy(kLookedAt | kThenWorked, 2);
+  calls.look(3);
+  const auto one_line = [](const session::Process&, std::uint32_t a, std::uint32_t b) { return a < 3 && b < 3; };
+  const CallFindings findings = calls.after(1, one_line);
+  REQUIRE(findings.failures.size() == 1);
+  CHECK(findings.failures[0].grade == Grade::proven);
+  CHECK(findings.failures[0].reported == calls.error(1));
+  CHECK(findings.failures[0].noticed == calls.error(5));
+  CHECK(findings.notes.empty());
+  const CallFindings ended_well = calls.after(0, one_line);
+  REQUIRE(ended_well.failures.size() == 1);
+  CHECK(ended_well.failures[0].because.ends_with("; it failed 4 times"));
+
+  CHECK(calls.after(1).failures.size() == 2);
 }
 
 TEST_CASE("an error that was asked for late, and after which the thread worked, was handled") {

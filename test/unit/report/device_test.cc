@@ -430,8 +430,8 @@ TEST_CASE("no dump, and an assertion in another function or after another error"
   CHECK(notes(report, "assertion-printed").size() == 1);
   std::ofstream(recorded.session.folder / "device/output.txt") << "[1] coredump: Starting GPU coredump generation\n";
   const Report begun = recorded.report();
-  CHECK(section(begun, "Device") == Lines{"line, block, thread: not known (the driver began a core dump and did not "
-                                          "finish it: let the program live some seconds longer)"});
+  CHECK(section(begun, "Device") ==
+        Lines{"line, block, thread: not known (the driver began a core dump and did not finish it)"});
   CHECK(section(begun, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump unfinished"});
   std::ofstream(recorded.session.folder / "device/output.txt", std::ios::app) << "[2] coredump: All done (took 0s)\n";
   CHECK(recorded.report().findings.at(0).device_unknown == "the rerun left no core dump");

@@ -1,0 +1,15 @@
+// Calls that failed in the same way at the same line.
+#pragma once
+
+#include <functional>
+
+#include "analyse/analysis.h"
+
+namespace cudadiag::analyse {
+
+using SameCall = std::function<bool(const session::Error&, const session::Error&)>;
+
+// `process` and `same_line` must outlive it.
+SameCall same_call(const session::Process& process, const SameLine& same_line);
+
+}  // namespace cudadiag::analyse
