@@ -8,8 +8,15 @@ find_package(fmt 8.1 REQUIRED)
 find_package(ZLIB REQUIRED)
 
 # Distributions ship no static libfmt, and each ships another libfmt.so.
-add_library(cudadiag_fmt INTERFACE)
-target_link_libraries(cudadiag_fmt INTERFACE $<IF:$<BOOL:${CUDADIAG_STATIC}>,fmt::fmt-header-only,fmt::fmt>)
+if(CUDADIAG_STATIC)
+  add_library(cudadiag_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cc)
+  set_target_properties(cudadiag_fmt PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(cudadiag_fmt SYSTEM PUBLIC
+    $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
+else()
+  add_library(cudadiag_fmt INTERFACE)
+  target_link_libraries(cudadiag_fmt INTERFACE fmt::fmt)
+endif()
 
 if(CUDADIAG_STATIC)
   set(Boost_USE_STATIC_LIBS ON)

@@ -1,7 +1,7 @@
 #include "bundle.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <pwd.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 #include "kernel_code.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

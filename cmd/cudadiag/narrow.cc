@@ -1,6 +1,6 @@
 #include "narrow.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "suspect_lines.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

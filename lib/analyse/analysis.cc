@@ -1,6 +1,6 @@
 #include "analyse/analysis.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 #include "analyse/degraded.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

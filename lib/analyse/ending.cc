@@ -1,6 +1,6 @@
 #include "analyse/ending.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <csignal>

@@ -1,6 +1,6 @@
 #include "analyse/failed_calls.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <initializer_list>

@@ -1,6 +1,6 @@
 #include "analyse/first_failure.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "analyse/graph_nodes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 #include "analyse/operation_arguments.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

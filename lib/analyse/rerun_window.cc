@@ -1,6 +1,6 @@
 #include "analyse/rerun_window.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

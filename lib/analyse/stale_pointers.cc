@@ -1,6 +1,6 @@
 #include "analyse/stale_pointers.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

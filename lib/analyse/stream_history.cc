@@ -1,6 +1,6 @@
 #include "analyse/stream_history.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

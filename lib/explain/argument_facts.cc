@@ -1,6 +1,6 @@
 #include "explain/argument_facts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>
@@ -47,7 +47,9 @@ std::string text_of(const Number& number) {
 }
 
 std::string subscript(const std::vector<std::int64_t>& index) {
-  return index.empty() ? "" : fmt::format("[{}]", fmt::join(index, ","));
+  std::string text;
+  for (const std::int64_t at : index) text += (text.empty() ? "[" : ",") + std::to_string(at);
+  return text.empty() ? "" : text + "]";
 }
 
 std::string size_text(std::uint64_t bytes) {

@@ -1,6 +1,6 @@
 // Devices that are not there, drivers and code that do not fit, processes that may not use CUDA.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "explain/families.h"
 

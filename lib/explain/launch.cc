@@ -1,6 +1,6 @@
 // Launches that were refused: what the GPU or the kernel cannot take.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 

@@ -1,6 +1,6 @@
 // Pointers that lead nowhere, offsets that overflow, addresses that are not aligned.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>

@@ -1,7 +1,6 @@
 #include "gpucore/debugger_text.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
@@ -251,6 +250,13 @@ class Comparison {
   CrossCheck check_;
 };
 
+// "kernel, grid, exception"
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
 }  // namespace
 
 DebuggerTestimony debugger_testimony(std::string_view output) { return Reader().read(output); }
@@ -278,7 +284,7 @@ std::vector<std::string> sentences(const DebuggerWitness& witness) {
         fmt::format("cuda-gdb differs: {} {}, here {}", difference.field, difference.there, difference.here));
   }
   if (!witness.check.same.empty()) {
-    told.push_back(fmt::format("cuda-gdb agrees: {}", fmt::join(witness.check.same, ", ")));
+    told.push_back("cuda-gdb agrees: " + listed(witness.check.same));
   }
   if (told.empty()) told.emplace_back("cuda-gdb said nothing that can be compared");
   return told;
@@ -289,7 +295,7 @@ std::string outcome(const DebuggerWitness& witness) {
   if (witness.check.different.empty()) return witness.check.same.empty() ? "cuda-gdb silent" : "cuda-gdb agrees";
   std::vector<std::string> fields;
   for (const Difference& difference : witness.check.different) fields.push_back(difference.field);
-  return fmt::format("cuda-gdb differs: {}", fmt::join(fields, ", "));
+  return "cuda-gdb differs: " + listed(fields);
 }
 
 }  // namespace cudadiag::gpucore

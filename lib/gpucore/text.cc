@@ -1,7 +1,6 @@
 #include "gpucore/text.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -129,10 +128,11 @@ class Description {
   void add_registers(const std::vector<std::uint32_t>& registers) {
     constexpr std::size_t kInLine = 8;
     for (std::size_t i = 0; i < registers.size(); i += kInLine) {
-      const std::size_t end = std::min(registers.size(), i + kInLine);
-      add(fmt::format("R{}", i).c_str(),
-          fmt::format("{:08x}", fmt::join(registers.begin() + static_cast<std::ptrdiff_t>(i),
-                                          registers.begin() + static_cast<std::ptrdiff_t>(end), " ")));
+      std::string values;
+      for (std::size_t at = i; at < std::min(registers.size(), i + kInLine); ++at) {
+        values += fmt::format("{}{:08x}", at == i ? "" : " ", registers[at]);
+      }
+      add(fmt::format("R{}", i).c_str(), values);
     }
   }
 
@@ -170,8 +170,9 @@ std::vector<std::string> describe(const Testimony& testimony, const std::string&
     lines.push_back(Description::labelled("Kernel", "none was running"));
   }
   if (testimony.failed_sms.size() > 1) {
-    lines.push_back(
-        Description::labelled("SMs", fmt::format("{} report an exception", fmt::join(testimony.failed_sms, ", "))));
+    std::string sms;
+    for (const std::uint32_t sm : testimony.failed_sms) sms += (sms.empty() ? "" : ", ") + std::to_string(sm);
+    lines.push_back(Description::labelled("SMs", sms + " report an exception"));
   }
   for (const std::string& device : testimony.devices) lines.push_back(Description::labelled("Device", device));
   if (!testimony.versions.empty()) lines.push_back(Description::labelled("Made by", testimony.versions));

@@ -1,9 +1,10 @@
 #include "report/argument_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "explain/argument_facts.h"
 #include "report/place.h"
 #include "report/printable.h"
 #include "report/words.h"
@@ -49,7 +50,7 @@ std::string argument_line(const Argument& argument, const std::string& directory
   };
   const auto clause = [&](const std::string& text) { line += ", " + text; };
   word(printable(argument.dtype));
-  if (!argument.shape.empty()) word(fmt::format("[{}]", fmt::join(argument.shape, ",")));
+  word(explain::subscript(argument.shape));
   word(printable(argument.device));
   if (!argument.value.empty()) word("= " + printable(argument.value));
   if (argument.min) clause("min " + text_of(*argument.min));

@@ -1,6 +1,6 @@
 #include "report/changed_sources.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "report/dump_candidates.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string_view>

@@ -1,6 +1,6 @@
 #include "report/eager.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "report/place.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <string_view>

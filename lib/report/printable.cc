@@ -1,6 +1,6 @@
 #include "report/printable.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 

@@ -1,9 +1,10 @@
 #include "report/race_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
+#include "explain/argument_facts.h"
 #include "report/changed_sources.h"
 #include "report/kernel_name.h"
 #include "report/place.h"
@@ -59,7 +60,7 @@ std::string tensor_name(const RaceTensor& tensor, const std::string& otherwise) 
   std::string text = tensor.name.empty() ? otherwise : (tensor.view ? "view of " : "") + tensor.name;
   if (text.empty()) text = "a tensor";
   if (!tensor.dtype.empty()) text += " " + tensor.dtype;
-  return printable(text + fmt::format("[{}]", fmt::join(tensor.shape, ",")));
+  return printable(text + (tensor.shape.empty() ? "[]" : explain::subscript(tensor.shape)));
 }
 
 // "argument self of aten::add_ (written)"

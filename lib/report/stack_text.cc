@@ -1,6 +1,6 @@
 #include "report/stack_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 

@@ -1,6 +1,6 @@
 #include "report/status.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

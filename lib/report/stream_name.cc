@@ -1,6 +1,6 @@
 #include "report/stream_name.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace cudadiag::report {
 namespace {

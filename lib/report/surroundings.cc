@@ -1,6 +1,6 @@
 #include "report/surroundings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

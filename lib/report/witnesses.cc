@@ -1,6 +1,6 @@
 #include "report/witnesses.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // Sessions with a device pass, made of dumps of an H200 (data/gpucore): what of them a finding gets.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 #include "unit/report/sample_reports.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <fstream>
 #include <sstream>
