@@ -85,6 +85,14 @@ bool python_chose_to_end(const ProcessRecord& record, const Error& error, const 
   return end.of_process && end.signal == 0 && end.status != kUncaught && site != nullptr && site->python != 0;
 }
 
+// So long the way out may take of a program that an error ends: a traceback, files to close, workers to wait for.
+constexpr double kWayOut = 10;
+
+// Seconds from what the process noticed last of it to its end; 0: not known.
+double lived_on(const ProcessRecord& record, const Error& error) {
+  return record.clock_last > error.ticks ? record.seconds(record.clock_last) - record.seconds(error.ticks) : 0;
+}
+
 // Why the process need not have died of what it noticed last of it; empty: nothing speaks for that.
 std::string why_not_of_it(const ProcessRecord& record, const Error& error, const Ending& end) {
   if (!end.of_process) return "; how this process of it ended is not known";
@@ -225,8 +233,11 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
         who, end.text, doubt);
     return failure;
   }
-  failure.because =
-      fmt::format("{}, and {} ended with {} afterwards{}", story_of(error, noticed), who, end.text, doubt);
+  const double lived = end.of_process ? lived_on(process.record, noticed) : 0;
+  if (lived > kWayOut) failure.grade = std::max(failure.grade, Grade::inferred);
+  const std::string when = lived > kWayOut ? fmt::format("{:.0f} s ", lived) : "";
+  failure.because = fmt::format("{}, and {} ended with {}{}{}afterwards{}", story_of(error, noticed), who, end.text,
+                                when.empty() ? " " : ", ", when, doubt);
   return failure;
 }
 

@@ -147,6 +147,19 @@ TEST_CASE("calls of one line are one finding, though the compiler made several c
   CHECK(calls.after(1, [](const auto&...) { return true; }).failures.size() == 1);
 }
 
+TEST_CASE("what a program lived through after its last failing call for long may be why it ended") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  session::ProcessRecord& record = calls.process.record;
+  record.seconds_per_tick = 1;
+  record.clock_last = record.errors[0].ticks + 10;
+  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
+  CHECK(calls.after(1).failures.at(0).because.ends_with("the program ended with status 1 afterwards"));
+  record.clock_last += 24;
+  CHECK(calls.after(1).failures.at(0).grade == Grade::inferred);
+  CHECK(calls.after(1).failures.at(0).because.ends_with("the program ended with status 1, 34 s afterwards"));
+}
+
 TEST_CASE("a code that says nothing proves nothing") {
   for (const std::uint32_t code : {999u, 12345u}) {
     Calls calls;
