@@ -122,9 +122,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   const auto python3 = launch::find_command("python3");
   const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
   const auto found = launch::find_cupti(python);
-  for (const std::string& named : elements("CUDADIAG_CUPTI")) {
-    std::error_code error;
-    if (std::filesystem::is_regular_file(named, error)) continue;
+  for (const std::string& named : launch::missing_cupti()) {
     checks.bad("CUPTI", "CUDADIAG_CUPTI names " + named + ", which is no file", "correct it, or unset it");
   }
   if (!lacking.empty()) {

@@ -44,8 +44,9 @@ bool ended_from_outside(const session::ProcessEnd& end) {
 
 std::string changed_text(const fs::path& changed, const fs::path& folder) {
   std::error_code ignored;
-  const bool exists = fs::exists(fs::symlink_status(changed, ignored));
-  return changed.lexically_relative(folder).string() + (exists ? " changed while it ran" : " was removed while it ran");
+  const fs::file_status now = fs::symlink_status(changed, ignored);
+  const std::string name = changed.lexically_relative(folder).string() + (fs::is_directory(now) ? "/" : "");
+  return name + (fs::exists(now) ? " changed while it ran" : " was removed while it ran");
 }
 
 }  // namespace

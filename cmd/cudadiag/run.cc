@@ -21,6 +21,7 @@
 #include "full_log.h"
 #include "hang_watch.h"
 #include "launch/changed_files.h"
+#include "launch/environment.h"
 #include "launch/input.h"
 #include "launch/process.h"
 #include "launch/watcher.h"
@@ -226,6 +227,9 @@ int run(const RunOptions& given) {
     options.window = with_patience(std::get<std::string>(window), options.rerun.patience);
   }
   advise_on_remote_commands(options.command.front());
+  for (const std::string& named : launch::missing_cupti()) {
+    say("CUDADIAG_CUPTI names " + named + ", which is no file: correct it, or unset it");
+  }
   for (const std::string& sentence : doubtful_lines(options.watch, options.command)) say(sentence);
   session::ProcessEnd end;
   bool findings = false;

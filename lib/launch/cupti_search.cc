@@ -102,4 +102,11 @@ std::vector<fs::path> find_cupti(const std::vector<std::string>& command) {
   return candidates.take();
 }
 
+std::vector<std::string> missing_cupti() {
+  std::vector<std::string> names = listed(wire::environment::kCupti);
+  std::error_code error;
+  std::erase_if(names, [&](const std::string& name) { return fs::is_regular_file(name, error); });
+  return names;
+}
+
 }  // namespace cudadiag::launch

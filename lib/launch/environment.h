@@ -25,6 +25,8 @@ session::Result<std::filesystem::path> find_recorder();
 // $LD_LIBRARY_PATH, the wheels of the Python environment that `command` runs in, $CUDA_HOME, /usr/local/cuda*. Nothing
 // is run to find them.
 std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
+// What $CUDADIAG_CUPTI names and is no file.
+std::vector<std::string> missing_cupti();
 
 // Folders of packages of the Python environment that `command` runs in, likeliest first.
 std::vector<std::filesystem::path> python_packages(const std::vector<std::string>& command);

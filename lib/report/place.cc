@@ -13,7 +13,8 @@ namespace cudadiag::report {
 std::string relative_path(const std::string& file, const std::string& directory) {
   if (const std::string cell = symbolize::cell_name(file); !cell.empty()) return printable(cell);
   const std::string prefix = directory.ends_with('/') ? directory : directory + '/';
-  const bool inside = !directory.empty() && file.size() > prefix.size() && file.starts_with(prefix);
+  // From / everything would be.
+  const bool inside = prefix != "/" && file.size() > prefix.size() && file.starts_with(prefix);
   return printable(std::string_view(file).substr(inside ? prefix.size() : 0));
 }
 

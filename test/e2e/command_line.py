@@ -409,7 +409,11 @@ def doctor_says_which_cupti_is_taken_and_what_tools_there_are(machine):
               "which, and why")
     expect_in(f" {copy} is not taken", "\n".join(lines), "the other one")
     machine.environment["CUDADIAG_CUPTI"] = f"{copy}:/no/libcupti.so.13"
-    expect_in("CUDADIAG_CUPTI names /no/libcupti.so.13, which is no file", machine.cudadiag("doctor").stdout, "a slip")
+    slip = "CUDADIAG_CUPTI names /no/libcupti.so.13, which is no file"
+    expect_in(slip, machine.cudadiag("doctor").stdout, "doctor")
+    for command in (("run", "true"), ("env",)):
+        expect_in(f"cudadiag: {slip}: correct it, or unset it\n", expect_success(machine.cudadiag(*command)).stderr,
+                  command[0])
     machine.environment["CUDADIAG_CUPTI"] = str(copy)
     expect_in(f"OK      cuda-gdb          {tool}", lines, "a tool that there is")
     machine.environment["PATH"] = str(tool.parent)

@@ -70,7 +70,7 @@ def program_that_writes_files_is_not_repeated(machine):
     rerun(machine, *program("probe.py", "writes"), options=["--rerun=always"])
     expect_proven(machine.report())
     # As soon as it is started, and without writing to a file.
-    for script, what in (("echo step >>log.csv", "log.csv changed"), ("mkdir made", "made changed"),
+    for script, what in (("echo step >>log.csv", "log.csv changed"), ("mkdir made", "made/ changed"),
                          ("rm result.txt", "result.txt was removed")):
         command = ["sh", "-c", script + '; exec "$@"', "sh", *program("probe.py")]
         _expect_refused(machine, rerun(machine, *command), f"as {what}")

@@ -37,4 +37,5 @@ TEST_CASE("a place says what is known of it") {
   location.line = 7;
   CHECK(place(location, "/w") == "work.cc:7, work");
   CHECK(place(location, "/elsewhere") == "/w/work.cc:7, work");
+  CHECK(place(location, "/") == "/w/work.cc:7, work");
 }
