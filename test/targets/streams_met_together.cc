@@ -18,8 +18,7 @@ int main() {
     CHECK(cuCtxSetCurrent(driver.context));
     for (int i = 0; i < kStreams; ++i) {
       ++arrived;
-      while (arrived < kThreads * (i + 1)) {
-      }
+      while (arrived < kThreads * (i + 1)) std::this_thread::yield();
       LAUNCH(fill, streams[i]);
     }
   };
