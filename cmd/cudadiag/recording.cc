@@ -251,7 +251,12 @@ bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted
     const std::string why = report.notes.empty() ? "" : ": " + report.notes.front().text;
     return say("cannot tell whether CUDA failed" + why + handled_calls(report.notes)), false;
   }
-  if (!none) return say("no CUDA failure was recorded" + handled_calls(report.notes)), false;
+  if (!none) {
+    const std::string handled = handled_calls(report.notes);
+    return say((handled.empty() ? "no CUDA failure was recorded" : "no CUDA failure is known to have ended it") +
+               handled),
+           false;
+  }
   // Whoever ended it may have done so before it came to use CUDA.
   if (interrupted && !options_.tell_no_race) return false;
   if (interrupted) return say("the target never initialised CUDA, so there is nothing to report"), true;

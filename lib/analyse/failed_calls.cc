@@ -55,18 +55,23 @@ Errors worth_looking_at(const ProcessRecord& record) {
   return errors;
 }
 
+// A thread for which `is_one` gave the GPU more to do after the error.
+template <typename IsOne>
+bool went_on(const ProcessRecord& record, const Error& error, const IsOne& is_one) {
+  return std::any_of(record.operations.begin(), record.operations.end(), [&](const session::Operation& operation) {
+    return operation.ticks > error.ticks && operation.thread < record.threads.size() &&
+           is_one(record.threads[operation.thread].tid) && was_queued(operation);
+  });
+}
+
 // Another thread's error did not keep the main thread from giving the GPU more to do, or from a call that failed: it
 // may have been dealt with, or raised there later.
 bool main_thread_went_on(const ProcessRecord& record, const Error& error) {
   if (error.tid == record.pid) return false;
-  const auto queued = [&](const session::Operation& operation) {
-    return operation.ticks > error.ticks && operation.thread < record.threads.size() &&
-           record.threads[operation.thread].tid == record.pid && was_queued(operation);
-  };
   const auto failed = [&](const Error& other) {
     return other.ticks > error.ticks && other.tid == record.pid && is_worth_looking_at(record, other);
   };
-  return std::any_of(record.operations.begin(), record.operations.end(), queued) ||
+  return went_on(record, error, [&](std::uint32_t tid) { return tid == record.pid; }) ||
          std::any_of(record.errors.begin(), record.errors.end(), failed);
 }
 
@@ -96,9 +101,9 @@ double lived_on(const ProcessRecord& record, const Error& error) {
 // Why the process need not have died of what it noticed last of it; empty: nothing speaks for that.
 std::string why_not_of_it(const ProcessRecord& record, const Error& error, const Ending& end) {
   if (!end.of_process) return "; how this process of it ended is not known";
+  if (was_given_memory(record, error, kEver)) return "; it was given memory in between";
   if (end.signal != 0) return "";
   if (main_thread_went_on(record, error)) return "; its main thread had gone on in between";
-  if (was_given_memory(record, error, kEver)) return "; it was given memory in between";
   if (python_chose_to_end(record, error, end)) {
     return "; of an exception that nobody catches Python ends with status 1";
   }
@@ -234,10 +239,14 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
     return failure;
   }
   const double lived = end.of_process ? lived_on(process.record, noticed) : 0;
-  if (lived > kWayOut) failure.grade = std::max(failure.grade, Grade::inferred);
+  // The main thread's end is the program's, whatever its workers still do.
+  const bool others = doubt.empty() && noticed.tid != process.record.pid &&
+                      went_on(process.record, noticed, [&](std::uint32_t tid) { return tid != noticed.tid; });
+  if (lived > kWayOut || others) failure.grade = std::max(failure.grade, Grade::inferred);
   const std::string when = lived > kWayOut ? fmt::format("{:.0f} s ", lived) : "";
-  failure.because = fmt::format("{}, and {} ended with {}{}{}afterwards{}", story_of(error, noticed), who, end.text,
-                                when.empty() ? " " : ", ", when, doubt);
+  failure.because =
+      fmt::format("{}, and {} ended with {}{}{}afterwards{}", story_of(error, noticed), who, end.text,
+                  when.empty() ? " " : ", ", when, others ? "; other threads had gone on in between" : doubt);
   return failure;
 }
 
@@ -303,7 +312,8 @@ class UncheckedCalls {
         failure.because = story_of(*place.first, *place.noticed) + ", and then it did nothing more";
       } else {
         failure.because = is_runtimes(*place.first)
-                              ? "the call failed, and its thread went on without asking for the error"
+                              ? "the call failed, its thread went on without asking for the last error, and whether "
+                                "the program looked at what it returned is not known"
                               : "the call failed, and whether the program looked at what it returned is not known";
       }
       if (place.count > 1) failure.because += "; it failed " + times(place.count, complete, "time", "times");

@@ -215,7 +215,7 @@ void add_causes(Report& report, const session::Session& session, const analyse::
     finding.cause = {std::move(cause->id),   std::move(cause->text), std::move(cause->facts),
                      std::move(cause->link), cause->certain,         std::move(cause->proof)};
     if (finding.kind == analyse::Kind::unchecked_error) {
-      finding.fix.push_back(explain::in_dialect(kCheckWhatItReturns, symptoms.dialect));
+      finding.fix.push_back(explain::in_dialect(check_what_it_returns(*failures[i]), symptoms.dialect));
     }
   }
 }

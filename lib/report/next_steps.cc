@@ -19,13 +19,22 @@ std::string device_exception(std::uint32_t code) {
   }
 }
 
+bool is_launch(const analyse::Failure& failure) {
+  return failure.reported != nullptr && (failure.reported->flags & wire::error::kLaunch) != 0;
+}
+
 std::string refused_call(const analyse::Failure& failure) {
   if (failure.code == 9) return "compare grid, block and shared memory with the limits of this GPU";
-  const bool is_launch = failure.reported != nullptr && (failure.reported->flags & wire::error::kLaunch) != 0;
-  return is_launch ? "check grid, block, shared memory and stream of this launch" : "check the arguments of this call";
+  return is_launch(failure) ? "check grid, block, shared memory and stream of this launch"
+                            : "check the arguments of this call";
 }
 
 }  // namespace
+
+std::string check_what_it_returns(const analyse::Failure& failure) {
+  return std::string("check what this call returns") +
+         (is_launch(failure) ? "{cuda: (after <<<>>>: cudaGetLastError())}" : "");
+}
 
 bool asked_for_dump(const session::Manifest& manifest) {
   return std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
@@ -61,7 +70,7 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
           "look at what this operation waits for; of a kernel --hang-dump, or cudadiag bisect, tells where its threads "
           "are"};
     case analyse::Kind::unchecked_error:
-      return {refused_call(failure), kCheckWhatItReturns};
+      return {refused_call(failure), check_what_it_returns(failure)};
   }
   return {};
 }

@@ -8,9 +8,8 @@
 
 namespace cudadiag::report {
 
-// Steps are worded for explain::in_dialect().
-inline constexpr const char* kCheckWhatItReturns =
-    "check what this call returns{cuda: (after <<<>>>: cudaGetLastError())}";
+// Of a call whose error nobody asked for. Worded for explain::in_dialect(), as all steps are.
+std::string check_what_it_returns(const analyse::Failure& failure);
 
 // Of an error that another call's check met.
 inline constexpr const char* kClearTheError =

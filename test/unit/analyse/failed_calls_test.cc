@@ -84,7 +84,8 @@ TEST_CASE("a failed launch that nothing looked at is suspected, once per place")
   CHECK(findings.failures[0].kind == Kind::unchecked_error);
   CHECK(findings.failures[0].grade == Grade::suspected);
   CHECK(findings.failures[0].because ==
-        "the call failed, and its thread went on without asking for the error; it failed 4 times");
+        "the call failed, its thread went on without asking for the last error, and whether the program looked at what "
+        "it returned is not known; it failed 4 times");
   CHECK(findings.failures[0].reported == &calls.process.record.errors[0]);
 }
 
@@ -219,7 +220,9 @@ TEST_CASE("another thread's failing call after which the main thread went on may
   REQUIRE(findings().failures.size() == 1);
   CHECK(findings().failures[0].grade == Grade::suspected);
   CHECK(findings().failures[0].because.ends_with("; its main thread had gone on in between"));
-  CHECK(failed_calls(calls.process, ending({std::nullopt, 6})).failures.at(0).grade == Grade::proven);
+  const auto crashed = failed_calls(calls.process, ending({std::nullopt, 6}));
+  CHECK(crashed.failures.at(0).grade == Grade::inferred);
+  CHECK(crashed.failures.at(0).because.ends_with("; other threads had gone on in between"));
   SUBCASE("a call of the main thread failed since") {
     session::Error& other = calls.fail("cuMemcpyHtoD_v2", 1, wire::error::kLookedAt);
     other.tid = 7;
@@ -237,6 +240,27 @@ TEST_CASE("another thread's failing call after which the main thread went on may
     later.result = 2;
   }
   CHECK(findings().failures.at(0).grade == Grade::proven);
+}
+
+TEST_CASE("what another thread than the main one did since may be why the program ended") {
+  Calls calls;
+  session::ProcessRecord& record = calls.process.record;
+  record.pid = 7;
+  record.threads.resize(2);
+  record.threads[0].tid = 1;
+  record.threads[1].tid = 2;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  session::Operation& later = record.operations.emplace_back();
+  later.ticks = 20;
+  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // its own
+  later.thread = 1;
+  CHECK(calls.after(1).failures.at(0).grade == Grade::inferred);
+  CHECK(calls.after(1).failures.at(0).because.ends_with("afterwards; other threads had gone on in between"));
+  record.pid = 1;
+  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
+  record.pid = 7;
+  later.ticks = 5;
+  CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
 }
 
 TEST_CASE("a Python program that ends with a status of its own choice may have dealt with the error") {
@@ -264,6 +288,7 @@ TEST_CASE("a thread that was given memory afterwards may have dealt with being r
   memory.made = 15;
   CHECK(calls.after(1).failures.at(0).because.ends_with("; it was given memory in between"));
   CHECK(calls.after(1).failures.at(0).grade == Grade::suspected);
+  CHECK(failed_calls(calls.process, ending({std::nullopt, 11})).failures.at(0).grade == Grade::suspected);
   memory.thread = 1;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
 }
