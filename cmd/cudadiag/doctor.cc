@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -78,17 +77,6 @@ bool check_driver(Checklist& checks) {
   return true;
 }
 
-// Of a variable that is a list of paths.
-std::vector<std::string> elements(const char* variable) {
-  const char* value = std::getenv(variable);
-  std::istringstream list(value == nullptr ? "" : value);
-  std::vector<std::string> found;
-  for (std::string element; std::getline(list, element, ':');) {
-    if (!element.empty()) found.push_back(element);
-  }
-  return found;
-}
-
 bool lies_in(const std::filesystem::path& file, const std::string& folder) {
   return !folder.empty() && file.string().starts_with(folder.back() == '/' ? folder : folder + "/");
 }
@@ -96,7 +84,7 @@ bool lies_in(const std::filesystem::path& file, const std::string& folder) {
 // Why the recorder came to this one: the loader is asked first.
 std::string why_taken(const std::filesystem::path& file, const std::vector<std::string>& python) {
   const auto in_list = [](const char* variable, const auto& holds) {
-    const auto listed = elements(variable);
+    const auto listed = launch::listed_paths(variable);
     return std::any_of(listed.begin(), listed.end(), holds);
   };
   if (in_list("LD_LIBRARY_PATH", [&](const std::string& folder) { return file.parent_path() == folder; })) {
@@ -122,9 +110,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   const auto python3 = launch::find_command("python3");
   const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
   const auto found = launch::find_cupti(python);
-  for (const std::string& named : launch::missing_cupti()) {
-    checks.bad("CUPTI", "CUDADIAG_CUPTI names " + named + ", which is no file", "correct it, or unset it");
-  }
+  for (const std::string& missing : launch::missing_cupti()) checks.bad("CUPTI", missing, launch::kCorrectCupti);
   if (!lacking.empty()) {
     if (found.empty()) return checks.bad("CUPTI", "no libcupti found", install);
     for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tried, without " + lacking + ")");

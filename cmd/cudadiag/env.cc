@@ -29,9 +29,7 @@ int environment(const std::optional<std::string>& output, const launch::RecordOp
   auto writer =
       session::SessionWriter::create(session::roots(root), static_cast<std::uint32_t>(::getpid()), std::time(nullptr));
   if (const auto* failure = std::get_if<session::Failure>(&writer)) return say(*failure), kOwnFailure;
-  for (const std::string& named : launch::missing_cupti()) {
-    say("CUDADIAG_CUPTI names " + named + ", which is no file: correct it, or unset it");
-  }
+  for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
   const auto& created = std::get<session::SessionWriter>(writer);
   for (const launch::Variable& variable :
        launch::recording_variables(std::get<std::filesystem::path>(recorder), {"", created.pass_folder(), "record", ""},

@@ -227,9 +227,7 @@ int run(const RunOptions& given) {
     options.window = with_patience(std::get<std::string>(window), options.rerun.patience);
   }
   advise_on_remote_commands(options.command.front());
-  for (const std::string& named : launch::missing_cupti()) {
-    say("CUDADIAG_CUPTI names " + named + ", which is no file: correct it, or unset it");
-  }
+  for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
   for (const std::string& sentence : doubtful_lines(options.watch, options.command)) say(sentence);
   session::ProcessEnd end;
   bool findings = false;

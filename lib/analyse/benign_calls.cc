@@ -63,4 +63,13 @@ bool found_no_device(const session::Error& error) {
          });
 }
 
+bool is_worth_looking_at(const session::Error& error, const session::ProcessRecord& record) {
+  if (error.of_call != 0) {
+    const auto of = std::find_if(record.errors.begin(), record.errors.end(),
+                                 [&](const session::Error& other) { return other.serial == error.of_call; });
+    return of != record.errors.end() && of->of_call == 0 && is_worth_looking_at(*of, record);
+  }
+  return !(error.flags & wire::error::kSticky) && !is_benign(error);
+}
+
 }  // namespace cudadiag::analyse

@@ -13,4 +13,8 @@ bool found_no_function(const session::Error& error);
 // CUDA could not start at all: no driver, no GPU, or none for this process. Programs ask this to choose a CPU path.
 bool found_no_device(const session::Error& error);
 
+// Neither benign nor the echo of an asynchronous failure. A call that only handed on an earlier one's error is worth as
+// much as that.
+bool is_worth_looking_at(const session::Error& error, const session::ProcessRecord& record);
+
 }  // namespace cudadiag::analyse

@@ -13,6 +13,7 @@
 #include "analyse/benign_calls.h"
 #include "analyse/broken_captures.h"
 #include "analyse/cuda_errors.h"
+#include "analyse/doubt.h"
 #include "analyse/late_looks.h"
 #include "analyse/operation_arguments.h"
 #include "analyse/same_call.h"
@@ -28,8 +29,6 @@ using session::visible_call;
 using Errors = std::vector<const Error*>;
 using Failures = std::vector<Failure>;
 
-constexpr std::uint64_t kEver = ~std::uint64_t{0};
-
 bool is_of_capture(const Error& error) { return wire::error::is_of_capture(error.code); }
 
 Kind kind_of(const Error& error, Kind otherwise) {
@@ -37,80 +36,12 @@ Kind kind_of(const Error& error, Kind otherwise) {
   return error.code == 2 ? Kind::out_of_memory : otherwise;
 }
 
-// A call that only handed on an earlier one's error is worth as much as that.
-bool is_worth_looking_at(const ProcessRecord& record, const Error& error) {
-  if (error.of_call != 0) {
-    const auto of = std::find_if(record.errors.begin(), record.errors.end(),
-                                 [&](const Error& other) { return other.serial == error.of_call; });
-    return of != record.errors.end() && of->of_call == 0 && is_worth_looking_at(record, *of);
-  }
-  return !(error.flags & wire::error::kSticky) && !is_benign(error);
-}
-
 Errors worth_looking_at(const ProcessRecord& record) {
   Errors errors;
   for (const auto& error : record.errors) {
-    if (is_worth_looking_at(record, error)) errors.push_back(&error);
+    if (is_worth_looking_at(error, record)) errors.push_back(&error);
   }
   return errors;
-}
-
-// A thread for which `is_one` gave the GPU more to do after the error.
-template <typename IsOne>
-bool went_on(const ProcessRecord& record, const Error& error, const IsOne& is_one) {
-  return std::any_of(record.operations.begin(), record.operations.end(), [&](const session::Operation& operation) {
-    return operation.ticks > error.ticks && operation.thread < record.threads.size() &&
-           is_one(record.threads[operation.thread].tid) && was_queued(operation);
-  });
-}
-
-// Another thread's error did not keep the main thread from giving the GPU more to do, or from a call that failed: it
-// may have been dealt with, or raised there later.
-bool main_thread_went_on(const ProcessRecord& record, const Error& error) {
-  if (error.tid == record.pid) return false;
-  const auto failed = [&](const Error& other) {
-    return other.ticks > error.ticks && other.tid == record.pid && is_worth_looking_at(record, other);
-  };
-  return went_on(record, error, [&](std::uint32_t tid) { return tid == record.pid; }) ||
-         std::any_of(record.errors.begin(), record.errors.end(), failed);
-}
-
-// The thread asked for memory again, and was given it before `until`.
-bool was_given_memory(const ProcessRecord& record, const Error& error, std::uint64_t until) {
-  return std::any_of(record.allocations.begin(), record.allocations.end(), [&](const session::Allocation& memory) {
-    return memory.made > error.ticks && memory.made < until && memory.thread == error.thread;
-  });
-}
-
-// Python ends with status 1 where nobody catches an exception. With another one the program itself decided to end,
-// because of the error or of something else.
-bool python_chose_to_end(const ProcessRecord& record, const Error& error, const Ending& end) {
-  constexpr int kUncaught = 1;
-  const session::Site* site = session::by_id(record.sites, error.site);
-  return end.of_process && end.signal == 0 && end.status != kUncaught && site != nullptr && site->python != 0;
-}
-
-// So long the way out may take of a program that an error ends: a traceback, files to close, workers to wait for.
-constexpr double kWayOut = 10;
-
-// Seconds from what the process noticed last of it to its end; 0: not known.
-double lived_on(const ProcessRecord& record, const Error& error) {
-  return record.clock_last > error.ticks ? record.seconds(record.clock_last) - record.seconds(error.ticks) : 0;
-}
-
-// Why the process need not have died of what it noticed last of it; empty: nothing speaks for that.
-std::string why_not_of_it(const ProcessRecord& record, const Error& error, const Ending& end) {
-  if (!end.of_process) return "; how this process of it ended is not known";
-  if (was_given_memory(record, error, kEver)) return "; it was given memory in between";
-  if (end.signal != 0) return "";
-  if (main_thread_went_on(record, error)) return "; its main thread had gone on in between";
-  if (python_chose_to_end(record, error, end)) {
-    return "; of an exception that nobody catches Python ends with status 1";
-  }
-  if (!record.exit_status && record.state == wire::area::State::recording) {
-    return "; it ended without exit(), or as another program (exec)";
-  }
-  return "";
 }
 
 bool name_has(const Error& error, std::initializer_list<std::string_view> parts) {
@@ -210,7 +141,7 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
   Failure failure = failure_at(process, error, Kind::sync_error);
   if (&noticed != &error) failure.noticed = &noticed;
   const std::string who = end.of_process ? "the program" : "the command";
-  const std::string doubt = why_not_of_it(process.record, noticed, end);
+  const Doubt doubt = doubt_that_it_ended_for(noticed, process.record, end);
   if (found_no_device(error)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
@@ -220,7 +151,7 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
     return failure;
   }
   // Whoever kills a program may do so because of such an error, or for reasons of his own.
-  failure.grade = doubt.empty() && !end.killed() ? Grade::proven : Grade::suspected;
+  failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
   if (error.code == kCaptureInvalidated) failure.grade = std::max(failure.grade, Grade::inferred);
   if (says_nothing(error.code)) {
     failure.grade = Grade::suspected;
@@ -235,18 +166,11 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
     failure.because = fmt::format(
         "the call itself returned it, it is the last that is known of the program, and {} ended with {} afterwards{}; "
         "programs also ask for functions that need not be there",
-        who, end.text, doubt);
+        who, end.text, doubt.why);
     return failure;
   }
-  const double lived = end.of_process ? lived_on(process.record, noticed) : 0;
-  // The main thread's end is the program's, whatever its workers still do.
-  const bool others = doubt.empty() && noticed.tid != process.record.pid &&
-                      went_on(process.record, noticed, [&](std::uint32_t tid) { return tid != noticed.tid; });
-  if (lived > kWayOut || others) failure.grade = std::max(failure.grade, Grade::inferred);
-  const std::string when = lived > kWayOut ? fmt::format("{:.0f} s ", lived) : "";
-  failure.because =
-      fmt::format("{}, and {} ended with {}{}{}afterwards{}", story_of(error, noticed), who, end.text,
-                  when.empty() ? " " : ", ", when, others ? "; other threads had gone on in between" : doubt);
+  failure.because = fmt::format("{}, and {} ended with {}{}afterwards{}", story_of(error, noticed), who, end.text,
+                                doubt.lived_on > 0 ? fmt::format(", {:.0f} s ", doubt.lived_on) : " ", doubt.why);
   return failure;
 }
 

@@ -37,19 +37,6 @@ class Candidates {
   std::vector<fs::path> found_;
 };
 
-// The elements of a variable that is a list of paths.
-std::vector<std::string> listed(const char* variable) {
-  std::vector<std::string> elements;
-  const char* value = std::getenv(variable);
-  std::string_view rest = value == nullptr ? "" : value;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (end > 0) elements.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return elements;
-}
-
 std::vector<fs::path> children(const fs::path& folder, std::string_view prefix) {
   std::vector<fs::path> found;
   std::error_code error;
@@ -72,6 +59,18 @@ void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
 
 }  // namespace
 
+std::vector<std::string> listed_paths(const char* variable) {
+  std::vector<std::string> elements;
+  const char* value = std::getenv(variable);
+  std::string_view rest = value == nullptr ? "" : value;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) elements.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return elements;
+}
+
 std::vector<fs::path> python_packages(const std::vector<std::string>& command) {
   std::vector<fs::path> folders;
   if (const char* environment = std::getenv("VIRTUAL_ENV")) add_python_prefix(environment, folders);
@@ -88,8 +87,8 @@ std::vector<fs::path> python_packages(const std::vector<std::string>& command) {
 
 std::vector<fs::path> find_cupti(const std::vector<std::string>& command) {
   Candidates candidates;
-  for (const std::string& named : listed(wire::environment::kCupti)) candidates.add(named);
-  for (const std::string& folder : listed("LD_LIBRARY_PATH")) candidates.add_under(folder, kLibraries);
+  for (const std::string& named : listed_paths(wire::environment::kCupti)) candidates.add(named);
+  for (const std::string& folder : listed_paths("LD_LIBRARY_PATH")) candidates.add_under(folder, kLibraries);
   for (const fs::path& packages : python_packages(command)) candidates.add_under(packages, kWheels);
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     if (const char* home = std::getenv(variable)) candidates.add_under(home, kToolkits);
@@ -103,10 +102,13 @@ std::vector<fs::path> find_cupti(const std::vector<std::string>& command) {
 }
 
 std::vector<std::string> missing_cupti() {
-  std::vector<std::string> names = listed(wire::environment::kCupti);
-  std::error_code error;
-  std::erase_if(names, [&](const std::string& name) { return fs::is_regular_file(name, error); });
-  return names;
+  std::vector<std::string> missing;
+  for (const std::string& file : listed_paths(wire::environment::kCupti)) {
+    std::error_code error;
+    if (fs::is_regular_file(file, error)) continue;
+    missing.push_back(std::string(wire::environment::kCupti) + " names " + file + ", which is no file");
+  }
+  return missing;
 }
 
 }  // namespace cudadiag::launch

@@ -25,8 +25,13 @@ session::Result<std::filesystem::path> find_recorder();
 // $LD_LIBRARY_PATH, the wheels of the Python environment that `command` runs in, $CUDA_HOME, /usr/local/cuda*. Nothing
 // is run to find them.
 std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
-// What $CUDADIAG_CUPTI names and is no file.
+// A sentence about each element of $CUDADIAG_CUPTI that is no file.
 std::vector<std::string> missing_cupti();
+// What is to be done about them.
+inline constexpr const char* kCorrectCupti = "correct it, or unset it";
+
+// The elements of a variable that is a list of paths.
+std::vector<std::string> listed_paths(const char* variable);
 
 // Folders of packages of the Python environment that `command` runs in, likeliest first.
 std::vector<std::filesystem::path> python_packages(const std::vector<std::string>& command);

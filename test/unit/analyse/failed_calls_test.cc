@@ -28,6 +28,15 @@ struct Calls {
     return process.record.errors.back();
   }
 
+  // Of process 7, on thread 1, at 10 ticks; `first` and `second` are the threads of what is issued.
+  void fail_beside(std::uint32_t first, std::uint32_t second) {
+    process.record.pid = 7;
+    process.record.threads.resize(2);
+    process.record.threads[0].tid = first;
+    process.record.threads[1].tid = second;
+    fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
+  }
+
   CallFindings after(int status, const SameLine& same_line = {}) const {
     return failed_calls(process, ending({status, std::nullopt}), same_line);
   }
@@ -205,12 +214,8 @@ TEST_CASE("no device is suspected when the program dies, and nothing when it goe
 
 TEST_CASE("another thread's failing call after which the main thread went on may be what the program died of") {
   Calls calls;
+  calls.fail_beside(7, 1);
   session::ProcessRecord& record = calls.process.record;
-  record.pid = 7;
-  record.threads.resize(2);
-  record.threads[0].tid = 7;
-  record.threads[1].tid = 1;
-  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   session::Operation later;
   later.ticks = 20;
   const auto findings = [&] {
@@ -244,12 +249,8 @@ TEST_CASE("another thread's failing call after which the main thread went on may
 
 TEST_CASE("what another thread than the main one did since may be why the program ended") {
   Calls calls;
+  calls.fail_beside(1, 2);
   session::ProcessRecord& record = calls.process.record;
-  record.pid = 7;
-  record.threads.resize(2);
-  record.threads[0].tid = 1;
-  record.threads[1].tid = 2;
-  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc");
   session::Operation& later = record.operations.emplace_back();
   later.ticks = 20;
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);  // its own

@@ -1,0 +1,24 @@
+// A call failed and its program ended badly afterwards: what speaks against the one having led to the other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "analyse/analysis.h"
+#include "analyse/ending.h"
+
+namespace cudadiag::analyse {
+
+struct Doubt {
+  Grade at_best = Grade::proven;
+  double lived_on = 0;  // seconds from the error to the end, where they are more than the way out takes; else 0
+  std::string why;      // "; it was given memory in between"; empty: nothing else speaks against it
+};
+
+// `error`: what the process noticed last of it.
+Doubt doubt_that_it_ended_for(const session::Error& error, const session::ProcessRecord& record, const Ending& end);
+
+// The thread asked for memory again, and was given it before `until`, in ticks.
+bool was_given_memory(const session::ProcessRecord& record, const session::Error& error, std::uint64_t until);
+
+}  // namespace cudadiag::analyse
