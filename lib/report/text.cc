@@ -151,12 +151,20 @@ void add_whole_picture(Page& page, const Report& report, bool suggest_rerun) {
   for (Section* section : {&notes, &processes, &environment}) page.sections.push_back(std::move(*section));
 }
 
+bool ended_badly(const Report& report) {
+  return std::any_of(report.processes.begin(), report.processes.end(),
+                     [](const ProcessLine& process) { return process.signal || process.code.value_or(0) != 0; });
+}
+
 std::string clean_sentence(const Report& report) {
   if (report.verdict != analyse::Verdict::inconclusive) {
     const auto is_handled = [](const analyse::Note& note) { return note.code == "error-handled"; };
-    const std::string clean = "cudadiag: no CUDA failure in this session";
     const auto first = std::find_if(report.notes.begin(), report.notes.end(), is_handled);
-    if (first == report.notes.end()) return clean;
+    const bool any = first != report.notes.end();
+    const std::string clean = any && ended_badly(report)
+                                  ? "cudadiag: no CUDA failure is known to have ended the program"
+                                  : "cudadiag: no CUDA failure in this session";
+    if (!any) return clean;
     if (std::none_of(first + 1, report.notes.end(), is_handled)) return clean + "; " + printable(first->text);
     return clean + ", but calls that failed, after which the program went on: -v tells which";
   }
