@@ -67,6 +67,9 @@ Doubt doubt_of_what_followed(const Error& error, const ProcessRecord& record, co
   if (end.signal == 0 && !record.exit_status && record.state == wire::area::State::recording) {
     return suspected("; it ended without exit(), or as another program (exec)");
   }
+  if (error.flags & wire::error::kAskedBefore) {
+    return {Grade::inferred, 0, "; its thread had asked for it before, and had gone on"};
+  }
   if (others_went_on(record, error)) return {Grade::inferred, 0, "; other threads had gone on in between"};
   return {};
 }

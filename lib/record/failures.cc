@@ -168,6 +168,7 @@ std::uint64_t Failures::looked_at(ThreadState& thread, std::uint32_t code) {
   std::byte* known = find(latest);
   if (wire::load(known, error::kOfCall) != 0) {
     // cudaPeekAtLastError leaves the error where it is: this is the same one, asked for again.
+    add_flag(latest, error::kAskedBefore);
     wire::atomic(known, error::kFlags).fetch_and(static_cast<std::uint8_t>(~error::kThenWorked));
     remember(thread, latest);
     thread.recent_looked = 1;

@@ -46,7 +46,8 @@ enum Flag : std::uint8_t {
   kInCapture = 8,  // a capture was going on in the process
   kLaunch = 16,    // the failed call is a launch: dimensions below
   kOwnWait = 64,   // found by the recorder while it waited for an operation, in a rerun
-  kThenWorked = 32,  // the same thread issued an operation successfully afterwards
+  kThenWorked = 32,    // the same thread issued an operation successfully afterwards
+  kAskedBefore = 128,  // kThenWorked, and then the thread asked for the same error again
 };
 
 inline constexpr Field<std::uint64_t, 0> kSerial;  // 1-based count in the process; stored last, release

@@ -43,7 +43,7 @@ FAILING = {
     "refused_after_others": Failing("proven", "sync_error", confirmed=""),
     "asked_late:copy": Failing("proven", "sync_error", confirmed=""),
     "asked_late:all_well": Failing("suspected", "unchecked_error", confirmed=""),
-    "asked_late:peeked": Failing("proven", "sync_error", confirmed=""),
+    "asked_late:peeked": Failing("inferred", "sync_error", confirmed=""),
     "asked_late:launch": Failing("proven", "sync_error", confirmed="", cause="block-too-large"),
     "asked_late:two_sites": Failing("proven", "sync_error", confirmed="", cause="block-too-large"),
     "refused_copy:freed": Failing("proven", "sync_error", confirmed="", cause="use-after-free"),

@@ -264,6 +264,14 @@ TEST_CASE("what another thread than the main one did since may be why the progra
   CHECK(calls.after(1).failures.at(0).grade == Grade::proven);
 }
 
+TEST_CASE("what a thread had asked for before and lived with may not be why the program ended") {
+  Calls calls;
+  calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt | wire::error::kAskedBefore, "cudaMalloc");
+  const Failure failure = calls.after(1).failures.at(0);
+  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.because.ends_with("; its thread had asked for it before, and had gone on"));
+}
+
 TEST_CASE("a Python program that ends with a status of its own choice may have dealt with the error") {
   Calls calls;
   calls.fail("cuMemAlloc_v2", 2, wire::error::kLookedAt, "cudaMalloc").site = 1;
