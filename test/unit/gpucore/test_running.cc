@@ -82,7 +82,7 @@ TEST_CASE("of many kernels that run at once each has its lines") {
 // No thread is compared with all functions, which would take minutes.
 TEST_CASE("very many threads in very many functions") {
   using S = SampleSections;
-  constexpr std::uint32_t kFunctions = 100'000, kThreads = 100'000, kInstruction = 16;
+  constexpr std::uint32_t kFunctions = 400'000, kThreads = 400'000, kInstruction = 16;
   ElfBuilder cubin(2);
   cubin.add({.name = ".text.kernel", .type = 1, .data = std::string(kInstruction, '\0')});
   Part symbols{.name = ".symtab", .type = 2, .entry_size = 24, .link = 3};
