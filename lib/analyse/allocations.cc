@@ -9,7 +9,6 @@ namespace {
 
 using session::Allocation;
 using session::ProcessRecord;
-using wire::allocation::Kind;
 
 constexpr std::uint32_t kNone = wire::allocation::kNone;
 
@@ -72,9 +71,9 @@ const Allocation* AllocationMap::in(const Pieces& pieces, std::uint64_t address)
 // An allocator that maps piece by piece hands out memory across their borders.
 std::uint64_t AllocationMap::extent(const Allocation& allocation) const {
   std::uint64_t end = allocation.address + allocation.bytes;
-  if (allocation.kind != Kind::mapped) return allocation.bytes;
+  if (allocation.kind != wire::allocation::Kind::mapped) return allocation.bytes;
   for (auto next = live_.find(end); next != live_.end(); next = live_.find(end)) {
-    if (next->second.allocation->kind != Kind::mapped || next->second.end <= end) break;
+    if (next->second.allocation->kind != wire::allocation::Kind::mapped || next->second.end <= end) break;
     end = next->second.end;
   }
   return end - allocation.address;
@@ -103,7 +102,8 @@ MemoryUse memory_use(const ProcessRecord& record, const session::Error& error) {
   std::vector<std::tuple<std::uint64_t, bool, std::uint64_t>> changes;  // when, whether it grew, by how much
   MemoryUse use;
   for (const Allocation& allocation : record.allocations) {
-    const bool wanted = host ? allocation.kind == Kind::pinned || allocation.kind == Kind::registered
+    const bool wanted = host ? allocation.kind == wire::allocation::Kind::pinned ||
+                                   allocation.kind == wire::allocation::Kind::registered
                              : wire::allocation::takes_device_memory(allocation.kind);
     const std::uint32_t own = device_of(record, allocation.context);
     if (!wanted || (!host && device != kNone && own != kNone && own != device) || allocation.made > error.ticks)

@@ -6,7 +6,6 @@ namespace cudadiag::analyse {
 namespace {
 
 using session::Operation;
-using wire::operation::Kind;
 
 // Waits that their stream may not have passed yet, oldest first: what a wait depends on was issued before it, so one
 // pass in this order follows every chain to its end and cannot go round.
@@ -14,7 +13,7 @@ std::vector<const Operation*> open_waits(const std::vector<StreamHistory>& histo
   std::vector<const Operation*> waits;
   for (const auto& history : histories) {
     for (const Operation* operation : history.operations) {
-      const bool open = operation->kind == Kind::event_wait && operation->ordinal > history.completed;
+      const bool open = operation->kind == wire::operation::Kind::event_wait && operation->ordinal > history.completed;
       const bool certain = was_queued(*operation) && !(operation->flags & wire::operation::kContended);
       if (open && certain) waits.push_back(operation);
     }

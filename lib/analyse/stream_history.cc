@@ -12,7 +12,6 @@ namespace {
 
 using session::Operation;
 using session::ProcessRecord;
-using wire::operation::Kind;
 
 bool earlier(const Operation* a, const Operation* b) { return a->ticks < b->ticks; }
 
@@ -23,7 +22,8 @@ bool in_stream_order(const Operation* a, const Operation* b) {
 // The host saw an event complete: the stream that recorded it had got at least that far.
 void apply_event_waits(const ProcessRecord& record, const EventLog& events, std::vector<StreamHistory>& histories) {
   for (const auto& wait : record.operations) {
-    if (wait.kind != Kind::event_sync || !(wait.flags & wire::operation::kReturned) || wait.result != 0) continue;
+    const bool returned = (wait.flags & wire::operation::kReturned) && wait.result == 0;
+    if (wait.kind != wire::operation::Kind::event_sync || !returned) continue;
     const Operation* recorded = events.recorded(wait);
     if (recorded == nullptr || recorded->flags & wire::operation::kContended) continue;
     auto& completed = histories[recorded->stream].completed;
@@ -35,9 +35,10 @@ void apply_event_waits(const ProcessRecord& record, const EventLog& events, std:
 
 EventLog::EventLog(const ProcessRecord& record) : process_(record) {
   for (const auto& operation : record.operations) {
-    const bool recorded = operation.kind == Kind::event_record && was_queued(operation);
-    if (recorded || operation.kind == Kind::event_forgotten) records_[operation.argument].push_back(&operation);
-    const bool launched = operation.kind == Kind::graph && was_queued(operation);
+    const bool recorded = operation.kind == wire::operation::Kind::event_record && was_queued(operation);
+    const bool forgotten = operation.kind == wire::operation::Kind::event_forgotten;
+    if (recorded || forgotten) records_[operation.argument].push_back(&operation);
+    const bool launched = operation.kind == wire::operation::Kind::graph && was_queued(operation);
     if (launched && may_record_events(record, operation.graph)) of_any_event_.push_back(operation.ticks);
   }
   std::sort(of_any_event_.begin(), of_any_event_.end());

@@ -13,9 +13,10 @@ namespace cudadiag::analyse {
 namespace {
 
 using session::Operation;
-using wire::operation::Kind;
 
-bool runs_kernels(Kind kind) { return kind == Kind::kernel || kind == Kind::graph; }
+bool runs_kernels(wire::operation::Kind kind) {
+  return kind == wire::operation::Kind::kernel || kind == wire::operation::Kind::graph;
+}
 
 bool returned(const Operation& operation) { return operation.flags & wire::operation::kReturned; }
 

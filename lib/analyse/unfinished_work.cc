@@ -11,7 +11,6 @@ namespace {
 
 using session::Operation;
 using session::ProcessRecord;
-using wire::operation::Kind;
 using wire::operation::MemoryOperation;
 using wire::thread::Wait;
 
@@ -26,7 +25,7 @@ bool waits_for_value(const Operation& operation) {
 // Writes and signals are done by the stream itself.
 bool can_stand(const Operation& operation) {
   if (!wire::operation::can_stand(operation.kind)) return false;
-  if (operation.kind != Kind::memory_operation) return true;
+  if (operation.kind != wire::operation::Kind::memory_operation) return true;
   return waits_for_value(operation) || operation.memory_operation == MemoryOperation::wait_semaphore ||
          operation.memory_operation == MemoryOperation::unknown;
 }
@@ -74,7 +73,7 @@ class Search {
       for (const Operation& operation : record_.operations) {
         const bool open = operation.thread == index && operation.serial == thread.published &&
                           !(operation.flags & wire::operation::kReturned) && operation.ticks >= thread.call_ticks;
-        if (open && operation.kind != Kind::event_sync) waiting.operation = &operation;
+        if (open && operation.kind != wire::operation::Kind::event_sync) waiting.operation = &operation;
       }
       if (waiting.site == 0 && waiting.operation == nullptr) continue;
       if (waiting.site == 0) waiting.site = waiting.operation->site;
@@ -191,11 +190,11 @@ class Search {
   // Drops the waits that are over, and notes the others.
   void settle(UnfinishedStream& stream) {
     std::erase_if(stream.candidates, [&](const Operation* operation) {
-      return operation->kind == Kind::event_wait &&
+      return operation->kind == wire::operation::Kind::event_wait &&
              passes(*operation, events_.latest(operation->argument, operation->ticks));
     });
     for (const Operation* operation : stream.candidates) {
-      if (operation->kind == Kind::event_wait) {
+      if (operation->kind == wire::operation::Kind::event_wait) {
         const Operation* recorded = events_.latest(operation->argument, operation->ticks);
         if (recorded != nullptr) stream.waits.push_back({operation, StreamWait::For::stream, recorded, nullptr});
       } else if (waits_for_value(*operation)) {

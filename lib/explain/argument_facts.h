@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
 #include "explain/rule.h"
 
 namespace cudadiag::explain {
+
+// What an index of 32 bits reaches.
+constexpr std::uint64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 
 std::string text_of(const Number& number);
 double real(const Number& number);

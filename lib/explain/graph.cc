@@ -14,13 +14,13 @@ void add_call(const Symptoms& symptoms, Facts& facts) {
   facts.add("ask", query ? "ask" : "wait");
 }
 
-bool refused(const Symptoms& symptoms, Facts& facts) {
+bool refused_at_once(const Symptoms& symptoms, Facts& facts) {
   add_call(symptoms, facts);
   return !symptoms.asynchronous;
 }
 
 bool other_threads_capture(const Symptoms& symptoms, Facts& facts) {
-  return refused(symptoms, facts) && symptoms.captured_by_other_thread;
+  return refused_at_once(symptoms, facts) && symptoms.captured_by_other_thread;
 }
 
 // Python's own print(), not blueprint() or a method.
@@ -40,10 +40,10 @@ bool reads_a_result(const Symptoms& symptoms, Facts& facts) {
   for (const std::string_view read : kReads) {
     if (symptoms.source.find(read) == std::string::npos) continue;
     facts.add("read", std::string(read));
-    return refused(symptoms, facts) && !symptoms.captured_by_other_thread;
+    return refused_at_once(symptoms, facts) && !symptoms.captured_by_other_thread;
   }
   facts.add("read", "print()");
-  return prints(symptoms) && refused(symptoms, facts) && !symptoms.captured_by_other_thread;
+  return prints(symptoms) && refused_at_once(symptoms, facts) && !symptoms.captured_by_other_thread;
 }
 
 constexpr std::string_view kCapture =
@@ -78,7 +78,7 @@ const std::vector<Rule>& graph_rules() {
       {.id = "capture-unsupported",
        .codes = {900},
        .calls = {"Synchronize", "Query"},
-       .when = refused,
+       .when = refused_at_once,
        .texts = {"{call} {asks} the GPU, and nothing runs on it while a graph is captured"},
        .fix =
            {"{ask} before the capture begins or after the graph was launched; order work inside by events on streams"},
@@ -86,7 +86,7 @@ const std::vector<Rule>& graph_rules() {
       {.id = "capture-unsupported",
        .codes = {900},
        .calls = {"Malloc", "MemAlloc", "HostAlloc", "Free"},
-       .when = refused,
+       .when = refused_at_once,
        .texts = {"{call} cannot become part of a graph, and a stream is being captured"},
        .fix =
            {"allocate and free before the capture, or with {cuda:cudaMallocAsync|cuMemAllocAsync} on the captured "
@@ -95,46 +95,46 @@ const std::vector<Rule>& graph_rules() {
        .link = kPyTorch},
       {.id = "capture-unsupported",
        .codes = {900},
-       .when = refused,
+       .when = refused_at_once,
        .texts = {"{call} cannot become part of a graph, and a stream is being captured"},
        .fix = {"make this call before the capture begins or after it ends: no allocating, synchronising or reading of "
                "results inside"},
        .link = kCapture},
       {.id = "capture-invalidated",
        .codes = {901},
-       .when = refused,
+       .when = refused_at_once,
        .texts = {"an earlier call had broken the capture, and what it returned was not heeded"},
        .fix = {"look between the beginning of the capture and this call for one that may not be made in a capture "
                "(allocating, synchronising, reading a result, the default stream), and check what each returns"},
        .link = kCapture},
       {.id = "capture-merge",
        .codes = {902},
-       .when = refused,
+       .when = refused_at_once,
        .texts = {"{call} would join two captures that were begun apart from each other"},
        .fix = {"do not make one capture wait for an event of another: capture both as one, or order their replays"},
        .link = kCapture},
       {.id = "capture-unmatched",
        .codes = {903},
-       .when = refused,
+       .when = refused_at_once,
        .texts = {"{call} ends a capture on a stream on which none was begun"},
        .fix = {"end the capture on the stream that it was begun on"},
        .link = kCapture},
       {.id = "capture-unjoined",
        .codes = {904},
-       .when = refused,
+       .when = refused_at_once,
        .texts = {"a stream that joined the capture by waiting for one of its events was never joined back"},
        .fix = {"let the stream that began the capture wait for an event at the end of every stream that joined it",
                "{torch:PyTorch: torch.cuda.current_stream().wait_stream(side) before the capture ends}"},
        .link = kCapture},
       {.id = "capture-isolation",
        .codes = {905},
-       .when = refused,
+       .when = refused_at_once,
        .texts = {"{call} would make captured work depend on work outside of the capture"},
        .fix = {"let the capture wait only for events recorded in it: wait for earlier work before it begins"},
        .link = kCapture},
       {.id = "capture-implicit",
        .codes = {906},
-       .when = refused,
+       .when = refused_at_once,
        .texts = {"{call} uses the legacy default stream, which waits for every blocking stream, the captured one too"},
        .fix = {"keep the default stream out of the capture, or make the capturing stream with "
                "{cuda:cudaStreamNonBlocking|CU_STREAM_NON_BLOCKING}",
@@ -142,7 +142,7 @@ const std::vector<Rule>& graph_rules() {
        .link = kCapture},
       {.id = "captured-event",
        .codes = {907},
-       .when = refused,
+       .when = refused_at_once,
        .texts =
            {"{call} asks about an event that was recorded in a capture: it is a part of the graph and never happens "
             "by itself"},
@@ -151,14 +151,14 @@ const std::vector<Rule>& graph_rules() {
        .link = kCapture},
       {.id = "capture-wrong-thread",
        .codes = {908},
-       .when = refused,
+       .when = refused_at_once,
        .texts = {"the capture was ended by another thread than the one that began it"},
        .fix = {"end the capture on the thread that began it, or begin it in relaxed mode"},
        .link = kCapture},
       {.id = "graph-update-failed",
        .sure = Sure::often,
        .codes = {910},
-       .when = refused,
+       .when = refused_at_once,
        .texts = {"the executable graph cannot take the change over: often caused by other nodes or edges than it was "
                  "made with, or by a node that moved to another device, context or kind of memory"},
        .fix = {"instantiate the graph anew where cudaGraphExecUpdate refuses it"},

@@ -11,7 +11,6 @@ namespace cudadiag::explain {
 namespace {
 
 constexpr std::uint32_t kMostGridYZ = 65535;
-constexpr std::uint64_t kMost32 = 2147483647;
 
 struct KnownBug {
   std::string_view package, last;  // last version that is known to have it; empty: any

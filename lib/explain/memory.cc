@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -13,7 +12,6 @@
 namespace cudadiag::explain {
 namespace {
 
-constexpr std::uint64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 constexpr std::uint64_t kVector = 16;  // bytes of the widest load
 
 template <typename Is>

@@ -91,6 +91,12 @@ struct Lane {
   std::uint64_t offset = 0;  // of the PC in the function that runs
 };
 
+// Whether a warp's mask names the lane.
+inline bool has_bit(std::uint32_t mask, std::uint32_t lane) { return lane < 32 && ((mask >> lane) & 1) != 0; }
+
+// To be ordered by: as CUDA counts blocks and threads, x first.
+inline Dim3 linear(const Dim3& d) { return {d[2], d[1], d[0]}; }
+
 struct ReturnAddress {
   std::uint64_t address = 0, offset = 0;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "gpucore/code_places.h"
@@ -13,10 +12,6 @@ namespace {
 
 // Of each kernel; threads spread over its loops, and the rest says nothing new.
 constexpr std::size_t kMostPlaces = 8;
-
-bool has_bit(std::uint32_t mask, std::uint32_t lane) { return lane < 32 && ((mask >> lane) & 1) != 0; }
-
-std::tuple<std::uint32_t, std::uint32_t, std::uint32_t> linear(const Dim3& d) { return {d[2], d[1], d[0]}; }
 
 struct Gathered {
   RunningKernel kernel;

@@ -13,10 +13,6 @@ namespace cudadiag::gpucore {
 namespace {
 
 // x runs fastest, as thread and block numbers do.
-std::tuple<std::uint32_t, std::uint32_t, std::uint32_t> linear(const Dim3& d) { return {d[2], d[1], d[0]}; }
-
-bool has_bit(std::uint32_t mask, std::uint32_t lane) { return lane < 32 && ((mask >> lane) & 1) != 0; }
-
 // The threads that failed: those with an exception, else those that stand at a trap.
 std::vector<const Lane*> failed_lanes(const Dump& dump, bool trapped) {
   std::vector<const Lane*> failed;

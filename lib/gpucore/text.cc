@@ -9,9 +9,9 @@
 namespace cudadiag::gpucore {
 namespace {
 
-std::string of(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
+std::string text_of(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
 
-std::string of(const SourceLine& line) {
+std::string text_of(const SourceLine& line) {
   return fmt::format("{}:{}", line.file.empty() ? "an unnamed file" : line.file, line.line);
 }
 
@@ -30,7 +30,7 @@ std::string function_and_offset(const CodePlace& place) {
 
 std::string place_and_line(const CodePlace& place) {
   std::string text = function_and_offset(place);
-  if (!place.lines.empty()) text += ", " + of(place.lines.front());
+  if (!place.lines.empty()) text += ", " + text_of(place.lines.front());
   return text;
 }
 
@@ -71,17 +71,18 @@ class Description {
     if (place.lines.empty()) return add("Line", "not known: the code has no line information (nvcc -lineinfo)");
     for (const SourceLine& line : place.lines) {
       const bool own = place.lines.size() == 1;
-      add(&line == &place.lines.front() ? "Line" : "inlined", own ? of(line) : of(line) + " in " + name_of(line));
+      add(&line == &place.lines.front() ? "Line" : "inlined",
+          own ? text_of(line) : text_of(line) + " in " + name_of(line));
     }
     if (failure.trap && failure.trap->line != place.lines.front().line) {
-      add("Trap", of(*failure.trap) + ", the instruction before");
+      add("Trap", text_of(*failure.trap) + ", the instruction before");
     }
   }
 
   void add_kernel(const Failure& failure) {
     std::string text = failure.kernel.empty() ? "not known" : demangle(failure.kernel);
     if (failure.grid) {
-      text += fmt::format("  grid {}  block {}", of(*failure.grid), of(*failure.block_dim));
+      text += fmt::format("  grid {}  block {}", text_of(*failure.grid), text_of(*failure.block_dim));
     } else {
       text += "; its grid was not kept";
     }
@@ -94,9 +95,10 @@ class Description {
     if (!failure.block || !failure.thread) {
       return add("Failed", fmt::format("threads not known: the warp had exited (SM {})", failure.sm));
     }
-    add("Failed", fmt::format("{} of {}; first: block {}, thread {} (SM {}, warp {}, lane {})",
-                              counted(*failure.threads, "thread"), counted(*failure.blocks, "block"),
-                              of(*failure.block), of(*failure.thread), failure.sm, *failure.warp, *failure.lane));
+    add("Failed",
+        fmt::format("{} of {}; first: block {}, thread {} (SM {}, warp {}, lane {})",
+                    counted(*failure.threads, "thread"), counted(*failure.blocks, "block"), text_of(*failure.block),
+                    text_of(*failure.thread), failure.sm, *failure.warp, *failure.lane));
   }
 
   void add_pc(const Failure& failure) {
@@ -141,7 +143,7 @@ class Description {
 
 void describe_running(const RunningKernel& kernel, std::vector<std::string>& lines) {
   std::string text = kernel.kernel.empty() ? "not known" : demangle(kernel.kernel);
-  if (kernel.grid) text += fmt::format("  grid {}  block {}", of(*kernel.grid), of(*kernel.block_dim));
+  if (kernel.grid) text += fmt::format("  grid {}  block {}", text_of(*kernel.grid), text_of(*kernel.block_dim));
   text += fmt::format("  grid id {}", kernel.grid_id);
   if (kernel.host_thread) text += fmt::format("  launched by host thread {}", *kernel.host_thread);
   lines.push_back(Description::labelled("Kernel", text));
@@ -150,7 +152,7 @@ void describe_running(const RunningKernel& kernel, std::vector<std::string>& lin
   for (const RunningPlace& place : kernel.places) {
     lines.push_back(Description::labelled(
         "Stands", fmt::format("{}: {}; first: block {}, thread {}", place_and_line(place.place),
-                              counted(place.threads, "thread"), of(place.block), of(place.thread))));
+                              counted(place.threads, "thread"), text_of(place.block), text_of(place.thread))));
   }
 }
 

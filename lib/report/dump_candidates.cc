@@ -12,7 +12,6 @@
 namespace cudadiag::report {
 namespace {
 
-using analyse::Candidate;
 using analyse::Failure;
 using session::ProcessRecord;
 using symbolize::DeviceFailure;
@@ -43,13 +42,13 @@ bool may_be_same(const std::optional<session::Dim3>& there, const session::Dim3&
   return !there || here == session::Dim3{} || *there == here;
 }
 
-bool is_of_its_code(const DeviceFailure& exception, const ProcessRecord& record, const Candidate& candidate) {
+bool is_of_its_code(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
   const session::Site* site = session::by_id(record.sites, candidate.operation->site);
   const std::string* kernel = site == nullptr ? nullptr : kernel_of(record, *site);
   return candidate.node == nullptr && kernel != nullptr && *kernel == exception.mangled;
 }
 
-bool is_its_kernel(const DeviceFailure& exception, const ProcessRecord& record, const Candidate& candidate) {
+bool is_its_kernel(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
   const session::Operation& operation = *candidate.operation;
   return is_of_its_code(exception, record, candidate) && may_be_same(exception.grid, operation.grid) &&
          may_be_same(exception.block_dim, operation.block);
@@ -66,9 +65,9 @@ class Weighing {
   void weigh(Failure& failure, bool alone) const {
     if (!is_open(failure) || !fits(exception_, failure.code)) return;
     const ProcessRecord& record = failure.process->record;
-    const auto others =
-        std::stable_partition(failure.candidates.begin(), failure.candidates.end(),
-                              [&](const Candidate& candidate) { return is_its_kernel(exception_, record, candidate); });
+    const auto others = std::stable_partition(
+        failure.candidates.begin(), failure.candidates.end(),
+        [&](const analyse::Candidate& candidate) { return is_its_kernel(exception_, record, candidate); });
     const auto named = others - failure.candidates.begin();
     if (named == 0) return;
     failure.because +=

@@ -12,16 +12,15 @@ namespace {
 
 using session::Operation;
 using session::Process;
-using symbolize::Location;
 using symbolize::PythonFrame;
 using symbolize::SourceStack;
 
 constexpr std::size_t kMostStacks = 32;  // resolved for one node
 constexpr int kDeepest = 4;              // backward of a backward of a backward
 
-Location located(const PythonFrame& frame) { return {frame.file, frame.line, frame.function, "python", ""}; }
+symbolize::Location located(const PythonFrame& frame) { return {frame.file, frame.line, frame.function, "python", ""}; }
 
-bool same_line(const Location& a, const Location& b) {
+bool same_line(const symbolize::Location& a, const symbolize::Location& b) {
   return a.nearest().line == b.nearest().line && a.nearest().file == b.nearest().file;
 }
 
@@ -65,7 +64,7 @@ bool launches_nothing(std::string_view node) {
 }
 
 // The user's line that called the innermost autograd.Function on the stack.
-std::optional<Location> line_of_apply(const SourceStack& stack) {
+std::optional<symbolize::Location> line_of_apply(const SourceStack& stack) {
   const auto apply = std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) {
     return analyse::is_function_apply(frame.file, frame.function);
   });
@@ -79,7 +78,7 @@ class Search {
   Search(const Process& process, symbolize::Symbolizer& symbolizer) : process_(process), symbolizer_(symbolizer) {}
 
   // Null: `because` says why.
-  std::optional<Location> forward(const Operation& operation, int depth, std::string& because) {
+  std::optional<symbolize::Location> forward(const Operation& operation, int depth, std::string& because) {
     const std::string node = analyse::node_name(process_.record, operation);
     const analyse::ForwardLaunches found = analyse::forward_launches(process_.record, operation);
     if (found.claims.empty()) {
@@ -92,7 +91,7 @@ class Search {
       return std::nullopt;
     }
     bool operators_known = false;
-    std::optional<Location> first;
+    std::optional<symbolize::Location> first;
     bool several = false;
     const std::vector<const Operation*> claims = first_of_each_site(found.claims, operation);
     for (const Operation* claim : claims) {
@@ -148,8 +147,8 @@ class Search {
   }
 
   // A node made in a backward pass (create_graph) has its forward line where the node that was run then has it.
-  std::optional<Location> line_of(const Operation& claim, const session::Site& site, const SourceStack& stack,
-                                  int depth, std::string& because) {
+  std::optional<symbolize::Location> line_of(const Operation& claim, const session::Site& site,
+                                             const SourceStack& stack, int depth, std::string& because) {
     const symbolize::TrueLine line = own_line(site, stack);
     if (line.user && line.location.known() && !analyse::runs_node(claim)) return line.location;
     if (analyse::runs_node(claim) && depth < kDeepest) {
@@ -180,7 +179,7 @@ class Search {
   }
 
  private:
-  Location called(const Operation& operation) {
+  symbolize::Location called(const Operation& operation) {
     const Operation* inside = analyse::launch_in_backward_call(process_.record, operation);
     const session::Site* site = inside == nullptr ? nullptr : session::by_id(process_.record.sites, inside->site);
     if (site == nullptr) return {};
@@ -189,7 +188,7 @@ class Search {
       return analyse::is_engine_call(frame.file, frame.function);
     });
     const auto user = std::find_if(engine, stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
-    return user == stack.python.end() ? Location{} : located(*user);
+    return user == stack.python.end() ? symbolize::Location{} : located(*user);
   }
 
   const Process& process_;

@@ -2,31 +2,15 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
+#include "report/json_values.h"
 #include "report/words.h"
 
 namespace cudadiag::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json line_or_null(int line) { return line > 0 ? Json(line) : Json(nullptr); }
 
 std::string address(std::uint64_t value) { return fmt::format("{:#x}", value); }
-
-template <typename T>
-Json value_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-template <typename T, typename Write>
-Json array_of(const std::vector<T>& values, Write write) {
-  Json array = Json::array();
-  for (const T& value : values) array.push_back(write(value));
-  return array;
-}
 
 Json line_of(const Location& location) {
   return {{"file", text_or_null(location.file)},

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <nlohmann/json.hpp>
+
+#include "report/json_values.h"
 
 namespace cudadiag::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kRedacted = "REDACTED";
 constexpr std::size_t kLeastToken = 20, kLeastRandom = 16;

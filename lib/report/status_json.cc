@@ -1,38 +1,21 @@
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
+#include "report/json_values.h"
 #include "report/status.h"
 #include "report/words.h"
 
 namespace cudadiag::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-template <typename T>
-Json value_or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-template <typename T>
-Json array_of(const std::vector<T>& values, Json (*write)(const T&)) {
-  Json array = Json::array();
-  for (const T& value : values) array.push_back(write(value));
-  return array;
-}
-
-Json line_of(const Location& location) {
+Json frame(const Location& location) {
   return {{"file", text_or_null(location.file)},
           {"line", location.line > 0 ? Json(location.line) : Json(nullptr)},
           {"function", text_or_null(location.function)}};
 }
 
-Json of(const Location& location) {
-  Json json = line_of(location);
-  json["called_from"] = location.called_from.empty() ? Json(nullptr) : line_of(location.called_from.front());
+Json place(const Location& location) {
+  Json json = frame(location);
+  json["called_from"] = location.called_from.empty() ? Json(nullptr) : frame(location.called_from.front());
   return json;
 }
 
@@ -43,7 +26,7 @@ Json operation(const OpenOperation& open) {
           {"site_ordinal", value_or_null(open.site_ordinal)},
           {"seconds", value_or_null(open.seconds)},
           {"candidate", open.candidate},
-          {"location", of(open.location)}};
+          {"location", place(open.location)}};
 }
 
 Json wait(const OpenWait& open) { return {{"for", open.kind}, {"ordinal", open.ordinal}, {"text", open.text}}; }
@@ -68,7 +51,7 @@ Json call(const OpenCall& open) {
           {"call", text_or_null(open.call)},
           {"waits_for", text_or_null(open.waits_for)},
           {"seconds", value_or_null(open.seconds)},
-          {"location", of(open.location)}};
+          {"location", place(open.location)}};
 }
 
 Json process(const ProcessStatus& status) {

@@ -13,7 +13,7 @@ namespace cudadiag::report {
 namespace {
 
 constexpr std::size_t kFew = 4;  // operations of a stream, unless verbose
-constexpr std::size_t kKernelColumns = 30;
+constexpr std::size_t kStatusColumns = 30;
 constexpr std::size_t kUnfinishedColumns = 40;
 constexpr std::size_t kHang = 4;  // what goes on in the next row
 
@@ -115,7 +115,7 @@ class StatusText {
       ++same;
     std::string what = operation.operation;
     if (!operation.kernel.empty()) {
-      what = printable(short_kernel_name(operation.kernel, verbose_ ? operation.kernel.size() : kKernelColumns));
+      what = printable(short_kernel_name(operation.kernel, verbose_ ? operation.kernel.size() : kStatusColumns));
     }
     std::string text = fmt::format("{:>6}  {}", times(operation.seconds), what);
     if (operation.location.nearest().line > 0 || !operation.location.function.empty()) {

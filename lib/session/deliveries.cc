@@ -4,10 +4,10 @@
 #include <charconv>
 #include <deque>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "session/json_values.h"
 #include "session/plain_file.h"
 #include "session/session.h"
 #include "wire/delivery.h"
@@ -15,37 +15,9 @@
 namespace cudadiag::session {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::size_t kMostLines = 8192;
-constexpr std::size_t kMostValues = 64, kMostDimensions = 64, kMostText = 1024;
+constexpr std::size_t kMostValues = 64, kMostDimensions = 64;
 constexpr std::size_t kMostStacks = 8, kMostFrames = 64;
-
-std::string text_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  if (it == object.end() || !it->is_string()) return "";
-  return it->get<std::string>().substr(0, kMostText);
-}
-
-bool is_true(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_boolean() && it->get<bool>();
-}
-
-template <typename T>
-std::optional<T> integer(const Json& value) {
-  const auto fitting = [](auto number) {
-    return std::in_range<T>(number) ? std::optional<T>(static_cast<T>(number)) : std::nullopt;
-  };
-  if (value.is_number_unsigned()) return fitting(value.get<std::uint64_t>());
-  return value.is_number_integer() ? fitting(value.get<std::int64_t>()) : std::nullopt;
-}
-
-template <typename T>
-std::optional<T> integer_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it == object.end() ? std::nullopt : integer<T>(*it);
-}
 
 std::optional<DeliveredValue::Number> number_of(const Json& object, const char* key) {
   const auto it = object.find(key);
@@ -83,12 +55,12 @@ std::string type_name(std::string text) {
 
 DeliveredValue value_of(const Json& object) {
   DeliveredValue value;
-  value.name = text_of(object, "name");
-  value.origin = text_of(object, "origin") == "variable" ? "variable" : "operator";
-  value.parameter = text_of(object, "parameter");
-  value.dtype = type_name(text_of(object, "dtype"));
-  value.device = text_of(object, "device");
-  value.value = text_of(object, "value");
+  value.name = short_text_of(object, "name");
+  value.origin = short_text_of(object, "origin") == "variable" ? "variable" : "operator";
+  value.parameter = short_text_of(object, "parameter");
+  value.dtype = type_name(short_text_of(object, "dtype"));
+  value.device = short_text_of(object, "device");
+  value.value = short_text_of(object, "value");
   value.shape = integers_of(object, "shape");
   value.strides = integers_of(object, "strides");
   value.first_outside = integers_of(object, "first_outside");
@@ -101,8 +73,8 @@ DeliveredValue value_of(const Json& object) {
   value.pointer = integer_of<std::uint64_t>(object, "pointer");
   value.bound = integer_of<std::int64_t>(object, "bound");
   value.bytes = integer_of<std::uint64_t>(object, "bytes");
-  if (object.contains("written")) value.written = is_true(object, "written");
-  value.view = is_true(object, "view");
+  if (object.contains("written")) value.written = bool_of(object, "written");
+  value.view = bool_of(object, "view");
   return value;
 }
 
@@ -111,8 +83,7 @@ std::vector<DeliveredFrame> frames_of(const Json& stack) {
   for (const Json& frame : stack) {
     if (!frame.is_array() || frame.size() != 3 || !frame[0].is_string() || !frame[2].is_string()) continue;
     if (frames.size() == kMostFrames) break;
-    frames.push_back({frame[0].get<std::string>().substr(0, kMostText),
-                      frame[2].get<std::string>().substr(0, kMostText), integer<std::int32_t>(frame[1]).value_or(0)});
+    frames.push_back({short_text(frame[0]), short_text(frame[2]), integer<std::int32_t>(frame[1]).value_or(0)});
   }
   return frames;
 }
@@ -139,7 +110,7 @@ DeliveredMemory memory_of(const Json& object) {
   });
   each("exceptions", [&](const Json& exception) {
     if (memory.exceptions.size() == kMostStacks) return;
-    memory.exceptions.push_back({text_of(exception, "type"), text_of(exception, "file"),
+    memory.exceptions.push_back({short_text_of(exception, "type"), short_text_of(exception, "file"),
                                  integer_of<std::int32_t>(exception, "line").value_or(0), count(exception, "bytes")});
   });
   return memory;
@@ -158,12 +129,12 @@ std::optional<Delivery> parse(std::string_view text) {
   if (!take_number(text, delivery.tid) || !take_number(text, delivery.ticks)) return std::nullopt;
   const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return std::nullopt;
-  delivery.kind = text_of(object, "kind");
-  delivery.op = text_of(object, "operator");
-  delivery.overload = text_of(object, "overload");
-  delivery.schema = text_of(object, "schema");
-  delivery.whole = is_true(object, "whole");
-  delivery.file = text_of(object, "file");
+  delivery.kind = short_text_of(object, "kind");
+  delivery.op = short_text_of(object, "operator");
+  delivery.overload = short_text_of(object, "overload");
+  delivery.schema = short_text_of(object, "schema");
+  delivery.whole = bool_of(object, "whole");
+  delivery.file = short_text_of(object, "file");
   delivery.visit = integer_of<std::uint64_t>(object, "visit").value_or(0);
   delivery.visits = integers_of<std::uint64_t>(object, "visits");
   delivery.milliseconds = integer_of<std::uint64_t>(object, "milliseconds").value_or(0);
@@ -175,7 +146,7 @@ std::optional<Delivery> parse(std::string_view text) {
   if (delivery.kind == "forward") {
     const auto stacks = object.find("stacks");
     if (stacks == object.end() || !stacks->is_array()) return std::nullopt;
-    delivery.node = text_of(object, "node");
+    delivery.node = short_text_of(object, "node");
     delivery.number = integer_of<std::uint64_t>(object, "number").value_or(0);
     for (const Json& stack : *stacks) {
       if (stack.is_array() && delivery.stacks.size() < kMostStacks) delivery.stacks.push_back(frames_of(stack));

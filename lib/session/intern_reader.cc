@@ -261,8 +261,8 @@ class HeapReader {
 
   void read_stale_pointer(std::span<const std::byte> payload) {
     // The recorder tells of fewer; each is looked for among all operations.
-    constexpr std::size_t kMost = 1024;
-    if (!has(payload, 40) || record_.stale_pointers.size() == kMost) return;
+    constexpr std::size_t kMostPointers = 1024;
+    if (!has(payload, 40) || record_.stale_pointers.size() == kMostPointers) return;
     record_.stale_pointers.push_back({number<std::uint64_t>(payload, 0), number<std::uint32_t>(payload, 8),
                                       number<std::uint32_t>(payload, 12), number<std::uint32_t>(payload, 32),
                                       number<std::uint64_t>(payload, 16), number<std::uint64_t>(payload, 24)});

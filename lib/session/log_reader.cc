@@ -12,7 +12,7 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr std::size_t kBlock = 64u << 10;
+constexpr std::size_t kReadBlock = 64u << 10;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ std::optional<LogReader> LogReader::open(FileDescriptor file) {
 }
 
 void LogReader::rewind() {
-  buffer_.assign(kBlock + kMostItemBytes, 0);
+  buffer_.assign(kReadBlock + kMostItemBytes, 0);
   offset_ = kLogHeader;
   at_ = filled_ = 0;
   whole_ = false;
@@ -50,8 +50,9 @@ void LogReader::refill() {
   std::memmove(buffer_.data(), buffer_.data() + at_, filled_ - at_);
   filled_ -= at_;
   at_ = 0;
-  while (filled_ < kBlock && !whole_) {
-    const ssize_t got = ::pread(file_.get(), buffer_.data() + filled_, kBlock - filled_, static_cast<off_t>(offset_));
+  while (filled_ < kReadBlock && !whole_) {
+    const ssize_t got =
+        ::pread(file_.get(), buffer_.data() + filled_, kReadBlock - filled_, static_cast<off_t>(offset_));
     if (got < 0 && errno == EINTR) continue;
     whole_ = got <= 0;
     if (whole_) break;

@@ -13,7 +13,7 @@
 namespace cudadiag::session {
 namespace {
 
-constexpr std::size_t kBlock = 256u << 10;
+constexpr std::size_t kWriteBlock = 256u << 10;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void LogWriter::record(const std::byte* record) {
   }
   if (!failure_.what.empty()) return;
   model_.encode(record, waiting_);
-  if (waiting_.size() >= kBlock) flush();
+  if (waiting_.size() >= kWriteBlock) flush();
 }
 
 void LogWriter::lost(std::uint64_t count, std::uint64_t until) {

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <string_view>
+
+#include "session/json_values.h"
 
 namespace cudadiag::session {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kSchema = "cudadiag.session/1";
 
@@ -44,11 +43,6 @@ std::optional<std::string> bytes_of(std::string_view hex) {
   return hex.empty() ? std::optional(bytes) : std::nullopt;
 }
 
-std::string text_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
-
 std::vector<std::string> texts_of(const Json& object, const char* key) {
   std::vector<std::string> texts;
   const auto it = object.find(key);
@@ -59,17 +53,12 @@ std::vector<std::string> texts_of(const Json& object, const char* key) {
   return texts;
 }
 
-bool bool_of(const Json& object, const char* key, bool otherwise) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_boolean() ? it->get<bool>() : otherwise;
-}
-
 std::set<std::uint32_t> pids_of(const Json& object, const char* key) {
   std::set<std::uint32_t> pids;
   const auto it = object.find(key);
   if (it == object.end() || !it->is_array()) return pids;
   for (const Json& element : *it) {
-    if (element.is_number_unsigned()) pids.insert(element.get<std::uint32_t>());
+    if (const auto pid = integer<std::uint32_t>(element)) pids.insert(*pid);
   }
   return pids;
 }
@@ -104,19 +93,13 @@ void each_object(const Json& object, const char* key, const Visit& visit) {
   }
 }
 
-std::optional<int> int_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  if (it == object.end() || !it->is_number_integer()) return std::nullopt;
-  return it->get<int>();
-}
-
 std::optional<double> double_of(const Json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end() || !it->is_number()) return std::nullopt;
   return it->get<double>();
 }
 
-ProcessEnd end_of(const Json& object) { return {int_of(object, "code"), int_of(object, "signal")}; }
+ProcessEnd end_of(const Json& object) { return {integer_of<int>(object, "code"), integer_of<int>(object, "signal")}; }
 
 std::optional<Witness> witness_of(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -241,14 +224,14 @@ Result<Manifest> parse_manifest(std::string_view text) {
   });
   each_object(document, "passes", [&](const Json& pass) { manifest.passes.push_back(pass_of(pass)); });
   each_object(document, "gpu_processes", [&](const Json& process) {
-    const auto pid = int_of(process, "pid");
+    const auto pid = integer_of<int>(process, "pid");
     const auto bytes = process.find("bytes");
     if (!pid || bytes == process.end() || !bytes->is_number_unsigned()) return;
     manifest.gpu_processes.push_back({text_of(process, "device"), static_cast<std::uint32_t>(*pid),
                                       text_of(process, "name"), bytes->get<std::uint64_t>()});
   });
   each_object(document, "ends", [&](const Json& end) {
-    if (const auto pid = int_of(end, "pid")) manifest.ends[static_cast<std::uint32_t>(*pid)] = end_of(end);
+    if (const auto pid = integer_of<int>(end, "pid")) manifest.ends[static_cast<std::uint32_t>(*pid)] = end_of(end);
   });
   return manifest;
 }

@@ -2,20 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
+
+#include "session/json_values.h"
 
 namespace cudadiag::session {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kSchema = "cudadiag.races/1";
 constexpr std::size_t kMostRaces = 65536;
-
-std::string text_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
 
 // These are printed as they are: no others than ours.
 std::string word_of(const Json& object, const char* key) {
@@ -25,15 +19,9 @@ std::string word_of(const Json& object, const char* key) {
   return std::find(std::begin(kWords), std::end(kWords), word) == std::end(kWords) ? std::string() : word;
 }
 
-bool is_set(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_boolean() && it->get<bool>();
-}
-
 template <typename Number>
 void take(const Json& object, const char* key, Number& number) {
-  const auto it = object.find(key);
-  if (it != object.end() && it->is_number_unsigned()) number = static_cast<Number>(it->get<std::uint64_t>());
+  if (const auto value = integer_of<Number>(object, key)) number = *value;
 }
 
 Json to_json(const RaceAccess& access) {
@@ -49,7 +37,7 @@ RaceAccess access_of(const Json& object, const char* key) {
   if (it == object.end() || !it->is_object()) return access;
   access.what = word_of(*it, "what");
   access.mode = word_of(*it, "mode");
-  access.exact = is_set(*it, "exact");
+  access.exact = bool_of(*it, "exact");
   take(*it, "begin", access.begin);
   take(*it, "end", access.end);
   take(*it, "stream", access.stream);
@@ -86,11 +74,11 @@ Race race_of(const Json& from) {
   take(from, "pid", race.pid);
   race.first = access_of(from, "first");
   race.second = access_of(from, "second");
-  race.possible = is_set(from, "possible");
-  race.uncertain = is_set(from, "uncertain");
-  race.waited_before = is_set(from, "waited_before");
-  race.one_graph = is_set(from, "one_graph");
-  race.several = is_set(from, "several");
+  race.possible = bool_of(from, "possible");
+  race.uncertain = bool_of(from, "uncertain");
+  race.waited_before = bool_of(from, "waited_before");
+  race.one_graph = bool_of(from, "one_graph");
+  race.several = bool_of(from, "several");
   take(from, "times", race.times);
   take(from, "address", race.address);
   take(from, "bytes", race.bytes);
@@ -152,7 +140,7 @@ std::optional<Races> parse_races(std::string_view text) {
   if (const auto kernels = document.find("kernels"); kernels != document.end() && kernels->is_object()) {
     take(*kernels, "wanted", races.kernels.wanted);
     take(*kernels, "understood", races.kernels.understood);
-    races.kernels.disassembler = is_set(*kernels, "disassembler");
+    races.kernels.disassembler = bool_of(*kernels, "disassembler");
   }
   return races;
 }

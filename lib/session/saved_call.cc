@@ -1,23 +1,15 @@
 #include "session/saved_call.h"
 
-#include <nlohmann/json.hpp>
-
+#include "session/json_values.h"
 #include "session/plain_file.h"
 #include "wire/delivery.h"
 
 namespace cudadiag::session {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::uintmax_t kMostBytes = 16u << 20;
-constexpr std::size_t kMostMissing = 64, kMostText = 1024;
+constexpr std::size_t kMostMissing = 64;
 constexpr int kWorked = 0, kFailed = 10;
-
-std::string text_of(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it != object.end() && it->is_string() ? it->get<std::string>().substr(0, kMostText) : std::string();
-}
 
 }  // namespace
 
@@ -41,15 +33,14 @@ std::optional<SavedCall> parse_saved_call(std::string_view text) {
   const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return std::nullopt;
   SavedCall call;
-  call.op = text_of(object, "operator");
-  call.python = text_of(object, "python");
-  const auto bytes = object.find("bytes"), tensors = object.find("tensors"), missing = object.find("missing");
-  if (bytes != object.end() && bytes->is_number_unsigned()) call.bytes = bytes->get<std::uint64_t>();
+  call.op = short_text_of(object, "operator");
+  call.python = short_text_of(object, "python");
+  const auto tensors = object.find("tensors"), missing = object.find("missing");
+  call.bytes = integer_of<std::uint64_t>(object, "bytes").value_or(0);
   if (tensors != object.end() && tensors->is_array()) call.tensors = tensors->size();
   if (missing != object.end() && missing->is_array()) {
     for (const Json& each : *missing) {
-      if (each.is_string() && call.missing.size() < kMostMissing)
-        call.missing.push_back(each.get<std::string>().substr(0, kMostText));
+      if (each.is_string() && call.missing.size() < kMostMissing) call.missing.push_back(short_text(each));
     }
   }
   // What an interpreter calls itself: nothing that would be looked for elsewhere.

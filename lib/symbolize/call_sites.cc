@@ -12,7 +12,7 @@
 namespace cudadiag::symbolize {
 namespace {
 
-constexpr std::size_t kMostEntries = 10'000'000;  // three seconds of reading
+constexpr std::size_t kMostSiteEntries = 10'000'000;  // three seconds of reading
 constexpr std::size_t kLongestChain = 16;
 constexpr std::size_t kMostSteps = 100'000, kMostReached = 1000;
 
@@ -62,10 +62,10 @@ class CallSites::Reader {
   bool read(Dwarf* dwarf) {
     Dwarf_CU* cu = nullptr;
     Dwarf_Die unit, split;
-    while (entries_ <= kMostEntries && dwarf_get_units(dwarf, cu, &cu, nullptr, nullptr, &unit, &split) == 0) {
+    while (entries_ <= kMostSiteEntries && dwarf_get_units(dwarf, cu, &cu, nullptr, nullptr, &unit, &split) == 0) {
       read_scope(split.addr ? split : unit, kNotKnown, 0);
     }
-    if (entries_ > kMostEntries) return false;
+    if (entries_ > kMostSiteEntries) return false;
     for (const Described& call : described_) resolve(call);
     return true;
   }
@@ -95,7 +95,7 @@ void CallSites::Reader::read_scope(Dwarf_Die& scope, Function caller, int depth)
   Dwarf_Die child;
   if (depth > kDeepestScope || dwarf_child(&scope, &child) != 0) return;
   do {
-    if (++entries_ > kMostEntries) return;
+    if (++entries_ > kMostSiteEntries) return;
     const int tag = dwarf_tag(&child);
     if (tag == DW_TAG_subprogram) {
       read_function(child, depth + 1);
@@ -115,7 +115,7 @@ void CallSites::Reader::read_function(Dwarf_Die& die, int depth) {
   Dwarf_Addr base = 0, begin = 0, end = 0;
   std::ptrdiff_t next = 0;
   while ((next = dwarf_ranges(&die, next, &base, &begin, &end)) > 0) {
-    if (++entries_ > kMostEntries) return;
+    if (++entries_ > kMostSiteEntries) return;
     if (begin == 0 || begin >= end) continue;
     if (function == kNotKnown) {
       function = static_cast<Function>(sites_.functions_.size());

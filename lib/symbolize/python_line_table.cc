@@ -14,9 +14,9 @@ constexpr unsigned kRangeTable = 10;   // CPython 3.10 alone
 constexpr std::int64_t kCodeUnit = 2;  // bytes per instruction or inline cache entry
 
 // A table's bytes, read front to back; past the end there is nothing.
-class Bytes {
+class TableBytes {
  public:
-  explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
+  explicit TableBytes(std::string_view bytes) : bytes_(bytes) {}
 
   bool at_end() const { return position_ == bytes_.size(); }
   std::uint8_t peek() const { return static_cast<std::uint8_t>(bytes_[position_]); }
@@ -38,7 +38,7 @@ int checked_line(std::int64_t line) {
 
 // Pairs (bytecode advance, line advance). A line starts where its pair's advance has been reached.
 int line_in_lnotab(const session::Code& code, std::int64_t offset) {
-  Bytes table(code.line_table);
+  TableBytes table(code.line_table);
   std::int64_t line = code.first_line, start = 0;
   while (!table.at_end()) {
     start += *table.next();
@@ -54,7 +54,7 @@ int line_in_lnotab(const session::Code& code, std::int64_t offset) {
 // Pairs (length of a range in bytes, line advance); -128 marks a range without a line.
 int line_in_ranges(const session::Code& code, std::int64_t offset) {
   constexpr std::int64_t kNoLine = -128;
-  Bytes table(code.line_table);
+  TableBytes table(code.line_table);
   std::int64_t line = code.first_line, end = 0;
   while (const auto length = table.next()) {
     const auto delta = table.next();
@@ -68,7 +68,7 @@ int line_in_ranges(const session::Code& code, std::int64_t offset) {
 }
 
 // Six bits a byte, least significant first, bit 6 says that more follow. The lowest bit of the whole is the sign.
-std::int64_t signed_varint(Bytes& table) {
+std::int64_t signed_varint(TableBytes& table) {
   constexpr unsigned kMaxShift = 30;
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift <= kMaxShift; shift += 6) {
@@ -84,7 +84,7 @@ std::int64_t signed_varint(Bytes& table) {
 // Entries of one byte 1kkkklll (kind, length in code units - 1) and bytes with a clear top bit that depend on the kind.
 int line_in_locations(const session::Code& code, std::int64_t offset) {
   enum Kind : unsigned { one_line_0 = 10, one_line_2 = 12, no_columns = 13, long_form = 14, no_location = 15 };
-  Bytes table(code.line_table);
+  TableBytes table(code.line_table);
   std::int64_t line = code.first_line, end = 0;
   while (const auto first = table.next()) {
     const unsigned kind = (*first >> 3) & 15u;

@@ -7,7 +7,7 @@ import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-sys.dont_write_bytecode = True
+sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")  # each case is a process
 
 import backward_passes
 import cases

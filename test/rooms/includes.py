@@ -24,6 +24,8 @@ MAY_INCLUDE = {
 THIRD_PARTY = re.compile(
     r"(CLI|nlohmann|boost|doctest|elfutils|fmt|libiberty|benchmark)/|(libelf|gelf|dwarf|unwind|libunwind|zlib|lzma|Python)\.h")
 CUDA = re.compile(r"(cuda|cupti|driver_types|generated_cuda).*\.h$")
+# Of a room's own .cc files alone: what it wraps is in no other's way.
+WRAPPER = "json_values.h"
 STANDARD = re.compile(r"[a-z_0-9]+$")  # <vector>: no suffix, no folder
 LIBC = re.compile(
     r"(sys|linux|asm|arpa|netinet)/[a-z_0-9]+\.h$|"
@@ -36,12 +38,12 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 def complaints_about(room, file, text):
     for bracket, name in INCLUDE.findall(text):
         if bracket == '"':
-            yield from complaints_about_own(room, name)
+            yield from complaints_about_own(room, file, name)
         else:
             yield from complaints_about_foreign(room, file, name)
 
 
-def complaints_about_own(room, name):
+def complaints_about_own(room, file, name):
     other = name.split("/")[0]
     if room == "cmd" and "/" not in name:
         return  # the command's own files lie in one folder
@@ -49,6 +51,8 @@ def complaints_about_own(room, name):
         yield f'includes "{name}": nothing includes cmd'
     elif other not in MAY_INCLUDE or "/" not in name:
         yield f'includes "{name}": a path that starts with a room is wanted'
+    elif name.endswith("/" + WRAPPER) and (other != room or file.suffix == ".h"):
+        yield f'includes "{name}": it is for the .cc files of its room alone'
     elif other == "record" and room != "record":
         yield f'includes "{name}": nothing outside uses the recorder'
     elif room in MAY_INCLUDE and other != room and other not in MAY_INCLUDE[room]:
@@ -60,7 +64,7 @@ def complaints_about_foreign(room, file, name):
         yield f"includes <{name}>: wire knows the standard library alone"
     elif room == "record" and not any(kind.match(name) for kind in (STANDARD, LIBC, CUDA)) and name != "unwind.h":
         yield f"includes <{name}>: the recorder knows the standard library, libc, CUDA headers and libgcc's unwinder"
-    elif room not in ("record", "cmd") and file.suffix == ".h" and THIRD_PARTY.match(name):
+    elif room not in ("record", "cmd") and file.suffix == ".h" and file.name != WRAPPER and THIRD_PARTY.match(name):
         yield f"includes <{name}>: third-party headers stay out of lib headers"
 
 

@@ -25,6 +25,8 @@ class Includes(unittest.TestCase):
         self.assertEqual(self.complaints("lib/record/a.cc", "#include <cupti.h>\n#include <sys/mman.h>\n"), [])
         self.assertEqual(self.complaints("lib/record/a.cc", "#include <unwind.h>\n"), [])
         self.assertEqual(self.complaints("lib/report/json.cc", "#include <nlohmann/json.hpp>\n"), [])
+        self.assertEqual(self.complaints("lib/report/json_values.h", "#include <nlohmann/json.hpp>\n"), [])
+        self.assertEqual(self.complaints("lib/report/json.cc", '#include "report/json_values.h"\n'), [])
 
     def test_rooms(self):
         self.assert_refused("lib/session/a.cc", '#include "analyse/analysis.h"\n', "session may include wire")
@@ -39,6 +41,8 @@ class Includes(unittest.TestCase):
         self.assert_refused("lib/record/a.cc", "#include <fmt/format.h>\n", "the recorder knows")
         self.assert_refused("lib/record/a.cc", "#include <libunwind.h>\n", "the recorder knows")
         self.assert_refused("lib/report/a.h", "#include <nlohmann/json.hpp>\n", "stay out of lib headers")
+        self.assert_refused("lib/report/a.h", '#include "report/json_values.h"\n', "of its room alone")
+        self.assert_refused("lib/report/a.cc", '#include "session/json_values.h"\n', "of its room alone")
 
     def test_links(self):
         self.assert_refused("cmd/cudadiag/CMakeLists.txt",

@@ -1,0 +1,48 @@
+// Values of JSON documents that others may have written: what is absent, of another type or out of range is nothing.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace cudadiag::session {
+
+using Json = nlohmann::json;
+
+inline std::string text_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+// Names and the like: their first kilobyte.
+inline std::string short_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>().substr(0, 1024) : std::string();
+}
+inline std::string short_text_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() ? std::string() : short_text(*it);
+}
+
+inline bool bool_of(const Json& object, const char* key, bool otherwise = false) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_boolean() ? it->get<bool>() : otherwise;
+}
+
+template <typename T>
+std::optional<T> integer(const Json& value) {
+  const auto fitting = [](auto number) {
+    return std::in_range<T>(number) ? std::optional<T>(static_cast<T>(number)) : std::nullopt;
+  };
+  if (value.is_number_unsigned()) return fitting(value.get<std::uint64_t>());
+  return value.is_number_integer() ? fitting(value.get<std::int64_t>()) : std::nullopt;
+}
+
+template <typename T>
+std::optional<T> integer_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() ? std::nullopt : integer<T>(*it);
+}
+
+}  // namespace cudadiag::session
