@@ -258,9 +258,15 @@ int bisect(const BisectOptions& options) {
   if (!asked_for && !worth_naming(session) && !worth_narrowing(analysis, session.manifest, options.rerun)) {
     say(nothing_to_narrow(session, analysis, options.rerun.cross_check));
   } else {
+    const launch::Input input;
+    // Without it a rerun would be another program's, and what it shows nothing of this one.
+    if (session.manifest.input_read && !input.is_lasting()) {
+      return say(Failure{"the command read its standard input, which its reruns need again, from a file",
+                         report::bisect_command(session.folder.string(), true)}),
+             kOwnFailure;
+    }
     auto writer = session::SessionWriter::reopen(session.folder);
     if (const auto* failure = std::get_if<Failure>(&writer)) return say(*failure), kOwnFailure;
-    const launch::Input input;
     launch::SignalRelay relay;
     launch::ignore_signal_here(SIGXFSZ);
     narrowing.reach = options.reach;

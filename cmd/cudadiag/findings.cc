@@ -114,10 +114,10 @@ std::string sentence(const report::Report& after, const report::Finding& finding
   const bool interrupted = last.outcome == "interrupted", too_long = last.outcome == "time limit";
   const bool gave_up = last.outcome == report::word(analyse::Rerun::Outcome::given_up);
   const std::string later = (interrupted || too_long || gave_up) && !after.session.empty()
-                                ? fmt::format("; to confirm: cudadiag bisect {}{}", report::shell_word(after.session),
-                                              too_long  ? " --time-limit SECONDS"
-                                              : gave_up ? " --wait-limit SECONDS"
-                                                        : "")
+                                ? "; to confirm: " + report::bisect_command(after.session, after.input_read,
+                                                                            too_long  ? "--time-limit SECONDS"
+                                                                            : gave_up ? "--wait-limit SECONDS"
+                                                                                      : "")
                                 : "";
   const std::string which = &finding == &after.findings.front() ? "" : " for " + place_of(finding);
   return fmt::format("{}{}: {}; the first answer{} stands  [{}]{}", runs, after_time, last.outcome, which,
@@ -215,9 +215,10 @@ void tell_gains(const Told& told, const report::Report& after) {
   if (answer.device) say(device_sentence(answer, directory));
   if (!answer.device && of_pass("device", report::kDumpUnfinished)) {
     say("on the GPU: line, block and thread are not known, as " + answer.device_unknown +
-        (report::memcheck_may_tell(answer.code) ? "; cudadiag bisect " + report::shell_word(after.session) +
-                                                      " --sanitize may tell (needs compute-sanitizer)"
-                                                : ""));
+        (report::memcheck_may_tell(answer.code)
+             ? "; " + report::bisect_command(after.session, after.input_read, "--sanitize") +
+                   " may tell (needs compute-sanitizer)"
+             : ""));
   }
   if (answer.memory) say("compute-sanitizer: " + answer.memory->text);
   for (const std::string& sentence : answer.witnesses) say(sentence);

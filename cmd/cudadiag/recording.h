@@ -39,6 +39,8 @@ class Recording {
               const std::vector<std::uint32_t>& outliving, bool interrupted);
   // What went wrong with what is recorded beside the areas, before finish(); said if the session is kept.
   void note_failures(std::vector<session::Failure> failures);
+  // Whether the target read its standard input, before finish().
+  void note_input(bool read) { manifest_.input_read = read; }
   // What was found of races, before finish().
   void add_races(session::Races races) { races_ = std::move(races); }
   // The target was ended from here, at this.

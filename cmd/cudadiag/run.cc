@@ -194,8 +194,8 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
                                    : obstacle_to_rerun(session, input, folder, options.json);
   if (!obstacle.empty()) {
     if (!recording.findings()) return;
-    return say("not rerun by itself, as " + obstacle + "; to confirm: cudadiag bisect " +
-               report::shell_word(session.folder.string()) + (input.is_spent() ? " <INPUT" : "") +
+    return say("not rerun by itself, as " + obstacle +
+               "; to confirm: " + report::bisect_command(session.folder.string(), session.manifest.input_read) +
                (expected_seconds(session) < 1 ? "" : " (about " + report::duration(expected_seconds(session)) + ")"));
   }
   const double seconds = expected_seconds(session);
@@ -263,6 +263,7 @@ int run(const RunOptions& given) {
     end = target.end();
     if (full_log) guarded([&] { recording.note_failures(full_log->finish()); });
     if (races) guarded([&] { recording.add_races(races->finish()); });
+    recording.note_input(input.was_read());
     guarded([&] { recording.finish(end, target.ends(), outliving, relay.interrupted()); });
     if (full_log && full_log->lost() > 0 && recording.writer() != nullptr) {
       say("the full log lacks " + report::thousands(full_log->lost()) +

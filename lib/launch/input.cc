@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,14 @@
 namespace cudadiag::launch {
 
 using session::FileDescriptor;
+namespace {
+
+int bytes_in(int pipe) {
+  int bytes = 0;
+  return ::ioctl(pipe, FIONREAD, &bytes) == 0 ? bytes : 0;
+}
+
+}  // namespace
 
 Input::Input(int number) : number_(number) {
   struct stat status {};
@@ -55,6 +64,12 @@ std::string Input::obstacle() const {
     return "its input is a pipe that cannot be read again";
   }
   return "";
+}
+
+bool Input::was_read() const {
+  if (kind_ == Kind::file) return ::lseek(number_, 0, SEEK_CUR) != offset_;
+  if (copied_.valid()) return bytes_in(number_) < bytes_in(copied_.get());
+  return is_stream() && !obstacle().empty();
 }
 
 FileDescriptor Input::again() const {

@@ -17,8 +17,10 @@ class Input {
 
   // Why a rerun cannot have what the target had; empty if it can. Asked after the target has ended.
   std::string obstacle() const;
-  // It is for somebody else to give it again, then.
-  bool is_spent() const { return is_stream() && !obstacle().empty(); }
+  // Whether the target took from it, asked after its end; it may have, from a pipe that cannot be read again.
+  bool was_read() const;
+  // Whether every rerun reads the same from it, in full.
+  bool is_lasting() const { return kind_ == Kind::file || copied_.valid(); }
   // For the rerun: from the start, where there is something. Not valid: /dev/null could not be opened either.
   session::FileDescriptor again() const;
 

@@ -313,6 +313,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   report.command = session.manifest.command;
   report.started = session.manifest.started;
   report.working_directory = session.manifest.working_directory;
+  report.input_read = session.manifest.input_read;
   const symbolize::DeviceTestimony testimony = symbolize::device_testimony(session);
   std::vector<analyse::Failure> weighed = analysis.failures;
   weigh_by_dump(weighed, testimony, session, symbolizer);

@@ -318,6 +318,7 @@ struct Report {
   std::vector<std::string> gpus;
   std::vector<std::string> command;  // the target's
   std::string session;               // folder, for the next commands
+  bool input_read = false;           // by the target: a rerun needs its standard input again
   bool may_come_back = false;        // reruns did not fail, and none shows that waiting is why
   std::string started;               // ISO 8601, UTC
   std::string working_directory;     // of the target: paths inside it are shown relative to it

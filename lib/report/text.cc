@@ -59,33 +59,35 @@ Section next_commands(const Report& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
   const bool first_rerun = suggest_rerun && !was_rerun(report);
-  const std::string session = shell_word(report.session);
+  const auto bisect = [&](const char* options = "") {
+    return bisect_command(report.session, report.input_read, options);
+  };
   // Reruns can tell more where there was none yet. What the shell takes for a comment may be pasted along.
   if (first_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(
-        printable(fmt::format("cudadiag bisect {}  # {} a rerun", session, roughly(report.passes.front().seconds))));
+        printable(fmt::format("{}  # {} a rerun", bisect(), roughly(report.passes.front().seconds))));
   }
   if (suggest_rerun && report.may_come_back) {
-    section.lines.push_back(printable(
-        fmt::format("cudadiag bisect {} {}  # {} a rerun", session, kRepeat, roughly(report.passes.front().seconds))));
+    section.lines.push_back(
+        printable(fmt::format("{}  # {} a rerun", bisect(kRepeat), roughly(report.passes.front().seconds))));
   }
   if (report.findings.front().race && first_rerun) {
     const auto& accesses = report.findings.front().race->accesses;
     const bool python = std::any_of(accesses.begin(), accesses.end(),
                                     [](const RaceAccess& access) { return access.location.language == "python"; });
     if (python) {
-      section.lines.push_back(printable(fmt::format("cudadiag bisect {}  # names the tensors, in {}", session,
-                                                    roughly(report.passes.front().seconds))));
+      section.lines.push_back(
+          printable(fmt::format("{}  # names the tensors, in {}", bisect(), roughly(report.passes.front().seconds))));
     }
   }
   if (report.findings.front().standstill) {
     const auto& launch = report.findings.front().launch;
     const bool runs = launch && (launch->operation == "kernel" || launch->operation == "graph");
     if (runs && first_rerun) {
-      section.lines.push_back(
-          printable(fmt::format("cudadiag bisect {}  # a rerun for the line of the kernel's threads", session)));
+      section.lines.push_back(printable(bisect() + "  # a rerun for the line of the kernel's threads"));
     }
-    section.lines.push_back(printable(fmt::format("cudadiag status {}  # all that was unfinished", session)));
+    section.lines.push_back(
+        printable(fmt::format("cudadiag status {}  # all that was unfinished", shell_word(report.session))));
   }
   // An access whose line the GPU did not keep, where the reruns are done.
   const Finding& first = report.findings.front();
@@ -93,8 +95,7 @@ Section next_commands(const Report& report, bool suggest_rerun) {
                                      [](const PassLine& pass) { return pass.name == "sanitize"; });
   const bool lineless = !first.device || first.device->line == 0 || !first.device->block;
   if (was_rerun(report) && !sanitized && lineless && memcheck_may_tell(first.code)) {
-    section.lines.push_back(
-        printable(fmt::format("cudadiag bisect {} --sanitize  # needs compute-sanitizer", session)));
+    section.lines.push_back(printable(bisect("--sanitize") + "  # needs compute-sanitizer"));
   }
   return section;
 }

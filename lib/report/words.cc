@@ -147,6 +147,10 @@ std::string escaped_word(std::string_view word) {
 
 }  // namespace
 
+std::string bisect_command(const std::string& session, bool input, const std::string& options) {
+  return "cudadiag bisect " + shell_word(session) + (options.empty() ? "" : " " + options) + (input ? " <INPUT" : "");
+}
+
 std::string shell_word(std::string_view word) {
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
     return std::isalnum(c) != 0 || std::string_view("/._-+=:,@%").find(static_cast<char>(c)) != std::string_view::npos;

@@ -21,6 +21,10 @@ std::string_view word(analyse::Rerun::Outcome outcome);
 // "4096,1,1"
 std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
+// What reruns a recorded command: `session` its folder; `input`: it reads its standard input, which is for the user to
+// give again.
+std::string bisect_command(const std::string& session, bool input, const std::string& options = "");
+
 // Of `cudadiag bisect`, where a failure comes and goes.
 inline constexpr const char* kRepeat = "--repeat 20";
 

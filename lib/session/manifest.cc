@@ -186,6 +186,7 @@ std::string write_manifest(const Manifest& manifest) {
                    {"ended_before_hang", manifest.ended_before_hang},
                    {"outlived_by", manifest.outlived_by},
                    {"unrecorded", manifest.unrecorded},
+                   {"input_read", manifest.input_read},
                    {"whole", manifest.whole},
                    {"notes", manifest.notes},
                    {"gpu_processes", std::move(gpu_processes)},
@@ -212,6 +213,7 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.notes = texts_of(document, "notes");
   manifest.python_stacks = bool_of(document, "python_stacks", true);
   manifest.native_stacks = bool_of(document, "native_stacks", true);
+  manifest.input_read = bool_of(document, "input_read");
   manifest.hang = double_of(document, "hang");
   manifest.ended_before_hang = pids_of(document, "ended_before_hang");
   manifest.outlived_by = pids_of(document, "outlived_by");

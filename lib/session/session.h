@@ -112,6 +112,7 @@ struct Manifest {
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that were no more by then
   std::set<std::uint32_t> outlived_by;        // pids of processes that went on after the command, watched no longer
   std::string unrecorded;                     // why the command was run without recording; empty: it was not
+  bool input_read = false;                    // the command took from its standard input, a file or a pipe
   bool whole = true;                          // false: processes were left out for want of room
   std::vector<std::string> notes;  // launcher's own: injections that were replaced, folders that could not be written
 };

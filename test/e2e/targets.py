@@ -1,16 +1,15 @@
 """What is expected of each program in test/targets; the lines and the plan stand in the program itself. NAME:ARGUMENT is
 a program that is given an argument, and has lines of its own where a mark ends in it."""
 
-import dataclasses
 import pathlib
 import sys
+import typing
 
 TARGETS = pathlib.Path(__file__).resolve().parent.parent / "targets"
 MARKS = ("// ", "# ")
 
 
-@dataclasses.dataclass(frozen=True)
-class Failing:
+class Failing(typing.NamedTuple):
     """A program with a finding."""
 
     grade: str = "bracketed"

@@ -16,6 +16,17 @@ def _expect_refused(machine, result, why):
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
 
 
+def _file(path):
+    return open(path, "rb", buffering=0)
+
+
+def _closed_pipe(path):
+    source, writer = os.pipe()
+    os.write(writer, path.read_bytes())
+    os.close(writer)
+    return os.fdopen(source, "rb", buffering=0)
+
+
 def killed_run_is_not_repeated(machine):
     machine.plan(FAULT)
     result = rerun(machine, *program("ten_launches.py", "kill"))
@@ -62,6 +73,37 @@ def file_is_read_again_from_where_it_stood(machine):
         result = rerun(machine, *program("probe.py", "reads"), stdin=source)
     expect(result.stdout, "read second\n", "stdout")
     expect((session_of(machine) / "confirm/output.txt").read_text(), "read second\n", "stdout of the rerun")
+
+
+def rerun_by_hand_needs_what_the_program_read(machine):
+    machine.plan(AGAIN)
+    words = machine.folder / "words"
+    words.write_text("words")
+    for give in (_file, _closed_pipe):
+        with give(words) as source:
+            machine.run(*program("probe.py", "reads"), stdin=source)
+        command = f"cudadiag bisect {session_of(machine).resolve()} <INPUT"
+        expect_in(command + "  # ", machine.cudadiag("report").stdout, "what is advised")
+        refused = machine.cudadiag("bisect")
+        expect((refused.returncode, refused.stderr), (125, "cudadiag: the command read its standard input, which its "
+               f"reruns need again, from a file; {command}\n"), "without it")
+        expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
+        with give(words) as source:
+            machine.cudadiag("bisect", "--no-device-pass", stdin=source)
+        expect((session_of(machine) / "confirm/output.txt").read_text(), "read words\n", "stdout of the rerun")
+        expect_proven(machine.report())
+
+
+def input_that_the_program_left_alone_is_not_asked_for(machine):
+    machine.plan(AGAIN)
+    words = machine.folder / "words"
+    words.write_text("words")
+    for give in (_file, _closed_pipe):
+        with give(words) as source:
+            machine.run(*program("probe.py"), stdin=source)
+        assert "<INPUT" not in machine.cudadiag("report").stdout
+        machine.cudadiag("bisect", "--no-device-pass")
+        expect_proven(machine.report())
 
 
 def program_that_writes_files_is_not_repeated(machine):

@@ -4,7 +4,6 @@ simulated driver: test/hook has them."""
 import pathlib
 import shutil
 import sys
-import tarfile
 
 from harness import HERE, expect, expect_in, expect_success, expect_true_line, program, true_line
 from passes import session_of
@@ -115,6 +114,8 @@ def the_target_finds_nothing_of_it(machine):
 
 
 def saved_call_is_made_again_and_told(machine):
+    import tarfile  # takes long, for each of many processes
+
     machine.plan(FAULT)
     _, report = _rerun(machine, *program("values.py", "saves"), options=["--save-inputs"])
     inputs = report["findings"][0]["inputs"]

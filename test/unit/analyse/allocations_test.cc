@@ -11,8 +11,6 @@ using namespace cudadiag;
 using analyse::AllocationMap;
 using session::Allocation;
 using State = analyse::Whereabouts::State;
-using wire::allocation::Kind;
-
 namespace {
 
 Allocation& add(session::ProcessRecord& record, std::uint64_t address, std::uint64_t bytes, std::uint64_t made,
@@ -23,7 +21,7 @@ Allocation& add(session::ProcessRecord& record, std::uint64_t address, std::uint
   allocation.bytes = bytes;
   allocation.made = made;
   allocation.freed = freed;
-  allocation.kind = Kind::device;
+  allocation.kind = wire::allocation::Kind::device;
   record.allocations.push_back(allocation);
   return record.allocations.back();
 }
@@ -53,7 +51,7 @@ std::pair<State, std::uint64_t> look_at_each(const session::ProcessRecord& recor
 TEST_CASE("mappings that follow each other without a gap are one piece of memory") {
   session::ProcessRecord record;
   for (const std::uint64_t address : {0x1000, 0x1100, 0x1200, 0x1400}) {
-    add(record, address, 0x100, 1).kind = Kind::mapped;
+    add(record, address, 0x100, 1).kind = wire::allocation::Kind::mapped;
   }
   add(record, 0x1500, 0x100, 1);
   const AllocationMap map(record, 9);
@@ -65,8 +63,8 @@ TEST_CASE("mappings that follow each other without a gap are one piece of memory
 
 TEST_CASE("mappings of a damaged recording that come round have an end") {
   session::ProcessRecord record;
-  add(record, 0x1000, 0x0ull - 0x800, 1).kind = Kind::mapped;
-  add(record, 0x800, 0x800, 1).kind = Kind::mapped;
+  add(record, 0x1000, 0x0ull - 0x800, 1).kind = wire::allocation::Kind::mapped;
+  add(record, 0x800, 0x800, 1).kind = wire::allocation::Kind::mapped;
   CHECK(AllocationMap(record, 9).find(0x900).allocation != nullptr);
 }
 
@@ -127,7 +125,7 @@ TEST_CASE("holders are what lives on the device, the peak what lived at once") {
   on(add(record, 0x5000, 900, 6), 1, 4);     // another device's
   on(add(record, 0x6000, 900, 20), 0, 5);    // later
   on(add(record, 0x7000, 900, 6), 0, 6);
-  record.allocations.back().kind = Kind::pinned;
+  record.allocations.back().kind = wire::allocation::Kind::pinned;
   session::Error error;
   error.ticks = 10;
   error.context = 0;
@@ -216,7 +214,7 @@ TEST_CASE("a copy reaches past the end of where it begins") {
 
 TEST_CASE("a host address that was pinned once is nobody's") {
   Launched launched;
-  launched.picture.process.record.allocations[1].kind = Kind::pinned;
+  launched.picture.process.record.allocations[1].kind = wire::allocation::Kind::pinned;
   session::Operation& copy = launched.operation();
   copy.kind = wire::operation::Kind::copy;
   copy.source = 0x20000000;
@@ -259,13 +257,13 @@ TEST_CASE("a refused copy's addresses, as far as the record proves something of 
   Refused between("cuMemcpyDtoD_v2");
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::live, State::freed));
   CHECK(between.states(0x10001008, 0x30000000) == Pair(State::unknown, State::unknown));  // behind it may lie anything
-  between.record().allocations[0].kind = Kind::pinned;
+  between.record().allocations[0].kind = wire::allocation::Kind::pinned;
   CHECK(between.states(0x10000000, 0x20000000) == Pair(State::unknown, State::freed));
 
   Refused from_host("cuMemcpyHtoD_v2");
   CHECK(from_host.states(0x20000000, 0x20000000) == Pair(State::freed, State::unknown));
   CHECK(from_host.states(0x20000000, 0x10000000) == Pair(State::freed, State::live));
-  from_host.record().allocations[0].kind = Kind::managed;
+  from_host.record().allocations[0].kind = wire::allocation::Kind::managed;
   CHECK(from_host.states(0x10000000, 0x10000000) == Pair(State::live, State::unknown));
   CHECK(Refused("cuMemcpyDtoHAsync_v2").states(0x20000000, 0x20000000) == Pair(State::unknown, State::freed));
   CHECK(Refused("cuMemcpyAtoH_v2").states(0x20000000, 0x20000000) == Pair(State::unknown, State::freed));

@@ -14,7 +14,7 @@ constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error
                    kLaunch = wire::error::kLaunch;
 
 // Failed calls in the order in which their records were written, each 10 ticks after the one before.
-struct Calls {
+struct CapturedCalls {
   session::Process process;
 
   static session::Capture capture(std::uint64_t began, std::uint32_t tid, std::uint32_t mode) {
@@ -63,8 +63,8 @@ struct Calls {
 }  // namespace
 
 TEST_CASE("the call that broke the capture leads, and the one that ended it noticed") {
-  Calls calls;
-  const auto capture = Calls::capture(5, 1, kGlobal);
+  CapturedCalls calls;
+  const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.allocate(1, capture, kLookedAt);
   calls.end(1, capture, kLookedAt);
   const Failure failure = calls.only(1, 0, 1);
@@ -77,8 +77,8 @@ TEST_CASE("the call that broke the capture leads, and the one that ended it noti
 
 TEST_CASE("each code of the family can be the cause") {
   for (const std::uint32_t code : {900u, 902u, 903u, 904u, 905u, 906u, 907u, 908u}) {
-    Calls calls;
-    const auto capture = Calls::capture(5, 1, kGlobal);
+    CapturedCalls calls;
+    const auto capture = CapturedCalls::capture(5, 1, kGlobal);
     calls.fail("cuLaunchKernel", code, 1, capture, kLaunch);
     calls.end(1, capture);
     calls.only(1, 0, 1);
@@ -86,14 +86,14 @@ TEST_CASE("each code of the family can be the cause") {
 }
 
 TEST_CASE("a program that dies of the breaking call itself noticed there") {
-  Calls calls;
-  calls.allocate(1, Calls::capture(5, 1, kGlobal));
+  CapturedCalls calls;
+  calls.allocate(1, CapturedCalls::capture(5, 1, kGlobal));
   CHECK(calls.only(1, 0, 0).because == "the call itself returned it, and the program ended with status 1 afterwards");
 }
 
 TEST_CASE("what fails in a capture that is broken already is not its cause") {
-  Calls calls;
-  const auto capture = Calls::capture(5, 1, kGlobal);
+  CapturedCalls calls;
+  const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.fail("cuStreamSynchronize", 900, 1, capture);
   calls.fail("cuLaunchKernel", 901, 1, capture, kLaunch);
   calls.allocate(1, capture);
@@ -103,8 +103,8 @@ TEST_CASE("what fails in a capture that is broken already is not its cause") {
 
 TEST_CASE("another thread's unsafe call breaks a capture in global mode, though that thread handles its error") {
   for (const unsigned handled : {0u, kLookedAt, kLookedAt | kThenWorked}) {
-    Calls calls;
-    const auto capture = Calls::capture(5, 1, kGlobal);
+    CapturedCalls calls;
+    const auto capture = CapturedCalls::capture(5, 1, kGlobal);
     calls.allocate(2, capture, handled);
     calls.end(1, capture);
     const Failure failure = calls.only(1, 0, 1);
@@ -114,8 +114,8 @@ TEST_CASE("another thread's unsafe call breaks a capture in global mode, though 
 }
 
 TEST_CASE("one unsafe call breaks the captures of several threads, and is one finding") {
-  Calls calls;
-  const auto first = Calls::capture(5, 1, kGlobal), second = Calls::capture(6, 2, kGlobal);
+  CapturedCalls calls;
+  const auto first = CapturedCalls::capture(5, 1, kGlobal), second = CapturedCalls::capture(6, 2, kGlobal);
   calls.allocate(3, second, kLookedAt | kThenWorked);
   calls.end(1, first);
   calls.end(2, second, kLookedAt | kThenWorked);
@@ -123,8 +123,8 @@ TEST_CASE("one unsafe call breaks the captures of several threads, and is one fi
 }
 
 TEST_CASE("in thread-local mode another thread's unsafe call breaks nothing") {
-  Calls calls;
-  const auto first = Calls::capture(5, 1, kThreadLocal), second = Calls::capture(6, 2, kThreadLocal);
+  CapturedCalls calls;
+  const auto first = CapturedCalls::capture(5, 1, kThreadLocal), second = CapturedCalls::capture(6, 2, kThreadLocal);
   calls.allocate(2, second, kLookedAt | kThenWorked);
   calls.end(2, second, kLookedAt | kThenWorked);
   calls.end(1, first);
@@ -134,8 +134,8 @@ TEST_CASE("in thread-local mode another thread's unsafe call breaks nothing") {
 }
 
 TEST_CASE("a capture in relaxed mode is broken by calls on its own stream alone") {
-  Calls calls;
-  const auto relaxed = Calls::capture(5, 1, kRelaxed), other = Calls::capture(6, 2, kGlobal);
+  CapturedCalls calls;
+  const auto relaxed = CapturedCalls::capture(5, 1, kRelaxed), other = CapturedCalls::capture(6, 2, kGlobal);
   calls.allocate(1, other);
   calls.fail("cuStreamSynchronize", 900, 1, relaxed);
   calls.end(1, relaxed);
@@ -146,8 +146,8 @@ TEST_CASE("a capture in relaxed mode is broken by calls on its own stream alone"
 }
 
 TEST_CASE("two captures at once on two threads, each broken by its own thread") {
-  Calls calls;
-  const auto first = Calls::capture(5, 1, kThreadLocal), second = Calls::capture(6, 2, kThreadLocal);
+  CapturedCalls calls;
+  const auto first = CapturedCalls::capture(5, 1, kThreadLocal), second = CapturedCalls::capture(6, 2, kThreadLocal);
   calls.allocate(2, second, kLookedAt);
   calls.fail("cuStreamSynchronize", 900, 1, first, kLookedAt);
   calls.end(2, second, kLookedAt | kThenWorked);
@@ -163,8 +163,8 @@ TEST_CASE("two captures at once on two threads, each broken by its own thread") 
 
 TEST_CASE("a first capture that was broken and handled is not why the second one broke") {
   for (const std::uint32_t mode : {kGlobal, kThreadLocal}) {
-    Calls calls;
-    const auto first = Calls::capture(5, 1, mode), second = Calls::capture(25, 1, mode);
+    CapturedCalls calls;
+    const auto first = CapturedCalls::capture(5, 1, mode), second = CapturedCalls::capture(25, 1, mode);
     calls.allocate(1, first, kLookedAt | kThenWorked);
     calls.end(1, first, kLookedAt | kThenWorked);
     calls.fail("cuStreamSynchronize", 900, 1, second);
@@ -174,8 +174,8 @@ TEST_CASE("a first capture that was broken and handled is not why the second one
 }
 
 TEST_CASE("what broke the capture is not known: the first call that found it broken leads, inferred") {
-  Calls calls;
-  const auto first = Calls::capture(5, 1, kGlobal), second = Calls::capture(25, 1, kGlobal);
+  CapturedCalls calls;
+  const auto first = CapturedCalls::capture(5, 1, kGlobal), second = CapturedCalls::capture(25, 1, kGlobal);
   calls.allocate(1, first, kLookedAt | kThenWorked);
   calls.end(1, first, kLookedAt | kThenWorked);
   calls.fail("cuLaunchKernel", 901, 1, second, kLaunch);
@@ -189,8 +189,8 @@ TEST_CASE("what broke the capture is not known: the first call that found it bro
 }
 
 TEST_CASE("the breaking call may return after the call that found the capture broken") {
-  Calls calls;
-  const auto capture = Calls::capture(5, 1, kGlobal);
+  CapturedCalls calls;
+  const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.end(1, capture);
   calls.allocate(2, {}).started = 8;
   calls.only(1, 1, 0);
@@ -201,15 +201,15 @@ TEST_CASE("the breaking call may return after the call that found the capture br
 }
 
 TEST_CASE("a capture that nobody knows of has no cause but the call itself") {
-  Calls calls;
+  CapturedCalls calls;
   calls.allocate(1, {}, kLookedAt | kThenWorked);
   calls.end(1, {});
   CHECK(calls.only(1, 1, 1).grade == Grade::inferred);
 }
 
 TEST_CASE("a broken capture that nobody asked about is one finding, at the call that broke it") {
-  Calls calls;
-  const auto capture = Calls::capture(5, 1, kGlobal);
+  CapturedCalls calls;
+  const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.allocate(1, capture);
   calls.end(1, capture);
   const Failure failure = calls.only(0, 0, 1);
@@ -220,16 +220,16 @@ TEST_CASE("a broken capture that nobody asked about is one finding, at the call 
 }
 
 TEST_CASE("who handled the breaking call does not answer for the thread whose capture it was") {
-  Calls calls;
-  const auto capture = Calls::capture(5, 1, kGlobal);
+  CapturedCalls calls;
+  const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.allocate(2, capture, kLookedAt | kThenWorked);
   calls.end(1, capture);
   CHECK(calls.only(0, 0, 1).grade == Grade::suspected);
 }
 
 TEST_CASE("a broken capture that the program handled is a note") {
-  Calls calls;
-  const auto capture = Calls::capture(5, 1, kGlobal);
+  CapturedCalls calls;
+  const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   SUBCASE("it asked for the error") {
     calls.allocate(1, capture, kLookedAt);
     calls.end(1, capture, kLookedAt);
@@ -244,8 +244,8 @@ TEST_CASE("a broken capture that the program handled is a note") {
 }
 
 TEST_CASE("questions during a capture are no findings") {
-  Calls calls;
-  const auto capture = Calls::capture(5, 1, kGlobal);
+  CapturedCalls calls;
+  const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.fail("cuStreamIsCapturing", 906, 1, capture, 0, "cudaStreamIsCapturing");
   calls.fail("cuStreamGetCaptureInfo_v2", 906, 1, capture, 0, "cudaStreamGetCaptureInfo_v2");
   CHECK(calls.after(1).failures.empty());
@@ -256,8 +256,8 @@ TEST_CASE("questions during a capture are no findings") {
 }
 
 TEST_CASE("asking what a default stream captures breaks nothing") {
-  Calls calls;
-  const auto capture = Calls::capture(5, 1, kGlobal);
+  CapturedCalls calls;
+  const auto capture = CapturedCalls::capture(5, 1, kGlobal);
   calls.fail("cuStreamIsCapturing", 906, 1, capture, 0, "cudaStreamIsCapturing");
   calls.end(1, capture);
   calls.only(1, 1, 1);

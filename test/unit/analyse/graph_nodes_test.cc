@@ -8,9 +8,7 @@
 #include "picture_builder.h"
 
 using namespace cudadiag;
-using analyse::Grade;
-using analyse::Kind;
-using analyse::PictureBuilder;
+using namespace cudadiag::analyse;
 
 namespace {
 
@@ -19,8 +17,6 @@ struct Node {
   const char* kernel;
   std::uint32_t line;  // nodes of one line have one site
 };
-
-constexpr std::uint8_t kKernel = 0, kCopy = 1, kEmpty = 5;
 
 // A frozen process in which the third launch of a graph of these nodes is all that can have been running.
 struct Replayed {
@@ -63,7 +59,7 @@ std::vector<std::uint32_t> indices(const analyse::Failure& failure) {
 TEST_CASE("a node that alone can have failed is named as firmly as its graph's launch") {
   Replayed replayed(710, {{kCopy, "", 1}, {kKernel, "check", 2}, {kEmpty, "", 3}});
   const auto failure = replayed.failure();
-  CHECK(failure.kind == Kind::graph_node);
+  CHECK(failure.kind == analyse::Kind::graph_node);
   CHECK(failure.grade == Grade::bracketed);
   REQUIRE(indices(failure) == std::vector<std::uint32_t>{2});
   CHECK(failure.candidates[0].nodes_of_graph == 3);
@@ -73,7 +69,7 @@ TEST_CASE("a node that alone can have failed is named as firmly as its graph's l
 TEST_CASE("a copy can have touched a bad address too") {
   Replayed replayed(700, {{kCopy, "", 1}, {kKernel, "scale", 2}, {kEmpty, "", 3}});
   const auto failure = replayed.failure();
-  CHECK(failure.kind == Kind::async_error);
+  CHECK(failure.kind == analyse::Kind::async_error);
   CHECK(failure.grade == Grade::bracketed);
   CHECK(indices(failure) == std::vector<std::uint32_t>{1, 2});
 }
@@ -81,7 +77,7 @@ TEST_CASE("a copy can have touched a bad address too") {
 TEST_CASE("nodes of one line are one candidate, and the line is known") {
   Replayed replayed(700, {{kKernel, "scale", 4}, {kKernel, "scale", 4}, {kKernel, "scale", 4}});
   const auto failure = replayed.failure();
-  CHECK(failure.kind == Kind::graph_node);
+  CHECK(failure.kind == analyse::Kind::graph_node);
   CHECK(failure.grade == Grade::inferred);
   REQUIRE(indices(failure) == std::vector<std::uint32_t>{1});
   CHECK(failure.candidates[0].nodes == 3);
@@ -90,21 +86,21 @@ TEST_CASE("nodes of one line are one candidate, and the line is known") {
 TEST_CASE("of an assert, the kernel that checks its data leads, as a guess") {
   Replayed replayed(710, {{kKernel, "fill", 1}, {kKernel, "indexSelectSmallIndex", 2}, {kKernel, "mul", 3}});
   const auto failure = replayed.failure();
-  CHECK(failure.kind == Kind::graph_node);
+  CHECK(failure.kind == analyse::Kind::graph_node);
   CHECK(failure.grade == Grade::inferred);
   CHECK(indices(failure) == std::vector<std::uint32_t>{2, 1, 3});
 }
 
 TEST_CASE("of several kernels that check their data none leads") {
   Replayed replayed(710, {{kKernel, "gather", 1}, {kKernel, "index", 2}, {kKernel, "mul", 3}});
-  CHECK(replayed.failure().kind == Kind::async_error);
+  CHECK(replayed.failure().kind == analyse::Kind::async_error);
 }
 
 TEST_CASE("a graph of which something is missing stays whole") {
   Replayed replayed(700, {{kKernel, "scale", 1}});
   replayed.picture.process.record.graphs[0].whole = false;
   const auto failure = replayed.failure();
-  CHECK(failure.kind == Kind::async_error);
+  CHECK(failure.kind == analyse::Kind::async_error);
   CHECK(indices(failure) == std::vector<std::uint32_t>{0});
 }
 
@@ -115,7 +111,7 @@ TEST_CASE("among several operations, a graph of one node stands for that node") 
   const auto failure = replayed.failure();
   CHECK(failure.grade == Grade::inferred);
   CHECK(indices(failure) == std::vector<std::uint32_t>{1, 0});
-  CHECK(failure.kind == Kind::graph_node);
+  CHECK(failure.kind == analyse::Kind::graph_node);
 }
 
 TEST_CASE("of several launches of a line the node is named that a rerun watched in one like them") {
@@ -136,6 +132,6 @@ TEST_CASE("of several launches of a line the node is named that a rerun watched 
     analyse::name_graph_nodes(failure);
     const bool alike = std::string(kernel) == "gather";
     CHECK(indices(failure) == (alike ? std::vector<std::uint32_t>{2, 2} : std::vector<std::uint32_t>{0, 0}));
-    CHECK(failure.kind == (alike ? Kind::graph_node : Kind::async_error));
+    CHECK(failure.kind == (alike ? analyse::Kind::graph_node : analyse::Kind::async_error));
   }
 }

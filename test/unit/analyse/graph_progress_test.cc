@@ -2,12 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include "picture_builder.h"
+
 using namespace cudadiag;
-using analyse::nodes_under_way;
+using namespace cudadiag::analyse;
 
 namespace {
-
-constexpr std::uint8_t kKernel = 0, kHost = 3, kChild = 4;
 
 session::Graph graph(std::initializer_list<std::uint8_t> types, std::initializer_list<session::GraphEdge> edges) {
   session::Graph made;

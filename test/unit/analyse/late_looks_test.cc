@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kLookedAt = wire::error::kLookedAt, kThenWorked = wire::error::kThenWorked;
 
 // Failed calls of one thread.
-struct Calls {
+struct CallsAndLooks {
   session::Process process;
 
   session::Error& fail(std::uint32_t code, std::uint32_t site, unsigned flags, std::string outer) {
@@ -50,7 +50,7 @@ struct Calls {
 }  // namespace
 
 TEST_CASE("a call whose error was asked for late is what the program died of, and who asked noticed") {
-  Calls calls;
+  CallsAndLooks calls;
   calls.copy();
   calls.look(1);
   const CallFindings findings = calls.after(1);
@@ -66,7 +66,7 @@ TEST_CASE("a call whose error was asked for late is what the program died of, an
 }
 
 TEST_CASE("of calls that failed alike at one place the first leads") {
-  Calls calls;
+  CallsAndLooks calls;
   calls.copy(kThenWorked);  // so many that not all were remembered
   calls.copy();
   calls.copy();
@@ -79,7 +79,7 @@ TEST_CASE("of calls that failed alike at one place the first leads") {
 
 TEST_CASE(
     "calls that failed at another place, with another code or before the thread had asked once have another story") {
-  Calls calls;
+  CallsAndLooks calls;
   calls.copy();
   calls.look(1, kLookedAt | kThenWorked);
   calls.copy(kLookedAt | kThenWorked, 2);
@@ -94,7 +94,7 @@ TEST_CASE(
 }
 
 TEST_CASE("an error that was asked for late, after which nothing more was done and all seemed well, is a suspicion") {
-  Calls calls;
+  CallsAndLooks calls;
   calls.copy();
   calls.copy();
   calls.look(1);
@@ -111,7 +111,7 @@ TEST_CASE("an error that was asked for late, after which nothing more was done a
 }
 
 TEST_CASE("calls of one line are one, though the runtime made two call sites of it and only some are remembered") {
-  Calls calls;
+  CallsAndLooks calls;
   calls.copy(kThenWorked, 1);
   calls.copy(kLookedAt | kThenWorked, 1);
   calls.copy(kLookedAt | kThenWorked, 2);
@@ -132,7 +132,7 @@ TEST_CASE("calls of one line are one, though the runtime made two call sites of 
 }
 
 TEST_CASE("an error that was asked for late, and after which the thread worked, was handled") {
-  Calls calls;
+  CallsAndLooks calls;
   calls.copy();
   calls.look(1, kLookedAt | kThenWorked);
   const CallFindings findings = calls.after(1);
@@ -142,7 +142,7 @@ TEST_CASE("an error that was asked for late, and after which the thread worked, 
 }
 
 TEST_CASE("a call whose error was asked for at once is none of those that were asked for late") {
-  Calls calls;
+  CallsAndLooks calls;
   calls.copy();
   calls.copy();
   calls.look(2);
@@ -153,7 +153,7 @@ TEST_CASE("a call whose error was asked for at once is none of those that were a
 }
 
 TEST_CASE("an answer that is no failure is none either where it is asked for late") {
-  Calls calls;
+  CallsAndLooks calls;
   SUBCASE("access to a peer that is enabled already") { calls.fail(704, 1, kLookedAt | kThenWorked, "cudaDevice"); }
   SUBCASE("a pointer that is the host's") { calls.fail(1, 1, kLookedAt | kThenWorked, "cudaPointerGetAttributes"); }
   calls.look(1);
@@ -163,7 +163,7 @@ TEST_CASE("an answer that is no failure is none either where it is asked for lat
 }
 
 TEST_CASE("who asked for an error whose call is not in the record says nothing") {
-  Calls calls;
+  CallsAndLooks calls;
   calls.copy();
   calls.look(1).of_call = 7;
   const CallFindings findings = calls.after(1);

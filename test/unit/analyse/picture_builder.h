@@ -9,6 +9,9 @@ namespace cudadiag::analyse {
 
 namespace op = wire::operation;
 
+// Types of graph nodes, as CUgraphNodeType numbers them.
+inline constexpr std::uint8_t kKernel = 0, kCopy = 1, kHost = 3, kChild = 4, kEmpty = 5;
+
 class PictureBuilder {
  public:
   explicit PictureBuilder(std::uint32_t code = 700) {

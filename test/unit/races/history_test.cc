@@ -10,8 +10,6 @@ using namespace cudadiag::races;
 
 namespace {
 
-constexpr std::uint64_t kA = Story::kA, kB = Story::kB;
-
 Access strided(std::uint64_t begin, std::uint64_t width, std::uint64_t pitch, std::uint32_t rows) {
   Access access;
   access.begin = begin, access.width = width, access.pitch = pitch, access.rows = rows, access.exact = true;

@@ -6,9 +6,7 @@ using namespace cudadiag::races;
 
 namespace {
 
-constexpr std::uint64_t kEvent = 0xe1, kOther = 0xe2;
-constexpr std::uint64_t kA = Story::kA, kB = Story::kB;
-
+constexpr std::uint64_t kFirstEvent = 0xe1, kOtherEvent = 0xe2;
 }  // namespace
 
 TEST_CASE("two streams that know nothing of each other: a race") {
@@ -39,10 +37,10 @@ TEST_CASE("two that read do not race") {
 TEST_CASE("a stream that waits for the event comes after what was before it") {
   Story s;
   const auto a = s.stream(), b = s.stream();
-  s.order.event_made(kEvent);
+  s.order.event_made(kFirstEvent);
   s.writes(a);
-  s.order.event_recorded(kEvent, a);
-  s.order.event_waited(kEvent, b);
+  s.order.event_recorded(kFirstEvent, a);
+  s.order.event_waited(kFirstEvent, b);
   s.reads(b);
   CHECK(s.races() == 0);
 }
@@ -50,10 +48,10 @@ TEST_CASE("a stream that waits for the event comes after what was before it") {
 TEST_CASE("an event that was recorded too early orders nothing that follows it") {
   Story s;
   const auto a = s.stream(), b = s.stream();
-  s.order.event_made(kEvent);
-  s.order.event_recorded(kEvent, a);
+  s.order.event_made(kFirstEvent);
+  s.order.event_recorded(kFirstEvent, a);
   s.writes(a);
-  s.order.event_waited(kEvent, b);
+  s.order.event_waited(kFirstEvent, b);
   s.reads(b);
   CHECK(s.one_race());
   CHECK(s.history.races().front().ever_waited);
@@ -62,10 +60,10 @@ TEST_CASE("an event that was recorded too early orders nothing that follows it")
 TEST_CASE("a wait that comes before the record waits for nothing") {
   Story s;
   const auto a = s.stream(), b = s.stream();
-  s.order.event_made(kEvent);
+  s.order.event_made(kFirstEvent);
   s.writes(a);
-  s.order.event_waited(kEvent, b);
-  s.order.event_recorded(kEvent, a);
+  s.order.event_waited(kFirstEvent, b);
+  s.order.event_recorded(kFirstEvent, a);
   s.reads(b);
   CHECK(s.one_race());
 }
@@ -74,11 +72,11 @@ TEST_CASE("an event that is made anew under the same handle forgets what was rec
   for (const bool again : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
-    s.order.event_made(kEvent);
+    s.order.event_made(kFirstEvent);
     s.writes(a);
-    s.order.event_recorded(kEvent, a);
-    if (again) s.order.event_made(kEvent);
-    s.order.event_waited(kEvent, b);
+    s.order.event_recorded(kFirstEvent, a);
+    if (again) s.order.event_made(kFirstEvent);
+    s.order.event_waited(kFirstEvent, b);
     s.writes(b);
     CHECK(s.races() == (again ? 1 : 0));
   }
@@ -88,11 +86,11 @@ TEST_CASE("a second record of an event replaces the first") {
   for (const bool replaced : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream(), c = s.stream();
-    s.order.event_made(kEvent);
+    s.order.event_made(kFirstEvent);
     s.writes(a);
-    s.order.event_recorded(kEvent, a);
-    if (replaced) s.order.event_recorded(kEvent, c);
-    s.order.event_waited(kEvent, b);
+    s.order.event_recorded(kFirstEvent, a);
+    if (replaced) s.order.event_recorded(kFirstEvent, c);
+    s.order.event_waited(kFirstEvent, b);
     s.writes(b);
     CHECK(s.races() == (replaced ? 1 : 0));
   }
@@ -102,7 +100,7 @@ TEST_CASE("an event of which nothing was ever seen may order anything") {
   Story s;
   const auto a = s.stream(), b = s.stream();
   s.writes(a);
-  s.order.event_waited(kEvent, b);
+  s.order.event_waited(kFirstEvent, b);
   s.writes(b);
   CHECK(s.one_possible_race());
   CHECK(s.history.races().front().uncertain);
@@ -112,12 +110,12 @@ TEST_CASE("order goes along a chain of events") {
   for (const bool broken : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream(), c = s.stream();
-    s.order.event_made(kEvent), s.order.event_made(kOther);
+    s.order.event_made(kFirstEvent), s.order.event_made(kOtherEvent);
     s.writes(a);
-    s.order.event_recorded(kEvent, a);
-    if (!broken) s.order.event_waited(kEvent, b);
-    s.order.event_recorded(kOther, b);
-    s.order.event_waited(kOther, c);
+    s.order.event_recorded(kFirstEvent, a);
+    if (!broken) s.order.event_waited(kFirstEvent, b);
+    s.order.event_recorded(kOtherEvent, b);
+    s.order.event_waited(kOtherEvent, c);
     s.writes(c);
     CHECK(s.races() == (broken ? 1 : 0));
   }
@@ -127,11 +125,11 @@ TEST_CASE("all that read must be waited for, not the last alone") {
   for (const bool both : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream(), c = s.stream();
-    s.order.event_made(kEvent), s.order.event_made(kOther);
+    s.order.event_made(kFirstEvent), s.order.event_made(kOtherEvent);
     s.reads(a), s.reads(b);
-    s.order.event_recorded(kEvent, a), s.order.event_recorded(kOther, b);
-    if (both) s.order.event_waited(kEvent, c);
-    s.order.event_waited(kOther, c);
+    s.order.event_recorded(kFirstEvent, a), s.order.event_recorded(kOtherEvent, b);
+    if (both) s.order.event_waited(kFirstEvent, c);
+    s.order.event_waited(kOtherEvent, c);
     s.writes(c);
     CHECK(s.races() == (both ? 0 : 1));
   }
@@ -154,12 +152,12 @@ TEST_CASE("what the host has seen finish comes before all that follows") {
                                     {Wait::other_context, 1}}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
-    s.order.event_made(kEvent);
+    s.order.event_made(kFirstEvent);
     s.writes(a);
-    s.order.event_recorded(kEvent, a);
+    s.order.event_recorded(kFirstEvent, a);
     if (wait == Wait::stream) s.order.stream_seen(a);
     if (wait == Wait::other_stream) s.order.stream_seen(b);
-    if (wait == Wait::event) s.order.event_seen(kEvent);
+    if (wait == Wait::event) s.order.event_seen(kFirstEvent);
     if (wait == Wait::context) s.order.context_seen(0);
     if (wait == Wait::other_context) s.order.context_seen(1);
     s.writes(b);
@@ -180,11 +178,11 @@ TEST_CASE("an event that the host has seen covers what came before it, not what 
   for (const bool behind : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
-    s.order.event_made(kEvent);
+    s.order.event_made(kFirstEvent);
     if (!behind) s.writes(a);
-    s.order.event_recorded(kEvent, a);
+    s.order.event_recorded(kFirstEvent, a);
     if (behind) s.writes(a);
-    s.order.event_seen(kEvent);
+    s.order.event_seen(kFirstEvent);
     s.writes(b);
     CHECK(s.races() == (behind ? 1 : 0));
   }
@@ -194,10 +192,10 @@ TEST_CASE("the host's wait covers what its stream had waited for") {
   for (const bool waited : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream(), c = s.stream();
-    s.order.event_made(kEvent);
+    s.order.event_made(kFirstEvent);
     s.writes(a);
-    s.order.event_recorded(kEvent, a);
-    if (waited) s.order.event_waited(kEvent, b);
+    s.order.event_recorded(kFirstEvent, a);
+    if (waited) s.order.event_waited(kFirstEvent, b);
     s.order.stream_seen(b);
     s.writes(c);
     CHECK(s.races() == (waited ? 0 : 1));
@@ -255,10 +253,10 @@ TEST_CASE("what a blocking stream had waited for goes through the legacy stream 
   for (const bool waited : {false, true}) {
     Story s;
     const auto zero = s.legacy(), a = s.non_blocking(), b = s.stream(), c = s.stream();
-    s.order.event_made(kEvent);
+    s.order.event_made(kFirstEvent);
     s.writes(a);
-    s.order.event_recorded(kEvent, a);
-    if (waited) s.order.event_waited(kEvent, b);
+    s.order.event_recorded(kFirstEvent, a);
+    if (waited) s.order.event_waited(kFirstEvent, b);
     s.reads(zero, kB);
     s.writes(c);
     CHECK(s.races() == (waited ? 0 : 1));
@@ -269,10 +267,10 @@ TEST_CASE("an event on the legacy stream covers the blocking streams") {
   for (const bool blocking : {false, true}) {
     Story s;
     const auto zero = s.legacy(), a = blocking ? s.stream() : s.non_blocking(), b = s.non_blocking();
-    s.order.event_made(kEvent);
+    s.order.event_made(kFirstEvent);
     s.writes(a);
-    s.order.event_recorded(kEvent, zero);
-    s.order.event_waited(kEvent, b);
+    s.order.event_recorded(kFirstEvent, zero);
+    s.order.event_waited(kFirstEvent, b);
     s.writes(b);
     CHECK(s.races() == (blocking ? 0 : 1));
   }
@@ -312,15 +310,15 @@ TEST_CASE("what ended a wait for a word is what has the value, and among several
   for (const bool counts : {true, false}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
-    s.order.event_made(kEvent);
+    s.order.event_made(kFirstEvent);
     for (std::uint64_t round = 1; round <= 100; ++round) {
       const std::uint64_t value = counts ? round : 1;
       s.writes(a);
       s.order.word_written(kB, a, value);
       s.order.word_waited(kB, b, [=](std::uint64_t word) { return word >= value; });
       s.writes(b);
-      s.order.event_recorded(kEvent, b);
-      s.order.event_waited(kEvent, a);
+      s.order.event_recorded(kFirstEvent, b);
+      s.order.event_waited(kFirstEvent, a);
     }
     CHECK((counts ? s.races() == 0 : s.races() > 0 && s.history.races().front().possible));
   }
@@ -331,7 +329,7 @@ TEST_CASE("what a word held before it was written anew, as the waiting stream kn
   for (const Anew anew : {Anew::never, Anew::by_word, Anew::by_memset, Anew::unordered}) {
     Story s;
     const auto a = s.stream(), b = s.stream(), c = s.stream();
-    s.order.event_made(kEvent);
+    s.order.event_made(kFirstEvent);
     const auto one = [](std::uint64_t word) { return word == 1; };
     for (int round = 0; round < 3; ++round) {
       s.writes(a);
@@ -341,8 +339,8 @@ TEST_CASE("what a word held before it was written anew, as the waiting stream kn
       if (anew == Anew::by_word) s.order.word_written(kB, b, 0);
       if (anew == Anew::by_memset) s.order.issue(b), s.order.words_overwritten(kB - 8, kB + 1, b);
       if (anew == Anew::unordered) s.order.word_written(kB, c, 0);
-      s.order.event_recorded(kEvent, b);
-      s.order.event_waited(kEvent, a);
+      s.order.event_recorded(kFirstEvent, b);
+      s.order.event_waited(kFirstEvent, a);
     }
     CHECK((s.races() == 0) == (anew == Anew::by_word || anew == Anew::by_memset));
   }
@@ -375,11 +373,11 @@ TEST_CASE("what a host function may have told the host is no certain race") {
 TEST_CASE("a wait for something of another process leaves what follows uncertain, in other streams too") {
   Story s;
   const auto a = s.stream(), b = s.stream(), c = s.stream();
-  s.order.event_made(kEvent);
+  s.order.event_made(kFirstEvent);
   s.writes(a);
   s.order.stranger_waited(b);
-  s.order.event_recorded(kEvent, b);
-  s.order.event_waited(kEvent, c);
+  s.order.event_recorded(kFirstEvent, b);
+  s.order.event_waited(kFirstEvent, c);
   s.writes(c);
   CHECK(s.one_possible_race());
 }
@@ -388,10 +386,10 @@ TEST_CASE("a host function tells of what its stream had waited for too") {
   for (const bool waited : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream(), c = s.stream();
-    s.order.event_made(kEvent);
+    s.order.event_made(kFirstEvent);
     s.writes(a);
-    s.order.event_recorded(kEvent, a);
-    if (waited) s.order.event_waited(kEvent, b);
+    s.order.event_recorded(kFirstEvent, a);
+    if (waited) s.order.event_waited(kFirstEvent, b);
     s.order.host_told(b);
     s.writes(c);
     CHECK((waited ? s.one_possible_race() : s.one_race()));
@@ -403,13 +401,13 @@ TEST_CASE("what the host may have learnt from a stream that waited for a word le
   for (const By by : {By::nothing, By::stream, By::context, By::event, By::host_function, By::word}) {
     Story s;
     const auto a = s.stream(0), b = s.stream(1), c = s.stream(0);
-    s.order.event_made(kEvent);
+    s.order.event_made(kFirstEvent);
     s.order.word_waited(kB, b);
-    s.order.event_recorded(kEvent, b);
+    s.order.event_recorded(kFirstEvent, b);
     s.writes(a);
     if (by == By::stream) s.order.stream_seen(b);
     if (by == By::context) s.order.context_seen(1);
-    if (by == By::event) s.order.event_seen(kEvent);
+    if (by == By::event) s.order.event_seen(kFirstEvent);
     if (by == By::host_function) s.order.host_told(b);
     if (by == By::word) s.order.word_written(kB + 8, b);
     s.writes(c);
@@ -426,12 +424,12 @@ TEST_CASE("a wait for a word that the host has seen over is none for what is iss
     for (const Seen seen : {Seen::nothing, Seen::stream, Seen::context, Seen::event}) {
       Story s;
       const auto a = s.non_blocking(), b = s.non_blocking();
-      s.order.event_made(kEvent);
-      s.order.event_recorded(kEvent, b);
+      s.order.event_made(kFirstEvent);
+      s.order.event_recorded(kFirstEvent, b);
       s.order.word_waited(kB, b);
       if (seen == Seen::stream) s.order.stream_seen(b);
       if (seen == Seen::context) s.order.context_seen(0);
-      if (seen == Seen::event) s.order.event_seen(kEvent);
+      if (seen == Seen::event) s.order.event_seen(kFirstEvent);
       s.writes(waiter_first ? b : a), s.writes(waiter_first ? a : b);
       const bool over = seen == Seen::stream || seen == Seen::context;
       CHECK((over ? s.one_race() : s.one_possible_race()));
@@ -462,9 +460,9 @@ TEST_CASE("an event of which nothing is known leaves all before it uncertain whe
   for (const bool known : {false, true}) {
     Story s;
     const auto a = s.stream(), b = s.stream();
-    if (known) s.order.event_made(kEvent);
+    if (known) s.order.event_made(kFirstEvent);
     s.writes(a);
-    s.order.event_seen(kEvent);
+    s.order.event_seen(kFirstEvent);
     s.writes(b);
     CHECK((known ? s.one_race() : s.one_possible_race()));
   }
@@ -490,15 +488,15 @@ TEST_CASE("what a stream was given before it went is waited for with its context
     for (const bool directly : {true, false}) {
       Story s;
       const auto zero = s.legacy(), a = s.non_blocking(), b = s.stream(), c = s.stream();
-      s.order.event_made(kEvent), s.order.event_made(kOther);
+      s.order.event_made(kFirstEvent), s.order.event_made(kOtherEvent);
       s.writes(directly ? b : a);
-      s.order.event_recorded(kOther, a);
-      s.order.event_waited(kOther, b);
-      s.order.event_recorded(kEvent, b);
+      s.order.event_recorded(kOtherEvent, a);
+      s.order.event_waited(kOtherEvent, b);
+      s.order.event_recorded(kFirstEvent, b);
       s.order.stream_gone(b);
       if (by == By::context) s.order.context_seen(0);
       if (by == By::legacy) s.reads(zero, kB);
-      if (by == By::event) s.order.event_waited(kEvent, c);
+      if (by == By::event) s.order.event_waited(kFirstEvent, c);
       s.writes(c);
       CHECK(s.races() == (by == By::nothing ? 1 : 0));
     }
@@ -508,16 +506,16 @@ TEST_CASE("what a stream was given before it went is waited for with its context
 TEST_CASE("twenty thousand streams come and go, each between the same two") {
   Story s;
   const auto a = s.non_blocking();
-  s.order.event_made(kEvent), s.order.event_made(kOther);
+  s.order.event_made(kFirstEvent), s.order.event_made(kOtherEvent);
   for (int i = 0; i < 20000; ++i) {
     s.writes(a);
-    s.order.event_recorded(kEvent, a);
+    s.order.event_recorded(kFirstEvent, a);
     const auto b = s.non_blocking();
-    s.order.event_waited(kEvent, b);
+    s.order.event_waited(kFirstEvent, b);
     s.writes(b);
-    s.order.event_recorded(kOther, b);
+    s.order.event_recorded(kOtherEvent, b);
     s.order.stream_gone(b);
-    s.order.event_waited(kOther, a);
+    s.order.event_waited(kOtherEvent, a);
   }
   CHECK(s.races() == 0);
   s.writes(s.non_blocking());

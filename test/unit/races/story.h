@@ -9,10 +9,10 @@
 
 namespace cudadiag::races {
 
+inline constexpr std::uint64_t kA = 0x7f0000000000, kB = 0x7f0000100000;  // two buffers
+
 class Story {
  public:
-  static constexpr std::uint64_t kA = 0x7f0000000000, kB = 0x7f0000100000;  // two buffers
-
   StreamNumber stream(std::uint32_t context = 0) { return order.stream_made({++handle_, context, false, true}); }
   StreamNumber non_blocking(std::uint32_t context = 0) { return order.stream_made({++handle_, context, false, false}); }
   StreamNumber legacy(std::uint32_t context = 0) { return order.stream_made({1, context, true, true}); }

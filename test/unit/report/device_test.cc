@@ -9,8 +9,10 @@
 #include "report/dump_candidates.h"
 #include "report/report.h"
 #include "report/text.h"
+#include "unit/report/sample_reports.h"
 
 using namespace cudadiag;
+using report::Lines;
 using report::Report;
 namespace fs = std::filesystem;
 
@@ -116,8 +118,6 @@ std::vector<std::string> section(const Report& report, const std::string& label,
   }
   return lines;
 }
-
-using Lines = std::vector<std::string>;
 
 const report::Device& device_of(const Report& report) {
   REQUIRE(report.findings.size() == 1);

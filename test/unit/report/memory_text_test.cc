@@ -5,7 +5,6 @@
 #include "unit/report/sample_reports.h"
 
 using namespace cudadiag::report;
-using Lines = std::vector<std::string>;
 
 namespace {
 

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/report.h"
 
 namespace cudadiag::report {
+
+using Lines = std::vector<std::string>;
 
 Report python_report();     // one bracketed asynchronous failure in Python
 Report native_report();     // a kernel behind ctypes, several candidates, found at exit

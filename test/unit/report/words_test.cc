@@ -43,3 +43,9 @@ TEST_CASE("bytes that cannot be shown are spelled so that a shell reads them bac
     CHECK(pasted(quoted) == word);
   }
 }
+
+TEST_CASE("the command that reruns a recording names what the user has to give it") {
+  CHECK(bisect_command("/s", false) == "cudadiag bisect /s");
+  CHECK(bisect_command("/a b", false, "--repeat 20") == "cudadiag bisect '/a b' --repeat 20");
+  CHECK(bisect_command("/s", true, "--values") == "cudadiag bisect /s --values <INPUT");
+}

@@ -10,7 +10,7 @@ using namespace cudadiag::session;
 
 namespace {
 
-std::optional<SavedCall> read(const std::string& text) {
+std::optional<SavedCall> read_call(const std::string& text) {
   const cudadiag::test::ScratchFolder scratch;
   std::ofstream(scratch.path() / "call.json") << text;
   return read_saved_call(scratch.path());
@@ -19,8 +19,9 @@ std::optional<SavedCall> read(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a saved call is read whole") {
-  const auto call = read(R"({"operator":"aten::embedding","python":"/usr/bin/python3","bytes":48,"tensors":[{},{}],)"
-                         R"("missing":["an argument of type Generator",5]})");
+  const auto call =
+      read_call(R"({"operator":"aten::embedding","python":"/usr/bin/python3","bytes":48,"tensors":[{},{}],)"
+                R"("missing":["an argument of type Generator",5]})");
   REQUIRE(call);
   CHECK(call->op == "aten::embedding");
   CHECK(call->python == "/usr/bin/python3");
@@ -33,10 +34,10 @@ TEST_CASE("what makes no sense is no saved call") {
   for (const char* text : {"", "[]", "{}", R"({"operator":"a"})", R"({"operator":"a","python":"python3"})",
                            R"({"operator":1,"python":"p"})", "{"}) {
     CAPTURE(text);
-    CHECK(!read(text));
+    CHECK(!read_call(text));
   }
   CHECK(!read_saved_call("/nonexistent"));
-  const auto odd = read(R"({"operator":"a","python":"/p","bytes":-1,"tensors":{},"missing":"x"})");
+  const auto odd = read_call(R"({"operator":"a","python":"/p","bytes":-1,"tensors":{},"missing":"x"})");
   REQUIRE(odd);
   CHECK((odd->bytes == 0 && odd->tensors == 0 && odd->missing.empty()));
 }

@@ -308,10 +308,12 @@ TEST_CASE("no name in a manifest leads out of the session") {
 TEST_CASE("what a run recorded, and what was written before a rerun, come back") {
   session::Manifest manifest;
   manifest.native_stacks = false;
+  manifest.input_read = true;
   manifest.passes.emplace_back().rewritten = {"train.py", "/opt/caf\xc3\xa9/lib.so"};
   const auto parsed = std::get<session::Manifest>(session::parse_manifest(session::write_manifest(manifest)));
   CHECK(parsed.python_stacks);
   CHECK_FALSE(parsed.native_stacks);
+  CHECK(parsed.input_read);
   CHECK(parsed.passes.at(0).rewritten == manifest.passes[0].rewritten);
   CHECK_FALSE(parsed.passes.at(0).values);
   manifest.passes[0].values = true;
@@ -319,6 +321,7 @@ TEST_CASE("what a run recorded, and what was written before a rerun, come back")
   const auto older = std::get<session::Manifest>(session::parse_manifest(R"({"schema":"cudadiag.session/1"})"));
   CHECK(older.python_stacks);
   CHECK(older.native_stacks);
+  CHECK_FALSE(older.input_read);
 }
 
 TEST_CASE("words and a folder that are no UTF-8 come back as they were") {

@@ -31,13 +31,13 @@ std::string from_hex(const std::string& hex) {
 }
 
 // One code object as record_tables.py prints it.
-struct Recorded {
+struct RecordedCode {
   Code code;
   std::vector<int> lines;  // of the instruction at byte 2 * index
 };
 
-std::vector<Recorded> read_tables(const std::filesystem::path& path) {
-  std::vector<Recorded> recorded;
+std::vector<RecordedCode> read_tables(const std::filesystem::path& path) {
+  std::vector<RecordedCode> recorded;
   std::ifstream file(path);
   std::string header, runs;
   while (std::getline(file, header) && std::getline(file, runs)) {
@@ -45,7 +45,7 @@ std::vector<Recorded> read_tables(const std::filesystem::path& path) {
     std::string word, hex, name;
     unsigned minor = 0, first_line = 0;
     fields >> word >> minor >> first_line >> hex >> name;
-    Recorded entry{code_of(minor, first_line, hex == "-" ? "" : from_hex(hex)), {}};
+    RecordedCode entry{code_of(minor, first_line, hex == "-" ? "" : from_hex(hex)), {}};
     entry.code.qualified_name = name;
     std::istringstream list(runs);
     int line = 0, count = 0;
@@ -63,7 +63,7 @@ TEST_CASE("every instruction has the line that its interpreter gives it") {
     const auto recorded = read_tables(std::string(TEST_DATA "/python/tables-") + version + ".txt");
     INFO("CPython ", version);
     REQUIRE(recorded.size() >= 10);
-    for (const Recorded& entry : recorded) {
+    for (const RecordedCode& entry : recorded) {
       const Code& code = entry.code;
       const std::vector<int>& lines = entry.lines;
       INFO(code.qualified_name);

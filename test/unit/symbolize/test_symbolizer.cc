@@ -9,11 +9,11 @@ using symbolize::Symbolizer;
 namespace {
 
 // A script that calls into the fixture library through ctypes: its frames, the library's, then the interpreter's.
-struct Recorded {
+struct RecordedSite {
   session::Session session;
   session::Site site;
 
-  Recorded(const std::string& path, const std::string& build_id, std::uint64_t address) {
+  RecordedSite(const std::string& path, const std::string& build_id, std::uint64_t address) {
     session::Process process;
     session::ProcessRecord& record = process.record;
     record.properties["cwd"] = "/home/user/project";
@@ -36,7 +36,7 @@ std::uint64_t address_in(const std::string& path) { return fixture::Library(path
 }  // namespace
 
 TEST_CASE("a stack through Python and native code") {
-  const Recorded recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
+  const RecordedSite recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
   Symbolizer symbolizer(recorded.session);
   const auto stack = symbolizer.stack(recorded.process(), recorded.site);
 
@@ -62,7 +62,7 @@ TEST_CASE("a stack through Python and native code") {
 }
 
 TEST_CASE("a library that was built anew gives no lines and one note") {
-  const Recorded recorded(FIXTURE_DWARF5, "abcd", address_in(FIXTURE_DWARF5));
+  const RecordedSite recorded(FIXTURE_DWARF5, "abcd", address_in(FIXTURE_DWARF5));
   Symbolizer symbolizer(recorded.session);
   const auto stack = symbolizer.stack(recorded.process(), recorded.site);
   symbolizer.stack(recorded.process(), recorded.site);
@@ -75,7 +75,7 @@ TEST_CASE("a library that was built anew gives no lines and one note") {
 
 // Linkers leave the build-id out unless they are told to write one.
 TEST_CASE("a library without a build-id that was written after the run") {
-  Recorded recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
+  RecordedSite recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
   session::ProcessRecord& record = recorded.session.processes[0].record;
   record.start_realtime = 1'000'000'000;  // in 1970
   record.seconds_per_tick = 1e-9;
@@ -91,7 +91,7 @@ TEST_CASE("a library without a build-id that was written after the run") {
 }
 
 TEST_CASE("a user's library without line information is named in a note") {
-  const Recorded recorded(FIXTURE_STRIPPED, "", address_in(FIXTURE_STRIPPED));
+  const RecordedSite recorded(FIXTURE_STRIPPED, "", address_in(FIXTURE_STRIPPED));
   Symbolizer symbolizer(recorded.session);
   symbolizer.stack(recorded.process(), recorded.site);
   REQUIRE(symbolizer.notes().size() == 1);
@@ -99,7 +99,7 @@ TEST_CASE("a user's library without line information is named in a note") {
 }
 
 TEST_CASE("a site without stacks is an empty stack and no line") {
-  const Recorded recorded(FIXTURE_DWARF5, "", 0);
+  const RecordedSite recorded(FIXTURE_DWARF5, "", 0);
   Symbolizer symbolizer(recorded.session);
   const auto stack = symbolizer.stack(recorded.process(), session::Site{});
   CHECK(stack.python.empty());
@@ -111,7 +111,7 @@ TEST_CASE("a launch by a thread of JAX's own is said to be one, another is not")
   for (const char* module :
        {"/v/site-packages/jax_plugins/xla_cuda12/xla_cuda_plugin.so", "/v/site-packages/torch/c.so"}) {
     INFO(module);
-    Recorded recorded(module, "", 0x1000);
+    RecordedSite recorded(module, "", 0x1000);
     recorded.session.processes[0].record.properties["python"] = "3.12.3";
     const bool by_jax = std::string(module).find("jax") != std::string::npos;
     Symbolizer symbolizer(recorded.session);
@@ -124,7 +124,7 @@ TEST_CASE("a launch by a thread of JAX's own is said to be one, another is not")
 }
 
 TEST_CASE("what the user said of whose code it is comes with the session") {
-  Recorded recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
+  RecordedSite recorded(FIXTURE_DWARF5, "", address_in(FIXTURE_DWARF5));
   recorded.session.manifest.code_rules = {
       {FIXTURE_SOURCE, false}, {"/home/user/project", false}, {"/usr/lib/python3.12/runpy.py", true}};
   Symbolizer symbolizer(recorded.session);
