@@ -145,6 +145,12 @@ bool place_lost(const ProcessRecord& record, const session::Operation& operation
   return (python == nullptr || python->frames.empty()) && (native == nullptr || native->frames.empty());
 }
 
+// Of such an operation nothing tells whether it has finished.
+bool is_of_unknown_stream(const session::Operation& operation) {
+  return operation.stream == wire::operation::kNoStream && wire::operation::can_fault(operation.kind) &&
+         operation.result == 0 && (operation.flags & wire::operation::kCaptured) == 0;
+}
+
 std::string because_none(const ProcessRecord& record, const Search& found) {
   if (record.damaged > 0) {
     return "the recording is damaged: the operations that may have been running are not in it";
@@ -153,6 +159,9 @@ std::string because_none(const ProcessRecord& record, const Search& found) {
     return "of the operations that may have been running, the records of likely ones are lost";
   }
   if (found.missing > 0) return "the records of the operations that may have been running are lost";
+  if (std::any_of(record.operations.begin(), record.operations.end(), is_of_unknown_stream)) {
+    return "the streams of operations that may have been running were not recorded";
+  }
   return "every recorded operation had finished before the error was seen";
 }
 

@@ -41,14 +41,18 @@ std::uint32_t Streams::context_index(std::uint32_t uid) {
   return kNone;
 }
 
-// A free place, else that of the context that has been gone longest. kNone: there is none, or the context is known;
-// one that is gone may still be current to a thread, and uids are not used again.
+// A free place, else that of the context that has been gone longest. kNotReady: another thread is at it. kNone: there
+// is no place, or the context is known; one that is gone may still be current to a thread, and uids are not used again.
 std::uint32_t Streams::place_for_context(std::uint32_t uid) const {
   std::uint32_t free = kNone, gone = kNone, gone_uid = 0xffffffff;
   for (std::uint32_t i = 0; i < area::kContexts; ++i) {
     const std::byte* place = contexts_ + i * area::kContextSize;
     const auto state = static_cast<context::State>(wire::load(place, context::kState));
     const std::uint32_t other = wire::load(place, context::kUid);
+    if (unready_[i]) {
+      if (other == uid) return kNotReady;
+      continue;
+    }
     if (state != context::State::free && other == uid) return kNone;
     if (state == context::State::free && free == kNone) free = i;
     if (state == context::State::destroyed && other < gone_uid) gone = i, gone_uid = other;
@@ -58,25 +62,25 @@ std::uint32_t Streams::place_for_context(std::uint32_t uid) const {
 
 bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
   std::uint32_t index = kNone;
+  std::byte* place = nullptr;
   {
     const LockGuard lock(mutex_);
     index = place_for_context(uid);
     if (index == kNone) return true;
-    std::byte* place = contexts_ + index * area::kContextSize;
+    if (index == kNotReady) return false;
+    place = contexts_ + index * area::kContextSize;
     memset(place, 0, area::kContextSize);
     wire::store(place, context::kUid, uid);
     wire::store(place, context::kHandle, reinterpret_cast<std::uint64_t>(handle));
-    wire::store_release(place, context::kState, static_cast<std::uint32_t>(context::State::live));
+    unready_[index] = true;
   }
-  // Registering now, while the context is idle: later it might wait for a kernel that waits for us.
+  // Registering now, while the context is idle: later it might wait for a kernel that waits for us. Nobody finds the
+  // context before that is done: what is given a place on a page that is taken back again would share it with others.
   const bool ready = new_page(index) != kNotReady;
-  if (ready) {
-    describe_device(index);
-  } else {
-    const LockGuard lock(mutex_);
-    wire::store_release(contexts_ + index * area::kContextSize, context::kState,
-                        static_cast<std::uint32_t>(context::State::free));
-  }
+  if (ready) describe_device(index);
+  const LockGuard lock(mutex_);
+  unready_[index] = false;
+  if (ready) wire::store_release(place, context::kState, static_cast<std::uint32_t>(context::State::live));
   return ready;
 }
 

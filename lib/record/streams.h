@@ -40,7 +40,8 @@ class alignas(64) Streams {
   // (race_record.h).
   void tell_of_streams() { tells_of_streams_ = true; }
 
-  // The context is current to the thread. False: it is not made yet, so ask again at the next call.
+  // The context is current to the thread. False: it is not made yet, or another thread is at it: ask again at the next
+  // call.
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
   void stream_destroyed(CUstream stream);
@@ -152,6 +153,7 @@ class alignas(64) Streams {
   MarkerMode mode_ = MarkerMode::sparse;
   bool tells_of_streams_ = false;
   std::array<Page, kPages> pages_{};
+  std::array<bool, wire::area::kContexts> unready_{};  // a thread is about to make the place known
 
   AreaMap* area_ = nullptr;
   Interner* interner_ = nullptr;

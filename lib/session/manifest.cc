@@ -226,14 +226,14 @@ Result<Manifest> parse_manifest(std::string_view text) {
   });
   each_object(document, "passes", [&](const Json& pass) { manifest.passes.push_back(pass_of(pass)); });
   each_object(document, "gpu_processes", [&](const Json& process) {
-    const auto pid = integer_of<int>(process, "pid");
+    const auto pid = integer_of<std::uint32_t>(process, "pid");
     const auto bytes = process.find("bytes");
     if (!pid || bytes == process.end() || !bytes->is_number_unsigned()) return;
-    manifest.gpu_processes.push_back({text_of(process, "device"), static_cast<std::uint32_t>(*pid),
-                                      text_of(process, "name"), bytes->get<std::uint64_t>()});
+    manifest.gpu_processes.push_back(
+        {text_of(process, "device"), *pid, text_of(process, "name"), bytes->get<std::uint64_t>()});
   });
   each_object(document, "ends", [&](const Json& end) {
-    if (const auto pid = integer_of<int>(end, "pid")) manifest.ends[static_cast<std::uint32_t>(*pid)] = end_of(end);
+    if (const auto pid = integer_of<std::uint32_t>(end, "pid")) manifest.ends[*pid] = end_of(end);
   });
   return manifest;
 }

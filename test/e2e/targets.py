@@ -76,6 +76,7 @@ FAILING = {
     "graph_stale:reused": Failing("suspected", kind="graph_stale_pointer", confirmed="", cause="stale-graph-pointer"),
     "many_streams": Failing("inferred", by_chance="bracketed"),
     "streams_met_together": Failing(),
+    "threads_begin_together": Failing(),
     "many_threads": Failing("inferred", candidates=True),  # one line, a kernel a thread
     "large_frame": Failing("inferred", by_chance="bracketed"),
     "exit_without_sync": Failing(),

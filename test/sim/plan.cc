@@ -125,6 +125,8 @@ std::string Plan::parse_option(Rule& rule, const std::string& word) {
     if (last) rule.last_run = *last;
   } else if (word == "when=now") {
     rule.at_once = true;
+  } else if (word == "beside") {
+    rule.beside = true;
   } else if (word == "until=notify") {
     rule.after.reset();
   } else if (key == "after" || key == "until") {
@@ -148,14 +150,14 @@ Rule* Plan::match(Work work, const std::string* kernel, std::uint32_t stream) {
   return met;
 }
 
-std::optional<CUresult> Plan::failure_of(std::string_view api) {
+const Rule* Plan::failure_of(std::string_view api) {
   for (const char* suffix : {"_ptsz", "_ptds"}) {
     if (api.ends_with(suffix)) api.remove_suffix(5);
   }
   for (Rule& rule : rules_) {
-    if (rule.effect == Rule::Effect::fail && rule.api == api && takes(rule)) return rule.code;
+    if (rule.effect == Rule::Effect::fail && rule.api == api && takes(rule)) return &rule;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 bool Plan::lacks_kernel(std::string_view name) const {

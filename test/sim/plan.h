@@ -35,6 +35,7 @@ struct Rule {
   CUresult code = CUDA_ERROR_ILLEGAL_ADDRESS;
   std::optional<Progress> after;  // fault: not before this; hold: until this, or until sim_notify()
   bool at_once = false;           // fault: does not wait until the program asks
+  bool beside = false;            // fail: not before another thread's call has ended
   bool fired = false;
   std::uint64_t first_run = 1, last_run = UINT64_MAX;  // in which it holds
 };
@@ -46,8 +47,8 @@ class Plan {
 
   // The rule that the next operation of this kind meets; counts it.
   Rule* match(Work work, const std::string* kernel, std::uint32_t stream);
-  // The code with which this call of `api` must fail, if it must; counts it.
-  std::optional<CUresult> failure_of(std::string_view api);
+  // The rule by which this call of `api` must fail, if it must; counts it.
+  const Rule* failure_of(std::string_view api);
   bool lacks_kernel(std::string_view name) const;
   // Whether `stream`, having finished `count` operations, must stand still until a planned fault has happened.
   bool gates(std::uint32_t stream, std::uint64_t count) const;

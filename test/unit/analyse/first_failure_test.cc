@@ -184,6 +184,16 @@ TEST_CASE("nothing unfinished is said so") {
   CHECK(failure->because == "every recorded operation had finished before the error was seen");
 }
 
+TEST_CASE("of operations whose stream is not known it is not said that they had finished") {
+  PictureBuilder picture;
+  picture.issue_many(picture.stream(2), 2);
+  picture.process.record.operations.back().stream = op::kNoStream;
+  const auto because = [&] { return first_failure(picture.process)->because; };
+  CHECK(because() == "the streams of operations that may have been running were not recorded");
+  picture.process.record.operations.back().flags |= op::kCaptured;
+  CHECK(because() == "every recorded operation had finished before the error was seen");
+}
+
 TEST_CASE("lost records are said so, and leave the rest inferred") {
   PictureBuilder picture;
   const auto s = picture.stream(0);
