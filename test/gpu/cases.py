@@ -41,6 +41,7 @@ class Case:
     hardware_decides: bool = False  # if the plain run ends well, nothing may be reported
     endings: Tuple[int, ...] = ()  # exit statuses among which chance decides, plain and watched alike
     needs: Tuple[str, ...] = ()  # Python modules
+    gpus: int = 1
     session_mib: Optional[int] = None
     argument: Tuple[Tuple[str, object], ...] = ()  # members that one of the finding's arguments has, once it was rerun
     replay: str = ""  # what becomes of the script that makes the failing call again
@@ -296,6 +297,22 @@ CASES = [
     *[one_of("geometric", layer, needs=("torch", "torch_geometric")) for layer in ("gcn", "sage")],
     python("image_labels", needs=("torch", "timm"),
            **fails(710, cause=("label-out-of-range", "index-out-of-range"), unseen=True)),
+    # Several GPUs and ranks.
+    *[native("two_gpus_" + way, "two_gpus " + way, mark=way, gpus=2, **expected) for way, expected in (
+        ("second", fails(700, kernel="add")),
+        ("unasked", fails(700, kernel="add")),
+        ("threads", fails(700, kernel="add")),
+        ("peer", fails(700, kernel="add")),
+        ("copy", dict(hardware_decides=True, **fails((), (ASYNC, SYNC, UNCHECKED), "suspected"))),
+        ("stream", fails(700, kernel="fill")),
+        ("well", {}))],
+    *[python(f"ranks_{what}_{how}", f"ranks {what} {how}", mark=what, gpus=2, **expected)
+      for how in ("spawned", "torchrun") for what, expected in (
+          ("labels", dict(endings=(1, -6), **fails(710, cause=("label-out-of-range",), grade="inferred"))),
+          ("raises", {}),
+          ("well", {}))],
+    *[python("stages_" + way, "stages " + way, gpus=2, **fails(710, cause=("index-out-of-range",), grade="inferred"))
+      for way in ("staged", "replicas")],
     # Correct CUDA: nothing may be reported.
     native("inference", **fails(700, grade="inferred", first=False, kernel="embed")),
     native("many_threads"),

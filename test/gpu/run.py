@@ -70,6 +70,13 @@ def gpu_missing():
     return f"cuInit gives {code}" if code else None
 
 
+def gpus_here():
+    """How many there are where CUDA works."""
+    count = ctypes.c_int()
+    ctypes.CDLL("libcuda.so.1").cuDeviceGetCount(ctypes.byref(count))
+    return count.value
+
+
 def environment(state):
     """The user's own, without what would change a run or leave traces at home."""
     ours = ("CUDADIAG_", "CUDA_LAUNCH_BLOCKING", "CUDA_INJECTION64_PATH", "CUDA_ENABLE_", "CUDA_COREDUMP_", "NVTX_")
@@ -96,6 +103,7 @@ class Suite:
         self.cudadiag = build / "bin" / "cudadiag"
         self.targets = build / "gpu"
         self.scratch = scratch
+        self.gpus = gpus_here()
 
     def command(self, case):
         first, *rest = case.command
@@ -112,6 +120,8 @@ class Suite:
         return str(built if built.exists() or "." in word else self.scratch / (case.name + "." + word[1:]))
 
     def missing(self, case, command):
+        if case.gpus > self.gpus:
+            return f"needs {case.gpus} GPUs, {self.gpus} here"
         for module in case.needs:
             if importlib.util.find_spec(module) is None:
                 return f"no Python module {module}"
