@@ -62,11 +62,13 @@ std::string_view bare_name(std::string_view function) {
   return name.substr(name.find_last_of(": ") + 1);
 }
 
-// An inlined function that only its own file can see has no mangled name. Of the frame just outside of the stub, the
-// bare name tells enough: an overload of the kernel that launches it comes one frame later.
-bool is_inlined_host_side_of(const NativeFrame& frame, std::string_view kernel) {
-  return frame.inlined && frame.mangled.empty() && !kernel.empty() &&
-         bare_name(frame.function) == bare_name(demangle(kernel));
+// An inlined function that only its own file can see has no mangled name, and a kernel that is given a lambda has nvcc's
+// wrapper of it in its name on the host. Of the frame just outside of the stub, the bare name tells enough: an overload
+// of the kernel that launches it comes one frame later.
+bool is_host_side_by_bare_name(const NativeFrame& frame, std::string_view kernel) {
+  const bool has_other_name = (frame.inlined && frame.mangled.empty()) ||
+                              contains_any(frame.mangled, {"__nv_dl_wrapper_t", "__nv_hdl_wrapper_t"});
+  return has_other_name && !kernel.empty() && bare_name(frame.function) == bare_name(demangle(kernel));
 }
 
 bool is_name_of_cuda(std::string_view name) {
@@ -124,8 +126,9 @@ void mark_native(std::vector<NativeFrame>& native, std::string_view launched, co
   for (std::size_t i = 0; i < native.size(); ++i) {
     NativeFrame& frame = native[i];
     if (const auto stubbed = kernel_of_stub(frame); !stubbed.empty()) kernel = stubbed;
-    const bool host_side = is_host_side_of(frame, kernel) || is_host_side_of(frame, launched) ||
-                           (below_is_stub && is_inlined_host_side_of(frame, kernel));
+    const bool host_side =
+        is_host_side_of(frame, kernel) || is_host_side_of(frame, launched) ||
+        (below_is_stub && (is_host_side_by_bare_name(frame, kernel) || is_host_side_by_bare_name(frame, launched)));
     const bool installed = frame.file.empty() && code.is_installed(frame.module);
     frame.user = i >= inside && is_user_native(frame, code) && !host_side && !installed;
     below_is_stub = is_device_stub(frame);

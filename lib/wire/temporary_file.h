@@ -13,9 +13,19 @@ inline constexpr std::size_t kDrawn = 8;
 
 constexpr bool is_drawn(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
+// Whether nobody gives a module of Python a name that begins so: generated code has the module of the class that it is
+// for, with its dots or `__main__`, or says like PyTorch Geometric for what it is.
+constexpr bool begins_as_generated(std::string_view name) {
+  constexpr std::string_view kMain = "__main__", kEnds[] = {"_propagate_", "_edge_updater_"};
+  if (name.substr(0, kMain.size()) == kMain) return true;
+  for (const std::string_view end : kEnds) {
+    if (name.size() > end.size() && name.substr(name.size() - end.size()) == end) return true;
+  }
+  return name.find('.') != name.npos && (name.back() == '_' || !is_drawn(name.back()));
+}
+
 // Where the drawn characters stand in the name of a file or folder, before its last suffix; npos: there are none. Eight
-// characters may be a word of its author's: only behind what nobody names a module of Python, tempfile's own `tmp` or
-// something with a dot, as generated code has it of the class that it is for.
+// characters may be a word of its author's: only behind tempfile's own `tmp`, and in the names of generated code.
 // Nothing here can throw, which would bring the C++ runtime into the recorder.
 constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
   const std::size_t dot = is_folder ? name.npos : name.rfind('.');
@@ -26,10 +36,7 @@ constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
     if (!is_drawn(name[i])) return name.npos;
   }
   const std::string_view before(name.data(), at);
-  const char last = before.back();
-  const bool is_of_tempfile = before == "tmp";
-  const bool is_generated = !is_folder && before.find('.') != before.npos && (last == '_' || !is_drawn(last));
-  return is_of_tempfile || is_generated ? at : name.npos;
+  return before == "tmp" || (!is_folder && begins_as_generated(before)) ? at : name.npos;
 }
 
 // Calls `visit(part)` for what of the path is the same in each run, in order. True: something of it is not.

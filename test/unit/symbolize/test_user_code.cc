@@ -186,6 +186,22 @@ TEST_CASE("the host side of a static kernel, inlined, has no mangled name; its o
   CHECK(line.location.line == 6);
 }
 
+TEST_CASE("a kernel that is given a lambda has another name on the host") {
+  const std::string kernel = "_ZN3par6forallIZN27_INTERNAL_3d0_6_pool_cu_run5remapEvEUliE_EEviT_";
+  const std::string wrapped = "I17__nv_dl_wrapper_tI11__nv_dl_tagIPFvvEXadL_ZL5remapvEELj1EEJEEEEv";
+  const NativeFrame stub =
+      native(kExe, "__device_stub__ZN3par6forallIZN27_INTERNAL_3d0_6_pool_cu_run5remapEvEUnvdl0_PFvvES0_EEviT_(int)",
+             "_ZL97__device_stub__ZN3par6forall", kStub, 14);
+  const NativeFrame host = native(kExe, "void par::forall<__nv_dl_wrapper_t<__nv_dl_tag<void (*)(), &remap, 1u>> >(int)",
+                                  "_ZN3parL6forall" + wrapped + "iT_", kSource, 22);
+  const NativeFrame overload =
+      native(kExe, "void par::forall<__nv_dl_wrapper_t<__nv_dl_tag<void (*)(), &remap, 1u>> >(CUstream_st*, int)",
+             "_ZN3par6forall" + wrapped + "P11CUstream_stiT_", kSource, 31);
+  const auto line = true_line(
+      stack_of(inside_static(), {stub, host, overload, native(kExe, "remap()", "_ZL5remapv", kSource, 80)}), kernel);
+  CHECK(line.location.line == 31);
+}
+
 TEST_CASE("a C++ function of the user's may be named like CUDA's") {
   const auto line = true_line(stack_of(inside_shared(), {native(kExe, "cudaCheck(int)", "_Z9cudaChecki", kSource, 5)}));
   CHECK(line.location.function == "cudaCheck(int)");

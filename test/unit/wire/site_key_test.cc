@@ -42,7 +42,8 @@ TEST_CASE("how code is laid out is no part of its key where the name of its file
 
 TEST_CASE("what a program wrote for itself, and what people call their files") {
   for (const char* file : {"/tmp/nn.conv_SAGEConv_propagate_q9dx4sbc.py", "/tmp/nn.conv_propagate_abcdefgh.py",
-                           "/var/tmp/tmpab12cd_3.py"}) {
+                           "/var/tmp/tmpab12cd_3.py", "/tmp/__main___RoadConv_propagate_5mk1qcl4.py",
+                           "/tmp/__main___Net_5mk1qcl4.py", "/tmp/layers_Gat_edge_updater_q9dx4sbc.py"}) {
     INFO(file);
     CHECK(temporary_file::is_made_by_program(file));
   }
