@@ -46,21 +46,47 @@ void put_in_order(std::vector<Failure>& failures) {
                    [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
 }
 
+// The report says the first note of why the question is left open.
+void leave_open(Analysis& analysis, std::optional<Note> why) {
+  if (!why) return;
+  analysis.verdict = Verdict::inconclusive;
+  analysis.notes.insert(analysis.notes.begin(), std::move(*why));
+}
+
+// Another process that ended badly, by itself, while this one was at work, as it says; null: none is known. Whoever
+// started both then ends the one that is left, which may wait for the other one.
+const Process* ended_first(const Session& session, const Process& process) {
+  const std::string pid = fmt::format(" {} ", process.pid);
+  const auto left_it = [&](const Process& other) {
+    const auto peers = other.record.properties.find("peers");
+    return peers != other.record.properties.end() && (" " + peers->second + " ").find(pid) != std::string::npos &&
+           own_ending(other).bad;
+  };
+  const auto first = std::find_if(session.processes.begin(), session.processes.end(), left_it);
+  return first == session.processes.end() ? nullptr : &*first;
+}
+
 // A process that ended badly, other than by exit(), with work under way may have failed or hung: nobody had asked yet.
-std::optional<Note> ended_at_work(const Session& session, const Process& process) {
+void look_at_cut_off_work(const Session& session, const Process& process, Analysis& analysis) {
   const ProcessRecord& record = process.record;
-  if (record.state != wire::area::State::recording) return std::nullopt;
+  if (record.state != wire::area::State::recording) return;
   const Ending end = ending_of(session, process);
   const std::uint64_t unfinished = end.bad ? unfinished_operations(record) : 0;
-  if (unfinished == 0) return std::nullopt;
+  if (unfinished == 0) return;
   const std::string how = !end.of_process   ? "ended, nobody saw how,"
                           : end.signal != 0 ? "was ended by " + end.text
                                             : "ended without exit(), its status " + std::to_string(end.status) + ",";
-  return Note{
-      kKilledAtWork,
-      fmt::format("process {} {} with {} not known to have finished; no call asked afterwards whether {} failed",
-                  process.pid, how, unfinished == 1 ? "1 operation" : fmt::format("{} operations", unfinished),
-                  unfinished == 1 ? "it" : "one of them")};
+  const std::string text =
+      fmt::format("process {} {} with {} not known to have finished", process.pid, how,
+                  unfinished == 1 ? "1 operation" : fmt::format("{} operations", unfinished));
+  const Process* first = ended_first(session, process);
+  if (first != nullptr && (!end.of_process || end.killed())) {
+    analysis.notes.push_back({"cut-off", fmt::format("{}, after process {} had ended with {} while it was at work",
+                                                     text, first->pid, own_ending(*first).text)});
+    return;
+  }
+  leave_open(analysis, Note{kKilledAtWork, fmt::format("{}; no call asked afterwards whether {} failed", text,
+                                                       unfinished == 1 ? "it" : "one of them")});
 }
 
 // Calls that failed and are no finding, as words behind "had failed".
@@ -127,13 +153,6 @@ bool went_on_at_work(const Session& session, const Process& process) {
          record.operations_issued > 0;
 }
 
-// The report says the first note of why the question is left open.
-void leave_open(Analysis& analysis, std::optional<Note> why) {
-  if (!why) return;
-  analysis.verdict = Verdict::inconclusive;
-  analysis.notes.insert(analysis.notes.begin(), std::move(*why));
-}
-
 void look_at(const Session& session, const Process& process, const SameLine& same_line, Analysis& analysis) {
   if (auto failure = first_failure(process)) analysis.failures.push_back(std::move(*failure));
   if (auto stale = stale_replay(process)) analysis.failures.push_back(std::move(*stale));
@@ -173,7 +192,7 @@ Analysis analyse(const Session& session, const SameLine& same_line) {
   } else if (goes_on) {
     analysis.notes.push_back(std::move(*goes_on));
   }
-  for (const Process& process : session.processes) leave_open(analysis, ended_at_work(session, process));
+  for (const Process& process : session.processes) look_at_cut_off_work(session, process, analysis);
   leave_open(analysis, nothing_recorded(session));
   if (analysis.verdict == Verdict::no_cuda_failure) {
     const bool handled = std::any_of(analysis.notes.begin(), analysis.notes.end(),

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "record/clock.h"
+#include "record/peers.h"
 #include "record/recorder.h"
 #include "record/uncancelled.h"
 
@@ -42,8 +43,13 @@ void Recorder::look_for_faults(Ends ends) {
 }
 
 void Recorder::look_at_exit(int status) {
+  const bool recording = !failures_.frozen() && area_.state() != area::State::disabled;
+  if (recording && status != 0) {
+    char peers[1024];
+    if (const auto found = peers_at_work(peers); !found.empty()) interner_.property("peers", found);
+  }
   area_.set_exit_status(status);
-  if (failures_.frozen() || area_.state() == area::State::disabled) return;
+  if (!recording) return;
   look_for_faults([](CUcontext, std::uint32_t) { return true; });
   if (failures_.frozen()) return;
   area_.calibrate();

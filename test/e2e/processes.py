@@ -62,6 +62,28 @@ def daemons_that_give_the_gpu_nothing_to_do_leave_a_run_clean(machine):
     expect(report["verdict"], "no_cuda_failure", "verdict")
 
 
+def rank_that_is_ended_for_another_ones_end_is_no_riddle(machine):
+    machine.plan("hang kernel=stuck")
+    result = machine.run(*program("ranks.py", "both"))
+    expect(result.returncode, 1, "status")
+    expect([line for line in result.stderr.splitlines() if "cudadiag" in line],
+           ["cudadiag: no CUDA failure was recorded"], "what is said")
+    result = machine.run(*program("ranks.py", "both"), options=["-o", "here"])
+    report = machine.report("-o", "here")
+    pids = {process["argv"][-1]: process["pid"] for process in report["processes"]}
+    expect((report["verdict"], report["findings"]), ("no_cuda_failure", []), "verdict")
+    expect([note["text"] for note in report["notes"] if note["code"] == "cut-off"],
+           [f"process {pids['waits']} ended, nobody saw how, with 1 operation not known to have finished, after process "
+            f"{pids['raises']} had ended with status 1 while it was at work"], "notes")
+
+
+def rank_that_was_ended_before_the_other_one_is_a_riddle(machine):
+    machine.plan("hang kernel=stuck")
+    machine.run(*program("ranks.py", "alone"), options=["-o", "here"])
+    report = machine.report("-o", "here")
+    expect(report["verdict"], "inconclusive", "verdict")
+
+
 def interrupted_command_without_cuda_gets_no_advice(machine):
     for command, said in (("run", ""), ("races", "cudadiag: the target never initialised CUDA, so there is nothing to report\n")):
         target = machine.start(*machine.command(command, "--", "sh", "-c", "echo ready; exec sleep 1000"))

@@ -195,6 +195,33 @@ TEST_CASE("so does one that crashed at work, or of which nobody saw how it ended
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
 }
 
+TEST_CASE("nor does the end of one that was at work when another one had ended by itself leave it open") {
+  session::Session session;
+  session.processes = {working_process(SIGTERM), working_process(SIGTERM)};
+  session.processes[1].pid = 4712;
+  session.processes[1].end.reset();
+  session.processes[1].record.state = wire::area::State::finished;
+  session.processes[1].record.exit_status = 1;
+  session.manifest.passes.emplace_back().end = {1, std::nullopt};
+  session.processes[1].record.properties["peers"] = "47110 4711";
+  const auto text = [&] {
+    const Analysis analysis = cudadiag::analyse::analyse(session);
+    const auto* found = note(analysis, "cut-off");
+    CHECK((found != nullptr) == (analysis.verdict == Verdict::no_cuda_failure));
+    return found != nullptr ? found->text : std::string();
+  };
+  CHECK(text() ==
+        "process 4711 was ended by signal 15 with 2 operations not known to have finished, after process 4712 had "
+        "ended with status 1 while it was at work");
+  session.processes[0].end.reset();
+  CHECK(text().starts_with("process 4711 ended, nobody saw how, with 2 operations"));
+  session.processes[0].end = {std::nullopt, SIGSEGV};  // nobody else's doing
+  CHECK(text().empty());
+  session.processes[0].end.reset();
+  session.processes[1].record.properties["peers"] = "47110";
+  CHECK(text().empty());
+}
+
 TEST_CASE("a kill when all had finished does not") {
   session::Session session;
   session.processes = {working_process(SIGKILL)};

@@ -1,0 +1,15 @@
+// The program's other processes: whom one leaves at work that ends badly. Whoever started them ends the others then,
+// and no recorder sees how.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace cudadiag::record {
+
+// Pids of those that record in the same arena and live, in decimal with spaces between, as many as fit; in `text`.
+// Empty also where the arena cannot be reached. May be asked while the process ends, of any thread.
+std::string_view peers_at_work(std::span<char> text);
+
+}  // namespace cudadiag::record
