@@ -47,6 +47,7 @@ class AreaReader {
     read_streams();
     check_blocked();
     read_operations();
+    leave_out_what_was_not_given();
     read_errors();
     read_allocations();
     read_site_counts();
@@ -67,6 +68,7 @@ class AreaReader {
   void read_contexts();
   void read_streams();
   void read_operations();
+  void leave_out_what_was_not_given();
   void read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity);
   void read_held();
   std::uint64_t full_serial(const std::byte* record, std::size_t thread) const;
@@ -81,6 +83,7 @@ class AreaReader {
   AreaRegions regions_;
   std::optional<wire::ClockReading> now_;
   ProcessRecord record_;
+  std::vector<std::uint32_t> in_flight_;  // by stream: threads that are inside a call on it
   InternStrings strings_;
   std::set<std::pair<std::uint16_t, std::uint64_t>> seen_;  // operations by (thread, serial)
   std::uint32_t frozen_slot_ = 0;                           // 1 + index in the wire's `errors`
@@ -226,6 +229,7 @@ void AreaReader::read_streams() {
   const std::size_t frozen = regions_.count(Region::frozen, wire::area::kFrozenSize, kMostStreams);
   const bool is_frozen = record_.state == wire::area::State::frozen;
   record_.streams.resize(count);
+  in_flight_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const auto entry = copy_record<wire::area::kStreamSize>(at<wire::area::kStreamSize>(Region::streams, i));
     Stream& stream = record_.streams[i];
@@ -244,6 +248,7 @@ void AreaReader::read_streams() {
     stream.flags = wire::load(entry.data(), s::kFlags);
     stream.thread_tid = wire::load(entry.data(), s::kThreadTid);
     stream.issued = wire::load(entry.data(), s::kIssued);
+    in_flight_[i] = wire::load(entry.data(), s::kInFlight);
     stream.marker_issued = wire::load(entry.data(), s::kMarkerIssued);
     stream.host_completed = wire::load(entry.data(), s::kHostCompleted);
     if (is_frozen && i < frozen) {
@@ -280,6 +285,23 @@ std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t threa
   const std::uint64_t newest = record_.threads[thread].published + kLead;
   const std::uint64_t serial = newest / kTurn * kTurn + wire::load(record, wire::operation::kSerial);
   return serial > newest && serial >= kTurn ? serial - kTurn : serial;
+}
+
+// A thread that is about to call the driver has its operation's ordinal before the record of it: newest ordinals
+// without a record, of as many as are in flight, stand for nothing that the GPU can have been given.
+void AreaReader::leave_out_what_was_not_given() {
+  std::vector<std::uint32_t> newest(record_.streams.size());
+  for (std::size_t i = 0; i < newest.size(); ++i) {
+    newest[i] = std::max(record_.streams[i].marker_issued, record_.streams[i].host_completed);
+  }
+  for (const Operation& operation : record_.operations) {
+    if (operation.stream < newest.size())
+      newest[operation.stream] = std::max(newest[operation.stream], operation.ordinal);
+  }
+  for (std::size_t i = 0; i < newest.size(); ++i) {
+    std::uint32_t& issued = record_.streams[i].issued;
+    if (issued > newest[i] && issued - newest[i] <= in_flight_[i]) issued = newest[i];
+  }
 }
 
 void AreaReader::read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity) {

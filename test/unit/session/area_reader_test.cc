@@ -96,6 +96,27 @@ TEST_CASE("a stream shows its marker, or the frozen one after a freeze") {
   CHECK(record.streams[0].completed() == 3);
 }
 
+TEST_CASE("an ordinal without a record is no operation yet while its thread is inside the call") {
+  AreaBuilder area;
+  area.live_thread(0, 11, 2);
+  area.live_stream(0);
+  for (std::uint64_t serial : {1, 2}) {
+    wire::store(area.kernel(0, serial, 0, serial), wire::operation::kOrdinal, static_cast<std::uint32_t>(serial));
+  }
+  const auto issued = [&](std::uint32_t ordinal, std::uint32_t in_flight) {
+    wire::store(area.stream(0), wire::stream::kIssued, ordinal);
+    wire::store(area.stream(0), wire::stream::kInFlight, in_flight);
+    return read(area).streams[0].issued;
+  };
+  CHECK(issued(2, 1) == 2);
+  CHECK(issued(3, 1) == 2);
+  CHECK(issued(4, 2) == 2);
+  CHECK(issued(3, 0) == 3);  // lost
+  CHECK(issued(4, 1) == 4);
+  wire::store(area.stream(0), wire::stream::kMarkerIssued, 3u);
+  CHECK(issued(4, 1) == 3);
+}
+
 TEST_CASE("interned things refer to each other by their ids") {
   AreaBuilder area;
   using wire::intern::Tag;
