@@ -52,8 +52,8 @@ void dump_places(const ProcessRecord& r) {
   for (std::size_t i = 0; i < r.contexts.size(); ++i) {
     const session::Context& c = r.contexts[i];
     if (c.state == wire::context::State::free) continue;
-    std::printf("context %zu uid=%u state=%u handle=0x%" PRIx64 " device=%u markers=%u\n", i, c.uid,
-                static_cast<unsigned>(c.state), c.handle, c.device, static_cast<unsigned>(c.markers));
+    std::printf("context %zu uid=%u state=%u handle=0x%" PRIx64 " device=%u markers=%u peers=0x%" PRIx64 "\n", i, c.uid,
+                static_cast<unsigned>(c.state), c.handle, c.device, static_cast<unsigned>(c.markers), c.peers);
   }
   for (std::size_t i = 0; i < r.streams.size(); ++i) {
     const session::Stream& s = r.streams[i];

@@ -76,9 +76,8 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
   const std::string how = !end.of_process   ? "ended, nobody saw how,"
                           : end.signal != 0 ? "was ended by " + end.text
                                             : "ended without exit(), its status " + std::to_string(end.status) + ",";
-  const std::string text =
-      fmt::format("process {} {} with {} not known to have finished", process.pid, how,
-                  unfinished == 1 ? "1 operation" : fmt::format("{} operations", unfinished));
+  const std::string text = fmt::format("process {} {} with {} not known to have finished", process.pid, how,
+                                       unfinished == 1 ? "1 operation" : fmt::format("{} operations", unfinished));
   const Process* first = ended_first(session, process);
   if (first != nullptr && (!end.of_process || end.killed())) {
     analysis.notes.push_back({"cut-off", fmt::format("{}, after process {} had ended with {} while it was at work",

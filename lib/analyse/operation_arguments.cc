@@ -40,9 +40,19 @@ std::string value_of(const std::string& bytes) {
   }
 }
 
+const session::Context* context_at(const ProcessRecord& record, std::uint32_t index) {
+  return index < record.contexts.size() ? &record.contexts[index] : nullptr;
+}
+
+const session::Context* context_of(const ProcessRecord& record, const Operation& operation) {
+  if (operation.stream >= record.streams.size()) return nullptr;
+  return context_at(record, record.streams[operation.stream].context);
+}
+
 class Reader {
  public:
-  Reader(const ProcessRecord& record, const Operation& operation) : map_(record, operation.ticks) {}
+  Reader(const ProcessRecord& record, const Operation& operation)
+      : record_(record), map_(record, operation.ticks), runs_in_(context_of(record, operation)) {}
 
   void add_parameter(std::size_t number, const session::Parameter& parameter) {
     const std::size_t before = found_.size();
@@ -53,10 +63,10 @@ class Reader {
       if (where.state == State::unknown) continue;
       std::string name = fmt::format("parameter {}", number);
       if (parameter.bytes.size() > 8) name += fmt::format(" at byte {}", at);
-      found_.push_back({std::move(name), "", word, std::nullopt, where});
+      found_.push_back({std::move(name), "", word, std::nullopt, where, is_out_of_reach(where)});
     }
     if (found_.size() > before) return;
-    OperationArgument plain{fmt::format("parameter {}", number), value_of(parameter.bytes), {}, {}, {}};
+    OperationArgument plain{fmt::format("parameter {}", number), value_of(parameter.bytes), {}, {}, {}, false};
     if (parameter.bytes == std::string(8, '\0')) plain.pointer = 0;
     found_.push_back(std::move(plain));
   }
@@ -83,10 +93,23 @@ class Reader {
  private:
   void add(const char* name, std::uint64_t address, std::uint64_t bytes, const Whereabouts& where) {
     if (address == 0) return;
-    found_.push_back({name, "", address, bytes == 0 ? std::optional<std::uint64_t>() : bytes, where});
+    found_.push_back({name, "", address, bytes == 0 ? std::optional<std::uint64_t>() : bytes, where, false});
   }
 
+  // Who may touch what is stream-ordered, mapped or another process's is set apart for each, and not recorded.
+  bool is_out_of_reach(const Whereabouts& where) const {
+    if (runs_in_ == nullptr || where.state != State::live || where.allocation->kind != wire::allocation::Kind::device) {
+      return false;
+    }
+    const session::Context* owner = context_at(record_, where.allocation->context);
+    constexpr std::uint32_t kDevices = 63;
+    return owner != nullptr && owner->device != runs_in_->device && owner->device < kDevices &&
+           (runs_in_->peers & wire::context::kPeersKnown) != 0 && (runs_in_->peers >> owner->device & 1) == 0;
+  }
+
+  const ProcessRecord& record_;
   AllocationMap map_;
+  const session::Context* runs_in_;  // null: not known
   std::vector<OperationArgument> found_;
 };
 
@@ -99,8 +122,12 @@ OperationArgument stale_argument(const Failure& failure) {
   const auto& all = failure.process->record.allocations;
   const auto freed = std::find_if(all.begin(), all.end(),
                                   [&](const auto& allocation) { return allocation.serial == stale.allocation; });
-  return {std::move(name), "", stale.address, std::nullopt,
-          Whereabouts{State::freed, freed == all.end() ? nullptr : &*freed, freed == all.end() ? 0 : freed->bytes}};
+  return {std::move(name),
+          "",
+          stale.address,
+          std::nullopt,
+          Whereabouts{State::freed, freed == all.end() ? nullptr : &*freed, freed == all.end() ? 0 : freed->bytes},
+          false};
 }
 
 // A freed piece that was handed out again unseen is no freed one.

@@ -20,11 +20,13 @@ struct OperationArgument {
   std::optional<std::uint64_t> pointer;  // 0: a parameter of eight bytes, all zero
   std::optional<std::uint64_t> bytes;    // that a copy or memset touches from the pointer on
   Whereabouts where;
+  // It points into live memory of another device, which the operation's context had not been given access to.
+  bool out_of_reach = false;
 
   // How far behind the end of its live allocation it points or reaches; 0: it does not.
   std::uint64_t past_end() const;
   // Whether it can have to do with an illegal access.
-  bool matters() const { return where.state == Whereabouts::State::freed || past_end() > 0; }
+  bool matters() const { return where.state == Whereabouts::State::freed || past_end() > 0 || out_of_reach; }
 };
 
 struct OperationArguments {

@@ -96,6 +96,18 @@ bool past_the_end(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
+bool of_another_gpu(const Symptoms& symptoms, Facts& facts) {
+  const Argument* pointer = add_first(symptoms, facts, [](const Argument& argument) {
+    return argument.memory && argument.memory->out_of_reach && argument.memory->device;
+  });
+  if (pointer == nullptr || !symptoms.device) return false;
+  facts.add("bytes", size_text(pointer->memory->bytes));
+  facts.add("owner", std::to_string(*pointer->memory->device));
+  facts.add("device", std::to_string(*symptoms.device));
+  if (!pointer->memory->allocated_at.empty()) facts.add("allocated", pointer->memory->allocated_at);
+  return true;
+}
+
 // The types that the name of a C++ kernel ends with; nothing where it has none.
 std::vector<std::string_view> parameter_types(std::string_view kernel) {
   std::vector<std::string_view> types;
@@ -252,6 +264,20 @@ const std::vector<Rule>& memory_rules() {
        .fix = {"give the destination before the source, and {cuda:the cudaMemcpyKind that fits them (cudaMemcpyDefault "
                "finds it out)|call what fits them (cuMemcpy finds it out)}"},
        .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "memory-of-another-gpu",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = of_another_gpu,
+       .texts = {"{argument} points into {bytes} of device {owner}, allocated at {allocated}, and the kernel ran on "
+                 "device {device}, which had not been given access to it: an illegal access with such an argument is "
+                 "often caused by using it",
+                 "{argument} points into {bytes} of device {owner}, and the kernel ran on device {device}, which had "
+                 "not been given access to it: an illegal access with such an argument is often caused by using it"},
+       .fix = {"{torch:launch it with torch.cuda.device(tensor.device), or move the tensor with .to() first|launch it "
+               "where the memory is, on a stream of that device, or copy the data over first}",
+               "or give the device access to the other one's memory, where the two reach each other: "
+               "{cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "pointer-past-allocation",
        .sure = Sure::often,
        .codes = {700},

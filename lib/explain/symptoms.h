@@ -18,8 +18,10 @@ using Number = std::variant<std::int64_t, double>;
 // The allocation that a pointer pointed into or behind.
 struct Memory {
   std::uint64_t bytes = 0, offset = 0;  // offset: of the pointer; not less than bytes: past the end
-  std::string state;                    // "live" | "freed"
-  std::string allocated_at, freed_at;   // "train.py:39, forward"
+  std::optional<std::uint32_t> device;
+  bool out_of_reach = false;           // of another device, which the operation's had not been given access to
+  std::string state;                   // "live" | "freed"
+  std::string allocated_at, freed_at;  // "train.py:39, forward"
 };
 
 // One value that went into the failing operation.
@@ -65,14 +67,15 @@ struct Symptoms {
   std::string operation;              // "kernel" | "graph" | "copy" | "memset" | "call"
   // Nothing failed: the operation, or one of several, does not end.
   bool hang = false;
-  std::string waits_for;        // "value" | "stream" | "semaphore", where the operation waits for somebody else
-  std::string wait;             // that in words: "until the word at 0x7f40 equals 1; …"
-  bool write_queued = false;    // a stream has the write of that value before it
-  bool asked_for_dump = false;  // a rerun for a GPU core dump was made
-  bool line_in_dump = false;    // and it shows where threads of the operation's kernel are
-  bool in_graph = false;        // a node of a launched graph, or the launch itself
-  bool launch = false;          // the refused call launches a kernel: grid, block and shared_bytes are its
-  std::string kernel;           // demangled; empty where several kernels can be the one
+  std::string waits_for;                // "value" | "stream" | "semaphore", where the operation waits for somebody else
+  std::string wait;                     // that in words: "until the word at 0x7f40 equals 1; …"
+  bool write_queued = false;            // a stream has the write of that value before it
+  bool asked_for_dump = false;          // a rerun for a GPU core dump was made
+  bool line_in_dump = false;            // and it shows where threads of the operation's kernel are
+  std::optional<std::uint32_t> device;  // that the operation ran on
+  bool in_graph = false;                // a node of a launched graph, or the launch itself
+  bool launch = false;                  // the refused call launches a kernel: grid, block and shared_bytes are its
+  std::string kernel;                   // demangled; empty where several kernels can be the one
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;            // dynamic
   std::string assertion;                     // condition or message of the device assertion that failed

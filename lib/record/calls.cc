@@ -313,6 +313,11 @@ constexpr void add_starts(Builder& b) {
   b.set(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2, {Role::look_up});
 }
 
+constexpr void add_peers(Builder& b) {
+  b.set(CUPTI_DRIVER_TRACE_CBID_cuCtxEnablePeerAccess, {Role::peer_access});
+  b.set(CUPTI_DRIVER_TRACE_CBID_cuCtxDisablePeerAccess, {Role::peer_access});
+}
+
 constexpr void add_graphs(Builder& b) {
   for (std::uint32_t id = 1; id < b.table.size(); ++id) {
     if (graph_call(id) != GraphCall::What::none) b.set(id, {Role::graph});
@@ -372,6 +377,7 @@ constexpr Table kTable = [] {
   add_memory(b);
   add_order(b);
   add_starts(b);
+  add_peers(b);
   add_graphs(b);
   mark_memory(b);
   mark_blocking(b);

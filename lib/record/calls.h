@@ -22,8 +22,9 @@ enum class Role : std::uint8_t {
   event_shared,     // with other processes, which record it too
   capture_begin,
   capture_end,
-  graph,    // graph_calls.h
-  look_up,  // of the driver's functions; not to have one is an answer
+  peer_access,  // of the current context to another one's memory, given or taken back
+  graph,        // graph_calls.h
+  look_up,      // of the driver's functions; not to have one is an answer
   initialise,
 };
 

@@ -206,6 +206,7 @@ void Recorder::look_at_result(ThreadState* thread, std::uint32_t id, const CallR
   if (rule.memory && result == CUDA_SUCCESS) {
     thread != nullptr ? note_memory(*thread, id, data, frame) : note_unrecorded_memory(id, rule, data);
   }
+  if (rule.role == Role::peer_access && result == CUDA_SUCCESS) note_peer_access(id, data);
   if (!is_answer(result)) fail(thread, wire::error::Domain::driver, id, data, result, frame);
   if (rule.role == Role::capture_end) end_capture(thread, rule, data, result);
 }

@@ -170,6 +170,7 @@ class Recorder {
                  std::uintptr_t frame);
   void note_memory(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
   void note_unrecorded_memory(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
+  void note_peer_access(std::uint32_t id, const CUpti_CallbackData& data);
   void note_context_destroyed(ThreadState* thread, std::uint32_t uid, std::uintptr_t frame);
   void ask_what_is_left(FailedCall& failed) const;
   void note_event(ThreadState& thread, const CallRule& rule, const CUpti_CallbackData& data);

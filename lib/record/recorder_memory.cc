@@ -48,6 +48,17 @@ void Recorder::note_unrecorded_memory(std::uint32_t id, const CallRule& rule, co
   if (call.what == What::unmaps) allocations_.unmapped(freed, call.bytes);
 }
 
+void Recorder::note_peer_access(std::uint32_t id, const CUpti_CallbackData& data) {
+  see_context(data);
+  if (id == CUPTI_DRIVER_TRACE_CBID_cuCtxEnablePeerAccess) {
+    streams_.give_access(data.contextUid,
+                         static_cast<const cuCtxEnablePeerAccess_params*>(data.functionParams)->peerContext);
+  } else {
+    streams_.take_access(data.contextUid,
+                         static_cast<const cuCtxDisablePeerAccess_params*>(data.functionParams)->peerContext);
+  }
+}
+
 void Recorder::note_context_destroyed(ThreadState* thread, std::uint32_t uid, std::uintptr_t frame) {
   const std::uint32_t context = streams_.context_index(uid);
   if (failures_.frozen() || context == Streams::kNone) return;

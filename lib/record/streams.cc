@@ -72,6 +72,7 @@ bool Streams::context_created(CUcontext handle, std::uint32_t uid) {
     memset(place, 0, area::kContextSize);
     wire::store(place, context::kUid, uid);
     wire::store(place, context::kHandle, reinterpret_cast<std::uint64_t>(handle));
+    wire::store(place, context::kPeers, context::kPeersKnown);
     unready_[index] = true;
   }
   // Registering now, while the context is idle: later it might wait for a kernel that waits for us. Nobody finds the

@@ -44,6 +44,9 @@ class alignas(64) Streams {
   // call.
   bool context_created(CUcontext context, std::uint32_t uid);
   void context_destroyed(std::uint32_t uid);
+  // wire::context::kPeers of the context: another one's memory, from the call's success on.
+  void give_access(std::uint32_t uid, CUcontext peer);
+  void take_access(std::uint32_t uid, CUcontext peer);
   void stream_destroyed(CUstream stream);
   // Its default streams go with it.
   void thread_ended(std::uint32_t tid);
@@ -134,6 +137,7 @@ class alignas(64) Streams {
   void retire(std::uint32_t stream);
   void end_life(std::uint32_t& link);
   std::uint32_t place_for_context(std::uint32_t uid) const;
+  std::uint64_t peer_bits(CUcontext peer) const;
   bool reusable(std::uint32_t stream) const;
   void describe_device(std::uint32_t context);
   // The page; kNone: there is none left; kNotReady: the context is not made yet.

@@ -37,6 +37,7 @@ std::string memory_text(const Allocation& allocation, const std::string& directo
     text = fmt::format("{} bytes past {} bytes", thousands(allocation.offset - allocation.bytes),
                        thousands(allocation.bytes));
   }
+  if (allocation.out_of_reach && allocation.device) text += fmt::format(" of device {}", *allocation.device);
   if (allocation.state != "freed") return text;
   return text + (allocation.freed ? " freed at " + place(*allocation.freed, directory) : " that were freed");
 }

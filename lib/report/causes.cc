@@ -42,7 +42,11 @@ explain::Argument argument_of(const Argument& argument, const std::string& direc
   result.bytes = argument.bytes;
   if (!argument.allocation) return result;
   const Allocation& allocation = *argument.allocation;
-  result.memory = {allocation.bytes, allocation.offset, allocation.state,
+  result.memory = {allocation.bytes,
+                   allocation.offset,
+                   allocation.device,
+                   allocation.out_of_reach,
+                   allocation.state,
                    allocation.allocated ? place(*allocation.allocated, directory) : "",
                    allocation.freed ? place(*allocation.freed, directory) : ""};
   return result;
@@ -93,6 +97,7 @@ class Gathering {
     if (finding.launch) {
       const Launch& launch = *finding.launch;
       if (kernel_is_known(finding)) symptoms.kernel = launch.kernel;
+      symptoms.device = launch.device;
       symptoms.in_graph = launch.operation == "graph" || launch.graph_node;
       symptoms.launch = launch.operation == "kernel";
       symptoms.grid = launch.grid;

@@ -91,6 +91,7 @@ Json of(const Allocation& allocation) {
           {"bytes", allocation.bytes},
           {"offset", allocation.offset},
           {"device", value_or_null(allocation.device)},
+          {"out_of_reach", allocation.out_of_reach},
           {"state", allocation.state},
           {"owner", text_or_null(allocation.owner)},
           {"allocated", location_or_null(allocation.allocated)},

@@ -40,6 +40,7 @@ Allocation allocation_of(const analyse::OperationArgument& argument, const sessi
   allocation.bytes = argument.where.bytes;
   allocation.offset = *argument.pointer - from.address;
   if (from.kind < wire::allocation::Kind::pinned) allocation.device = device_of(process.record, from.context);
+  allocation.out_of_reach = argument.out_of_reach;
   const bool freed = argument.where.state == State::freed;
   allocation.state = freed ? "freed" : "live";
   if (from.site != 0) {

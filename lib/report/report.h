@@ -91,6 +91,7 @@ struct Allocation {
   std::uint64_t address = 0, bytes = 0,
                 offset = 0;  // offset: of the pointer, from address; not less than bytes: past it
   std::optional<std::uint32_t> device;
+  bool out_of_reach = false;                 // of another device, which the operation's had not been given access to
   std::string state;                         // "live" | "freed", then `freed` says where
   std::string owner;                         // "PyTorch's caching allocator", where it hands out parts; else empty
   std::optional<Location> allocated, freed;  // nothing: not recorded

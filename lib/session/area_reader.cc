@@ -216,9 +216,9 @@ void AreaReader::read_contexts() {
       ++record_.damaged;
       continue;
     }
-    record_.contexts[i] = {static_cast<c::State>(state), wire::load(entry.data(), c::kUid),
+    record_.contexts[i] = {static_cast<c::State>(state),         wire::load(entry.data(), c::kUid),
                            wire::load(entry.data(), c::kHandle), wire::load(entry.data(), c::kDevice),
-                           static_cast<c::Markers>(markers)};
+                           static_cast<c::Markers>(markers),     wire::load(entry.data(), c::kPeers)};
   }
 }
 

@@ -190,6 +190,7 @@ struct Context {
   std::uint64_t handle = 0;
   std::uint32_t device = 0;
   wire::context::Markers markers = wire::context::Markers::off;
+  std::uint64_t peers = 0;  // wire::context::kPeers
 };
 
 struct Stream {

@@ -62,9 +62,9 @@ std::string_view bare_name(std::string_view function) {
   return name.substr(name.find_last_of(": ") + 1);
 }
 
-// An inlined function that only its own file can see has no mangled name, and a kernel that is given a lambda has nvcc's
-// wrapper of it in its name on the host. Of the frame just outside of the stub, the bare name tells enough: an overload
-// of the kernel that launches it comes one frame later.
+// An inlined function that only its own file can see has no mangled name, and a kernel that is given a lambda has
+// nvcc's wrapper of it in its name on the host. Of the frame just outside of the stub, the bare name tells enough: an
+// overload of the kernel that launches it comes one frame later.
 bool is_host_side_by_bare_name(const NativeFrame& frame, std::string_view kernel) {
   const bool has_other_name = (frame.inlined && frame.mangled.empty()) ||
                               contains_any(frame.mangled, {"__nv_dl_wrapper_t", "__nv_hdl_wrapper_t"});

@@ -17,9 +17,9 @@ constexpr bool is_drawn(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && 
 // for, with its dots or `__main__`, or says like PyTorch Geometric for what it is.
 constexpr bool begins_as_generated(std::string_view name) {
   constexpr std::string_view kMain = "__main__", kEnds[] = {"_propagate_", "_edge_updater_"};
-  if (name.substr(0, kMain.size()) == kMain) return true;
+  if (name.starts_with(kMain)) return true;
   for (const std::string_view end : kEnds) {
-    if (name.size() > end.size() && name.substr(name.size() - end.size()) == end) return true;
+    if (name.ends_with(end)) return true;
   }
   return name.find('.') != name.npos && (name.back() == '_' || !is_drawn(name.back()));
 }

@@ -71,6 +71,20 @@ def pointers_in_structures_are_found(machine):
            [("parameter 1 at byte 8", "live"), ("parameter 1 at byte 16", "freed"), ("parameter 2", None)], "arguments")
 
 
+def memory_of_a_device_that_was_not_asked_for_it_is_told(machine):
+    result, finding = _memory_program(machine, "peers", ["--rerun=always"])
+    expect((finding["cause"]["id"], finding["cause"]["certain"]), ("memory-of-another-gpu", False), "cause")
+    allocation = finding["arguments"][0]["allocation"]
+    expect((allocation["device"], allocation["out_of_reach"], finding["launch"]["device"]), (1, True, 0), "devices")
+    path, line = targets.marked_line("peers", "MADE LINE")
+    expect([(each["file"], each["line"]) for each in finding["related"] if each["role"] == "allocated"], [(path, line)],
+           "related")
+    expect_in(f"parameter 1 points into 4.0 KiB of device 1, allocated at {path}:{line}, main, and the kernel ran on "
+              "device 0, which had not been given access to it", " ".join(result.stderr.split()), "message")
+    _, finding = _memory_program(machine, "peers:given", ["--rerun=always"])
+    expect((finding["cause"], finding["arguments"][0]["allocation"]["out_of_reach"]), (None, False), "with access")
+
+
 def holders_of_memory_are_told_by_line(machine):
     result, finding = _memory_program(machine, "three_holders")
     mebibyte = 1 << 20

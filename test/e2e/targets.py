@@ -54,6 +54,8 @@ FAILING = {
     "freed_pointer": Failing(),
     "null_pointer": Failing(),
     "past_the_end": Failing(),
+    "peers": Failing(),
+    "peers:given": Failing(),
     "copy_past_the_end": Failing(cause="copy-past-allocation"),
     "freed_in_structure": Failing(),
     "freed_in_buffer": Failing(),

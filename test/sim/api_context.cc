@@ -192,6 +192,19 @@ SIM_API(cuCtxPopCurrent_v2, driver, (CUcontext * pctx), (pctx)) {
   return CUDA_SUCCESS;
 }
 
+SIM_API(cuCtxEnablePeerAccess, context, (CUcontext peerContext, unsigned int Flags), (peerContext, Flags)) {
+  if (Flags != 0 || !peerContext || peerContext == sim::current_context()) return CUDA_ERROR_INVALID_VALUE;
+  Gpu::Lock lock(Gpu::instance().mutex);
+  const bool is_new = sim::current_context()->peers.insert(peerContext).second;
+  return is_new ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+}
+
+SIM_API(cuCtxDisablePeerAccess, context, (CUcontext peerContext), (peerContext)) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  const bool had = sim::current_context()->peers.erase(peerContext) > 0;
+  return had ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+}
+
 SIM_API(cuCtxGetDevice, context, (CUdevice * device), (device)) {
   *device = sim::current_context()->device;
   return CUDA_SUCCESS;

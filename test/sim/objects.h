@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -81,6 +82,7 @@ struct CUctx_st {
   std::shared_ptr<CUstream_st> legacy;
   std::vector<std::shared_ptr<CUstream_st>> streams;  // with the legacy and the per-thread ones
   std::unordered_map<std::thread::id, std::shared_ptr<CUstream_st>> per_thread;
+  std::set<CUcontext> peers;  // whose memory it asked for; it has all anyway
 };
 
 struct CUstream_st : std::enable_shared_from_this<CUstream_st> {

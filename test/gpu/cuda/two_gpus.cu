@@ -1,8 +1,8 @@
 // Programs on two GPUs. "second": a bad kernel on the second one, while the first works on. "unasked": the same, and
 // nobody asks the second one again: a copy from it succeeds. "threads": a thread drives each GPU, and one of them goes
-// wrong. "peer": a kernel loads from the other GPU's memory after its access was taken back. "stream": a launch into the
-// other GPU's stream, with memory of this one. "copy": between two GPUs, from memory that nobody has. "well": peers that
-// exchange what they computed; access is asked for twice, and the second refusal is expected.
+// wrong. "peer": a kernel loads from the other GPU's memory after its access was taken back. "stream": a launch into
+// the other GPU's stream, with memory of this one. "copy": between two GPUs, from memory that nobody has. "well": peers
+// that exchange what they computed; access is asked for twice, and the second refusal is expected.
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -126,10 +126,9 @@ int main(int, char** argv) {
   on(0);
   cudaMalloc(&here, kBytes);
   cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
-  const std::map<std::string, std::function<void()>> ways = {{"second", second_gpu}, {"unasked", unasked},
-                                                             {"threads", threads},   {"peer", peer},
-                                                             {"stream", stream},     {"copy", copy},
-                                                             {"well", well}};
+  const std::map<std::string, std::function<void()>> ways = {
+      {"second", second_gpu}, {"unasked", unasked}, {"threads", threads}, {"peer", peer},
+      {"stream", stream},     {"copy", copy},       {"well", well}};
   ways.at(argv[1])();
   printf("%s\n", cudaGetErrorName(ended));
   return ended != cudaSuccess;

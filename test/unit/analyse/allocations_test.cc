@@ -193,6 +193,33 @@ TEST_CASE("a pointer to the very end is none that matters") {
   CHECK(!launched.arguments().front().matters());
 }
 
+TEST_CASE("memory of another device is out of reach where nobody gave access to it") {
+  Launched launched;
+  launched.parameters({{0, words({0x10000010})}});
+  session::ProcessRecord& record = launched.picture.process.record;
+  const auto out_of_reach = [&](std::uint64_t peers) {
+    record.contexts[0].peers = peers;
+    const auto arguments = launched.arguments();
+    REQUIRE(arguments.size() == 1);
+    CHECK(arguments[0].matters() == arguments[0].out_of_reach);
+    return arguments[0].out_of_reach;
+  };
+  constexpr std::uint64_t kKnown = wire::context::kPeersKnown;
+  session::Context other = record.contexts[0];
+  other.device = 1;
+  record.contexts.push_back(other);
+  record.allocations[0].context = 0;
+  CHECK(!out_of_reach(kKnown));
+  record.allocations[0].context = 1;
+  CHECK(out_of_reach(kKnown));
+  CHECK(out_of_reach(kKnown | 1));
+  CHECK(!out_of_reach(kKnown | 2));
+  CHECK(!out_of_reach(0));  // written by a recorder that does not know
+  SUBCASE("memory of a pool has owners of its own") { record.allocations[0].kind = wire::allocation::Kind::ordered; }
+  SUBCASE("a context that is not known") { record.allocations[0].context = 7; }
+  CHECK(!out_of_reach(kKnown));
+}
+
 TEST_CASE("parameters of another launch are not this one's") {
   Launched launched;
   launched.parameters({{0, words({0x20000010})}}, 2);

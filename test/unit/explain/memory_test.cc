@@ -18,6 +18,27 @@ Argument tensor(const std::string& dtype, std::vector<std::int64_t> shape, std::
 
 }  // namespace
 
+TEST_CASE("memory of a device that the kernel's has no access to") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.device = 0;
+  symptoms.arguments = {pointer_argument("near", 0x1000, "live"), pointer_argument("far", 0x5000, "live")};
+  symptoms.arguments[1].memory->device = 1;
+  CHECK(id_of(symptoms) == "none");  // it was given access
+  symptoms.arguments[1].memory->out_of_reach = true;
+  const auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "memory-of-another-gpu");
+  CHECK(!cause->certain);
+  CHECK(cause->text ==
+        "far points into 4.0 KiB of device 1, and the kernel ran on device 0, which had not been given access to it: "
+        "an illegal access with such an argument is often caused by using it");
+  CHECK(cause->proof == std::vector<std::size_t>{1});
+  symptoms.arguments[1].memory->allocated_at = "train.py:7, main";
+  CHECK(explain(symptoms)->text.find("of device 1, allocated at train.py:7, main, and") != std::string::npos);
+  symptoms.device.reset();
+  CHECK(id_of(symptoms) == "none");
+}
+
 TEST_CASE("freed memory, where no other pointer can be what was used") {
   Symptoms symptoms = gpu_error(700);
   symptoms.arguments = {pointer_argument("other", 0x7000, "freed"), pointer_argument("in", 0x5000, "freed")};

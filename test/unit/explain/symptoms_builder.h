@@ -71,7 +71,7 @@ inline Argument pointer_argument(const std::string& name, std::uint64_t pointer,
   argument.name = name;
   argument.origin = "kernel";
   argument.pointer = pointer;
-  if (!state.empty()) argument.memory = Memory{bytes, offset, state, "", ""};
+  if (!state.empty()) argument.memory = Memory{bytes, offset, std::nullopt, false, state, "", ""};
   return argument;
 }
 

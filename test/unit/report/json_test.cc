@@ -104,7 +104,7 @@ TEST_CASE("arguments and cause") {
       {"name": "parameter 0", "origin": "kernel", "dtype": null, "shape": [], "strides": [], "device": null,
        "value": null, "min": null, "max": null, "nan": null, "inf": null, "bound": null, "outside": null,
        "first_outside": [], "first_value": null, "pointer": "0x7f0000001200", "bytes": 64,
-       "allocation": {"address": "0x7f0000001000", "bytes": 4096, "offset": 512, "device": 0, "state": "freed",
+       "allocation": {"address": "0x7f0000001000", "bytes": 4096, "offset": 512, "device": 0, "out_of_reach": false, "state": "freed",
                       "owner": null,
                       "allocated": null,
                       "freed": {"file": "/home/u/train.py", "line": 39, "function": "forward", "language": "python",

@@ -192,8 +192,9 @@ TEST_CASE("a kernel that is given a lambda has another name on the host") {
   const NativeFrame stub =
       native(kExe, "__device_stub__ZN3par6forallIZN27_INTERNAL_3d0_6_pool_cu_run5remapEvEUnvdl0_PFvvES0_EEviT_(int)",
              "_ZL97__device_stub__ZN3par6forall", kStub, 14);
-  const NativeFrame host = native(kExe, "void par::forall<__nv_dl_wrapper_t<__nv_dl_tag<void (*)(), &remap, 1u>> >(int)",
-                                  "_ZN3parL6forall" + wrapped + "iT_", kSource, 22);
+  const NativeFrame host =
+      native(kExe, "void par::forall<__nv_dl_wrapper_t<__nv_dl_tag<void (*)(), &remap, 1u>> >(int)",
+             "_ZN3parL6forall" + wrapped + "iT_", kSource, 22);
   const NativeFrame overload =
       native(kExe, "void par::forall<__nv_dl_wrapper_t<__nv_dl_tag<void (*)(), &remap, 1u>> >(CUstream_st*, int)",
              "_ZN3par6forall" + wrapped + "P11CUstream_stiT_", kSource, 31);
