@@ -38,7 +38,7 @@ class Case:
     first: bool = True  # the true line must lead; otherwise it may be any of the candidates
     any_line: bool = False  # nothing is expected of the location
     kernel: str = ""
-    hardware_decides: bool = False  # if the plain run ends well, nothing may be reported
+    hardware_decides: bool = False  # whether a run fails; of one that ends well nothing may be reported
     endings: Tuple[int, ...] = ()  # exit statuses among which chance decides, plain and watched alike
     needs: Tuple[str, ...] = ()  # Python modules
     gpus: int = 1
@@ -153,6 +153,7 @@ CASES = [
     native("forked_child", "children fork", **FAR_STORE),
     native("executed_child", "children exec", **FAR_STORE),
     native("device_reset", **FAR_STORE),
+    native("lambdas", **fails(719, cause=("trap",))),
     *[native("memory_" + kind, "memory " + kind, mark=kind, **fails(700))
       for kind in ("freed", "freed_member", "freed_in_buffer")],
     # What lies behind an allocation is the driver's decision.
@@ -294,7 +295,7 @@ CASES = [
     python("accelerate_loop", needs=("torch", "accelerate"), **UNSEEN_OUT_OF_RANGE),
     python("registered_twice", **fails(712, (SYNC,), "inferred", cause=NO_CAUSE, unseen=True)),
     python("shards", **fails(700, first=False, grade="inferred", cause=NO_CAUSE, unseen=True)),
-    *[one_of("geometric", layer, needs=("torch", "torch_geometric")) for layer in ("gcn", "sage")],
+    *[one_of("geometric", layer, needs=("torch", "torch_geometric")) for layer in ("gcn", "sage", "own")],
     python("image_labels", needs=("torch", "timm"),
            **fails(710, cause=("label-out-of-range", "index-out-of-range"), unseen=True)),
     # Several GPUs and ranks.
@@ -302,9 +303,9 @@ CASES = [
         ("second", fails(700, kernel="add")),
         ("unasked", fails(700, kernel="add")),
         ("threads", fails(700, kernel="add")),
-        ("peer", fails(700, kernel="add")),
+        ("peer", fails(700, kernel="add", cause=("memory-of-another-gpu",))),
         ("copy", dict(hardware_decides=True, **fails((), (ASYNC, SYNC, UNCHECKED), "suspected"))),
-        ("stream", fails(700, kernel="fill")),
+        ("stream", fails(700, grade="inferred", kernel="fill", cause=("memory-of-another-gpu",))),
         ("well", {}))],
     *[python(f"ranks_{what}_{how}", f"ranks {what} {how}", mark=what, gpus=2, **expected)
       for how in ("spawned", "torchrun") for what, expected in (
