@@ -10,7 +10,9 @@ _ONE_MARK = rf"(TRUE LINE|BLAMED|CANDIDATE|HOLDER|{'|'.join(ROLES).upper()})(?: 
 MARKS = re.compile(rf"(?://|#) ({_ONE_MARK}(?:, {_ONE_MARK})*)$")
 TRACEBACK = "Traceback (most recent call last):"
 
+ASYNCHRONOUS = ("async_error", "graph_node", "graph_stale_pointer")
 ENOUGH_TO_JUDGE = 30
+LEAST_BRACKETED = 0.8  # of the first answers to asynchronous failures
 LEAST_RIGHT = {"line_first": 0.9, "line": 1.0, "cause": 0.8}  # a wrong cause is a difference of its case
 
 Line = namedtuple("Line", "file number")
@@ -52,6 +54,15 @@ def line_of_headline(stderr):
     return Line(Path(found[1]).name, int(found[2])) if found else None
 
 
+def first_answer(stderr):
+    """Grade of the first report of a run, and how many operations may be the one by it; None: there is none."""
+    headline = re.search(r"^cudadiag: .*\[(\w+)\]$", stderr, re.MULTILINE)
+    if not headline:
+        return None
+    several = re.search(r" ([\d,]+) operations(?: on [\d,]+ streams)? may have been running", " ".join(stderr.split()))
+    return headline[1], int(several[1].replace(",", "")) if several else 1
+
+
 def line_of(location):
     """The tree may have been built elsewhere, so files are compared by name."""
     if not location or not location.get("file"):
@@ -79,7 +90,7 @@ def differences(case, report, marks, traceback=None):
     reruns = [each["outcome"] for each in report["passes"] if each["name"] == "confirm"]
     if GRADES.index(first_run) < GRADES.index(case.grade):
         wrong.append(f"the first run is only {first_run}, not {case.grade}")
-    asynchronous = findings[0]["kind"] in ("async_error", "graph_node", "graph_stale_pointer")
+    asynchronous = findings[0]["kind"] in ASYNCHRONOUS
     if asynchronous and "".join(reruns[-1:]) != case.rerun:
         wrong.append(f"reruns: {reruns}, not {case.rerun}")
     return wrong + _differences_of_finding(case, findings[0], marks, traceback)
@@ -142,6 +153,21 @@ def framework_summary(results):
             f"cause right {count(unseen=True, cause='right')}")
 
 
+def first_answers_summary(answers):
+    """Of first_answer() of asynchronous failures, in one line."""
+    others = [operations for grade, operations in answers if grade not in ("bracketed", "proven")]
+    within = sum(operations <= 16 for operations in others)
+    return (f"first answers to asynchronous failures: {len(answers)}; bracketed {len(answers) - len(others)}; "
+            f"one of 16 operations at most {within}, of {max(others, default=0)} at most {len(others) - within}")
+
+
+def first_answers_shortfalls(answers):
+    bracketed = sum(grade in ("bracketed", "proven") for grade, _ in answers)
+    if len(answers) < ENOUGH_TO_JUDGE or bracketed >= LEAST_BRACKETED * len(answers):
+        return []
+    return [f"first answers: bracketed in {bracketed} of {len(answers)}, less than {LEAST_BRACKETED:.0%}"]
+
+
 def framework_shortfalls(results):
     """Sentences, where the framework cases reach less than they must; of a handful nothing is said."""
     if len(results) < ENOUGH_TO_JUDGE:
@@ -162,7 +188,7 @@ def _wrong_lines(case, finding, marks, traceback):
         if line not in listed:
             wrong.append(f"does not list {name_of(line)}")
     noticed = line_of(finding["reported_at"])
-    later = ("async_error", "graph_node", "graph_stale_pointer", "capture_violation")
+    later = (*ASYNCHRONOUS, "capture_violation")
     if finding["kind"] in later and "BLAMED" in marks:
         # The first call to return it may be one of a library's own thread, which has no Python.
         if traceback and noticed is not None and noticed != traceback:

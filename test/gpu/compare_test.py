@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cases import CASES  # noqa: E402
-from compare import (MARKS, ROLES, Line, differences, framework_shortfalls, framework_summary,  # noqa: E402
-                     line_of_headline, line_of_traceback, marked_lines, name_of, outcome_of_cause)
+from compare import (MARKS, ROLES, Line, differences, first_answer, first_answers_shortfalls,  # noqa: E402
+                     first_answers_summary, framework_shortfalls, framework_summary, line_of_headline, line_of_traceback, marked_lines, name_of, outcome_of_cause)
 from run import failed, outcomes  # noqa: E402
 
 FOLDER = Path(__file__).parent
@@ -293,6 +293,25 @@ class Correct(unittest.TestCase):
         noisy = copy.deepcopy(clean)
         noisy["findings"] = report_of(at("a.cu", 3), None)["findings"]
         self.assertEqual(differences(CASE["captures"], noisy, {}), ["reports async_error at a.cu:3"])
+
+
+class FirstAnswers(unittest.TestCase):
+    def test_grade_and_number_of_operations(self):
+        headline = "cudadiag: illegal memory access (700) in a.cu:9, main          [inferred]\n"
+        known = "Known   4,000 operations on 2 streams\n        may have been running, the likeliest first\n"
+        again = headline.replace("inferred", "proven")
+        self.assertEqual(first_answer("noise\n" + headline + known + again), ("inferred", 4000))
+        self.assertEqual(first_answer(headline + "Known   the marker stands at 2\n"), ("inferred", 1))
+        self.assertIsNone(first_answer("cudadiag: no CUDA failure was recorded\n"))
+
+    def test_what_they_reach(self):
+        answers = [("bracketed", 1)] * 24 + [("inferred", 16)] * 3 + [("inferred", 64)] * 3
+        self.assertEqual(first_answers_summary(answers), "first answers to asynchronous failures: 30; bracketed 24; "
+                         "one of 16 operations at most 3, of 64 at most 3")
+        self.assertEqual(first_answers_shortfalls(answers), [])
+        self.assertEqual(first_answers_shortfalls([*answers[1:], ("suspected", 1)]),
+                         ["first answers: bracketed in 23 of 30, less than 80%"])
+        self.assertEqual(first_answers_shortfalls([("suspected", 1)] * 29), [])
 
 
 if __name__ == "__main__":

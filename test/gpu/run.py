@@ -22,8 +22,9 @@ import time
 from pathlib import Path
 
 from cases import CASES
-from compare import (cause_of, differences, framework_shortfalls, framework_summary, line_of, line_of_headline,
-                     line_of_traceback, marked_lines, name_of, outcome_of_cause)
+from compare import (ASYNCHRONOUS, cause_of, differences, first_answer, first_answers_shortfalls, first_answers_summary,
+                     framework_shortfalls, framework_summary, line_of, line_of_headline, line_of_traceback,
+                     marked_lines, name_of, outcome_of_cause)
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 120
@@ -57,6 +58,7 @@ class Result:
     line: str = ""  # of the leading finding after them, likewise
     cause: str = ""  # "right" | "none" | "wrong"
     cause_found: str = ""
+    first_answer: tuple = ()  # to an asynchronous failure: its grade, and among how many operations it leaves the question
     report: str = ""  # of a case that failed, as a user reads it
 
 
@@ -176,6 +178,8 @@ class Suite:
             why.append(f"session takes {occupied_mib(session):.0f} MiB, more than {case.session_mib}")
         first = line_of_headline(watched.err)
         result = result_of(case, report, marks, first, why, plain.seconds + watched.seconds)
+        if report["findings"] and report["findings"][0]["kind"] in ASYNCHRONOUS:
+            result.first_answer = first_answer(watched.err) or ()
         if why:
             unasked = [line for line in watched.err.splitlines(keepends=True) if "not rerun by itself" in line]
             result.report = "".join(unasked) + execute([self.cudadiag, "report", session], env).out
@@ -329,7 +333,10 @@ def main():
     judged = [r for r in results if r.framework]
     if judged:
         print(framework_summary(judged))
-    shortfalls = framework_shortfalls(judged)
+    answers = [r.first_answer for r in results if r.first_answer]
+    if answers:
+        print(first_answers_summary(answers))
+    shortfalls = framework_shortfalls(judged) + first_answers_shortfalls(answers)
     for sentence in shortfalls:
         print(sentence)
     print(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped")
