@@ -1,5 +1,6 @@
 #include "session/intern_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "wire/bytes.h"
@@ -88,6 +89,8 @@ class HeapReader {
         return read_graph_nodes(count, payload);
       case Tag::graph_edges:
         return read_graph_edges(count, payload);
+      case Tag::graph_changes:
+        return read_graph_changes(count, payload);
       case Tag::stale_pointer:
         return read_stale_pointer(payload);
       case Tag::arguments:
@@ -202,6 +205,11 @@ class HeapReader {
     if (!has(payload, 16)) return;
     graph.site = reference(record_.sites, number<std::uint32_t>(payload, 0));
     size = {number<std::uint32_t>(payload, 4), number<std::uint32_t>(payload, 8)};
+    // Only what was described before can be changed.
+    const auto before = number<std::uint32_t>(payload, 12);
+    const Graph* from = before < record_.graphs.size() ? by_id(record_.graphs, before) : nullptr;
+    if (from != nullptr && from->changed_from == 0) graph.changed_from = before;
+    if (graph.changed_from != before) ++record_.damaged, size = {1, 1};
   }
 
   // The graph that an entry of `items` things continues; null if there is none.
@@ -242,6 +250,14 @@ class HeapReader {
     }
   }
 
+  void read_graph_changes(std::uint16_t count, std::span<const std::byte> payload) {
+    Graph* graph = continued(payload, count, 8);
+    for (std::size_t at = 0; graph != nullptr && at < count; ++at) {
+      graph->changes.push_back({number<std::uint32_t>(payload, 8 + 8 * at),
+                                reference(record_.sites, number<std::uint32_t>(payload, 12 + 8 * at))});
+    }
+  }
+
   void read_arguments(std::uint16_t count, std::span<const std::byte> payload) {
     constexpr std::size_t kHead = 16;
     if (!has(payload, kHead + std::size_t{8} * count)) return;
@@ -268,9 +284,26 @@ class HeapReader {
                                       number<std::uint64_t>(payload, 16), number<std::uint64_t>(payload, 24)});
   }
 
+  void finish_changed_graph(Graph& graph, const GraphSize& size) {
+    const std::size_t nodes = record_.graphs[graph.changed_from - 1].nodes.size();
+    record_.damaged += std::erase_if(
+        graph.changes, [&](const GraphChange& change) { return change.node >= nodes || change.site == 0; });
+    std::stable_sort(graph.changes.begin(), graph.changes.end(),
+                     [](const GraphChange& a, const GraphChange& b) { return a.node < b.node; });
+    const auto doubled = std::unique(graph.changes.begin(), graph.changes.end(),
+                                     [](const GraphChange& a, const GraphChange& b) { return a.node == b.node; });
+    record_.damaged += static_cast<std::size_t>(graph.changes.end() - doubled);
+    graph.changes.erase(doubled, graph.changes.end());
+    graph.whole = graph.changes.size() == size.nodes;
+  }
+
   void finish_graphs() {
     for (std::size_t i = 0; i < record_.graphs.size(); ++i) {
       Graph& graph = record_.graphs[i];
+      if (graph.changed_from != 0) {
+        finish_changed_graph(graph, graph_sizes_[i]);
+        continue;
+      }
       const std::size_t strayed = std::erase_if(graph.edges, [&](const GraphEdge& edge) {
         return edge.from >= graph.nodes.size() || edge.to >= graph.nodes.size();
       });

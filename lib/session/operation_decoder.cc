@@ -31,6 +31,19 @@ void decode_argument(const std::byte* record, Operation& operation) {
   }
 }
 
+void decode_graph(const std::byte* record, const ProcessRecord& process, Operation& operation) {
+  operation.graph = wire::load(record, o::kGraph);
+  if (operation.graph > process.graphs.size()) operation.graph = 0;
+  operation.replay = wire::load(record, o::kReplay);
+  operation.graph_flags = wire::load(record, o::kGraphFlags);
+  operation.graph_words = wire::load(record, o::kGraphWords);
+  const Graph* graph = by_id(process.graphs, operation.graph);
+  if (graph == nullptr || graph->changed_from == 0) return;
+  if (!graph->whole) operation.graph_flags |= o::kGraphUntold;
+  operation.graph_changed = operation.graph;
+  operation.graph = graph->changed_from;
+}
+
 }  // namespace
 
 std::optional<Operation> decode_operation(const std::byte* record, std::uint64_t serial, const ProcessRecord& process) {
@@ -59,13 +72,7 @@ std::optional<Operation> decode_operation(const std::byte* record, std::uint64_t
     operation.ordinal = 0;
   }
   decode_argument(record, operation);
-  if (operation.kind == Kind::graph) {
-    operation.graph = wire::load(record, o::kGraph);
-    if (operation.graph > process.graphs.size()) operation.graph = 0;
-    operation.replay = wire::load(record, o::kReplay);
-    operation.graph_flags = wire::load(record, o::kGraphFlags);
-    operation.graph_words = wire::load(record, o::kGraphWords);
-  }
+  if (operation.kind == Kind::graph) decode_graph(record, process, operation);
   operation.origin = {wire::load(record, o::kNumber),     wire::load(record, o::kOwnThread),
                       wire::load(record, o::kNodeThread), wire::load(record, o::kNode),
                       wire::load(record, o::kGraphTask),  wire::load(record, o::kNodeType)};

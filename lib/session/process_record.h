@@ -70,6 +70,10 @@ struct GraphNode {
   std::uint32_t parent = 0;  // 1 + index of the node whose child graph it lies in
 };
 
+struct GraphChange {
+  std::uint32_t node = 0, site = 0;  // its index; the call that gave it the parameters that it has
+};
+
 struct GraphEdge {
   std::uint32_t from = 0, to = 0;  // indices of nodes
 };
@@ -80,6 +84,10 @@ struct Graph {
   bool whole = false;      // nothing of it is missing
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
+  // Of one whose nodes were given other parameters since: the id of the graph that it was, which has the nodes and
+  // edges. 0: it is none.
+  std::uint32_t changed_from = 0;
+  std::vector<GraphChange> changes;  // by node, at most one each
 };
 
 // Memory that the driver handed out (wire/allocation.h).
@@ -141,7 +149,8 @@ struct Operation {
   std::uint64_t began = 0;     // event syncs: ticks before the call; 0: not known
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   std::uint64_t destination = 0, source = 0;  // copies, memsets, prefetches: addresses; 0: none is named
-  std::uint32_t graph = 0;                    // graph launches: id of a graph
+  std::uint32_t graph = 0;                    // graph launches: id of a graph, as it was described
+  std::uint32_t graph_changed = 0;            // and of what it had become by then; 0: that
   std::uint32_t replay = 0;                   // and which launch of it this was; 0: not known
   std::uint32_t graph_flags = 0;
   std::uint32_t graph_words = 0;  // 1 + index in ProcessRecord::graph_words of its first node's; 0: none
@@ -303,9 +312,20 @@ const T* by_id(const std::vector<T>& table, std::uint32_t id) {
   return id == 0 || id > table.size() ? nullptr : &table[id - 1];
 }
 
+// The call that gave the node the parameters which this launch of its graph used; 0: that which made it, or not known.
+inline std::uint32_t changed_at(const ProcessRecord& record, const Operation& launch, std::uint32_t node) {
+  const Graph* changed = by_id(record.graphs, launch.graph_changed);
+  if (changed == nullptr) return 0;
+  const auto at =
+      std::lower_bound(changed->changes.begin(), changed->changes.end(), node,
+                       [](const GraphChange& change, std::uint32_t wanted) { return change.node < wanted; });
+  return at != changed->changes.end() && at->node == node ? at->site : 0;
+}
+
 // Whether a launch of the graph may record events, any of them: true of one that is not known in full.
 inline bool may_record_events(const ProcessRecord& record, std::uint32_t graph) {
   const Graph* known = by_id(record.graphs, graph);
+  if (known != nullptr && known->changed_from != 0) known = by_id(record.graphs, known->changed_from);
   return known == nullptr || !known->whole ||
          std::any_of(known->nodes.begin(), known->nodes.end(),
                      [](const GraphNode& node) { return node.type == wire::graph_node::kEventRecord; });

@@ -24,9 +24,12 @@
 //    note      count: 0                  payload: u32 string id of a code like "cupti-held", u32 string id of the text
 //    property  count: 0                  payload: u32 string id of the key, u32 string id of the value
 //    graph     count: 0                  payload: u32 site id of the instantiation or update, u32 nodes, u32 edges,
-//                                                 u32 zero
+//                                                 u32 zero; or of one that was changed since: u32 site id, u32 changes,
+//                                                 u32 zero, u32 id of the graph that it was
 //    graph_nodes  count: nodes           payload: u32 graph id, u32 index of the first, nodes (below)
 //    graph_edges  count: edges           payload: u32 graph id, u32 zero, per edge: u32 from, u32 to (node indices)
+//    graph_changes count: changes        payload: u32 graph id, u32 zero, per change: u32 index of a node, u32 site id
+//                                                 of the call that gave it the parameters that it has
 //    arguments count: parameters         payload: u64 serial of a kernel's launch, u32 its thread's index,
 //                                                 u32 ArgumentFlag, per parameter: u32 offset among the kernel's
 //                                                 parameters, u32 bytes; then the bytes of all of them, each
@@ -40,8 +43,9 @@
 //    node_type count: 0                  payload: u32 string id of a mangled C++ type, of a node of PyTorch's autograd
 //                                                 graph, u32 zero
 //
-// A graph is followed by its nodes and edges, in as many entries as they take. Child graphs are laid out flat: their
-// nodes stand behind the node that holds them and name it. A node takes 32 bytes:
+// A graph is followed by its nodes and edges, in as many entries as they take. One that was changed is followed by its
+// changes alone, one for each node that has other parameters than in the graph that it was. Child graphs are laid out
+// flat: their nodes stand behind the node that holds them and name it. A node takes 32 bytes:
 //
 //    0      4          8        12     14     16        18   20   22     23     24             28       32
 //    +------+----------+--------+------+------+---------+----+----+------+------+--------------+--------+
@@ -79,8 +83,9 @@ enum class Tag : std::uint16_t {
   arguments = 13,
   node_type = 14,
   stale_pointer = 15,
+  graph_changes = 16,
 };
-inline constexpr std::size_t kTags = 16;  // one past the last
+inline constexpr std::size_t kTags = 17;  // one past the last
 
 inline constexpr std::size_t kHeaderSize = 8;
 inline constexpr std::size_t kMaxEntry = 64u << 10;

@@ -192,6 +192,73 @@ TEST_CASE("a graph is put together from its pieces") {
   CHECK(graph.edges[0].to == 1);
 }
 
+namespace {
+
+// Graph 1 has three nodes, graph 2 is what became of it; the second of two launches is of that.
+AreaBuilder changed_graph(const std::vector<std::uint32_t>& graph, const std::vector<std::uint32_t>& changes) {
+  using wire::intern::Tag;
+  AreaBuilder area;
+  area.live_thread(0, 11, 2);
+  for (int site = 1; site <= 3; ++site) area.entry(Tag::site, 0, {0, 0, 0, 0});
+  area.entry(Tag::graph, 0, {1, 3, 0, 0});
+  area.entry(Tag::graph_nodes, 3,
+             std::vector<std::uint32_t>{1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0});
+  area.entry(Tag::graph, 0, graph);
+  area.entry(Tag::graph_changes, static_cast<std::uint16_t>(changes.size() / 2 - 1), changes);
+  for (std::uint32_t serial = 1; serial <= 2; ++serial) {
+    std::byte* launch = area.kernel(0, serial, wire::operation::kNoStream, serial);
+    wire::store(launch, wire::operation::kKind, static_cast<std::uint8_t>(wire::operation::Kind::graph));
+    wire::store(launch, wire::operation::kGraph, serial);
+  }
+  return area;
+}
+
+}  // namespace
+
+TEST_CASE("a launch of a changed graph has the nodes of what it was, and the calls that changed them") {
+  AreaBuilder area = changed_graph({1, 2, 0, 1}, {2, 0, 1, 2, 2, 3});
+  const auto record = read(area);
+  CHECK(record.damaged == 0);
+  REQUIRE(record.operations.size() == 2);
+  const session::Operation &before = record.operations[0], &after = record.operations[1];
+  CHECK((before.graph == 1 && before.graph_changed == 0));
+  CHECK((after.graph == 1 && after.graph_changed == 2 && after.graph_flags == 0));
+  CHECK(record.graphs[0].whole);
+  for (std::uint32_t node = 0; node < 3; ++node) {
+    CHECK(session::changed_at(record, before, node) == 0);
+    CHECK(session::changed_at(record, after, node) == (node == 0 ? 0 : node + 1));
+  }
+  CHECK(session::changed_at(record, after, 3) == 0);
+  CHECK(session::may_record_events(record, 2) == session::may_record_events(record, 1));
+}
+
+TEST_CASE("changes that are missing or make no sense are not told as all of them") {
+  std::uint64_t damaged = 1;
+  std::vector<std::uint32_t> graph = {1, 2, 0, 1}, changes = {2, 0, 1, 2, 2, 3};
+  SUBCASE("the end is missing") { changes.resize(4), damaged = 0; }
+  SUBCASE("of a node that there is not") { changes[4] = 3; }
+  SUBCASE("at a site that there is not") { changes[5] = 4, damaged = 2; }
+  SUBCASE("one node twice") { changes[4] = 1; }
+  AreaBuilder area = changed_graph(graph, changes);
+  const auto record = read(area);
+  CHECK(record.damaged == damaged);
+  REQUIRE(record.operations.size() == 2);
+  CHECK(record.operations[1].graph == 1);
+  CHECK(record.operations[1].graph_flags == wire::operation::kGraphUntold);
+  CHECK(session::changed_at(record, record.operations[1], 1) == 2);
+}
+
+TEST_CASE("a graph that nothing described is no changed one") {
+  for (const std::uint32_t before : {2u, 3u}) {  // itself, a later one
+    AreaBuilder area = changed_graph({1, 2, 0, before}, {2, 0, 1, 2, 2, 3});
+    const auto record = read(area);
+    CHECK(record.damaged == 1);
+    REQUIRE(record.operations.size() == 2);
+    CHECK((record.operations[1].graph == 2 && record.operations[1].graph_changed == 0));
+    CHECK_FALSE(record.graphs[1].whole);
+  }
+}
+
 TEST_CASE("pieces of graphs that do not fit are left out and counted") {
   AreaBuilder area;
   using wire::intern::Tag;

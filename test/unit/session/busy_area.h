@@ -26,6 +26,8 @@ inline AreaBuilder busy_area() {
   area.entry(w::intern::Tag::graph, 0, {1, 1, 1, 0});
   area.entry(w::intern::Tag::graph_nodes, 1, {1, 0, 1, 1, 1, 1, 1, 1, 1, 0});
   area.entry(w::intern::Tag::graph_edges, 1, {1, 0, 0, 0});
+  area.entry(w::intern::Tag::graph, 0, {1, 1, 0, 1});
+  area.entry(w::intern::Tag::graph_changes, 1, {2, 0, 0, 1});
   area.entry(w::intern::Tag::arguments, 1, {1, 0, 0, 0, 0, 8}, "12345678");
   w::store(area.allocation(0, 0x1000, 64), w::allocation::kSite, 1);
   w::store(area.allocation(1, 0x2000, 64), w::allocation::kContext, 0);

@@ -34,6 +34,10 @@ void check_references(const session::ProcessRecord& record) {
       REQUIRE(node.function <= record.functions.size());
       REQUIRE(node.parent <= graph.nodes.size());
     }
+    REQUIRE(graph.changed_from <= record.graphs.size());
+    for (const auto& change : graph.changes) {
+      if (graph.changed_from != 0) REQUIRE(change.node < record.graphs[graph.changed_from - 1].nodes.size());
+    }
     for (const auto& edge : graph.edges) REQUIRE(std::max(edge.from, edge.to) < graph.nodes.size());
   }
   for (const auto& allocation : record.allocations) {
