@@ -13,7 +13,8 @@ struct GraphCall {
     add_node,     // nodes made inside it stand for its line
     instantiate,  // `made` points to the executable graph once it has returned
     update,       // `exec` is from now on what `graph` says
-    set_node,     // one node of `exec` gets parameters of its own
+    set_node,     // one node of `exec` gets other parameters
+    switch_node,  // it is switched on or off
     destroy,      // `exec` is gone
   };
   What what = What::none;
@@ -53,8 +54,9 @@ constexpr GraphCall::What graph_call(std::uint32_t id) {
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemsetNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled:
       return GraphCall::What::set_node;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled:
+      return GraphCall::What::switch_node;
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy:
       return GraphCall::What::destroy;
     default:

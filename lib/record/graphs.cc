@@ -1,6 +1,5 @@
 #include "record/graphs.h"
 
-#include "record/graph_description.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {
@@ -89,12 +88,18 @@ Graphs::Made Graphs::describe(CUgraph graph, std::uint32_t site) {
   made.ends = allocations_->ends();
   GraphPointers pointers(*driver_, *allocations_);
   pointers.read(description);
-  keep(pointers.pointers(), made);
+  keep(description, pointers.pointers(), made);
   return made;
 }
 
-void Graphs::keep(std::span<const GraphPointer> pointers, Made& made) {
+void Graphs::keep(GraphDescription& description, std::span<const GraphPointer> pointers, Made& made) {
   const LockGuard lock(mutex_);
+  made.first_node = exec_nodes_used_;
+  made.nodes = static_cast<std::uint32_t>(description.size());
+  for (std::size_t node = 0; node < description.size(); ++node) {
+    const std::uint32_t parent = wire::load(description.record(node), intern::kNodeParent);
+    exec_nodes_[exec_nodes_used_++ % kExecNodes] = {description.handle(node), 0, parent};
+  }
   made.first_pointer = pointers_used_;
   made.pointers = static_cast<std::uint32_t>(pointers.size());
   for (const GraphPointer& pointer : pointers) pointers_[pointers_used_++ % kPointers] = pointer;
@@ -114,16 +119,25 @@ StalePointer Graphs::stale_pointer(Exec& exec) {
   return {};
 }
 
+void Graphs::take(Exec& exec, const Made& made) {
+  exec.described = exec.replay.graph = made.graph;
+  exec.first_node = made.first_node;
+  exec.nodes = made.nodes;
+  exec.last_set = 0;
+  exec.changed = false;
+  exec.first_pointer = made.first_pointer;
+  exec.pointers = made.pointers;
+  exec.ends = made.ends;
+}
+
 void Graphs::instantiated(const GraphCall& call, std::uint32_t site, GraphWords words) {
   if (call.made == nullptr || *call.made == nullptr) return;
   const Made made = describe(call.graph, site);
   const LockGuard lock(mutex_);
   Exec& exec = execs_.place(key_of(*call.made), ++stamp_);
   exec.site = site;
-  exec.replay = {made.graph, 0, 0, words};
-  exec.first_pointer = made.first_pointer;
-  exec.pointers = made.pointers;
-  exec.ends = made.ends;
+  exec.replay = {0, 0, 0, words};
+  take(exec, made);
 }
 
 void Graphs::updated(const GraphCall& call) {
@@ -135,49 +149,109 @@ void Graphs::updated(const GraphCall& call) {
   const Made made = describe(call.graph, site);
   const LockGuard lock(mutex_);
   if (Exec* known = execs_.find(key_of(call.exec))) {
-    known->replay.graph = made.graph;
+    take(*known, made);
+    // Its nodes are still called as those of the graph that it was made from, and which is which is not known.
+    known->nodes = 0;
     known->replay.flags = 0;
-    known->first_pointer = made.first_pointer;
-    known->pointers = made.pointers;
-    known->ends = made.ends;
     known->told = false;
   }
 }
 
-// What the node points to from now on is not read. A node of a child graph may have been meant.
-void Graphs::forget_pointers(CUgraphExec exec, CUgraphNode node) {
-  const LockGuard lock(mutex_);
-  Exec* known = execs_.find(key_of(exec));
-  if (known == nullptr) return;
-  known->replay.flags |= operation::kGraphRepointed;
-  if (pointers_used_ - known->first_pointer > kPointers) return;
-  for (std::uint64_t i = known->first_pointer; i < known->first_pointer + known->pointers; ++i) {
+// ---- nodes that are given other parameters; callers hold the lock
+
+Graphs::ExecNode& Graphs::exec_node(const Exec& exec, std::uint32_t node) {
+  return exec_nodes_[(exec.first_node + node) % kExecNodes];
+}
+
+// They are set in the order of their making, as a rule, or back from the last one: the search begins where the latest
+// one ended.
+std::uint32_t Graphs::index_of(Exec& exec, CUgraphNode handle) {
+  if (exec_nodes_used_ - exec.first_node > kExecNodes) return kNoNode;
+  for (std::uint32_t away = 0; away < exec.nodes; ++away) {
+    for (const std::uint32_t node : {exec.last_set + away, exec.last_set + exec.nodes - away}) {
+      if (exec_node(exec, node % exec.nodes).handle == handle) return exec.last_set = node % exec.nodes;
+    }
+  }
+  return kNoNode;
+}
+
+bool Graphs::lies_in(const Exec& exec, std::uint32_t node, std::uint32_t holder) {
+  std::uint32_t parent = exec_node(exec, node).parent;
+  while (parent != 0 && parent - 1 != holder) parent = exec_node(exec, parent - 1).parent;
+  return parent != 0;
+}
+
+// What the node points to from now on is not read.
+void Graphs::forget_pointers(Exec& exec, std::uint32_t node) {
+  if (node == kNoNode) exec.pointers = 0;
+  if (pointers_used_ - exec.first_pointer > kPointers) return;
+  for (std::uint64_t i = exec.first_pointer; i < exec.first_pointer + exec.pointers; ++i) {
     GraphPointer& pointer = pointers_[i % kPointers];
-    if (pointer.handle == node) pointer.allocation = 0;
+    if (pointer.node == node || lies_in(exec, pointer.node, node)) pointer.allocation = 0;
   }
 }
 
-void Graphs::node_set(const GraphCall& call) {
-  forget_pointers(call.exec, call.node);
-  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
+// Whether the description of the node is no longer true. Takes no lock: it asks the driver.
+bool Graphs::alters(const GraphCall& call, CUgraphNodeType& type) {
+  const RelaxedCapture relaxed(*driver_);
+  if (driver_->graph_node_get_type != nullptr) driver_->graph_node_get_type(call.node, &type);
+  // Only kernels and child graphs are described by more than their line.
+  if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_GRAPH) return false;
   CUDA_KERNEL_NODE_PARAMS now = {};
-  {
-    const RelaxedCapture relaxed(*driver_);
-    if (driver_->graph_node_get_type != nullptr) driver_->graph_node_get_type(call.node, &type);
-    // Only kernels and child graphs are described by more than their line.
-    if (type != CU_GRAPH_NODE_TYPE_KERNEL && type != CU_GRAPH_NODE_TYPE_GRAPH) return;
-    if (call.kernel != nullptr && driver_->graph_kernel_node_get_params != nullptr &&
-        driver_->graph_kernel_node_get_params(call.node, &now) == CUDA_SUCCESS) {
-      const CUDA_KERNEL_NODE_PARAMS& to = *call.kernel;
-      const bool same = now.func == to.func && now.kern == to.kern && now.gridDimX == to.gridDimX &&
-                        now.gridDimY == to.gridDimY && now.gridDimZ == to.gridDimZ && now.blockDimX == to.blockDimX &&
-                        now.blockDimY == to.blockDimY && now.blockDimZ == to.blockDimZ;
-      if (same) return;
-    }
+  if (call.kernel == nullptr || driver_->graph_kernel_node_get_params == nullptr ||
+      driver_->graph_kernel_node_get_params(call.node, &now) != CUDA_SUCCESS) {
+    return true;
   }
-  const LockGuard lock(mutex_);
-  if (Exec* known = execs_.find(key_of(call.exec))) known->replay.flags |= operation::kGraphAltered;
+  const CUDA_KERNEL_NODE_PARAMS& to = *call.kernel;
+  return now.func != to.func || now.kern != to.kern || now.gridDimX != to.gridDimX || now.gridDimY != to.gridDimY ||
+         now.gridDimZ != to.gridDimZ || now.blockDimX != to.blockDimX || now.blockDimY != to.blockDimY ||
+         now.blockDimZ != to.blockDimZ;
 }
+
+void Graphs::node_set(const GraphCall& call, std::uint32_t site) {
+  CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
+  const bool altered = alters(call, type);
+  const LockGuard lock(mutex_);
+  Exec* exec = execs_.find(key_of(call.exec));
+  if (exec == nullptr) return;
+  exec->replay.flags |= operation::kGraphRepointed | (altered ? operation::kGraphAltered : 0);
+  const std::uint32_t first = index_of(*exec, call.node);
+  forget_pointers(*exec, first);
+  if (call.what != GraphCall::What::set_node) return;
+  if (first == kNoNode || site == 0) exec->replay.flags |= operation::kGraphUntold;
+  // With a node that holds a child graph, all of that is given anew; its nodes come behind it.
+  const std::uint32_t end = type == CU_GRAPH_NODE_TYPE_GRAPH ? exec->nodes : first + 1;
+  for (std::uint32_t node = first; first != kNoNode && node < end; ++node) {
+    ExecNode& set = exec_node(*exec, node);
+    if (set.site == site || (node != first && !lies_in(*exec, node, first))) continue;
+    set.site = site;
+    exec->changed = true;
+  }
+}
+
+// Lists are interned: however often a program goes through the same ones, each is written once.
+void Graphs::tell_changes(Exec& exec) {
+  exec.changed = false;
+  exec.replay.graph = exec.described;
+  if (exec.described == 0) return;
+  std::size_t count = 0;
+  bool all = exec_nodes_used_ - exec.first_node <= kExecNodes;
+  for (std::uint32_t node = 0; all && node < exec.nodes; ++node) {
+    const std::uint32_t site = exec_node(exec, node).site;
+    if (site == 0) continue;
+    all = count < kMostChanges;
+    if (all) changes_[count++] = {node, site};
+  }
+  const std::uint32_t graph =
+      all ? interner_->changed_graph(exec.site, exec.described, std::span(changes_).first(count)) : 0;
+  if (graph != 0) {
+    exec.replay.graph = graph;
+  } else {
+    exec.replay.flags |= operation::kGraphUntold;
+  }
+}
+
+// ----
 
 void Graphs::destroyed(CUgraphExec exec) {
   const LockGuard lock(mutex_);
@@ -195,6 +269,7 @@ GraphReplay Graphs::launched(CUgraphExec exec) {
   Exec* known = execs_.find(key_of(exec));
   if (known == nullptr) return {};
   ++known->replay.ordinal;
+  if (known->changed) tell_changes(*known);
   GraphReplay replay = known->replay;
   replay.stale = stale_pointer(*known);
   return replay;

@@ -2,7 +2,8 @@
 //
 // A node's line is noted when the driver makes the node, inside the launch that is being captured or the call that
 // adds it. What an executable graph consists of is read from the program's own graph once the call that made or
-// updated the executable one has returned, and goes to the intern heap; launches then refer to it by its id.
+// updated the executable one has returned, and goes to the intern heap; launches then refer to it by its id. Which call
+// gave a node of the executable graph other parameters is told at the next launch, where that has changed.
 // Everything has a bound: a graph that finds no place is counted, and its launches are those of an unknown graph.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include "record/allocations.h"
 #include "record/driver_api.h"
 #include "record/graph_calls.h"
+#include "record/graph_description.h"
 #include "record/graph_markers.h"
 #include "record/graph_pointers.h"
 #include "record/interner.h"
@@ -39,7 +41,8 @@ class Graphs {
   // The call has returned with success. `site`: its own.
   void instantiated(const GraphCall& call, std::uint32_t site, GraphWords words);
   void updated(const GraphCall& call);
-  void node_set(const GraphCall& call);
+  // `site`: of the call that gives the node its parameters, where it does.
+  void node_set(const GraphCall& call, std::uint32_t site);
   void destroyed(CUgraphExec exec);
 
   // Where a node was made; 0: not known.
@@ -57,13 +60,24 @@ class Graphs {
   struct Exec {
     std::uint64_t handle;  // 0: free
     std::uint32_t stamp;
-    std::uint32_t site;  // of its instantiation
-    GraphReplay replay;  // the latest
+    std::uint32_t site;       // of its instantiation
+    GraphReplay replay;       // the latest
+    std::uint32_t described;  // intern id of what it was made or updated with
+    // Its nodes in `exec_nodes_`, and where the last one was that was asked for.
+    std::uint32_t nodes, last_set;
+    std::uint64_t first_node;
+    bool changed;  // nodes have been set at other sites since the latest launch
     // Its pointers in `pointers_`, and how many allocations had ended when they were all alive.
     std::uint64_t first_pointer, ends;
     std::uint32_t pointers;
     bool told;
   };
+  struct ExecNode {
+    CUgraphNode handle;
+    std::uint32_t site;    // of the call that gave it its parameters, where it is no longer as described; 0: it is
+    std::uint32_t parent;  // wire/intern.h
+  };
+  static constexpr std::uint32_t kNoNode = 0xffffffff;
   // Rows of places; a handle lies in the row that its hash picks. Where a row is full, its oldest entry goes: that of
   // a graph long gone, as a rule.
   template <typename Entry, std::size_t Rows>
@@ -76,13 +90,19 @@ class Graphs {
 
   // What an executable graph was made of. Id 0: there is no place for it, or the driver does not say.
   struct Made {
-    std::uint32_t graph = 0, pointers = 0;
-    std::uint64_t first_pointer = 0, ends = 0;
+    std::uint32_t graph = 0, nodes = 0, pointers = 0;
+    std::uint64_t first_node = 0, first_pointer = 0, ends = 0;
   };
   Made describe(CUgraph graph, std::uint32_t site);
-  void keep(std::span<const GraphPointer> pointers, Made& made);
+  void keep(GraphDescription& description, std::span<const GraphPointer> pointers, Made& made);
+  static void take(Exec& exec, const Made& made);
   StalePointer stale_pointer(Exec& exec);
-  void forget_pointers(CUgraphExec exec, CUgraphNode node);
+  bool alters(const GraphCall& call, CUgraphNodeType& type);
+  ExecNode& exec_node(const Exec& exec, std::uint32_t node);
+  std::uint32_t index_of(Exec& exec, CUgraphNode handle);
+  bool lies_in(const Exec& exec, std::uint32_t node, std::uint32_t holder);
+  void forget_pointers(Exec& exec, std::uint32_t node);
+  void tell_changes(Exec& exec);
 
   AreaMap* area_ = nullptr;
   Interner* interner_ = nullptr;
@@ -96,6 +116,12 @@ class Graphs {
   static constexpr std::uint64_t kPointers = 65536;
   std::uint64_t pointers_used_ = 0;
   std::array<GraphPointer, kPointers> pointers_;
+  // And their nodes, in the order of their description, in the same way.
+  static constexpr std::uint64_t kExecNodes = GraphDescription::kMostNodes;
+  static constexpr std::size_t kMostChanges = 4096;
+  std::uint64_t exec_nodes_used_ = 0;
+  std::array<ExecNode, kExecNodes> exec_nodes_;
+  std::array<GraphChange, kMostChanges> changes_;
 };
 
 }  // namespace cudadiag::record

@@ -179,6 +179,26 @@ std::uint32_t Interner::graph(std::uint32_t site, std::span<const std::byte> nod
   return id;
 }
 
+std::uint32_t Interner::changed_graph(std::uint32_t site, std::uint32_t before, std::span<const GraphChange> changes) {
+  const auto bytes = std::as_bytes(changes);
+  const std::uint64_t key =
+      mix(mix(hash_bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()), site), before) | 1;
+  const LockGuard lock(mutex_);
+  if (const std::uint32_t id = graphs_.find(key)) return id;
+  const std::size_t size = bytes.size() + 2 * (intern::kHeaderSize + 16);
+  if (change_bytes_ + size > kChangeBytes ||
+      wire::load(area_->header(), wire::area::kInternUsed) + size > area_->region_size(wire::area::Region::intern)) {
+    return 0;
+  }
+  change_bytes_ += size;
+  const std::uint32_t payload[4] = {site, static_cast<std::uint32_t>(changes.size()), 0, before};
+  const std::uint32_t id = append(Tag::graph, 0, bytes_of(payload));
+  const std::uint32_t head[2] = {id, 0};
+  append(Tag::graph_changes, static_cast<std::uint16_t>(changes.size()), bytes_of(head), bytes);
+  graphs_.insert(key, id);
+  return id;
+}
+
 void Interner::arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values) {
   const LockGuard lock(mutex_);
   append(Tag::arguments, count, head, values);

@@ -56,6 +56,10 @@ struct GraphEdge {
   std::uint32_t from, to;
 };
 
+struct GraphChange {
+  std::uint32_t node, site;
+};
+
 // Memory that a node of a graph points to and that has been freed.
 struct StalePointer {
   std::uint32_t node, offset;         // wire/intern.h
@@ -86,6 +90,9 @@ class Interner {
   // A graph with these contents; one that is described already keeps its id. `nodes`: records of wire/intern.h.
   std::uint32_t graph(std::uint32_t site, std::span<const std::byte> nodes, std::span<const GraphEdge> edges);
 
+  // The graph `before`, which is a described one, after these changes; one that is known already keeps its id.
+  std::uint32_t changed_graph(std::uint32_t site, std::uint32_t before, std::span<const GraphChange> changes);
+
   // Parameters of a launch, laid out as wire/intern.h draws them.
   void arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values);
   std::uint32_t node_type(std::string_view mangled);
@@ -111,7 +118,7 @@ class Interner {
 
  private:
   // All graphs together: what they take, the stacks and names cannot have.
-  static constexpr std::size_t kGraphBytes = 12u << 20;
+  static constexpr std::size_t kGraphBytes = 12u << 20, kChangeBytes = 1u << 20;
   static constexpr std::uint32_t kMostStalePointers = 256;
 
   // Appends an entry with two pieces of payload; its id, or 0. Callers hold the lock.
@@ -149,7 +156,7 @@ class Interner {
   IdTable<4096> node_types_;
   IdTable<1024> notes_, properties_;
   IdTable<16384> graphs_;
-  std::size_t graph_bytes_ = 0;
+  std::size_t graph_bytes_ = 0, change_bytes_ = 0;
 };
 
 }  // namespace cudadiag::record

@@ -18,7 +18,7 @@ void Recorder::enter_graph_call(ThreadState& thread, std::uint32_t id, const CUp
   // Before the call: after it the handle may be another graph's.
   if (call.what == What::destroy) graphs_.destroyed(call.exec);
   thread.adds_nodes = call.what == What::add_node;
-  if (call.what == What::add_node || call.what == What::instantiate) {
+  if (call.what == What::add_node || call.what == What::instantiate || call.what == What::set_node) {
     const Place at = place(thread, id, Kind::graph, 0, frame);
     thread.graph_site = interner_.site(at.key, at.python, at.native, 0, Kind::graph, thread.index);
     const bool armed =
@@ -39,13 +39,14 @@ void Recorder::leave_graph_call(ThreadState& thread, std::uint32_t id, const CUp
   const GraphCall call = decode_graph_call(id, data.functionParams);
   if (ok && call.what == What::instantiate) graphs_.instantiated(call, thread.graph_site, thread.markers.words);
   if (ok && call.what == What::update) graphs_.updated(call);
-  if (ok && call.what == What::set_node) graphs_.node_set(call);
+  const bool sets = call.what == What::set_node || call.what == What::switch_node;
+  if (ok && sets) graphs_.node_set(call, thread.graph_site);
   if (ok && options_.races) {
     if (call.what == What::instantiate && call.made != nullptr) {
       races_.graph(thread, *call.made, call.graph, interner_, graphs_);
     }
     if (call.what == What::update) races_.graph(thread, call.exec, call.graph, interner_, graphs_);
-    if (call.what == What::set_node) races_.graph_changed(thread, call.exec);
+    if (sets) races_.graph_changed(thread, call.exec);
   }
   thread.markers = {};
   thread.graph_site = 0;
@@ -70,9 +71,7 @@ void Recorder::graph_node(const ThreadState* thread, std::uint32_t id, const CUp
 void Recorder::forget_graph(std::uint32_t id, const CUpti_CallbackData& data) {
   using What = GraphCall::What;
   const GraphCall call = decode_graph_call(id, data.functionParams);
-  if (call.what == What::update || call.what == What::set_node || call.what == What::destroy) {
-    graphs_.destroyed(call.exec);
-  }
+  if (call.what != What::none && call.exec != nullptr) graphs_.destroyed(call.exec);
 }
 
 // ---- captures

@@ -15,6 +15,23 @@ sim::Launch launch_of(const CUDA_KERNEL_NODE_PARAMS& p) {
           p.blockDimY, p.blockDimZ, p.sharedMemBytes, p.kernelParams};
 }
 
+Op set_op(const CUDA_MEMSET_NODE_PARAMS& p) {
+  Op op{.kind = Op::Kind::set8, .device_destination = true, .value = p.value};
+  op.destination = p.dst, op.bytes = p.width;
+  return op;
+}
+
+// Gives one node of an executable graph something else to do.
+CUresult set(CUgraphExec exec, CUgraphNode node, Op op) {
+  Gpu::Lock lock(Gpu::instance().mutex);
+  for (auto& step : exec->steps) {
+    if (step.node != node) continue;
+    step.op = std::move(op);
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
 CUgraphNode add(CUgraph graph, Op op, const CUgraphNode* dependencies, std::size_t count) {
   return sim::add_node(*graph, std::move(op), {dependencies, dependencies + count});
 }
@@ -46,9 +63,7 @@ SIM_API(cuGraphAddMemsetNode, context,
   static_cast<void>(ctx);
   if (memsetParams->height != 1 || memsetParams->elementSize != 1) return CUDA_ERROR_NOT_SUPPORTED;
   Gpu::Lock lock(Gpu::instance().mutex);
-  Op op{.kind = Op::Kind::set8, .device_destination = true, .value = memsetParams->value};
-  op.destination = memsetParams->dst, op.bytes = memsetParams->width;
-  *phGraphNode = add(hGraph, std::move(op), dependencies, numDependencies);
+  *phGraphNode = add(hGraph, set_op(*memsetParams), dependencies, numDependencies);
   return CUDA_SUCCESS;
 }
 
@@ -197,11 +212,39 @@ SIM_API(cuGraphExecKernelNodeSetParams_v2, context,
         (hGraphExec, hNode, nodeParams)) {
   const sim::Launch launch = launch_of(*nodeParams);
   if (const CUresult refused = sim::check(launch); refused != CUDA_SUCCESS) return refused;
-  Gpu::Lock lock(Gpu::instance().mutex);
-  for (auto& step : hGraphExec->steps) {
-    if (step.node != hNode) continue;
-    step.op = sim::kernel_op(launch);
-    return CUDA_SUCCESS;
+  return set(hGraphExec, hNode, sim::kernel_op(launch));
+}
+
+SIM_API(cuGraphExecMemsetNodeSetParams, context,
+        (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext ctx),
+        (hGraphExec, hNode, memsetParams, ctx)) {
+  static_cast<void>(ctx);
+  if (memsetParams->height != 1 || memsetParams->elementSize != 1) return CUDA_ERROR_NOT_SUPPORTED;
+  return set(hGraphExec, hNode, set_op(*memsetParams));
+}
+
+SIM_API(cuGraphExecMemcpyNodeSetParams, context,
+        (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D* copyParams, CUcontext ctx),
+        (hGraphExec, hNode, copyParams, ctx)) {
+  static_cast<void>(ctx);
+  if (copyParams->srcMemoryType != CU_MEMORYTYPE_DEVICE || copyParams->dstMemoryType != CU_MEMORYTYPE_DEVICE ||
+      copyParams->Height != 1 || copyParams->Depth != 1) {
+    return CUDA_ERROR_NOT_SUPPORTED;
   }
-  return CUDA_ERROR_INVALID_VALUE;
+  Op op{.kind = Op::Kind::copy, .device_source = true, .device_destination = true};
+  op.destination = copyParams->dstDevice, op.source = copyParams->srcDevice, op.bytes = copyParams->WidthInBytes;
+  return set(hGraphExec, hNode, std::move(op));
+}
+
+SIM_API(cuGraphExecChildGraphNodeSetParams, context, (CUgraphExec hGraphExec, CUgraphNode hNode, CUgraph childGraph),
+        (hGraphExec, hNode, childGraph)) {
+  if (!hNode->child) return CUDA_ERROR_INVALID_VALUE;
+  const auto before = sim::steps_of(*hNode->child);
+  auto now = sim::steps_of(*childGraph);
+  if (now.size() != before.size()) return CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const CUresult result = set(hGraphExec, before[i].node, std::move(now[i].op));
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
 }

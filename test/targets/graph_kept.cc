@@ -18,6 +18,45 @@ static CUDA_KERNEL_NODE_PARAMS launch(CUfunction store, void** parameters) {
   return kernel;
 }
 
+static Recorded storing(CUfunction store, CUdeviceptr memory) {
+  unsigned value = 7;
+  void* parameters[] = {&memory, &value};
+  const CUDA_KERNEL_NODE_PARAMS kernel = launch(store, parameters);
+  Recorded recorded;
+  CHECK(cuGraphCreate(&recorded.graph, 0));
+  CHECK(cuGraphAddKernelNode(&recorded.node, recorded.graph, nullptr, 0, &kernel));
+  return recorded;
+}
+
+// All of a child graph is given other memory.
+static void change_child(const Driver& driver, CUstream stream, CUfunction store) {
+  CUdeviceptr before = driver.allocate(4096), after = driver.allocate(4096);
+  Recorded around;
+  CHECK(cuGraphCreate(&around.graph, 0));
+  CHECK(cuGraphAddChildGraphNode(&around.node, around.graph, nullptr, 0, storing(store, before).graph));
+  CHECK(cuGraphInstantiateWithFlags(&around.exec, around.graph, 0));
+  CHECK(cuGraphExecChildGraphNodeSetParams(around.exec, around.node, storing(store, after).graph));
+  CHECK(cuMemFree(before));
+  CHECK(cuGraphLaunch(around.exec, stream));
+  CHECK(cuStreamSynchronize(stream));
+}
+
+// A node is called as it was before the update of all.
+static void change_updated(const Driver& driver, CUstream stream, CUfunction store) {
+  CUdeviceptr before = driver.allocate(4096), after = driver.allocate(4096);
+  Recorded recorded = storing(store, before);
+  CHECK(cuGraphInstantiateWithFlags(&recorded.exec, recorded.graph, 0));
+  CUgraphExecUpdateResultInfo info;
+  CHECK(cuGraphExecUpdate(recorded.exec, storing(store, before).graph, &info));
+  unsigned value = 7;
+  void* parameters[] = {&after, &value};
+  const CUDA_KERNEL_NODE_PARAMS moved = launch(store, parameters);
+  CHECK(cuGraphExecKernelNodeSetParams(recorded.exec, recorded.node, &moved));
+  CHECK(cuMemFree(before));
+  CHECK(cuGraphLaunch(recorded.exec, stream));
+  CHECK(cuStreamSynchronize(stream));
+}
+
 int main() {
   Driver driver;
   CUstream stream = driver.stream();
@@ -53,5 +92,7 @@ int main() {
   CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
   CHECK(cuGraphLaunch(exec, stream));
   CHECK(cuStreamSynchronize(stream));
+  change_child(driver, stream, store);
+  change_updated(driver, stream, store);
   std::puts("done");
 }
