@@ -87,7 +87,8 @@ void dump_operation(const session::Operation& o) {
       std::printf(" destination=0x%" PRIx64 " source=0x%" PRIx64, o.destination, o.source);
     }
     if (o.kind == wire::operation::Kind::graph) {
-      std::printf(" graph=%u replay=%u graph_flags=%u words=%u", o.graph, o.replay, o.graph_flags, o.graph_words);
+      std::printf(" graph=%u changed=%u replay=%u graph_flags=%u words=%u", o.graph, o.graph_changed, o.replay,
+                  o.graph_flags, o.graph_words);
     }
     std::printf("\n");
   }
@@ -215,6 +216,9 @@ void dump_graphs(const ProcessRecord& r) {
       std::printf(" shared=%u\n", node.shared_bytes);
     }
     for (const session::GraphEdge& edge : graph.edges) std::printf("edge %zu.%u %u\n", id, edge.from, edge.to);
+    for (const session::GraphChange& change : graph.changes) {
+      std::printf("change %zu.%u of=%u site=%u\n", id, change.node, graph.changed_from, change.site);
+    }
   }
 }
 
