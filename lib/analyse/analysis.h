@@ -42,6 +42,12 @@ struct Candidate {
   // `node`, number `node_index` (from 1) of `nodes_of_graph`.
   const session::GraphNode* node = nullptr;
   std::uint32_t node_index = 0, nodes_of_graph = 0, nodes = 1;
+  std::uint32_t changed = 0;  // site of the call that has given it other parameters since; 0: they are those of its own
+  bool made_apart = false;    // `nodes` were made at several sites, before that call
+  bool alike = true;          // `nodes` are of one type and kernel
+
+  // Where what it was given was said.
+  std::uint32_t site() const { return changed != 0 ? changed : node != nullptr ? node->site : operation->site; }
 };
 
 // Of a hang: since when nothing moved, and who is kept waiting.

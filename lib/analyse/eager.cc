@@ -32,16 +32,12 @@ bool is_launchers(const Code& code) {
   return is_compilers(code) || contains(code.file, "/triton/") || code.file == "<string>";
 }
 
-std::uint32_t site_of(const Candidate& candidate) {
-  return candidate.node != nullptr ? candidate.node->site : candidate.operation->site;
-}
-
 // Innermost first; empty: not known.
 std::vector<const Code*> python_frames(const Failure& failure) {
   std::vector<const Code*> frames;
   if (failure.candidates.empty()) return frames;
   const ProcessRecord& record = failure.process->record;
-  const auto* site = session::by_id(record.sites, site_of(failure.candidates.front()));
+  const auto* site = session::by_id(record.sites, failure.candidates.front().site());
   const auto* stack = site == nullptr ? nullptr : session::by_id(record.python_stacks, site->python);
   if (stack == nullptr) return frames;
   for (const RawPythonFrame& frame : stack->frames) {

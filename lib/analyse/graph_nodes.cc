@@ -36,23 +36,31 @@ bool checks_data(const GraphNode& node, const ProcessRecord& record) {
   return kernel != nullptr && wire::checks_its_data(*kernel);
 }
 
-// Nodes of one line; the first stands for them.
+// Nodes that were given their parameters at one line; the first stands for them.
 struct Group {
   std::uint32_t first = 0, size = 0;  // index of a node
-  bool checks_data = false;
+  std::uint32_t changed = 0;
+  bool checks_data = false, made_apart = false, alike = true;
 };
 
-std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Graph& graph, const ProcessRecord& record,
-                             std::uint32_t code) {
+// `launch`: of the graph.
+std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Graph& graph,
+                             const session::Operation& launch, const ProcessRecord& record, std::uint32_t code) {
   std::vector<Group> groups;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> by_line;  // of a node without one, by kernel
   for (const std::uint32_t index : nodes) {
     const GraphNode& node = graph.nodes[index];
-    const auto [at, is_new] = by_line.try_emplace({node.site, node.site == 0 ? node.function : 0}, groups.size());
+    const std::uint32_t changed = session::changed_at(record, launch, index);
+    const std::uint32_t site = changed != 0 ? changed : node.site;
+    const auto [at, is_new] = by_line.try_emplace({site, site == 0 ? node.function : 0}, groups.size());
     if (is_new) {
-      groups.push_back({index, 0, code == kAssert && checks_data(node, record)});
+      groups.push_back({index, 0, changed, code == kAssert && checks_data(node, record)});
     }
-    ++groups[at->second].size;
+    Group& group = groups[at->second];
+    ++group.size;
+    const GraphNode& first = graph.nodes[group.first];
+    group.made_apart |= node.site != first.site;
+    group.alike &= node.type == first.type && node.function == first.function;
   }
   std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.checks_data; });
   return groups;
@@ -64,6 +72,9 @@ Candidate candidate_of(const Candidate& launch, const Group& group, const Graph&
   candidate.node_index = group.first + 1;
   candidate.nodes_of_graph = static_cast<std::uint32_t>(graph.nodes.size());
   candidate.nodes = group.size;
+  candidate.changed = group.changed;
+  candidate.made_apart = group.made_apart;
+  candidate.alike = group.alike;
   if (group.checks_data) {
     candidate.because = "its kernel is one that checks the program's data and asserts";
   } else if (group.size > 1) {
@@ -89,7 +100,7 @@ Nodes nodes_of(const session::Operation& operation, const ProcessRecord& record,
   for (std::uint32_t i = 0; i < graph->nodes.size(); ++i) {
     if (can_raise(graph->nodes[i], code)) nodes.able.push_back(i);
   }
-  nodes.groups = groups_of(nodes.able, *graph, record, code);
+  nodes.groups = groups_of(nodes.able, *graph, operation, record, code);
   if (!nodes.groups.empty()) nodes.graph = graph;
   return nodes;
 }
@@ -105,8 +116,8 @@ bool are_alike(const Graph& a, const ProcessRecord& of_a, const Graph& b, const 
 
 // Leaves the nodes that were under way when the launch failed, where a rerun has watched them. A rerun's graph must
 // be the same as the first run's: nodes are known by their number.
-void leave_those_under_way(Nodes& nodes, const Failure& failure) {
-  const auto& launch = failure.again == nullptr ? *failure.candidates.front().operation : *failure.again;
+void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch, const Failure& failure) {
+  const auto& launch = failure.again == nullptr ? first_launch : *failure.again;
   const ProcessRecord& record = failure.process->record;
   const ProcessRecord& there = failure.again == nullptr ? record : failure.again_process->record;
   const Graph* graph = session::by_id(there.graphs, launch.graph);
@@ -122,7 +133,7 @@ void leave_those_under_way(Nodes& nodes, const Failure& failure) {
   }
   if (left.empty()) return;
   nodes.able = std::move(left);
-  nodes.groups = groups_of(nodes.able, *nodes.graph, record, failure.code);
+  nodes.groups = groups_of(nodes.able, *nodes.graph, first_launch, record, failure.code);
   nodes.watched = true;
 }
 
@@ -160,6 +171,10 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
   if (launch.operation->graph_flags & wire::operation::kGraphAltered) {
     failure.because += "; nodes were given other parameters since: kernels are those of the capture";
   }
+  if (launch.operation->graph_flags & wire::operation::kGraphUntold) {
+    failure.grade = std::max(failure.grade, Grade::inferred);
+    failure.because += "; nodes were given other parameters by calls that are not all recorded";
+  }
 }
 
 }  // namespace
@@ -177,14 +192,14 @@ void name_graph_nodes(Failure& failure) {
   if (failure.candidates.size() == 1) {
     Nodes nodes = nodes_of(*failure.candidates.front().operation, record, failure.code);
     if (nodes.graph == nullptr) return;
-    leave_those_under_way(nodes, failure);
+    leave_those_under_way(nodes, *failure.candidates.front().operation, failure);
     name_in_one(failure, nodes);
     return;
   }
   for (Candidate& candidate : failure.candidates) {
     Nodes nodes = nodes_of(*candidate.operation, record, failure.code);
     // Launches of one line, of which a rerun watched one.
-    if (nodes.graph != nullptr && failure.again != nullptr) leave_those_under_way(nodes, failure);
+    if (nodes.graph != nullptr && failure.again != nullptr) leave_those_under_way(nodes, *candidate.operation, failure);
     if (nodes.groups.size() != 1) continue;
     const std::string because = candidate.because;
     candidate = candidate_of(candidate, nodes.groups.front(), *nodes.graph);

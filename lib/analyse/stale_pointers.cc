@@ -34,6 +34,7 @@ Candidate candidate_of(const ProcessRecord& record, const Operation& launch, con
   candidate.node = &graph->nodes[stale.node];
   candidate.node_index = stale.node + 1;
   candidate.nodes_of_graph = static_cast<std::uint32_t>(graph->nodes.size());
+  candidate.changed = session::changed_at(record, launch, stale.node);
   return candidate;
 }
 

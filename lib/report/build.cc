@@ -138,8 +138,8 @@ class FindingBuilder {
   // The first one leads, unless the launch of its graph does.
   void locate(const analyse::Candidate& candidate) {
     const session::GraphNode* node = candidate.node;
-    ResolvedSite site = node == nullptr ? resolve(symbolizer_, process_, candidate.operation->site)
-                                        : resolve(symbolizer_, process_, node->site, node->function);
+    ResolvedSite site = resolve(symbolizer_, process_, candidate.site(), kernel_of(node));
+    if (!candidate.alike) site.mangled.clear();
     const Launch launch = node == nullptr ? launch_of(process_, candidate, site.mangled)
                                           : node_launch_of(process_, candidate, site.mangled);
     ForwardLine forward;
@@ -152,7 +152,7 @@ class FindingBuilder {
     finding_.launch->shares_line = shares_line(symbolizer_, process_, candidate.operation->site, site.line.location);
     lead_with(std::move(site));
     if (node == nullptr && analyse::runs_node(*candidate.operation)) relate_backward(forward);
-    if (node != nullptr || failure_.stale != nullptr) relate_replay(*candidate.operation);
+    if (node != nullptr || failure_.stale != nullptr) relate_replay(candidate);
   }
 
   void tell_of_several() {
@@ -208,9 +208,25 @@ class FindingBuilder {
     if (forward.called.known()) finding_.related.push_back({"backward", located(forward.called)});
   }
 
-  void relate_replay(const session::Operation& replay) {
-    finding_.related.push_back({"capture", finding_.location});
-    finding_.related.push_back({"replay", located(resolve(symbolizer_, process_, replay.site).line.location)});
+  // 0: that of the site.
+  std::uint32_t kernel_of(const session::GraphNode* node) const {
+    if (node == nullptr || node->function != 0) return node == nullptr ? 0 : node->function;
+    const session::Site* made = session::by_id(process_.record.sites, node->site);
+    return made == nullptr ? 0 : made->function;
+  }
+
+  void relate(const char* role, std::uint32_t site) {
+    finding_.related.push_back({role, located(resolve(symbolizer_, process_, site).line.location)});
+  }
+
+  void relate_replay(const analyse::Candidate& candidate) {
+    if (candidate.changed == 0) {
+      finding_.related.push_back({"capture", finding_.location});
+    } else {
+      if (candidate.node->site != 0 && !candidate.made_apart) relate("capture", candidate.node->site);
+      finding_.related.push_back({"update", finding_.location});
+    }
+    relate("replay", candidate.operation->site);
   }
 
   void fold(Candidate candidate) {

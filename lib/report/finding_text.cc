@@ -205,7 +205,7 @@ class FindingText {
     }
   }
 
-  // The two lines that a failure inside a graph has.
+  // The lines that a failure inside a graph has.
   void graph() {
     if (!finding_.launch || (!finding_.launch->replay && !finding_.launch->graph_node)) return;
     const std::string replay =
@@ -213,10 +213,12 @@ class FindingText {
     std::vector<std::string> lines;
     for (const Related& related : finding_.related) {
       if (related.role == "capture") lines.push_back(fmt::format("captured at {}", place(related.location)));
+      if (related.role == "update") lines.push_back(fmt::format("changed at {}", place(related.location)));
       if (related.role == "replay") lines.push_back(fmt::format("replayed at {}, {}", place(related.location), replay));
     }
     if (lines.empty()) lines.push_back(replay + " of this executable graph");
-    add("Graph", std::move(lines), 2, 0);
+    const std::size_t kept = lines.size();
+    add("Graph", std::move(lines), kept, 0);
   }
 
   void maybe() {

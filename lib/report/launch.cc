@@ -81,9 +81,10 @@ Launch launch_of(const Process& process, const analyse::Candidate& candidate, co
 Launch node_launch_of(const Process& process, const analyse::Candidate& candidate, const std::string& mangled) {
   const session::GraphNode& node = *candidate.node;
   Launch launch = launch_of(process, candidate, mangled);
-  launch.operation = operation_word(node);
   launch.graph_node = GraphNode{candidate.node_index, candidate.nodes_of_graph, candidate.nodes};
   launch.site_ordinal.reset();
+  if (!candidate.alike) return launch;
+  launch.operation = operation_word(node);
   if ((candidate.operation->graph_flags & wire::operation::kGraphAltered) == 0) {
     launch.grid = node.grid;
     launch.block = node.block;
@@ -118,9 +119,8 @@ PossibleKernels possible_kernels(const Finding& finding) {
   for (const Candidate& candidate : finding.candidates) {
     if (!candidate.launch.mangled.empty()) kernels.insert(candidate.launch.mangled);
   }
-  const bool graphs = std::any_of(finding.candidates.begin(), finding.candidates.end(), [](const Candidate& candidate) {
-    return candidate.launch.operation == "graph" && !candidate.launch.graph_node;
-  });
+  const bool graphs = std::any_of(finding.candidates.begin(), finding.candidates.end(),
+                                  [](const Candidate& candidate) { return candidate.launch.operation == "graph"; });
   return {kernels.size(), graphs || finding.unlisted > 0};
 }
 

@@ -545,6 +545,17 @@ def updated_graph_is_watched_too(machine):
     expect_in("node 1 of its graph had begun", finding["evidence"]["because"], "evidence")
 
 
+def changed_node_is_told_with_the_lines_that_made_and_changed_it(machine):
+    text = machine.run(*targets.command(machine.build, "graph_changed:kernel")).stderr
+    made, changed, replayed = ("%s:%d" % targets.marked_line("graph_changed:kernel", mark)
+                               for mark in ("MADE LINE", "TRUE LINE", "REPLAY LINE"))
+    expect_in(f"Graph   captured at {made}, main\n"
+              f"        changed at {changed}, main\n"
+              f"        replayed at {replayed}, main, replay 2\n", text, "report")
+    launch = machine.report()["findings"][0]["launch"]
+    expect((launch["kernel"], launch["graph_node"]), ("sim_store_u32", {"index": 1, "of": 1, "replay": 2}), "node")
+
+
 def driver_explains_a_refused_call(machine):
     machine.run(machine.build / "targets/refused_launch")
     error = machine.report()["findings"][0]["error"]

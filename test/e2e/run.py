@@ -100,8 +100,10 @@ def check_finding(report, name, wanted):
     expect((finding["cause"] or {"id": ""})["id"], wanted.cause, "cause")
     replay = targets.marked_line(name, "REPLAY LINE")
     if replay is not None:
+        made = targets.marked_line(name, "MADE LINE")  # where the true line gave the node something else
         related = {line["role"]: place(line) for line in finding["related"]}
-        expect((related["capture"], related["replay"]), (true_line, replay), "captured and replayed")
+        expect((related["capture"], related["replay"]), (made or true_line, replay), "captured and replayed")
+        expect(related.get("update"), true_line if made else None, "changed")
     captured = targets.marked_line(name, "CAPTURE LINE")
     if captured is not None:
         begun = [place(related) for related in finding["related"] if related["role"] == "capture"]

@@ -7,7 +7,7 @@
     FORWARD     the line of the forward pass that a backward kernel goes back to
     BACKWARD    where the backward pass was begun
     EAGER       the line of a compiled function that fails without torch.compile
-    CAPTURE     where the capture was begun that was broken
+    CAPTURE     where the capture was begun that was broken, or the node of a graph was made that was changed since
     ALLOCATED   where the memory was allocated that an argument points to, and should not
     FREED       where it was freed
     HOLDER      allocated memory that was missing later
@@ -174,6 +174,7 @@ CASES = [
     native("graph_memory_reused", "graph_memory reused", mark="reused", rerun="", **fails(0, (STALE,), "suspected")),
     *[native("graph_" + shape, "graphs " + shape, mark=shape, **fails(700, (ASYNC, GRAPH)))
       for shape in ("captured", "added", "thousand", "updated", "child", "branches")],
+    native("graph_changed", "graphs changed", mark="changed", **fails(700, (GRAPH,), kernel="fill")),
     # Followed by one rerun that does not fail, by three of which the last one does, by one whose wait is given up.
     native("race", "reruns race", mark="race", rerun="did not fail",
            **fails(700, grade="inferred", first=False)),

@@ -1,4 +1,4 @@
-// One bad kernel in a graph: ./graphs captured|added|thousand|updated|child|branches
+// One bad kernel in a graph: ./graphs captured|added|thousand|updated|child|branches|changed
 #include <cstdio>
 #include <string>
 
@@ -73,11 +73,42 @@ cudaGraph_t branches() {
   return graph;
 }
 
+cudaGraphNode_t changed_node;
+
+// One kernel that does no harm, until it is given another pointer.
+cudaKernelNodeParams fill_at(void** parameters) {
+  cudaKernelNodeParams kernel = {};
+  kernel.func = reinterpret_cast<void*>(fill);
+  kernel.gridDim = dim3(1);
+  kernel.blockDim = dim3(32);
+  kernel.kernelParams = parameters;
+  return kernel;
+}
+
+cudaGraph_t harmless() {
+  cudaGraph_t graph;
+  int value = 3;
+  void* parameters[] = {&memory, &value};
+  const cudaKernelNodeParams kernel = fill_at(parameters);
+  cudaGraphCreate(&graph, 0);
+  cudaGraphAddKernelNode(&changed_node, graph, nullptr, 0, &kernel);  // CAPTURE changed
+  return graph;
+}
+
+void change(cudaGraphExec_t exec) {
+  int value = 3;
+  int* far = memory + kFar;
+  void* parameters[] = {&far, &value};
+  const cudaKernelNodeParams kernel = fill_at(parameters);
+  cudaGraphExecKernelNodeSetParams(exec, changed_node, &kernel);  // TRUE LINE changed
+}
+
 cudaGraph_t graph_of(const std::string& what) {
   if (what == "added") return added();
   if (what == "child") return with_child();
   if (what == "branches") return branches();
   if (what == "updated") return captured(20, -1);
+  if (what == "changed") return harmless();
   return what == "thousand" ? captured(1000, 411) : captured(5, 2);
 }
 
@@ -91,6 +122,10 @@ int main(int, char** argv) {
   if (what == "updated") {
     cudaGraphLaunch(replayable, stream);
     cudaGraphExecUpdate(replayable, captured(20, 7), &update);
+  }
+  if (what == "changed") {
+    cudaGraphLaunch(replayable, stream);
+    change(replayable);
   }
   cudaError_t e = cudaGraphLaunch(replayable, stream);  // TRUE LINE
   e = cudaStreamSynchronize(stream);                    // BLAMED

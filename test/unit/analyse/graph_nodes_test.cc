@@ -40,6 +40,13 @@ struct Replayed {
       launch.replay = replay;
     }
   }
+  // Node `index` has other parameters since, by a call of this line.
+  void change(std::uint32_t index, std::uint32_t line) {
+    auto& record = picture.process.record;
+    if (record.graphs.size() == 1) record.graphs.emplace_back().changed_from = 1;
+    record.graphs[1].changes.push_back({index, line});
+    record.operations[2].graph_changed = 2;
+  }
   analyse::Failure failure() {
     auto failure = *analyse::first_failure(picture.process);
     analyse::name_graph_nodes(failure);
@@ -134,4 +141,56 @@ TEST_CASE("of several launches of a line the node is named that a rerun watched 
     CHECK(indices(failure) == (alike ? std::vector<std::uint32_t>{2, 2} : std::vector<std::uint32_t>{0, 0}));
     CHECK(failure.kind == (alike ? analyse::Kind::graph_node : analyse::Kind::async_error));
   }
+}
+
+TEST_CASE("a node that was given other parameters stands for the line that did it") {
+  Replayed replayed(710, {{kCopy, "", 1}, {kKernel, "check", 2}});
+  replayed.change(1, 6);
+  const auto failure = replayed.failure();
+  CHECK(failure.kind == analyse::Kind::graph_node);
+  CHECK(failure.grade == Grade::bracketed);
+  REQUIRE(indices(failure) == std::vector<std::uint32_t>{2});
+  CHECK(failure.candidates[0].site() == 6);
+  CHECK(failure.candidates[0].node->site == 2);
+  CHECK_FALSE(failure.candidates[0].made_apart);
+}
+
+TEST_CASE("a launch before the change is of the line that made the node") {
+  Replayed replayed(710, {{kKernel, "check", 2}});
+  replayed.change(0, 6);
+  replayed.picture.process.record.operations[2].graph_changed = 0;
+  CHECK(replayed.failure().candidates[0].site() == 2);
+}
+
+TEST_CASE("nodes of several lines that one line changed are of that one") {
+  Replayed replayed(700, {{kKernel, "scale", 1}, {kKernel, "scale", 2}});
+  replayed.change(0, 6), replayed.change(1, 6);
+  auto& nodes = replayed.picture.process.record.graphs[0].nodes;
+  nodes[1].function = nodes[0].function;
+  SUBCASE("one kernel") {}
+  SUBCASE("several") { nodes[1].function = 2; }
+  const auto failure = replayed.failure();
+  CHECK(failure.kind == analyse::Kind::graph_node);
+  CHECK(failure.grade == Grade::inferred);
+  REQUIRE(indices(failure) == std::vector<std::uint32_t>{1});
+  CHECK(failure.candidates[0].nodes == 2);
+  CHECK(failure.candidates[0].made_apart);
+  CHECK(failure.candidates[0].alike == (nodes[1].function == nodes[0].function));
+}
+
+TEST_CASE("nodes of one line are told apart where one of them was changed") {
+  Replayed replayed(700, {{kKernel, "scale", 1}, {kKernel, "scale", 1}});
+  replayed.change(1, 6);
+  const auto failure = replayed.failure();
+  CHECK(failure.kind == analyse::Kind::async_error);
+  REQUIRE(indices(failure) == std::vector<std::uint32_t>{1, 2});
+  CHECK((failure.candidates[0].site() == 1 && failure.candidates[1].site() == 6));
+}
+
+TEST_CASE("where not every change is told, the line is the likeliest at most") {
+  Replayed replayed(710, {{kKernel, "check", 2}});
+  replayed.picture.process.record.operations[2].graph_flags = analyse::op::kGraphUntold;
+  const auto failure = replayed.failure();
+  CHECK(failure.grade == Grade::inferred);
+  CHECK(failure.because.ends_with("; nodes were given other parameters by calls that are not all recorded"));
 }

@@ -68,6 +68,21 @@ TEST_CASE("a broken capture: where it was begun, and the call that noticed") {
   }
 }
 
+TEST_CASE("a node of a graph that was changed: where it was made, changed and replayed") {
+  Report report = python_report();
+  Finding& finding = report.findings[0];
+  finding.kind = cudadiag::analyse::Kind::graph_node;
+  finding.launch->graph_node = GraphNode{3, 5, 1};
+  finding.launch->replay = 2;
+  finding.related = {{"capture", {"/home/u/train.py", "record", "python", "", "", 30}},
+                     {"update", {"/home/u/train.py", "forward", "python", "", "", 41}},
+                     {"replay", {"/home/u/train.py", "main", "python", "", "", 88}}};
+  CHECK(write_text(report, {})
+            .find("\nGraph   captured at train.py:30, record\n"
+                  "        changed at train.py:41, forward\n"
+                  "        replayed at train.py:88, main, replay 2\n") != std::string::npos);
+}
+
 TEST_CASE("a cause with the values that prove it stands under Why") {
   const std::string text = write_text(explained_report(), {});
   const std::size_t at = text.find("\nWhy") + 1;
