@@ -207,11 +207,9 @@ const std::vector<Rule>& memory_rules() {
        .codes = {0, 700},
        .when = only_freed_before_replay,
        .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay: a graph keeps the "
-                 "addresses "
-                 "that it was captured with ({argument})",
+                 "addresses that it was given ({argument})",
                  "the graph still points into {bytes} that were freed before this replay: a graph keeps the addresses "
-                 "that it "
-                 "was captured with ({argument})"},
+                 "that it was given ({argument})"},
        .fix = kKeepForGraph,
        .link = kGraphLink},
       {.id = "stale-graph-pointer",
@@ -220,10 +218,10 @@ const std::vector<Rule>& memory_rules() {
        .when = freed_before_replay,
        .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay ({argument}): an "
                  "illegal access of a replay is often caused by using them, as a graph keeps the addresses that it was "
-                 "captured with",
+                 "given",
                  "the graph still points into {bytes} that were freed before this replay ({argument}): an illegal "
                  "access of a replay is often caused by using them, as a graph keeps the addresses that it was "
-                 "captured with"},
+                 "given"},
        .fix = kKeepForGraph,
        .link = kGraphLink},
       {.id = "use-after-free",

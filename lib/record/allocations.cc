@@ -24,19 +24,28 @@ std::uint32_t Allocations::find(std::uint64_t address) const {
   return at;
 }
 
-std::size_t Allocations::living(Living* to) const {
+bool Allocations::lives_on_device(std::uint32_t index, Living& to) const {
   using Kind = allocation::Kind;
+  const std::byte* known = entry(index);
+  const auto kind = static_cast<Kind>(wire::load(known, allocation::kKind));
+  const bool wanted = kind == Kind::device || kind == Kind::managed || kind == Kind::mapped;
+  if (!wanted || wire::load(known, allocation::kFreed) != 0) return false;
+  to = {wire::load(known, allocation::kAddress), wire::load(known, allocation::kBytes),
+        wire::load(known, allocation::kSerial), index};
+  return true;
+}
+
+std::size_t Allocations::living(Living* to) const {
   const LockGuard lock(mutex_);
   std::size_t count = 0;
-  for (std::uint32_t i = 0; i < used_; ++i) {
-    const std::byte* known = entry(i);
-    const auto kind = static_cast<Kind>(wire::load(known, allocation::kKind));
-    const bool wanted = kind == Kind::device || kind == Kind::managed || kind == Kind::mapped;
-    if (!wanted || wire::load(known, allocation::kFreed) != 0) continue;
-    to[count++] = {wire::load(known, allocation::kAddress), wire::load(known, allocation::kBytes),
-                   wire::load(known, allocation::kSerial), i};
-  }
+  for (std::uint32_t i = 0; i < used_; ++i) count += lives_on_device(i, to[count]);
   return count;
+}
+
+bool Allocations::living_at(std::uint64_t address, Living& to) const {
+  const LockGuard lock(mutex_);
+  const std::uint32_t found = find(address);
+  return found != 0 && lives_on_device(found - 1, to);
 }
 
 bool Allocations::lives(std::uint32_t at, std::uint64_t serial) const {

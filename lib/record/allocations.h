@@ -37,6 +37,8 @@ class Allocations {
   // Memory of the device that lives now, of which `to` takes kAllocations; how many. Not what is stream-ordered: that
   // may go back to its pool and be handed out again without the driver's mapping ever changing.
   std::size_t living(Living* to) const;
+  // The one of these that begins at the address.
+  bool living_at(std::uint64_t address, Living& to) const;
   // Whether this piece has not been freed. From any thread, as of late.
   bool lives(std::uint32_t entry, std::uint64_t serial) const;
   // How many have ended.
@@ -52,6 +54,7 @@ class Allocations {
   static constexpr std::size_t kBuckets = 16384;
 
   std::byte* entry(std::uint32_t index) const;
+  bool lives_on_device(std::uint32_t index, Living& to) const;
   static std::size_t bucket_of(std::uint64_t address);
   // 1 + the entry that lives at this address; 0: none.
   std::uint32_t find(std::uint64_t address) const;

@@ -40,15 +40,19 @@ GraphCall decode_graph_call(std::uint32_t id, const void* parameters) {
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2:
       call = read<cuGraphExecUpdate_v2_params>(parameters);
       break;
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2: {
-      const auto& p = *static_cast<const cuGraphExecKernelNodeSetParams_v2_params*>(parameters);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
       call = read<cuGraphExecKernelNodeSetParams_v2_params>(parameters);
-      call.kernel = p.nodeParams;
+      call.kernel = static_cast<const cuGraphExecKernelNodeSetParams_v2_params*>(parameters)->nodeParams;
       break;
-    }
-    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemcpyNodeSetParams:
+      call = read<cuGraphExecMemcpyNodeSetParams_params>(parameters);
+      call.copy = static_cast<const cuGraphExecMemcpyNodeSetParams_params*>(parameters)->copyParams;
+      break;
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecMemsetNodeSetParams:
+      call = read<cuGraphExecMemsetNodeSetParams_params>(parameters);
+      call.memset = static_cast<const cuGraphExecMemsetNodeSetParams_params*>(parameters)->memsetParams;
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled:

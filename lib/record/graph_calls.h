@@ -22,8 +22,11 @@ struct GraphCall {
   CUgraphExec exec = nullptr;
   const CUgraphExec* made = nullptr;
   CUgraphNode node = nullptr;
-  const CUDA_KERNEL_NODE_PARAMS* kernel = nullptr;  // set_node: null where it is no kernel's
-  unsigned long long flags = 0;                     // instantiate
+  // set_node: what the node is given, where it is of that kind.
+  const CUDA_KERNEL_NODE_PARAMS* kernel = nullptr;
+  const CUDA_MEMCPY3D* copy = nullptr;
+  const CUDA_MEMSET_NODE_PARAMS* memset = nullptr;
+  unsigned long long flags = 0;  // instantiate
 };
 
 constexpr GraphCall::What graph_call(std::uint32_t id) {

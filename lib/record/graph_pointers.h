@@ -10,18 +10,23 @@
 
 #include "record/allocations.h"
 #include "record/driver_api.h"
+#include "record/graph_calls.h"
 #include "record/graph_description.h"
 
 namespace cudadiag::record {
 
 struct GraphPointer {
-  CUgraphNode handle;
   std::uint32_t node;    // index in the description
   std::uint32_t offset;  // among a kernel's parameters; of copies and memsets: 0 the destination, 8 the source
   std::uint64_t address;
   std::uint64_t allocation;  // its serial
   std::uint32_t entry;       // of Allocations
 };
+
+// Those that a node is given instead, `node` left open, and only to the beginning of a piece of memory: to look through
+// all of them takes too long for what a program may do at each launch. Returns how many there are, `to.size()` at most.
+std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
+                           std::span<GraphPointer> to);
 
 class GraphPointers {
  public:
@@ -38,10 +43,7 @@ class GraphPointers {
  private:
   struct Memory;
 
-  void read_kernel(CUgraphNode handle, std::uint32_t node);
-  void read_copy(CUgraphNode handle, std::uint32_t node);
-  void read_memset(CUgraphNode handle, std::uint32_t node);
-  void add(CUgraphNode handle, std::uint32_t node, std::size_t offset, std::uint64_t address);
+  void add(std::uint32_t node, std::uint32_t offset, std::uint64_t address);
 
   const DriverApi& driver_;
   const Allocations& allocations_;

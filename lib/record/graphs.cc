@@ -1,5 +1,7 @@
 #include "record/graphs.h"
 
+#include <utility>
+
 #include "wire/hash.h"
 
 namespace cudadiag::record {
@@ -101,8 +103,9 @@ void Graphs::keep(GraphDescription& description, std::span<const GraphPointer> p
     exec_nodes_[exec_nodes_used_++ % kExecNodes] = {description.handle(node), 0, parent};
   }
   made.first_pointer = pointers_used_;
-  made.pointers = static_cast<std::uint32_t>(pointers.size());
+  made.pointers = static_cast<std::uint32_t>(pointers.size()) + kSparePointers;
   for (const GraphPointer& pointer : pointers) pointers_[pointers_used_++ % kPointers] = pointer;
+  for (std::uint32_t i = 0; i < kSparePointers; ++i) pointers_[pointers_used_++ % kPointers] = {};
 }
 
 // Callers hold the lock.
@@ -110,10 +113,10 @@ StalePointer Graphs::stale_pointer(Exec& exec) {
   const std::uint64_t ends = allocations_->ends();
   if (exec.told || exec.ends == ends || pointers_used_ - exec.first_pointer > kPointers) return {};
   for (std::uint64_t i = exec.first_pointer; i < exec.first_pointer + exec.pointers; ++i) {
-    const GraphPointer& pointer = pointers_[i % kPointers];
+    GraphPointer& pointer = pointers_[i % kPointers];
     if (pointer.allocation == 0 || allocations_->lives(pointer.entry, pointer.allocation)) continue;
     exec.told = true;
-    return {pointer.node, pointer.offset, pointer.address, pointer.allocation};
+    return {pointer.node, pointer.offset, pointer.address, std::exchange(pointer.allocation, 0)};
   }
   exec.ends = ends;
   return {};
@@ -181,13 +184,25 @@ bool Graphs::lies_in(const Exec& exec, std::uint32_t node, std::uint32_t holder)
   return parent != 0;
 }
 
-// What the node points to from now on is not read.
 void Graphs::forget_pointers(Exec& exec, std::uint32_t node) {
   if (node == kNoNode) exec.pointers = 0;
   if (pointers_used_ - exec.first_pointer > kPointers) return;
   for (std::uint64_t i = exec.first_pointer; i < exec.first_pointer + exec.pointers; ++i) {
     GraphPointer& pointer = pointers_[i % kPointers];
     if (pointer.node == node || lies_in(exec, pointer.node, node)) pointer.allocation = 0;
+  }
+}
+
+// Those that find no place are not known.
+void Graphs::add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphPointer> given) {
+  if (pointers_used_ - exec.first_pointer > kPointers) return;
+  std::uint64_t at = exec.first_pointer;
+  for (const GraphPointer& pointer : given) {
+    while (at < exec.first_pointer + exec.pointers && pointers_[at % kPointers].allocation != 0) ++at;
+    if (at == exec.first_pointer + exec.pointers) return;
+    pointers_[at % kPointers] = pointer;
+    pointers_[at % kPointers].node = node;
+    exec.told = false;
   }
 }
 
@@ -211,12 +226,15 @@ bool Graphs::alters(const GraphCall& call, CUgraphNodeType& type) {
 void Graphs::node_set(const GraphCall& call, std::uint32_t site) {
   CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
   const bool altered = alters(call, type);
+  std::array<GraphPointer, kMostGiven> given;
+  const std::size_t pointers = given_pointers(*driver_, *allocations_, call, given);
   const LockGuard lock(mutex_);
   Exec* exec = execs_.find(key_of(call.exec));
   if (exec == nullptr) return;
   exec->replay.flags |= operation::kGraphRepointed | (altered ? operation::kGraphAltered : 0);
   const std::uint32_t first = index_of(*exec, call.node);
   forget_pointers(*exec, first);
+  if (first != kNoNode) add_pointers(*exec, first, std::span(given).first(pointers));
   if (call.what != GraphCall::What::set_node) return;
   if (first == kNoNode || site == 0) exec->replay.flags |= operation::kGraphUntold;
   // With a node that holds a child graph, all of that is given anew; its nodes come behind it.

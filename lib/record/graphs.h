@@ -102,6 +102,7 @@ class Graphs {
   std::uint32_t index_of(Exec& exec, CUgraphNode handle);
   bool lies_in(const Exec& exec, std::uint32_t node, std::uint32_t holder);
   void forget_pointers(Exec& exec, std::uint32_t node);
+  void add_pointers(Exec& exec, std::uint32_t node, std::span<const GraphPointer> given);
   void tell_changes(Exec& exec);
 
   AreaMap* area_ = nullptr;
@@ -114,6 +115,8 @@ class Graphs {
   const Allocations* allocations_ = nullptr;
   // Of the graphs made last: pointer n lies at n modulo the size.
   static constexpr std::uint64_t kPointers = 65536;
+  // Of one graph, places for what its nodes have not pointed to before; of one node, what it is given instead.
+  static constexpr std::uint32_t kSparePointers = 4, kMostGiven = 16;
   std::uint64_t pointers_used_ = 0;
   std::array<GraphPointer, kPointers> pointers_;
   // And their nodes, in the order of their description, in the same way.

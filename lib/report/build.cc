@@ -88,7 +88,7 @@ class FindingBuilder {
     finding_.text = error.meaning;
     if (failure_.code == 0) {
       finding_.title = "a CUDA graph is replayed with a pointer into freed memory";
-      finding_.text = "A graph keeps the addresses that it was captured with; what lies there now is somebody else's.";
+      finding_.text = "A graph keeps the addresses that it was given; what lies there now is somebody else's.";
     }
     // Of a call that failed itself the driver may say more than the code does.
     const bool own_words = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr;

@@ -177,7 +177,7 @@ inline constexpr Field<std::uint32_t, 48> kGraphWords;
 
 enum GraphFlag : std::uint8_t {
   kGraphAltered = 1,    // nodes were given other kernels or dimensions, or switched off, after the graph was described
-  kGraphRepointed = 2,  // nodes were given other parameters: what they point to is not known
+  kGraphRepointed = 2,  // nodes were given other parameters: what was told before of their pointers may not hold
   kGraphUntold = 4,     // by which call is not told of all of them
 };
 

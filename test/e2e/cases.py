@@ -556,6 +556,19 @@ def changed_node_is_told_with_the_lines_that_made_and_changed_it(machine):
     expect((launch["kernel"], launch["graph_node"]), ("sim_store_u32", {"index": 1, "of": 1, "replay": 2}), "node")
 
 
+def nodes_that_one_line_changed_are_of_no_one_kernel_and_making(machine):
+    text = machine.run(*targets.command(machine.build, "graph_changed_in_loop")).stderr
+    expect_in("one of 2 nodes of this line", text, "report")
+    finding = machine.report()["findings"][0]
+    expect((finding["launch"]["operation"], finding["launch"]["kernel"]), ("graph", None), "launch")
+    expect([line["role"] for line in finding["related"] if line["role"] in ("capture", "update")], ["update"], "lines")
+    machine.run(*targets.command(machine.build, "graph_changed_in_loop"), options=["--rerun=auto"])
+    finding = machine.report()["findings"][0]
+    expect(finding["launch"]["kernel"], "sim_store_u32", "kernel of the node that the rerun saw")
+    expect([line["role"] for line in finding["related"] if line["role"] in ("capture", "update")],
+           ["capture", "update"], "lines after it")
+
+
 def driver_explains_a_refused_call(machine):
     machine.run(machine.build / "targets/refused_launch")
     error = machine.report()["findings"][0]["error"]

@@ -78,6 +78,8 @@ FAILING = {
     "graph_changed:memset": Failing(kind="graph_node"),
     "graph_changed:copy": Failing(kind="graph_node"),
     "graph_changed:child": Failing(kind="graph_node"),
+    "graph_changed:later": Failing("bracketed", kind="graph_stale_pointer", cause="stale-graph-pointer"),
+    "graph_changed_in_loop": Failing("inferred", kind="graph_node"),  # the line is known, the node is not
     "graph_stale:freed": Failing("inferred", kind="graph_stale_pointer", candidates=True, cause="stale-graph-pointer"),
     "graph_stale:reused": Failing("suspected", kind="graph_stale_pointer", confirmed="", cause="stale-graph-pointer"),
     "many_streams": Failing("inferred", by_chance="bracketed"),

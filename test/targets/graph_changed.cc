@@ -1,4 +1,5 @@
-// The one node of a graph that does anything is given freed memory after the first replay. Argument: what it does.
+// The one node of a graph that does anything is given freed memory after the first replay. Argument: what it does;
+// "later": it is a kernel, and the memory is freed once it has been given it.
 #include <cstring>
 
 #include "driver.h"
@@ -28,7 +29,8 @@ int main(int, char** argv) {
   const auto is = [argv](const char* name) { return std::strcmp(argv[1], name) == 0; };
   Driver driver;
   CUstream stream = driver.stream();
-  CUdeviceptr from = driver.allocate(64), memory = driver.allocate(64), freed = driver.allocate(64);
+  CUdeviceptr from = driver.allocate(64), memory = driver.allocate(64), freed = 0;
+  CHECK(cuMemAlloc(&freed, 64));  // ALLOCATED LINE later
   void* parameters[] = {&memory, &value};
   CUDA_KERNEL_NODE_PARAMS kernel = store(driver, parameters);
   CUDA_MEMSET_NODE_PARAMS clear = {memory, 0, 0, 1, 64, 1};
@@ -45,12 +47,13 @@ int main(int, char** argv) {
     CHECK(cuGraphCreate(&graph, 0));
   }
   if (is("kernel")) CHECK(cuGraphAddKernelNode(&node, graph, nullptr, 0, &kernel));                 // MADE LINE kernel
+  if (is("later")) CHECK(cuGraphAddKernelNode(&node, graph, nullptr, 0, &kernel));                  // MADE LINE later
   if (is("memset")) CHECK(cuGraphAddMemsetNode(&node, graph, nullptr, 0, &clear, driver.context));  // MADE LINE memset
   if (is("child")) CHECK(cuGraphAddChildGraphNode(&node, graph, nullptr, 0, storing(driver, memory)));
   CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
   CHECK(cuGraphLaunch(exec, stream));
   CHECK(cuStreamSynchronize(stream));
-  CHECK(cuMemFree(freed));
+  if (!is("later")) CHECK(cuMemFree(freed));
   parameters[0] = &freed;
   clear.dst = freed;
   CUDA_MEMCPY3D copy = {};
@@ -58,9 +61,11 @@ int main(int, char** argv) {
   copy.srcDevice = from, copy.dstDevice = freed;
   copy.WidthInBytes = 64, copy.Height = copy.Depth = 1;
   if (is("kernel")) CHECK(cuGraphExecKernelNodeSetParams(exec, node, &kernel));                    // TRUE LINE kernel
+  if (is("later")) CHECK(cuGraphExecKernelNodeSetParams(exec, node, &kernel));                     // TRUE LINE later
   if (is("memset")) CHECK(cuGraphExecMemsetNodeSetParams(exec, node, &clear, driver.context));     // TRUE LINE memset
   if (is("copy")) CHECK(cuGraphExecMemcpyNodeSetParams(exec, node, &copy, driver.context));        // TRUE LINE copy
   if (is("child")) CHECK(cuGraphExecChildGraphNodeSetParams(exec, node, storing(driver, freed)));  // TRUE LINE child
+  if (is("later")) CHECK(cuMemFree(freed));                                                        // FREED LINE later
   CHECK(cuGraphLaunch(exec, stream));                                                              // REPLAY LINE
   CHECK(cuStreamSynchronize(stream));                                                              // REPORTED LINE
   std::puts("done");

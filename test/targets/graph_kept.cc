@@ -72,10 +72,12 @@ int main() {
     CHECK(cuGraphInstantiateWithFlags(&recorded->exec, recorded->graph, 0));
     CHECK(cuGraphLaunch(recorded->exec, stream));
   }
-  // The node is given other memory.
-  parameters[0] = &second;
+  // The node is given other memory, twice.
   const CUDA_KERNEL_NODE_PARAMS moved = launch(store, parameters);
-  CHECK(cuGraphExecKernelNodeSetParams(one.exec, one.node, &moved));
+  for (CUdeviceptr* memory : {&third, &second}) {
+    parameters[0] = memory;
+    CHECK(cuGraphExecKernelNodeSetParams(one.exec, one.node, &moved));
+  }
   CHECK(cuStreamSynchronize(stream));
   CHECK(cuMemFree(first));
   CHECK(cuMemFree(third));
