@@ -143,10 +143,11 @@ std::optional<Delivery> parse(std::string_view text) {
     delivery.memory = memory_of(object);
     return delivery;
   }
-  if (delivery.kind == "forward") {
+  if (delivery.kind == "forward" || delivery.kind == "started") {
     const auto stacks = object.find("stacks");
     if (stacks == object.end() || !stacks->is_array()) return std::nullopt;
     delivery.node = short_text_of(object, "node");
+    delivery.pool = bool_of(object, "pool");
     delivery.number = integer_of<std::uint64_t>(object, "number").value_or(0);
     for (const Json& stack : *stacks) {
       if (stack.is_array() && delivery.stacks.size() < kMostStacks) delivery.stacks.push_back(frames_of(stack));

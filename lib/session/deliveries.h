@@ -54,8 +54,8 @@ struct Delivery {
   std::uint32_t tid = 0;
   std::uint64_t ticks = 0;
   // "operator": what the thread calls next; "line": what stands at the line that it comes to; "forward": where the node
-  // was made that it runs backwards from here on; "results": of the operator that the thread has called; "untold": from
-  // here on not all calls are told of
+  // was made that it runs backwards from here on; "started": where what it does here was begun; "results": of the
+  // operator that the thread has called; "untold": from here on not all calls are told of
   std::string kind;
   std::string op;  // "aten::embedding"
   std::string overload, schema;
@@ -68,7 +68,9 @@ struct Delivery {
   std::uint64_t milliseconds = 0;     // and what reading them had taken
   std::string node;                   // "GatherBackward0"
   std::uint64_t number = 0;
-  // Innermost first, of the node, then of that in whose run it was made, and so on.
+  bool pool = false;  // kind "started": it is a pool's, and was given this as work
+  // Innermost first, of the node, then of that in whose run it was made, and so on; of what was begun, then of what its
+  // thread had been begun by.
   std::vector<std::vector<DeliveredFrame>> stacks;
   std::optional<DeliveredMemory> memory;  // kind "memory"
 };

@@ -9,6 +9,10 @@
 // graph the thread runs backwards from here on, and where it was made: frames, innermost first; then those of the node
 // in whose run it was made, and so on. Its end is not told: the operation's record has the number too.
 //
+// {"kind":"started", "file":F, "line":L, "pool":false, "stacks":[…]}   what the thread does at this line was begun
+// elsewhere: the stack that called threading.Thread.start, or of a pool of threads the one that gave it the work, and
+// those behind that one in turn, frames as above. Told again when the thread of a pool comes there with other work.
+//
 // {"kind":"memory", "asked":N, "reserved":N, "allocated":N, "largest_free":N,
 // "holders":[{"bytes":N,"count":N,"frames":[[F, L,FUNCTION],…]},…],
 // "exceptions":[{"type":T,"file":F,"line":L,"bytes":N},…]}   PyTorch's allocator found no memory

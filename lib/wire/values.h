@@ -11,6 +11,8 @@
 // FUNCTION empty. "memory": no line, but what PyTorch's allocator holds when it finds no memory; the other fields are 0
 // or empty. "nodes": no line, but nodes of PyTorch's autograd graph whose forward lines are wanted; FUNCTION is their
 // name ("GatherBackward0"; "PyNode": those of the user's own functions; "*": all), the other fields are 0 or empty.
+// "threads": no line, but where the threads were started, or the pools given their work, that come to the other lines;
+// the other fields are 0 or empty.
 // Fields that would need a tab or a newline in them do not occur: such a line is left out.
 #pragma once
 

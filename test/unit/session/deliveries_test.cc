@@ -92,6 +92,29 @@ TEST_CASE("a forward line is read with the stacks of its node and of those behin
   CHECK(deliveries[1].stacks[0][0].line == 0);
 }
 
+TEST_CASE("where a thread was started is read with what is behind it") {
+  const auto deliveries = read(
+      R"(7 900 {"kind":"started","file":"lib.py","line":5,"pool":true,"stacks":[[["a.py",3,"f"]],[["b.py",4,"g"]]]})"
+      "\n"
+      R"(7 901 {"kind":"started","file":5,"line":"x","pool":"yes","stacks":[[["a.py",-1e99,"f"],["a.py"]],{},"s"]})"
+      "\n"
+      R"(7 902 {"kind":"started","file":"lib.py","line":5,"pool":false,"stacks":{"a.py":3}})"
+      "\n"
+      R"(7 903 {"kind":"started","file":"lib.py","line":5,"pool":false})"
+      "\n");
+  REQUIRE(deliveries.size() == 2);
+  CHECK((deliveries[0].tid == 7 && deliveries[0].ticks == 900 && deliveries[0].kind == "started"));
+  CHECK((deliveries[0].file == "lib.py" && deliveries[0].line == 5 && deliveries[0].pool));
+  REQUIRE(deliveries[0].stacks.size() == 2);
+  REQUIRE(deliveries[0].stacks[1].size() == 1);
+  const DeliveredFrame& behind = deliveries[0].stacks[1][0];
+  CHECK((behind.file == "b.py" && behind.line == 4 && behind.function == "g"));
+  CHECK((deliveries[1].file.empty() && deliveries[1].line == 0 && !deliveries[1].pool));
+  REQUIRE(deliveries[1].stacks.size() == 1);
+  REQUIRE(deliveries[1].stacks[0].size() == 1);
+  CHECK(deliveries[1].stacks[0][0].line == 0);
+}
+
 TEST_CASE("what the allocator held is read, and what makes no sense of it is left out") {
   const auto deliveries = read(
       R"(7 1 {"kind":"memory","asked":7,"reserved":9,"allocated":8,"largest_free":-1,"holders":[{"bytes":5,"count":2,)"
