@@ -15,7 +15,7 @@ def values_source():
 class Hook:
     """The sources in a namespace of their own, watching `functions`' lines that are marked `# SUSPECT`."""
 
-    def __init__(self, *functions, near=True, seconds=10, mode="operators", nodes=(), save=0, folder=""):
+    def __init__(self, *functions, near=True, seconds=10, mode="operators", nodes=(), save=0, folder="", threads=False):
         self.messages, self.notes, self.calls, self.is_near = [], [], [], near
         lines = [f"{seconds}\t{save}"]
         self.has_failed = False
@@ -25,7 +25,7 @@ class Hook:
             place = "0\twatch\t" if mode == "watch" else f"{code.co_firstlineno}\t{mode}\t{function.__qualname__}"
             lines += [f"{first + at}\t{place}\t{code.co_filename}"
                       for at, line in enumerate(source) if "# SUSPECT" in line]
-        lines += [f"0\t0\tnodes\t{name}\t" for name in nodes]
+        lines += [f"0\t0\tnodes\t{name}\t" for name in nodes] + ["0\t0\tthreads\t\t"] * threads
         self.names = {
             "lines": "\n".join(lines), "inputs_folder": str(folder), "note": self.notes.append,
             "near": lambda: self.is_near, "failed": lambda: self.has_failed,

@@ -125,6 +125,8 @@ def suspects_of(code):
 
 
 def arrive(suspect, frame):
+    if starts.wanted:
+        tell_start(suspect, frame)
     if suspect.paths is None:
         suspect.find_paths()
     variables, hidden = variables_at(suspect.paths, frame)
@@ -302,6 +304,8 @@ def begin():
             nodes.names |= {fields[3]}
         elif len(fields) == 5 and fields[2] == "memory":
             memory.wanted = True
+        elif len(fields) == 5 and fields[2] == "threads":
+            starts.wanted = True
         elif len(fields) == 5:
             state.suspects.append(Suspect(fields))
     state.first_lines = frozenset(each.first for each in state.suspects if not each.watched)
@@ -313,4 +317,6 @@ def begin():
         look_for_nodes()
     if memory.wanted:
         trace_memory()
+    if starts.wanted:
+        look_for_starts()
 

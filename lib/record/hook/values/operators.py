@@ -19,6 +19,7 @@ class Visits(_thread._local):
         self.mode = None
         self.call = None  # inputs.py
         self.racing = None  # accesses.py: of the operator that runs
+        self.start = self.start_of = None  # starts.py: what was told last, and for which line
 
 
 visits = Visits()

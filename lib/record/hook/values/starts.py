@@ -1,0 +1,88 @@
+# Where a thread was started, or a pool of threads given what one of them does now: for threads that run no line of the
+# user's. Kept as text, beside the thread or the work, for as long as that lives.
+import _weakref
+
+MOST_STARTS = 4  # of one that leads on to another
+
+
+class Starts:
+    def __init__(self):
+        self.wanted = False
+        self.kept = {}  # by the id() of the thread or of the work
+        self.carriers = []  # code whose frame has one of these as `self`
+
+
+starts = Starts()
+
+
+class Start:
+    def __init__(self, begun, stacks, pool):
+        key = id(begun)
+        self.reference = _weakref.ref(begun, lambda _: starts.kept.pop(key, None))  # before another has its id()
+        self.stacks, self.pool = stacks, pool
+
+
+def start_behind(frame):
+    """That of the thread, or of a pool's work, that runs there; None: it is not known."""
+    while frame is not None:
+        if any(frame.f_code is code for code in starts.carriers):
+            start = starts.kept.get(id(frame.f_locals.get("self")))
+            if start is not None:
+                return start
+        frame = frame.f_back
+    return None
+
+
+def keep_start(begun, caller, pool):
+    frames, frame = [], caller
+    while frame is not None and len(frames) < MOST_FRAMES:
+        code = frame.f_code
+        if code.co_filename != "<cudadiag>":
+            frames.append([code.co_filename, frame.f_lineno or 0, getattr(code, "co_qualname", code.co_name)])  # 3.11
+        frame = frame.f_back
+    behind = start_behind(caller)
+    stacks = [frames] + (behind.stacks if behind is not None else [])
+    starts.kept[id(begun)] = Start(begun, stacks[:MOST_STARTS], pool)
+
+
+def tell_start(suspect, frame):
+    start = start_behind(frame)
+    if start is None or (visits.start is start and visits.start_of is suspect):
+        return
+    about = {"kind": "started", "line": suspect.line, "file": suspect.file, "pool": start.pool,
+             "stacks": list(start.stacks)}
+    while not tell(about) and len(about["stacks"]) > 1:
+        about["stacks"].pop()  # too long for a line
+    visits.start, visits.start_of = start, suspect
+
+
+def look_for_starts():
+    threading = sys.modules.get("threading")
+    if threading is None:
+        return note("where threads were started is not known: the program imported threading after CUDA")
+    original = threading.Thread.start
+
+    def start(self):
+        guarded(look_for_pools)
+        guarded(keep_start, self, sys._getframe(1), False)
+        return original(self)
+
+    starts.carriers.append(threading.Thread._bootstrap.__code__)
+    threading.Thread.start = start
+    look_for_pools()
+
+
+def look_for_pools():
+    """They may be imported late: what a pool is given first starts its first thread, too."""
+    work = getattr(sys.modules.get("concurrent.futures.thread"), "_WorkItem", None)
+    if not hasattr(work, "__weakref__") or any(work.run.__code__ is code for code in starts.carriers):
+        return
+    original = work.__init__
+
+    def __init__(self, *arguments, **named):
+        guarded(keep_start, self, sys._getframe(1), True)
+        original(self, *arguments, **named)
+
+    starts.carriers.append(work.run.__code__)
+    work.__init__ = __init__
+
