@@ -50,6 +50,12 @@ bool was_possible(const report::Finding& before, const report::Finding& after) {
          });
 }
 
+// The line that leads was already told; or it was not yet known to have started the thread of the one that was.
+bool leads_as_before(const report::Finding& before, const report::Finding& after) {
+  const bool new_start = after.thread_start && !before.thread_start;
+  return same_place(before.location, new_start ? after.thread_start->issued : after.location);
+}
+
 // "train.py:41"
 std::string place_of(const report::Finding& finding) {
   const report::Location& at = finding.location;
@@ -212,6 +218,10 @@ void tell_gains(const Told& told, const report::Report& after) {
   for (const report::Related& related : answer.related) {
     if (related.role == "eager") say("without torch.compile it fails in " + report::place(related.location, directory));
   }
+  if (answer.thread_start && !told.was->thread_start) {
+    say(fmt::format("that line {} {}", answer.thread_start->pool ? "gave a pool of threads" : "started the thread of",
+                    report::place(answer.thread_start->issued, directory)));
+  }
   if (answer.device) say(device_sentence(answer, directory));
   if (!answer.device && of_pass("device", report::kDumpUnfinished)) {
     say("on the GPU: line, block and thread are not known, as " + answer.device_unknown +
@@ -257,8 +267,8 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
   tell_races(before, after, verbosity);
   if (before.findings.empty() || after.findings.empty() || before.findings.front().race) return;
   const Told told = told_of(before, after);
-  const bool moved = !same_place(told.was->location, told.is->location) ||
-                     !same_place(before.findings.front().location, after.findings.front().location);
+  const bool moved =
+      !leads_as_before(*told.was, *told.is) || !leads_as_before(before.findings.front(), after.findings.front());
   if (moved || after.findings.size() - races_of(after) > before.findings.size() - races_of(before)) {
     say(!moved                              ? "a rerun failed elsewhere:"
         : was_possible(*told.was, *told.is) ? "a rerun narrows the first answer:"

@@ -79,6 +79,13 @@ std::string node_line(const session::ProcessRecord& record, const session::Opera
   return fmt::format("\n0\t0\tnodes\t{}\t", name.empty() || name == *type ? "*" : name);
 }
 
+// Its thread runs no line of the user's: who started it may be one.
+bool is_led_elsewhere(const symbolize::SourceStack& stack) {
+  const auto is_user = [](const auto& frame) { return frame.user; };
+  return !stack.python.empty() && std::none_of(stack.python.begin(), stack.python.end(), is_user) &&
+         std::none_of(stack.native.begin(), stack.native.end(), is_user);
+}
+
 }  // namespace
 
 std::string suspect_lines(const session::Session& session, const analyse::Analysis& analysis, double seconds,
@@ -93,6 +100,7 @@ std::string suspect_lines(const session::Session& session, const analyse::Analys
         lines.insert(node_line(failure.process->record, *candidate.operation));
       }
       const symbolize::SourceStack stack = symbolizer.stack(*failure.process, *site);
+      if (is_led_elsewhere(stack) && lines.size() < wire::values::kMostLines) lines.insert("\n0\t0\tthreads\t\t");
       for (const Frame& frame : frames_of_interest(failure.process->record, *site, stack)) {
         std::string line = frame_line(frame, "operators", "variables");
         if (!line.empty() && lines.size() < wire::values::kMostLines) lines.insert(std::move(line));

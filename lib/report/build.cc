@@ -22,6 +22,7 @@
 #include "report/resolved_site.h"
 #include "report/status.h"
 #include "report/surroundings.h"
+#include "report/thread_start.h"
 #include "report/witnesses.h"
 #include "session/call_name.h"
 
@@ -142,16 +143,21 @@ class FindingBuilder {
     if (!candidate.alike) site.mangled.clear();
     const Launch launch = node == nullptr ? launch_of(process_, candidate, site.mangled)
                                           : node_launch_of(process_, candidate, site.mangled);
+    const bool leads = &candidate == &failure_.candidates.front();
     ForwardLine forward;
     if (node == nullptr) forward = forward_line(process_, *candidate.operation, site.stack, symbolizer_);
-    if (&candidate == &failure_.candidates.front()) prove_forward_line(forward, failure_, symbolizer_);
+    if (leads) prove_forward_line(forward, failure_, symbolizer_);
     if (forward.location.known() && !forward.own_code) site.line = {forward.location, {}, true, false};
+    const bool may_be_started =
+        node == nullptr && failure_.stale == nullptr && !analyse::runs_node(*candidate.operation);
+    if (leads && may_be_started) finding_.thread_start = lead_to_start(site.line, failure_, symbolizer_);
     fold({located(site.line.location), launch, candidate.because, candidate.nodes});
     if (finding_.launch) return;
     finding_.launch = launch;
     finding_.launch->shares_line = shares_line(symbolizer_, process_, candidate.operation->site, site.line.location);
     lead_with(std::move(site));
     if (node == nullptr && analyse::runs_node(*candidate.operation)) relate_backward(forward);
+    if (finding_.thread_start) relate_start(*finding_.thread_start);
     if (node != nullptr || failure_.stale != nullptr) relate_replay(candidate);
   }
 
@@ -206,6 +212,13 @@ class FindingBuilder {
                               : "; the forward line is inferred from the numbers that PyTorch gives to its nodes";
     }
     if (forward.called.known()) finding_.related.push_back({"backward", located(forward.called)});
+  }
+
+  void relate_start(const ThreadStart& start) {
+    finding_.related.push_back({"started", finding_.location});
+    finding_.because += fmt::format("; that is {}, on a thread that runs no line of yours: the one leads that {}",
+                                    place(start.issued, session_.manifest.working_directory),
+                                    start.pool ? "gave this work to the pool" : "started it");
   }
 
   // 0: that of the site.

@@ -18,7 +18,8 @@ bool is_of_line(const Delivery& delivery, const Finding& finding) {
     return location.line == delivery.line &&
            std::filesystem::path(location.file).filename() == std::filesystem::path(delivery.file).filename();
   };
-  return same(finding.location) || (finding.caller && same(*finding.caller));
+  return same(finding.location) || (finding.caller && same(*finding.caller)) ||
+         (finding.thread_start && same(finding.thread_start->issued));
 }
 
 // The last one that the operation's thread made before it, if it belongs to the operation.

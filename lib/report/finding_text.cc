@@ -117,7 +117,7 @@ class FindingText {
       return fmt::format("one of {} operations", thousands(operations()));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal || finding_.launch->shares_line) return "";
-    if (finding_.backward && finding_.backward->leads) return "";
+    if ((finding_.backward && finding_.backward->leads) || finding_.thread_start) return "";
     return fmt::format("call {} of this {}", thousands(*finding_.launch->site_ordinal), what());
   }
 
@@ -145,6 +145,7 @@ class FindingText {
     }
     graph();
     backward();
+    thread_start();
     const auto& around = finding_.location.called_from;
     if (!finding_.caller || (!around.empty() && same_line(around.front(), *finding_.caller))) return;
     const std::string via = finding_.via.empty() ? "" : " (" + printable(finding_.via) + ")";
@@ -192,6 +193,14 @@ class FindingText {
     }
     if (!run.empty()) lines.push_back(std::move(run));
     add("Forward", std::move(lines), 2, 0);
+  }
+
+  // The library's line, where the one that leads is not on its thread's stack.
+  void thread_start() {
+    if (!finding_.thread_start) return;
+    const char* how = finding_.thread_start->pool ? "as work that this line gave to a pool of threads"
+                                                  : "on a thread that this line started";
+    add("Issued", {fmt::format("by {}, {}", place(finding_.thread_start->issued), how)}, 1, 0);
   }
 
   // Which of a compiled function's lines it is that fails.
@@ -340,7 +349,8 @@ class FindingText {
 
   void stack() {
     if (verbose_) {
-      add("Python", python_stack_lines(finding_.stack, directory_), 0, 0);
+      add("Python", python_stack_lines(finding_.stack.python, directory_), 0, 0);
+      if (finding_.thread_start) add("Started", python_stack_lines(finding_.thread_start->stack, directory_), 0, 0);
       add("Native", native_stack_lines(finding_.stack, directory_), 0, 0);
       return;
     }

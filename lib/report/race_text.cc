@@ -50,7 +50,7 @@ std::vector<std::string> lines_of(const RaceAccess& access, const std::string& d
     if (!callers.empty()) lines.push_back(callers);
     return lines;
   }
-  for (std::string& line : python_stack_lines(access.stack, directory)) lines.push_back(std::move(line));
+  for (std::string& line : python_stack_lines(access.stack.python, directory)) lines.push_back(std::move(line));
   for (std::string& line : native_stack_lines(access.stack, directory)) lines.push_back(std::move(line));
   return lines;
 }

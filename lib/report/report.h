@@ -34,7 +34,7 @@ struct Location {
 bool same_line(const Location& a, const Location& b);
 
 struct Related {
-  std::string role;  // "forward" | "backward" | "eager" | "caller" | "capture" | "update" | "replay" | …
+  std::string role;  // "forward" | "backward" | "started" | "eager" | "caller" | "capture" | "update" | "replay" | …
   Location location;
   std::optional<analyse::Grade> grade{};  // of a forward and an eager line: how it is known
 };
@@ -231,6 +231,14 @@ struct Backward {
   bool leads = false;   // the forward line is the true line: nothing of the user's ran in the backward pass
 };
 
+// Of an operation whose thread runs no line of the user's: the finding's location is the line that started the thread
+// (also in `related`, as "started"), not one of `stack`.
+struct ThreadStart {
+  Location issued;                            // the library's line that issued the operation
+  bool pool = false;                          // the line gave the work to a pool of threads
+  std::vector<symbolize::PythonFrame> stack;  // up to the line and beyond, where it was started; innermost first
+};
+
 // Candidates with one true line are one: `launch` is the likeliest of `launches`.
 struct Candidate {
   Location location;
@@ -257,6 +265,7 @@ struct Finding {
   std::vector<std::string> changed_sources;  // files of its lines that were written since: their text is left out
   std::optional<Location> caller;            // Python line behind a native one (also in `related`)
   std::optional<Backward> backward;          // a kernel of a backward pass
+  std::optional<ThreadStart> thread_start;   // a library issued it on a thread of its own
   std::string via;                           // how it got there: "ctypes, libsmooth.so"
   std::optional<Location> reported_at;       // where the program noticed; nothing if it never asked
   std::string reported_api;                  // "cudaMemcpy"

@@ -54,9 +54,10 @@ std::string stack_text(const symbolize::SourceStack& stack, const std::string& d
   return folded == 0 ? text : text + fmt::format(" (+{} library frame{})", folded, folded == 1 ? "" : "s");
 }
 
-std::vector<std::string> python_stack_lines(const symbolize::SourceStack& stack, const std::string& directory) {
+std::vector<std::string> python_stack_lines(const std::vector<symbolize::PythonFrame>& stack,
+                                            const std::string& directory) {
   std::vector<std::string> lines;
-  for (const symbolize::PythonFrame& frame : stack.python) {
+  for (const symbolize::PythonFrame& frame : stack) {
     lines.push_back(fmt::format("{} {}:{} {}", frame.user ? '*' : ' ', relative_path(frame.file, directory), frame.line,
                                 printable(frame.function)));
   }

@@ -12,7 +12,8 @@ namespace cudadiag::report {
 std::string stack_text(const symbolize::SourceStack& stack, const std::string& directory);
 
 // All frames, innermost first; the user's are marked.
-std::vector<std::string> python_stack_lines(const symbolize::SourceStack& stack, const std::string& directory);
+std::vector<std::string> python_stack_lines(const std::vector<symbolize::PythonFrame>& stack,
+                                            const std::string& directory);
 std::vector<std::string> native_stack_lines(const symbolize::SourceStack& stack, const std::string& directory);
 
 }  // namespace cudadiag::report

@@ -2,6 +2,7 @@
 simulated driver: test/hook has them."""
 
 import pathlib
+import re
 import shutil
 import sys
 
@@ -237,3 +238,66 @@ def watched_line_that_cannot_be_reached_is_said(machine):
     expect_in("CUDA was not initialised, and lines are watched from then on", never.stderr, "a program without CUDA")
     native = machine.run(machine.build / "targets/healthy", options=["--watch", reached])
     expect_in("no Python was seen to run", native.stderr, "a program without Python")
+
+
+def _started(machine, case):
+    machine.plan(FAULT)
+    result, report = _rerun(machine, *program("library_threads.py", case))
+    finding = report["findings"][0]
+    related = [(line["role"], line["file"], line["line"]) for line in finding["related"]]
+    return result.stderr, finding, (finding["location"]["file"], finding["location"]["line"]), related
+
+
+def librarys_thread_leads_to_the_line_that_started_it(machine):
+    line = true_line("library_threads.py", "TRUE LINE thread")
+    name = "site-packages/kernels.py"
+    for case in ("thread", "nested"):
+        said, finding, location, related = _started(machine, case)
+        expect(location, line, "true line, " + case)
+        expect(related, [("started", *line)], "related, " + case)
+        expect_in("thread.start()", finding["location"]["source"], "source")
+        expect(any(frame["user"] for frame in finding["stack"]["python"]), False, "a line of the user's on the stack")
+        expect(finding["stack"]["python"][0]["file"].endswith(name), True, "library's line on the stack")
+        expect(finding["evidence"]["grade"], "proven", "grade")
+        expect_in("the one leads that started it", finding["evidence"]["because"], "evidence")
+        assert re.search(rf"confirmed by a rerun \(.*\): library_threads.py:{line[1]}  \[proven\]\n", said), said
+        expect_in("that line started the thread of ", said, "message")
+        text = machine.cudadiag("report", "-v").stdout
+        expect_in(f"library_threads.py:{line[1]}", text.splitlines()[0], "headline")
+        assert re.search(rf"\nIssued  by \S+/{name}:\d+, apply, on a thread that this line started\n", text), text
+        assert re.search(r"\nPython +\S+/kernels.py:\d+ apply\n(?: .*\n)+Started ", text), text
+        assert re.search(rf"\n(?:Started|       ) \* \S+/library_threads.py:{line[1]} in_thread\n", text), text
+        assert not re.search(r"\n  > .* of this line\n", text), text  # the call is of the library's
+
+
+def what_a_pool_of_threads_was_given_leads_to_the_line_that_gave_it(machine):
+    line = true_line("library_threads.py", "TRUE LINE pool")
+    said, finding, location, related = _started(machine, "pool")
+    expect(location, line, "true line")
+    expect(related, [("started", *line)], "related")
+    expect_in(", apply, on a thread that runs no line of yours: the one leads that gave this work to the pool",
+              finding["evidence"]["because"], "evidence")
+    expect_in("that line gave a pool of threads ", said, "message")
+
+
+def thread_that_runs_a_line_of_the_users_leads_to_that(machine):
+    said, finding, location, related = _started(machine, "own")
+    expect(location, true_line("library_threads.py", "TRUE LINE own"), "true line")
+    expect(related, [], "related")
+    told = "".join(file.read_text() for file in machine.state.glob("cudadiag/latest/confirm/*.values"))
+    assert "started" not in told, told
+
+
+def start_of_another_thread_is_not_taken_for_the_failing_ones(machine):
+    _started(machine, "thread")
+    (file,) = machine.state.glob("cudadiag/latest/confirm/*.values")
+    told = file.read_text()
+    for damage in (lambda line: re.sub(r"^\d+", "1", line, flags=re.MULTILINE),
+                   lambda line: re.sub(r"^(\d+) \d+", r"\1 18446744073709551615", line, flags=re.MULTILINE),
+                   lambda line: re.sub(r'"line":\d+', '"line":7777', line),
+                   lambda line: re.sub(r'"stacks":.*', '"stacks":[[],[["site-packages/a.py",3,"f"]],7]}', line)):
+        expect(damage(told) != told, True, "damage")
+        file.write_text(damage(told))
+        finding = machine.report()["findings"][0]
+        expect_in("kernels.py", finding["location"]["file"], "line of the library")
+        expect(finding["related"], [], "related")

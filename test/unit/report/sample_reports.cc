@@ -135,7 +135,7 @@ Report crowded_report() {
   argument.origin = "variable";
   finding.watched.assign(16, {finding.location, 7, 4711, {argument}});
   finding.inputs = Inputs{"/home/u/inputs", "aten::embedding", 4096, 2, {words, words}, "reproduces"};
-  finding.related = {{"forward", finding.location, analyse::Grade::proven}};
+  finding.related = {{"forward", finding.location, analyse::Grade::proven}, {"started", finding.location}};
   TensorMemory& tensors = finding.memory_use.emplace().tensors.emplace();
   tensors.holders.assign(40, {4096, 2, finding.location, words});
   tensors.exceptions.assign(4, {words, finding.location, 4096});

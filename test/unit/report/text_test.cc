@@ -272,6 +272,7 @@ TEST_CASE("no member of a report can reach the terminal raw") {
   device.exception = device.function = device.message = device.join = attack;
   device.callers = {{attack, attack, attack, attack, attack, 1}};
   finding.device_unknown = attack;
+  finding.thread_start = ThreadStart{{attack, attack, attack, attack, attack, 1}, false, {{attack, 1, attack, true}}};
   finding.stack.python = {{attack, 1, attack, true}};
   finding.stack.native = {{attack, attack, attack, attack, 1, false, true}};
   report.notes = {{attack, attack}};
