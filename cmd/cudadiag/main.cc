@@ -10,6 +10,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "launch/command_path.h"
+#include "launch/standard_descriptors.h"
 #include "planted_fault.h"
 #include "terminal.h"
 
@@ -343,6 +344,7 @@ int dispatch(std::vector<std::string> words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  launch::occupy_standard_descriptors();
   try {
     const int status = dispatch({argv + std::min(argc, 1), argv + argc});
     return command::output_arrived() ? status : command::kOwnFailure;

@@ -8,6 +8,8 @@
 
 #include <array>
 
+#include "launch/standard_descriptors.h"
+
 namespace cudadiag::launch {
 
 using session::FileDescriptor;
@@ -22,7 +24,7 @@ int bytes_in(int pipe) {
 
 Input::Input(int number) : number_(number) {
   struct stat status {};
-  if (::fstat(number, &status) != 0) return;
+  if (was_closed(number) || ::fstat(number, &status) != 0) return;
   if (S_ISREG(status.st_mode)) {
     kind_ = Kind::file;
     offset_ = ::lseek(number, 0, SEEK_CUR);

@@ -115,12 +115,25 @@ def recorded_twice(machine):
 
 
 def nothing_to_write_to(machine):
-    """Descriptors 0, 1 and 2 are closed; whatever we open must not take their places."""
+    """Of descriptors 0, 1 and 2 some are closed: nothing of ours takes their places, and the program finds them closed."""
     program = faulty(machine)
-    command = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
-    plain = machine.plain(*command, program)
-    recorded = machine.plain(*command, *machine.command("run", "--rerun=never", "--", program))
-    expect_answer(machine, recorded, plain)
+    # The shell itself is looked at, and its parent.
+    places = ('(for p in $$ $PPID; do for n in 0 1 2; do readlink /proc/$p/fd/$n || echo closed; done; done) > "$1"; '
+              'exec "$0"')
+    for closed in ([0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]):
+        close = ["sh", "-c", 'exec "$@" ' + " ".join(f"{number}>&-" for number in closed), "sh"]
+        plain = machine.plain(*close, "sh", "-c", places, program, "plain")
+        recorded = machine.plain(*close, *machine.command("run", "--rerun=never", "--", "sh", "-c", places, program,
+                                                          "recorded"))
+        expect_answer(machine, recorded, plain)
+        expect("illegal memory access (700)" in recorded.stderr, 2 not in closed, f"report on 2, with {closed} closed")
+        found = [(machine.folder / name).read_text().split("\n") for name in ("plain", "recorded")]
+        for number in range(3):
+            expect(*(places[number] == "closed" for places in found), f"descriptor {number} with {closed} closed")
+        for number in closed:
+            expect(found[0][number], "closed", "what a program without us finds")
+            for kept in ("memfd:", "pipe:", str(machine.folder)):
+                assert kept not in found[1][3 + number], f"{found[1][3 + number]} of ours is descriptor {number}"
 
 
 def in_namespace(machine, options, script, *command):

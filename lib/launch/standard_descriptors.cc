@@ -1,0 +1,25 @@
+#include "launch/standard_descriptors.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace cudadiag::launch {
+
+void occupy_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // A filter may refuse to say.
+    if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
+    // /dev/null would swallow what cannot be said, and is not everywhere. The lowest free number is this one.
+    const int taken = ::open("/", O_PATH | O_CLOEXEC);
+    if (taken > descriptor) ::close(taken);
+  }
+}
+
+bool was_closed(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  return flags < 0 ? errno == EBADF : (flags & O_PATH) != 0;
+}
+
+}  // namespace cudadiag::launch
