@@ -7,6 +7,7 @@
 #include "session/area_reader.h"
 #include "session/live_place.h"
 #include "session/session_reader.h"
+#include "session/unrecorded.h"
 #include "wire/area.h"
 
 namespace cudadiag::command {
@@ -32,6 +33,19 @@ std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const 
   const std::size_t missing = arena.turned_away() - files;
   return std::to_string(missing) + (missing == 1 ? " process was" : " processes were") +
          " not recorded: there are more than the memory for the recording has places for";
+}
+
+std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer) {
+  session::Unrecorded left;
+  if (writer != nullptr) left = session::unrecorded_in(writer->pass_folder());
+  if (arena != nullptr && arena->unrecorded().processes > 0) {
+    const std::size_t beside = left.processes;
+    left = arena->unrecorded();
+    left.processes += beside;
+  }
+  if (left.processes == 0) return std::nullopt;
+  const session::Failure failure = session::nothing_recorded_of(left);
+  return failure.what + "; " + failure.hint;
 }
 
 std::vector<std::uint32_t> recording_processes(const launch::Arena& arena) {

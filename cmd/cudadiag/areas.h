@@ -20,6 +20,10 @@ std::vector<session::Process> read_processes(const launch::Arena* arena, const s
 // Of processes that found neither a place in the memory nor one for a file. Nothing: all did.
 std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer);
 
+// A sentence about those that could not be recorded for another reason, with what to do. Nothing: there are none, as
+// far as they could leave that somewhere.
+std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer);
+
 // Processes that have not said that they end, and have not ended.
 std::vector<std::uint32_t> recording_processes(const launch::Arena& arena);
 

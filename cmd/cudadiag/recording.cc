@@ -245,6 +245,7 @@ void Recording::report_hang(double seconds) {
 bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted, const report::Report& report) const {
   if (!manifest_.unrecorded.empty() || tell_of_unrecorded(session_.processes)) return true;
   const bool none = session_.processes.empty();
+  if (!unrecorded_.empty()) return say(unrecorded_), none;
   const bool wanted = failed(end) || (none && options_.tell_no_race);
   if (!wanted || options_.verbosity == report::Verbosity::quiet) return false;
   if (!none && report.verdict == analyse::Verdict::inconclusive) {
@@ -259,7 +260,7 @@ bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted
   }
   // Whoever ended it may have done so before it came to use CUDA.
   if (interrupted && !options_.tell_no_race) return false;
-  if (interrupted) return say("the target never initialised CUDA, so there is nothing to report"), true;
+  if (interrupted) return say("the target was not seen to initialise CUDA, so there is nothing to report"), true;
   if (records_by_itself(options_.command)) {
     return say("the command is a cudadiag that records by itself what it starts: nothing is left to be recorded here"),
            true;
@@ -276,8 +277,11 @@ bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted
     say("the target never initialised CUDA, and could not have: " + driver.problem +
         "; see that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
   } else {
-    say("the target never initialised CUDA, so there is nothing to report; if it should have, check the driver with "
-        "cudadiag doctor, and whether the program clears its environment or starts another cudadiag");
+    // What another user's process or another container's did with CUDA nobody could leave us word of.
+    say("the target was not seen to initialise CUDA, so there is nothing to report; if it should have, check the "
+        "driver "
+        "with cudadiag doctor, and whether the program clears its environment, starts another cudadiag, or goes on as "
+        "another user or in another container, from where the recording is out of reach: start cudadiag there");
   }
   return true;
 }
@@ -293,6 +297,11 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
       manifest_.notes.push_back(std::move(*note));
       manifest_.whole = false;
     }
+  }
+  if (auto unrecorded = left_unrecorded(arena(), writer())) {
+    unrecorded_ = *unrecorded;
+    manifest_.notes.push_back(std::move(*unrecorded));
+    manifest_.whole = false;
   }
   manifest_.outlived_by = {outliving.begin(), outliving.end()};
   // What a hanging program did after it was asked to end says nothing of the hang.

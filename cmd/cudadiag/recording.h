@@ -91,6 +91,7 @@ class Recording {
   std::set<std::uint32_t> told_;  // processes whose failure has been reported
   std::vector<session::Failure> failures_;
   std::optional<session::Failure> refusal_;
+  std::string unrecorded_;  // what is said of processes that could not be recorded; empty: there are none
   bool findings_ = false;
   bool open_pairs_ = false;
   bool kept_whole_ = true;

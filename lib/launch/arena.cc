@@ -143,6 +143,12 @@ std::size_t Arena::claimed() const {
 
 std::size_t Arena::turned_away() const { return wire::load_acquire(header_, wire::arena::kClaimed) - claimed(); }
 
+session::Unrecorded Arena::unrecorded() const {
+  const std::uint32_t processes = wire::load_acquire(header_, wire::arena::kUnrecorded);
+  const std::uint32_t why = wire::load_acquire(header_, wire::arena::kUnrecordedWhy);
+  return {processes, wire::unrecorded::what_of(why), wire::unrecorded::error_of(why)};
+}
+
 std::uint64_t Arena::begin(std::size_t area) const { return wire::arena::kHeaderSize + area * area_bytes_; }
 
 std::uint32_t Arena::events() const { return wire::load_acquire(header_, wire::arena::kEvents); }

@@ -10,6 +10,7 @@
 #include "session/file_descriptor.h"
 #include "session/live_place.h"
 #include "session/session.h"
+#include "session/unrecorded.h"
 
 namespace cudadiag::launch {
 
@@ -37,6 +38,8 @@ class Arena {
   std::size_t claimed() const;
   // Processes that found no area left.
   std::size_t turned_away() const;
+  // Those that could not be recorded for other reasons.
+  session::Unrecorded unrecorded() const;
   std::uint64_t begin(std::size_t area) const;
   std::uint64_t end(std::size_t area) const { return begin(area) + area_bytes_; }
 

@@ -20,6 +20,7 @@ namespace cudadiag::record {
 
 namespace area = wire::area;
 namespace arena = wire::arena;
+using wire::unrecorded::What;
 
 namespace {
 
@@ -45,19 +46,26 @@ int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {
 }  // namespace
 
 bool AreaMap::open() {
-  const Claim claim = claim_in_arena();
-  if (claim == Claim::full || (claim == Claim::out_of_reach && !create_file())) return false;
+  Lack lack{What::memory, 0};
+  const Claim claim = claim_in_arena(lack);
+  if (claim == Claim::full) return false;
+  if (claim != Claim::made) {
+    Lack of_file{What::file, 0};
+    const bool made = create_file(of_file);
+    if (!made && claim != Claim::beside) leave_unrecorded(claim == Claim::unmapped ? lack : of_file);
+    if (!made) return false;
+  }
   // A forked child has this mapping too: g_home (inject.cc) keeps it from writing into the parent's history.
   initialise();
   return true;
 }
 
-AreaMap::Claim AreaMap::claim_in_arena() {
+AreaMap::Claim AreaMap::claim_in_arena(Lack& lack) {
   const char* path = getenv(wire::environment::kArena);
   if (path == nullptr) return Claim::out_of_reach;
   const int fd = ::open(path, O_RDWR | O_CLOEXEC);
   if (fd < 0) return Claim::out_of_reach;
-  bool full = false;
+  Claim claim = Claim::out_of_reach;
   struct stat status {};
   std::byte* header = nullptr;
   if (fstat(fd, &status) == 0 && static_cast<std::size_t>(status.st_size) >= arena::kHeaderSize) {
@@ -69,9 +77,12 @@ AreaMap::Claim AreaMap::claim_in_arena() {
     const std::uint32_t index = wire::atomic(header, arena::kClaimed).fetch_add(1);
     const std::size_t offset = arena::kHeaderSize + std::size_t{index} * area::kAreaSize;
     const std::size_t areas = wire::load(header, arena::kAreas);
-    full = index >= areas + arena::kFilesBeside;
-    if (index < areas && offset + area::kAreaSize <= static_cast<std::size_t>(status.st_size)) {
+    if (index >= areas) {
+      claim = index >= areas + arena::kFilesBeside ? Claim::full : Claim::beside;
+    } else if (offset + area::kAreaSize <= static_cast<std::size_t>(status.st_size)) {
       base_ = map_shared(fd, offset, area::kAreaSize);
+      claim = base_ != nullptr ? Claim::made : Claim::unmapped;
+      lack.error = errno;
     }
   }
   close(fd);
@@ -80,23 +91,30 @@ AreaMap::Claim AreaMap::claim_in_arena() {
   } else if (header != nullptr) {
     munmap(header, arena::kHeaderSize);
   }
-  if (base_ != nullptr) return Claim::made;
-  return full ? Claim::full : Claim::out_of_reach;
+  return claim;
 }
 
-bool AreaMap::create_file() {
+bool AreaMap::create_file(Lack& lack) {
   const char* folder = getenv(wire::environment::kSession);
+  lack.error = ENOENT;
   if (folder == nullptr) return false;
   char path[PATH_MAX];
   // The launcher makes the folder; without one (`cudadiag env`) the first recorder does.
   mkdir(folder, 0700);
   const int fd = create_exclusively(folder, path);
-  if (fd < 0) return false;
+  if (fd < 0) {
+    lack.error = errno;
+    return false;
+  }
   // A file that outgrows its limit would end the target with SIGXFSZ.
   rlimit limit{};
   const bool fits = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= area::kAreaSize;
   // Without the blocks in place a full disk would end the target with SIGBUS.
-  if (fits && posix_fallocate(fd, 0, area::kAreaSize) == 0) base_ = map_shared(fd, 0, area::kAreaSize);
+  lack.error = fits ? posix_fallocate(fd, 0, area::kAreaSize) : EFBIG;
+  if (lack.error == 0) {
+    base_ = map_shared(fd, 0, area::kAreaSize);
+    if (base_ == nullptr) lack = {What::memory, errno};
+  }
   if (base_ == nullptr) unlink(path);
   close(fd);
   return base_ != nullptr;

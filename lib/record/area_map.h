@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "record/unrecorded.h"
 #include "wire/area.h"
 #include "wire/arena.h"
 
@@ -12,7 +13,8 @@ namespace cudadiag::record {
 
 class AreaMap {
  public:
-  // Maps and initialises an area. False: there is nowhere to record to; the process stays unrecorded.
+  // Maps and initialises an area. False: there is nowhere to record to, and the process stays unrecorded; why, has been
+  // left where that could be.
   bool open();
 
   std::byte* header() { return base_; }
@@ -34,9 +36,11 @@ class AreaMap {
   void wake_launcher();
 
  private:
-  enum class Claim { made, out_of_reach, full };
-  Claim claim_in_arena();
-  bool create_file();
+  // The arena itself counts those that found none of its areas left: `beside` it a few may record to files, then it is
+  // `full`.
+  enum class Claim { made, out_of_reach, unmapped, beside, full };
+  Claim claim_in_arena(Lack& lack);
+  bool create_file(Lack& lack);
   void initialise();
 
   static constexpr auto ranges_ = wire::area::layout();

@@ -15,9 +15,13 @@
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
+#include "record/unrecorded.h"
 #include "wire/environment.h"
+#include "wire/unrecorded.h"
 
 namespace cudadiag::record {
+
+using wire::unrecorded::What;
 
 namespace {
 
@@ -69,9 +73,17 @@ void on_thread_end(void* state) {
 
 // Fresh zero pages, taken as they are touched: the recorder's tables are large and mostly empty.
 Recorder* make_recorder() {
+  const bool has_room = may_take_address_space(sizeof(Recorder) + wire::area::kAreaSize);
+  if (!has_room || !may_take_data(sizeof(Recorder))) {
+    leave_unrecorded({has_room ? What::data : What::address_space, ENOMEM});
+    return nullptr;
+  }
   void* memory =
       mmap(nullptr, sizeof(Recorder), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
+  if (memory == MAP_FAILED) {
+    leave_unrecorded({What::memory, errno});
+    return nullptr;
+  }
   auto* recorder = new (memory) Recorder;
   if (recorder->start(callback, read_options())) return recorder;
   munmap(memory, sizeof(Recorder));
@@ -230,8 +242,11 @@ bool is_own_process() { return g_home.owned.load(std::memory_order_relaxed); }
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   using namespace cudadiag::record;
   const Uncancelled uncancelled;
-  if (g_started.exchange(true) || !own_this_process()) return 1;
-  if (pthread_key_create(&g_thread_end, on_thread_end) != 0) return 1;
+  if (g_started.exchange(true)) return 1;
+  if (!own_this_process()) return leave_unrecorded({What::start, errno}), 1;
+  if (const int error = pthread_key_create(&g_thread_end, on_thread_end); error != 0) {
+    return leave_unrecorded({What::start, error}), 1;
+  }
   t_this.inside = true;
   Recorder* recorder = make_recorder();
   t_this.inside = false;

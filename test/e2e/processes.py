@@ -85,7 +85,7 @@ def rank_that_was_ended_before_the_other_one_is_a_riddle(machine):
 
 
 def interrupted_command_without_cuda_gets_no_advice(machine):
-    for command, said in (("run", ""), ("races", "cudadiag: the target never initialised CUDA, so there is nothing to report\n")):
+    for command, said in (("run", ""), ("races", "cudadiag: the target was not seen to initialise CUDA, so there is nothing to report\n")):
         target = machine.start(*machine.command(command, "--", "sh", "-c", "echo ready; exec sleep 1000"))
         expect(target.stdout.readline(), "ready\n", "start")
         target.send_signal(signal.SIGINT)

@@ -24,12 +24,13 @@ import shapes
 import survival
 import targets
 import unasked
+import unrecorded
 import values
 import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (backward_passes, cases, command_line, eager, full_log, hangs, lines, memory, processes, races, reruns, shapes,
-         survival, unasked, values, witnesses)
+         survival, unasked, unrecorded, values, witnesses)
 
 
 def check_target(machine, name):

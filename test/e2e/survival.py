@@ -66,16 +66,6 @@ def with_a_debugger_attached(machine):
     expect((location["file"], location["line"]), marked_line(FAULTY, "TRUE LINE"), "true line")
 
 
-def little_address_space(machine):
-    """The record asks for 64 MB, the recorder for tables of its own."""
-    program = faulty(machine)
-    for megabytes in (60, 120, 250, 1000):
-        command = ["sh", "-c", f'ulimit -v {megabytes << 10}; exec "$0"', program]
-        plain, recorded = machine.plain(*command), machine.run(*command)
-        expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), f"with {megabytes} MB")
-    expect_answer(machine, recorded, plain)
-
-
 def forbidden_system_calls(machine):
     """What a container's filter may refuse, to the launcher and to the program."""
     program = faulty(machine)
@@ -194,20 +184,6 @@ def no_shared_memory(machine):
     if recorded.returncode == 77:
         raise SystemExit(77)
     expect_answer(machine, recorded, plain)
-
-
-def another_user(machine):
-    """The program gives up its rights before it starts CUDA: our memory is out of its reach, and that is said."""
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        raise SystemExit(77)
-    program = faulty(machine)
-    for folder in (machine.folder, *machine.build.parents, machine.build):
-        if not os.access(folder, os.X_OK) or not folder.stat().st_mode & 0o001:
-            if folder != machine.folder:
-                raise SystemExit(77)
-    command = ["setpriv", "--reuid=65534", "--clear-groups", program]
-    plain, recorded = machine.plain(*command), machine.run(*command)
-    expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
 
 
 def little_memory(machine):

@@ -88,6 +88,17 @@ TEST_CASE("an arena is claimed through its path") {
   CHECK(arena.turned_away() == 3);
 }
 
+TEST_CASE("an arena counts those that could not be recorded, and knows why one of them could not") {
+  const auto arena = new_arena();
+  CHECK(arena.unrecorded().processes == 0);
+  RecorderSide recorder(arena.path());
+  wire::atomic(recorder.header(), wire::arena::kUnrecorded).fetch_add(2);
+  wire::store(recorder.header(), wire::arena::kUnrecordedWhy, (3u << 16) + EFBIG);
+  CHECK(arena.unrecorded().processes == 2);
+  CHECK(arena.unrecorded().what == wire::unrecorded::What::file);
+  CHECK(arena.unrecorded().error == EFBIG);
+}
+
 TEST_CASE("an arena takes no memory for what nobody wrote and cannot be shrunk") {
   const auto arena = new_arena();
   const RecorderSide recorder(arena.path());

@@ -1,0 +1,35 @@
+// Why a process that initialised CUDA is not recorded, as far as its recorder can leave that somewhere: in the arena's
+// header (arena.h), or, where no arena can be reached, as the name of an empty file in the session's folder, which
+// neither a limit on the size of files nor a full disk forbids:
+//
+//   4711-3-27.unrecorded     process 4711, What::file, errno 27
+#pragma once
+
+#include <cstdint>
+
+namespace cudadiag::wire::unrecorded {
+
+enum class What : std::uint32_t {
+  nothing = 0,
+  address_space = 1,  // RLIMIT_AS leaves the program too little beside the recording
+  memory = 2,         // what the recording needs could not be mapped
+  file = 3,           // no arena in reach, and no file in the session's folder
+  start = 4,          // the process's forks or its threads' ends could not be followed
+  data = 5,           // RLIMIT_DATA leaves the program too little beside the recorder's tables
+};
+
+inline constexpr const char* kExtension = ".unrecorded";
+
+// One word, so that a single store publishes it:
+//
+//   31     16 15      0
+//   +--------+--------+
+//   |  What  | errno  |
+//   +--------+--------+
+constexpr std::uint32_t pack(What what, int error) {
+  return static_cast<std::uint32_t>(what) << 16 | (static_cast<std::uint32_t>(error) & 0xffffu);
+}
+constexpr What what_of(std::uint32_t word) { return static_cast<What>(word >> 16); }
+constexpr int error_of(std::uint32_t word) { return static_cast<int>(word & 0xffffu); }
+
+}  // namespace cudadiag::wire::unrecorded

@@ -1,0 +1,45 @@
+#include "session/unrecorded.h"
+
+#include <doctest/doctest.h>
+
+#include <cerrno>
+
+#include "unit/scratch_folder.h"
+
+using namespace cudadiag;
+using test::ScratchFolder;
+using wire::unrecorded::What;
+
+TEST_CASE("processes that could not be recorded are known by the names of files, whatever else lies there") {
+  const ScratchFolder scratch;
+  CHECK(session::unrecorded_in(scratch.path()).processes == 0);
+  scratch.file("4711-3-27.unrecorded");
+  for (const char* other : {"4711.area", ".unrecorded", "x-3-27.unrecorded", "4711-3.unrecorded", "4711-3-27"}) {
+    scratch.file(other);
+  }
+  const session::Unrecorded one = session::unrecorded_in(scratch.path());
+  CHECK(one.processes == 1);
+  CHECK(one.what == What::file);
+  CHECK(one.error == EFBIG);
+  scratch.file("4712-3-27.unrecorded");
+  CHECK(session::unrecorded_in(scratch.path()).processes == 2);
+  CHECK(session::unrecorded_in(scratch.path() / "gone").processes == 0);
+}
+
+TEST_CASE("it is said of whom nothing was recorded, why, and what to do") {
+  const session::Failure limit = session::nothing_recorded_of({1, What::file, EFBIG});
+  CHECK(
+      limit.what ==
+      "nothing was recorded of a process that initialised CUDA: the limit on the size of its files leaves no room for "
+      "the recording of 64 MB");
+  CHECK(limit.hint == "raise the limit (ulimit -f)");
+  const session::Failure refused = session::nothing_recorded_of({2, What::file, EACCES});
+  CHECK(refused.what ==
+        "nothing was recorded of 2 processes that initialised CUDA, of one as no file could be made for the recording "
+        "(Permission denied)");
+  // A newer recorder may know more.
+  CHECK(
+      session::nothing_recorded_of({1, static_cast<What>(9), EPERM}).what ==
+      "nothing was recorded of a process that initialised CUDA: the recorder could not be set up in it (Operation not "
+      "permitted)");
+}
