@@ -1,6 +1,7 @@
-// Host cost of launching: ./launches empty|graph|replay|threads [switch] prints the median ns per launch of its own
-// rounds; of replay, until the GPU is done. With switch (switched_cupti.cc), empty and threads go half of their rounds
-// without a subscriber's callbacks: they print the ratio of the others to these.
+// Host cost of launching: ./launches empty|threads [switch] or graph|replay [NODES] prints the median ns per launch of
+// its own rounds; of replay, until the GPU is done. With switch (switched_cupti.cc), empty and threads go half of their
+// rounds without a subscriber's callbacks: they print the ratio of the others to these. A graph has 100 nodes unless
+// told otherwise.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -44,11 +45,11 @@ std::vector<double> rounds(cudaStream_t s, int batch, F call, bool until_done = 
   return ns;
 }
 
-cudaGraphExec_t graph_of_hundred(cudaStream_t s) {
+cudaGraphExec_t graph_of(int nodes, cudaStream_t s) {
   cudaGraph_t graph;
   cudaGraphExec_t exec;
   cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal);
-  for (int i = 0; i < 100; i++) nothing<<<1, 32, 0, s>>>();
+  for (int i = 0; i < nodes; i++) nothing<<<1, 32, 0, s>>>();
   cudaStreamEndCapture(s, &graph);
   cudaGraphInstantiate(&exec, graph, 0);
   return exec;
@@ -96,7 +97,8 @@ int main(int argc, char** argv) {
   std::vector<cudaStream_t> streams(kThreads);
   for (auto& s : streams) cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), launch(s);
   cudaDeviceSynchronize();
-  if (argc > 2) {
+  const bool of_graph = what == "graph" || what == "replay";
+  if (argc > 2 && !of_graph) {
     if (what == "empty") streams.resize(1);
     double ratio = switched_ratio(streams, launch);
     printf("ratio %.4f\n", ratio);
@@ -104,8 +106,8 @@ int main(int argc, char** argv) {
   }
   std::vector<double> all;
   if (what == "empty") all = rounds(streams[0], kBatch, launch);
-  if (what == "graph" || what == "replay") {
-    cudaGraphExec_t exec = graph_of_hundred(streams[0]);
+  if (of_graph) {
+    cudaGraphExec_t exec = graph_of(argc > 2 ? std::stoi(argv[2]) : 100, streams[0]);
     all = rounds(
         streams[0], 10, [exec](cudaStream_t s) { cudaGraphLaunch(exec, s); }, what == "replay");
   }
