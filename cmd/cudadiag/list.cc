@@ -7,6 +7,7 @@
 #include "report/printable.h"
 #include "report/words.h"
 #include "session/session_reader.h"
+#include "session/unrecorded.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -43,7 +44,9 @@ std::string command_line(const std::filesystem::path& path, const session::Manif
   for (const session::Process& process : std::get<session::Session>(opened).processes) {
     if (!process.argv.empty()) return joined(process.argv);
   }
-  return std::string("(command not known: ") + session::kNothingRun + ")";
+  const session::Unrecorded left = session::unrecorded_in(path / session::kRecordFolder);
+  const std::string why = left.processes > 0 ? session::nothing_recorded_of(left).what : session::why_unused(path);
+  return "(command not known: " + report::printable(why) + ")";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "session/process_life.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "session/unrecorded.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -60,6 +61,14 @@ void tell_newer_run(const std::vector<session::Root>& roots, const session::Resu
   say(folder == nullptr ? text : text + "; this is " + folder->string());
 }
 
+// Of a session that cudadiag env has prepared the reader learns nothing, and takes an older one for it.
+void tell_unwritable(const std::vector<session::Root>& roots, const session::Result<fs::path>& shown) {
+  const auto* folder = std::get_if<fs::path>(&shown);
+  const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);
+  if (!newer || session::age_of(*newer) <= session::age_of(*folder)) return;
+  say(newer->string() + ": " + session::why_unused(*newer) + "; this is " + folder->string());
+}
+
 bool means_latest(const std::string& wanted) { return wanted.empty() || wanted == session::kLatest; }
 
 }  // namespace
@@ -69,7 +78,10 @@ session::Result<fs::path> choose_session(const std::optional<std::string>& outpu
   if (output) root = *output;
   const auto roots = session::roots(root);
   auto found = session::find_session(roots, wanted);
-  if (means_latest(wanted)) tell_newer_run(roots, found);
+  if (means_latest(wanted)) {
+    tell_newer_run(roots, found);
+    tell_unwritable(roots, found);
+  }
   return found;
 }
 

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "live_run.h"
 #include "session/session_reader.h"
+#include "session/unrecorded.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
 
@@ -21,7 +22,7 @@ int status(const StatusOptions& options) {
   if (const auto* failure = std::get_if<session::Failure>(&read)) return say(*failure), kOwnFailure;
   const auto& session = std::get<session::Session>(read);
   if (session.processes.empty() && session::is_unused(session.folder)) {
-    return say(session.folder.string() + ": " + session::kNothingRun), kOwnFailure;
+    return say(session.folder.string() + ": " + session::why_unused(session.folder)), kOwnFailure;
   }
   symbolize::Symbolizer symbolizer(session);
   const report::Status status = report::build_status(session, run.goes_on(), symbolizer);

@@ -60,7 +60,10 @@ std::filesystem::path finished_name(const std::filesystem::path& folder);
 bool run_goes_on(const std::filesystem::path& folder);
 
 // What is said of a blank session that has no launcher.
-inline constexpr const char* kNothingRun = "nothing was run yet with what cudadiag env printed";
+inline constexpr const char* kNothingYet =
+    "nothing was recorded yet with what cudadiag env printed: no program has initialised CUDA with it, or its "
+    "recording "
+    "could not be written here";
 
 struct Retention {
   std::size_t sessions = 20;

@@ -17,6 +17,7 @@
 #include "session/logged_history.h"
 #include "session/manifest.h"
 #include "session/plain_file.h"
+#include "session/unrecorded.h"
 
 namespace cudadiag::session {
 namespace {
@@ -66,7 +67,8 @@ std::optional<Races> read_races(const fs::path& file) {
 std::optional<fs::path> newest_begun(const fs::path& root) {
   std::error_code error;
   for (const fs::path& session : sessions_in(root)) {
-    const bool begun = !area_files({session / kRecordFolder, session}).empty();
+    const fs::path record = session / kRecordFolder;
+    const bool begun = !area_files({record, session}).empty() || unrecorded_in(record).processes > 0;
     if (!begun && !fs::exists(session / kManifest, error)) continue;
     // Names tell seconds apart; of those of one second the link knows which was finished last.
     const fs::path latest = fs::canonical(root / kLatest, error);
@@ -151,6 +153,9 @@ Result<fs::path> find_session(const std::vector<Root>& roots, const std::string&
     if (found && (!newest || age_of(*found) > age_of(*newest))) newest = found;
   }
   if (newest) return *newest;
+  for (const fs::path& session : sessions_in(roots)) {
+    if (is_unused(session)) return Failure{session.string() + ": " + why_unused(session), "see cudadiag doctor"};
+  }
   return obstacle_to_reading(roots).value_or(
       Failure{"there is no session yet", "sessions come from failures: cudadiag run -- COMMAND"});
 }
@@ -172,6 +177,7 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
   const auto files = area_files({folder / kRecordFolder, folder});
   const bool goes_on = run_goes_on(folder), lost = was_lost(folder) && files.empty();
   const bool unused = is_unused(folder);
+  bool any_unrecorded = false;
   if (fs::exists(folder / kManifest, error)) {
     auto manifest = read_manifest(folder / kManifest);
     if (auto* failure = std::get_if<Failure>(&manifest)) {
@@ -182,15 +188,20 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
   } else if (files.empty() && !fs::is_directory(folder / kRecordFolder, error)) {
     return Failure{folder.string() + " is not a cudadiag session", "cudadiag list shows the sessions there are"};
   } else {
+    if (const Unrecorded left = unrecorded_in(folder / kRecordFolder); left.processes > 0) {
+      const Failure failure = nothing_recorded_of(left);
+      session.manifest.notes.push_back(failure.what + "; " + failure.hint);
+      any_unrecorded = true;
+    }
     if (lost) {
       session.manifest.notes.push_back("its cudadiag run was killed, and what it had recorded is lost");
     } else if (unused) {
-      session.manifest.notes.push_back(kNothingRun);
+      session.manifest.notes.push_back(why_unused(folder));
     } else if (!goes_on) {
       session.manifest.notes.push_back(
           "it was recorded without cudadiag run, or that was killed, so how its programs ended is not known");
     }
-    session.whole = !files.empty();
+    session.whole = !files.empty() && !any_unrecorded;
   }
   if (folder.filename().string().ends_with(kIncomplete) && !lost && !unused) {
     session.manifest.notes.push_back(goes_on ? "its run goes on: cudadiag status " + finished_name(folder).string()

@@ -1,11 +1,16 @@
 #include "session/unrecorded.h"
 
+#include <sys/statvfs.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
+#include "session/session_reader.h"
 #include "session/session_writer.h"
+#include "wire/area.h"
 
 namespace cudadiag::session {
 namespace {
@@ -13,6 +18,17 @@ namespace {
 using wire::unrecorded::What;
 
 constexpr const char* kAnotherFolder = "name a folder for it with -o FOLDER or CUDADIAG_DIR";
+
+std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session) {
+  const std::filesystem::path folder = session / kRecordFolder;
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    return folder.string() + " cannot be written: " + std::strerror(errno);
+  }
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= wire::area::kAreaSize)
+    return std::nullopt;
+  return folder.string() + " has no room on its disk for the 64 MB of a recording";
+}
 
 }  // namespace
 
@@ -60,6 +76,19 @@ Failure nothing_recorded_of(const Unrecorded& unrecorded) {
     default:
       return {what + "the recorder could not be set up in it (" + reason + ")", "run it again"};
   }
+}
+
+std::string why_unused(const std::filesystem::path& session) {
+  const auto obstacle = obstacle_to_recording(session);
+  return obstacle ? "nothing was recorded with what cudadiag env printed, and nothing can be: " + *obstacle
+                  : kNothingYet;
+}
+
+std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots) {
+  for (const std::filesystem::path& session : sessions_in(roots)) {
+    if (is_unused(session) && obstacle_to_recording(session)) return session;
+  }
+  return std::nullopt;
 }
 
 }  // namespace cudadiag::session

@@ -3,8 +3,12 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "session/session.h"
+#include "session/session_folders.h"
 #include "wire/unrecorded.h"
 
 namespace cudadiag::session {
@@ -20,5 +24,11 @@ Unrecorded unrecorded_in(const std::filesystem::path& pass_folder);
 
 // "nothing was recorded of …", and what to do about it.
 Failure nothing_recorded_of(const Unrecorded& unrecorded);
+
+// Why there is nothing in a session that cudadiag env has prepared, as far as that can still be seen.
+std::string why_unused(const std::filesystem::path& session);
+
+// The newest such session of these roots to which nothing can be recorded, as it cannot be written.
+std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots);
 
 }  // namespace cudadiag::session

@@ -323,7 +323,8 @@ def manifest_that_cannot_be_read_can_be_done_without(machine):
 
 def session_that_nothing_was_run_with_is_called_that(machine):
     name = shlex.split(expect_success(machine.cudadiag("env")).stdout.splitlines()[-1])[-1]
-    sentence = "nothing was run yet with what cudadiag env printed"
+    sentence = ("nothing was recorded yet with what cudadiag env printed: no program has initialised CUDA with it, or its "
+                "recording could not be written here")
     for given in (name, name.removesuffix(".incomplete")):
         expect(expect_success(machine.cudadiag("report", given)).stdout,
                f"cudadiag: cannot tell whether CUDA failed in this session: {sentence}\n", "report")

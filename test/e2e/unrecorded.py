@@ -3,8 +3,8 @@
 import os
 import shutil
 
-from harness import expect, expect_in
-from survival import expect_answer, faulty
+from harness import expect, expect_in, expect_success
+from survival import expect_answer, faulty, in_namespace
 
 
 def little_address_space(machine):
@@ -50,3 +50,61 @@ def another_user(machine):
     assert "never initialised CUDA" not in recorded.stderr, recorded.stderr
     expect_in("or goes on as another user or in another container, from where the recording is out of reach",
               recorded.stderr, "what is said")
+
+
+def older_session(machine):
+    """With a failure; a session that shall be newer may be of the same second."""
+    machine.run(faulty(machine))
+    (name,) = machine.sessions()
+    older = machine.state / "cudadiag/20200101-000000-1"
+    older.with_name(name).rename(older)
+    return older
+
+
+def without_a_launcher_it_is_kept_why_nothing_was_recorded(machine):
+    older_session(machine)
+    program = faulty(machine)
+    exports = expect_success(machine.cudadiag("env")).stdout
+    limited = 'ulimit -f 4; exec "$0"'
+    plain = machine.plain("sh", "-c", limited, program)
+    recorded = machine.plain("sh", "-c", exports + limited, program)
+    expect((recorded.returncode, recorded.stdout, recorded.stderr), (plain.returncode, plain.stdout, plain.stderr), "result")
+    why = ("nothing was recorded of a process that initialised CUDA: the limit on the size of its files leaves no room for "
+           "the recording of 64 MB")
+    expect_in(f"not finished  (command not known: {why})\n", expect_success(machine.cudadiag("list")).stdout, "list")
+    expect(machine.cudadiag("report").stdout, "cudadiag: cannot tell whether CUDA failed in this session: "
+           f"{why}; raise the limit (ulimit -f)\n", "report")
+
+
+def small_disk_without_a_launcher(machine):
+    program = faulty(machine)
+    machine.state.mkdir()
+    shown = in_namespace(machine, ["--mount"], f"mount -t tmpfs -o size=16k none {machine.state} || exit 77", "sh", "-c",
+                         'eval "$("$0" env)"; "$1" >&2; "$0" list; "$0" report', *machine.command(), program)
+    if shown.returncode == 77:
+        raise SystemExit(77)
+    why = ("nothing was recorded of a process that initialised CUDA: the disk had no room for the recording of 64 MB (No "
+           "space left on device)")
+    expect_in(f"not finished  (command not known: {why})\n", shown.stdout, "list")
+    expect_in("cudadiag: cannot tell whether CUDA failed in this session: "
+              f"{why}; make room, or name a folder for it with -o FOLDER or CUDADIAG_DIR\n", shown.stdout, "report")
+
+
+def nothing_is_claimed_of_a_session_that_cannot_be_written(machine):
+    """It comes to be read-only after it was made, so that nothing can be left in it."""
+    older = older_session(machine)
+    program = faulty(machine)
+    exports = expect_success(machine.cudadiag("env")).stdout
+    name = exports.split()[-1].strip("'")
+    why = (f"nothing was recorded with what cudadiag env printed, and nothing can be: {name}/record cannot be written: "
+           "Read-only file system")
+    fixed = f"mount --bind {machine.state} {machine.state} && mount -o remount,bind,ro {machine.state} || exit 77"
+    shown = in_namespace(machine, ["--mount"], fixed, "sh", "-c", exports + '"$1" >&2; "$0" list; "$0" report 2>&1',
+                         *machine.command(), program)
+    if shown.returncode == 77:
+        raise SystemExit(77)
+    expect_in(f"not finished  (command not known: {why})\n", shown.stdout, "list")
+    expect_in(f"cudadiag: {name}: {why}; this is {older}\n", shown.stdout, "report where there is an older one")
+    shutil.rmtree(older)
+    shown = in_namespace(machine, ["--mount"], fixed, *machine.command("report"))
+    expect(shown.stderr, f"cudadiag: {name}: {why}; see cudadiag doctor\n", "report of nothing else")

@@ -3,10 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <cerrno>
+#include <filesystem>
 
+#include "session/session_reader.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;
+namespace fs = std::filesystem;
 using test::ScratchFolder;
 using wire::unrecorded::What;
 
@@ -42,4 +45,23 @@ TEST_CASE("it is said of whom nothing was recorded, why, and what to do") {
       session::nothing_recorded_of({1, static_cast<What>(9), EPERM}).what ==
       "nothing was recorded of a process that initialised CUDA: the recorder could not be set up in it (Operation not "
       "permitted)");
+}
+
+TEST_CASE("a session in which it is only left why nothing was recorded is one, and says that first") {
+  const ScratchFolder scratch;
+  const fs::path folder = scratch.path() / "19700101-000000-4711.incomplete";
+  scratch.file("19700101-000000-4711.incomplete/record/4711-3-27.unrecorded");
+  CHECK_FALSE(session::is_blank(folder));
+  const auto found = session::find_session({{scratch.path(), false, ""}}, "");
+  REQUIRE(std::holds_alternative<fs::path>(found));
+  CHECK(std::get<fs::path>(found) == folder);
+  const auto opened = session::open_session(folder);
+  REQUIRE(std::holds_alternative<session::Session>(opened));
+  const auto& session = std::get<session::Session>(opened);
+  CHECK_FALSE(session.whole);
+  REQUIRE_FALSE(session.manifest.notes.empty());
+  CHECK(
+      session.manifest.notes.front() ==
+      "nothing was recorded of a process that initialised CUDA: the limit on the size of its files leaves no room for "
+      "the recording of 64 MB; raise the limit (ulimit -f)");
 }
