@@ -46,7 +46,12 @@ session::Result<fs::path> find_recorder() {
     if (fs::is_regular_file(named, error)) return fs::absolute(named, error);
     return session::Failure{std::string(kRecorderVariable) + " names " + named + ", which is not a file", "unset it"};
   }
-  const fs::path program = fs::canonical("/proc/self/exe", error);
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) {
+    return session::Failure{"without /proc it cannot be found out where " + std::string(kRecorderFile) +
+                                " is (/proc/self/exe: " + error.message() + ")",
+                            "mount /proc, or set " + std::string(kRecorderVariable) + " to its path"};
+  }
   const fs::path prefix = program.parent_path().parent_path();
   for (const char* folder : {"lib", "lib64", "lib/cudadiag"}) {
     const fs::path candidate = prefix / folder / kRecorderFile;

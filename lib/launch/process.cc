@@ -68,12 +68,18 @@ struct ExactCommand : bp::extend::handler {
   char** environment;
   SpawnOptions options;
   sigset_t blocked;
+  bool* fork_failed;
 
   template <typename Executor>
   void on_setup(Executor& executor) const {
     executor.exe = path;
     executor.cmd_line = arguments;
     executor.env = environment;
+  }
+
+  template <typename Executor>
+  void on_fork_error(Executor&, const std::error_code&) const {
+    *fork_failed = true;
   }
 
   // In the child: what follows must be safe between fork and exec.
@@ -98,8 +104,13 @@ struct ExactCommand : bp::extend::handler {
   }
 };
 
-std::error_code start(const std::string& path, const std::vector<std::string>& arguments,
-                      const std::vector<std::string>& environment, const SpawnOptions& options, pid_t& pid) {
+struct StartFailure {
+  std::error_code error;
+  const char* ours = "";  // what failed before there was anything to be executed
+};
+
+StartFailure start(const std::string& path, const std::vector<std::string>& arguments,
+                   const std::vector<std::string>& environment, const SpawnOptions& options, pid_t& pid) {
   auto argument_pointers = pointers_to(arguments);
   auto environment_pointers = pointers_to(environment);
   ExactCommand command;
@@ -107,15 +118,19 @@ std::error_code start(const std::string& path, const std::vector<std::string>& a
   command.arguments = argument_pointers.data();
   command.environment = environment_pointers.data();
   command.options = options;
+  bool fork_failed = false;
+  command.fork_failed = &fork_failed;
   std::error_code error;
   const SignalsBlocked none_reaches_the_child;
   command.blocked = inherited_blocked.value_or(none_reaches_the_child.before());
   errno = 0;
   bp::child child(command, error);
-  if (error) return error;
+  if (error) return {error, fork_failed ? "no process can be made (fork)" : ""};
   pid = child.id();
   // Where Boost itself could not get a pipe it reports no error and no process: kill() would take -1 for everybody.
-  if (pid <= 0) return {errno == 0 ? EAGAIN : errno, std::generic_category()};
+  if (pid <= 0) {
+    return {{errno == 0 ? EAGAIN : errno, std::generic_category()}, "no pipe to it can be made (pipe, fcntl)"};
+  }
   // Its end is taken by Target::reap, together with those of orphans.
   child.detach();
   return {};
@@ -170,7 +185,13 @@ std::vector<pid_t> descendants_until_now() {
   return descendants_of(::getpid(), {});
 }
 
-SpawnFailure spawn_failure(const std::string& name, int error) {
+SpawnFailure spawn_failure(const std::string& name, int error, const std::string& ours = "") {
+  if (!ours.empty()) {
+    const bool refused = error == EPERM || error == EACCES || error == ENOSYS;
+    return {125,
+            {"cannot start " + name + ": " + ours + ": " + std::strerror(error),
+             refused ? "a container's or sandbox's filter of system calls may refuse it" : "see ulimit -a"}};
+  }
   if (error == ENOENT) {
     return {127,
             {(name.empty() ? "''" : name) + ": no such command", "check its name, its interpreter (#! line) and PATH"}};
@@ -209,14 +230,14 @@ std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>&
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   const std::vector<pid_t> bystanders = descendants_until_now();
   pid_t pid = 0;
-  std::error_code error = start(found.path, command, environment, options, pid);
-  if (error.value() == ENOEXEC) {
+  StartFailure failure = start(found.path, command, environment, options, pid);
+  if (failure.error.value() == ENOEXEC) {
     // A script without a #! line: a shell runs it, as execvp would have it.
     std::vector<std::string> shell = {"sh", found.path};
     shell.insert(shell.end(), command.begin() + 1, command.end());
-    error = start("/bin/sh", shell, environment, options, pid);
+    failure = start("/bin/sh", shell, environment, options, pid);
   }
-  if (error) return spawn_failure(command.front(), error.value());
+  if (failure.error) return spawn_failure(command.front(), failure.error.value(), failure.ours);
   return Target(pid, bystanders);
 }
 

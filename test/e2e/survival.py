@@ -74,11 +74,35 @@ def forbidden_system_calls(machine):
     expect_answer(machine, recorded, plain)
 
 
-def refuse_system_calls():
-    """Classic BPF over the call's number: EPERM for these, as Docker's default profile and stricter ones have it."""
-    refused = {"ptrace": 101, "memfd_create": 319, "process_vm_readv": 310, "process_vm_writev": 311, "bpf": 321,
-               "perf_event_open": 298, "userfaultfd": 323, "kcmp": 312, "pidfd_open": 434, "pidfd_getfd": 438,
-               "io_uring_setup": 425, "close_range": 436, "personality": 135, "membarrier": 324}
+def what_keeps_a_command_from_being_started_is_told(machine):
+    """It is not the command's own permissions."""
+    for refused, said in (({"pipe": 22, "pipe2": 293}, "no pipe to it can be made (pipe, fcntl)"),
+                          ({"fcntl": 72}, "no pipe to it can be made (pipe, fcntl)"),
+                          ({"fork": 57, "vfork": 58, "clone": 56, "clone3": 435}, "no process can be made (fork)")):
+        result = machine.run("true", preexec_fn=lambda: refuse_system_calls(refused))
+        expect((result.returncode, result.stderr.splitlines()[-1:]), (125, [
+            f"cudadiag: cannot start true: {said}: Operation not permitted; a container's or sandbox's filter of system "
+            "calls may refuse it"]), f"result without {refused}")
+
+
+def without_proc_nobody_is_said_to_be_missing(machine):
+    run = machine.command("run", "--rerun=never", "--", "sh", "-c", "exit 3")
+    result = in_namespace(machine, ["--mount"], "mount -t tmpfs none /proc || exit 77", *run)
+    if result.returncode == 77:
+        raise SystemExit(77)
+    expect((result.returncode, result.stderr), (3, "cudadiag: running without recording: without /proc it cannot be found "
+           "out where libcudadiag_record.so is (/proc/self/exe: No such file or directory); mount /proc, or set "
+           "CUDADIAG_RECORDER to its path\n"), "result")
+
+
+# As Docker's default profile and stricter ones have it.
+OFTEN_REFUSED = {"ptrace": 101, "memfd_create": 319, "process_vm_readv": 310, "process_vm_writev": 311, "bpf": 321,
+                 "perf_event_open": 298, "userfaultfd": 323, "kcmp": 312, "pidfd_open": 434, "pidfd_getfd": 438,
+                 "io_uring_setup": 425, "close_range": 436, "personality": 135, "membarrier": 324}
+
+
+def refuse_system_calls(refused=OFTEN_REFUSED):
+    """Classic BPF over the call's number: EPERM for these."""
     load_number, jump_if_equal, answer = 0x20, 0x15, 0x06
     allow, deny = 0x7FFF0000, 0x00050001
     filters = [(load_number, 0, 0, 0)]
