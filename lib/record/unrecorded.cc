@@ -1,13 +1,14 @@
 #include "record/unrecorded.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <climits>
 
 #include "wire/area.h"
 #include "wire/arena.h"
