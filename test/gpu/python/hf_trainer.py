@@ -1,10 +1,13 @@
 """Hugging Face: a token that the model has no embedding for, in training, in a loss of one's own, in generation; more of
-them than the model can count: train | own_loss | generate | positions"""
+them than the model can count: train | own_loss | generate | positions. On one GPU; "replicated" is to train on several,
+where the Trainer runs the model in threads of its own."""
 import os
 import sys
 import tempfile
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+if sys.argv[1] != "replicated":
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"
 import torch  # noqa: E402
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments  # noqa: E402
 
@@ -35,7 +38,7 @@ def train(trainer):
     with tempfile.TemporaryDirectory() as folder:
         settings = TrainingArguments(folder, num_train_epochs=1, per_device_train_batch_size=4, report_to=[],
                                      disable_tqdm=True, save_strategy="no", logging_strategy="no")
-        trainer(model=model, args=settings, train_dataset=Sentences()).train()  # TRUE LINE train
+        trainer(model=model, args=settings, train_dataset=Sentences()).train()  # TRUE LINE train, TRUE LINE replicated
 
 
 def generate(length):
@@ -44,10 +47,10 @@ def generate(length):
         prompt[1, 4] = 500
     settings = dict(max_new_tokens=4, do_sample=False, pad_token_id=0)
     out = model.generate(prompt, **settings)  # TRUE LINE generate, TRUE LINE positions
-    print(out.shape, out.sum().item())  # BLAMED
+    print(out.shape, out.sum().item())  # BLAMED generate, BLAMED positions
 
 
-if which in ("train", "own_loss"):
+if which in ("train", "own_loss", "replicated"):
     train(Weighted if which == "own_loss" else Trainer)
 else:
     generate(96 if which == "positions" else 16)
