@@ -245,7 +245,8 @@ void Recording::report_hang(double seconds) {
 bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted, const report::Report& report) const {
   if (!manifest_.unrecorded.empty() || tell_of_unrecorded(session_.processes)) return true;
   const bool none = session_.processes.empty();
-  if (!unrecorded_.empty()) return say(unrecorded_), none;
+  if (!unrecorded_.empty() && (none || options_.verbosity != report::Verbosity::quiet)) say(unrecorded_);
+  if (!unrecorded_.empty() && none) return true;
   const bool wanted = failed(end) || (none && options_.tell_no_race);
   if (!wanted || options_.verbosity == report::Verbosity::quiet) return false;
   if (!none && report.verdict == analyse::Verdict::inconclusive) {
@@ -315,7 +316,8 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   // What was kept of watched lines lies in the session's folder.
   const bool kept = writer_.has_value();
   // Where nothing was recorded, that has been said, and there is nothing to read again.
-  const bool clean = whole.findings.empty() && session_.whole && !find_note(whole.notes, analyse::kKilledAtWork);
+  const bool clean = whole.findings.empty() && session_.whole && !find_note(whole.notes, analyse::kKilledAtWork) &&
+                     !find_note(whole.notes, analyse::kCutOff);
   open_pairs_ = clean && !findings_ && options_.rerun.mode != RerunMode::never && worth_naming(session_);
   if (writer_ && clean && !findings_ && !options_.output && !open_pairs_ && manifest_.outlived_by.empty()) {
     writer_->discard();

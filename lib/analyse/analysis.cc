@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <csignal>
 #include <iterator>
 #include <tuple>
 
@@ -53,14 +55,26 @@ void leave_open(Analysis& analysis, std::optional<Note> why) {
   analysis.notes.insert(analysis.notes.begin(), std::move(*why));
 }
 
+// When it issued its latest operation, in seconds since the epoch.
+double latest_work(const ProcessRecord& record) {
+  const auto latest =
+      std::max_element(record.operations.begin(), record.operations.end(),
+                       [](const session::Operation& a, const session::Operation& b) { return a.ticks < b.ticks; });
+  return record.unix_seconds(latest == record.operations.end() ? record.clock_start : latest->ticks);
+}
+
 // Another process that ended badly, by itself, while this one was at work, as it says; null: none is known. Whoever
-// started both then ends the one that is left, which may wait for the other one.
+// started both then ends the one that is left, which may wait for the other one. Who had issued nothing for long, or
+// went on for long, may have been ended for reasons of its own.
 const Process* ended_first(const Session& session, const Process& process) {
+  constexpr double kTogether = 10;  // seconds
   const std::string pid = fmt::format(" {} ", process.pid);
+  const double worked = latest_work(process.record);
   const auto left_it = [&](const Process& other) {
     const auto peers = other.record.properties.find("peers");
     return peers != other.record.properties.end() && (" " + peers->second + " ").find(pid) != std::string::npos &&
-           own_ending(other).bad;
+           own_ending(other).bad && other.record.clock_last != 0 &&
+           std::abs(other.record.unix_seconds(other.record.clock_last) - worked) < kTogether;
   };
   const auto first = std::find_if(session.processes.begin(), session.processes.end(), left_it);
   return first == session.processes.end() ? nullptr : &*first;
@@ -79,9 +93,9 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
   const std::string text = fmt::format("process {} {} with {} not known to have finished", process.pid, how,
                                        unfinished == 1 ? "1 operation" : fmt::format("{} operations", unfinished));
   const Process* first = ended_first(session, process);
-  if (first != nullptr && (!end.of_process || end.killed())) {
-    analysis.notes.push_back({"cut-off", fmt::format("{}, after process {} had ended with {} while it was at work",
-                                                     text, first->pid, own_ending(*first).text)});
+  if (first != nullptr && (!end.of_process || end.signal == SIGTERM || end.signal == SIGKILL)) {
+    analysis.notes.push_back({kCutOff, fmt::format("{}, after process {} had ended with {} while it was at work", text,
+                                                   first->pid, own_ending(*first).text)});
     return;
   }
   leave_open(analysis, Note{kKilledAtWork, fmt::format("{}; no call asked afterwards whether {} failed", text,

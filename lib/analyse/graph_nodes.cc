@@ -200,7 +200,8 @@ void name_graph_nodes(Failure& failure) {
     Nodes nodes = nodes_of(*candidate.operation, record, failure.code);
     // Launches of one line, of which a rerun watched one.
     if (nodes.graph != nullptr && failure.again != nullptr) leave_those_under_way(nodes, *candidate.operation, failure);
-    if (nodes.groups.size() != 1) continue;
+    const bool untold = (candidate.operation->graph_flags & wire::operation::kGraphUntold) != 0;
+    if (nodes.groups.size() != 1 || untold) continue;
     const std::string because = candidate.because;
     candidate = candidate_of(candidate, nodes.groups.front(), *nodes.graph);
     candidate.because = because;

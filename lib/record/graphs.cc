@@ -155,7 +155,7 @@ void Graphs::updated(const GraphCall& call) {
     take(*known, made);
     // Its nodes are still called as those of the graph that it was made from, and which is which is not known.
     known->nodes = 0;
-    known->replay.flags = 0;
+    known->replay.flags = operation::kGraphRepointed;
     known->told = false;
   }
 }
@@ -189,6 +189,7 @@ void Graphs::forget_pointers(Exec& exec, std::uint32_t node) {
   if (pointers_used_ - exec.first_pointer > kPointers) return;
   for (std::uint64_t i = exec.first_pointer; i < exec.first_pointer + exec.pointers; ++i) {
     GraphPointer& pointer = pointers_[i % kPointers];
+    if (pointer.allocation == 0) continue;
     if (pointer.node == node || lies_in(exec, pointer.node, node)) pointer.allocation = 0;
   }
 }

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <new>
+#include <utility>
 
 #include "record/driver_log.h"
 #include "record/recorder.h"
@@ -225,8 +226,9 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
 void at_exit(int status, void*) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
-  t_this.inside = true;
-  recorder->look_at_exit(status);
+  // A handler of the program's own may have interrupted the recorder, which may hold a lock.
+  const bool interrupts = std::exchange(t_this.inside, true);
+  recorder->look_at_exit(status, !interrupts);
   t_this.inside = false;
 }
 

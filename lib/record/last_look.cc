@@ -42,9 +42,9 @@ void Recorder::look_for_faults(Ends ends) {
   });
 }
 
-void Recorder::look_at_exit(int status) {
+void Recorder::look_at_exit(int status, bool may_lock) {
   const bool recording = !failures_.frozen() && area_.state() != area::State::disabled;
-  if (recording && status != 0) {
+  if (recording && status != 0 && may_lock) {
     char peers[1024];
     if (const auto found = peers_at_work(peers); !found.empty()) interner_.property("peers", found);
   }

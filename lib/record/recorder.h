@@ -101,7 +101,8 @@ class Recorder {
     if (options_.hook && options_.python) hook_.ask(interner_, window_, failures_);
   }
   // One bounded look for a fault that no call of the program has asked about. `status`: that it gave to exit().
-  void look_at_exit(int status);
+  // `may_lock`: the thread was not inside the recorder.
+  void look_at_exit(int status, bool may_lock);
 
   ThreadState* acquire_thread() { return threads_.acquire(); }
   void release_thread(ThreadState& thread) {

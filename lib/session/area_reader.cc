@@ -288,19 +288,22 @@ std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t threa
 }
 
 // A thread that is about to call the driver has its operation's ordinal before the record of it: newest ordinals
-// without a record, of as many as are in flight, stand for nothing that the GPU can have been given.
+// without a record, of as many as are in flight beside the calls that have one, stand for nothing that the GPU can have
+// been given.
 void AreaReader::leave_out_what_was_not_given() {
-  std::vector<std::uint32_t> newest(record_.streams.size());
+  std::vector<std::uint32_t> newest(record_.streams.size()), open(record_.streams.size());
   for (std::size_t i = 0; i < newest.size(); ++i) {
     newest[i] = std::max(record_.streams[i].marker_issued, record_.streams[i].host_completed);
   }
   for (const Operation& operation : record_.operations) {
-    if (operation.stream < newest.size())
-      newest[operation.stream] = std::max(newest[operation.stream], operation.ordinal);
+    if (operation.stream >= newest.size() || operation.ordinal == 0) continue;
+    newest[operation.stream] = std::max(newest[operation.stream], operation.ordinal);
+    if ((operation.flags & wire::operation::kReturned) == 0) ++open[operation.stream];
   }
   for (std::size_t i = 0; i < newest.size(); ++i) {
     std::uint32_t& issued = record_.streams[i].issued;
-    if (issued > newest[i] && issued - newest[i] <= in_flight_[i]) issued = newest[i];
+    const std::uint32_t unrecorded = in_flight_[i] - std::min(in_flight_[i], open[i]);
+    if (issued > newest[i] && issued - newest[i] <= unrecorded) issued = newest[i];
   }
 }
 

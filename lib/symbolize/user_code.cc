@@ -62,13 +62,21 @@ std::string_view bare_name(std::string_view function) {
   return name.substr(name.find_last_of(": ") + 1);
 }
 
+// `n::scale` for `void n::scale<float>(float*, float)`.
+std::string_view qualified_name(std::string_view function) {
+  const std::string_view name = function.substr(0, function.find_first_of("(<"));
+  return name.substr(name.find_last_of(' ') + 1);
+}
+
 // An inlined function that only its own file can see has no mangled name, and a kernel that is given a lambda has
 // nvcc's wrapper of it in its name on the host. Of the frame just outside of the stub, the bare name tells enough: an
 // overload of the kernel that launches it comes one frame later.
 bool is_host_side_by_bare_name(const NativeFrame& frame, std::string_view kernel) {
-  const bool has_other_name = (frame.inlined && frame.mangled.empty()) ||
-                              contains_any(frame.mangled, {"__nv_dl_wrapper_t", "__nv_hdl_wrapper_t"});
-  return has_other_name && !kernel.empty() && bare_name(frame.function) == bare_name(demangle(kernel));
+  if (kernel.empty()) return false;
+  const std::string name = demangle(kernel);
+  const bool has_lambda = contains_any(frame.mangled, {"__nv_dl_wrapper_t", "__nv_hdl_wrapper_t"});
+  if (has_lambda) return qualified_name(frame.function) == qualified_name(name);
+  return frame.inlined && frame.mangled.empty() && bare_name(frame.function) == bare_name(name);
 }
 
 bool is_name_of_cuda(std::string_view name) {

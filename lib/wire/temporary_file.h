@@ -14,12 +14,14 @@ inline constexpr std::size_t kDrawn = 8;
 constexpr bool is_drawn(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
 // Whether nobody gives a module of Python a name that begins so: generated code has the module of the class that it is
-// for, with its dots or `__main__`, or says like PyTorch Geometric for what it is.
+// for, with its dots or `__main__`, or like PyTorch Geometric's the class, and says what it is.
 constexpr bool begins_as_generated(std::string_view name) {
   constexpr std::string_view kMain = "__main__", kEnds[] = {"_propagate_", "_edge_updater_"};
   if (name.starts_with(kMain)) return true;
+  bool has_class = false;
+  for (const char c : name) has_class = has_class || (c >= 'A' && c <= 'Z');
   for (const std::string_view end : kEnds) {
-    if (name.ends_with(end)) return true;
+    if (has_class && name.ends_with(end)) return true;
   }
   return name.find('.') != name.npos && (name.back() == '_' || !is_drawn(name.back()));
 }

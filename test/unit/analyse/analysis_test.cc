@@ -204,6 +204,10 @@ TEST_CASE("nor does the end of one that was at work when another one had ended b
   session.processes[1].record.exit_status = 1;
   session.manifest.passes.emplace_back().end = {1, std::nullopt};
   session.processes[1].record.properties["peers"] = "47110 4711";
+  session::ProcessRecord& first = session.processes[1].record;
+  first.seconds_per_tick = session.processes[0].record.seconds_per_tick = 0.001;
+  const std::uint64_t worked = session.processes[0].record.operations.back().ticks;
+  first.clock_last = worked + 9000;
   const auto text = [&] {
     const Analysis analysis = cudadiag::analyse::analyse(session);
     const auto* found = note(analysis, "cut-off");
@@ -218,7 +222,13 @@ TEST_CASE("nor does the end of one that was at work when another one had ended b
   session.processes[0].end = {std::nullopt, SIGSEGV};  // nobody else's doing
   CHECK(text().empty());
   session.processes[0].end.reset();
-  session.processes[1].record.properties["peers"] = "47110";
+  first.clock_last = worked + 11000;  // it may have hung before
+  CHECK(text().empty());
+  session.processes[0].record.operations.back().ticks = worked + 30000;  // and here it went on
+  CHECK(text().empty());
+  first.clock_last = worked + 25000;
+  CHECK(!text().empty());
+  first.properties["peers"] = "47110";
   CHECK(text().empty());
 }
 

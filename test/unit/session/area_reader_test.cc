@@ -100,8 +100,11 @@ TEST_CASE("an ordinal without a record is no operation yet while its thread is i
   AreaBuilder area;
   area.live_thread(0, 11, 2);
   area.live_stream(0);
+  std::byte* newest = nullptr;
   for (std::uint64_t serial : {1, 2}) {
-    wire::store(area.kernel(0, serial, 0, serial), wire::operation::kOrdinal, static_cast<std::uint32_t>(serial));
+    newest = area.kernel(0, serial, 0, serial);
+    wire::store(newest, wire::operation::kOrdinal, static_cast<std::uint32_t>(serial));
+    wire::store(newest, wire::operation::kFlags, std::uint8_t{wire::operation::kReturned});
   }
   const auto issued = [&](std::uint32_t ordinal, std::uint32_t in_flight) {
     wire::store(area.stream(0), wire::stream::kIssued, ordinal);
@@ -115,6 +118,11 @@ TEST_CASE("an ordinal without a record is no operation yet while its thread is i
   CHECK(issued(4, 1) == 4);
   wire::store(area.stream(0), wire::stream::kMarkerIssued, 3u);
   CHECK(issued(4, 1) == 3);
+  wire::store(area.stream(0), wire::stream::kMarkerIssued, 0u);
+  // The call in flight is that of the newest record.
+  wire::store(newest, wire::operation::kFlags, std::uint8_t{0});
+  CHECK(issued(3, 1) == 3);
+  CHECK(issued(3, 2) == 2);
 }
 
 TEST_CASE("interned things refer to each other by their ids") {

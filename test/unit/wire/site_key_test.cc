@@ -47,10 +47,11 @@ TEST_CASE("what a program wrote for itself, and what people call their files") {
     INFO(file);
     CHECK(temporary_file::is_made_by_program(file));
   }
-  for (const char* file : {"/tmp/repro.py", "/tmp/x/main.py", "/tmp/train_resnet50.py", "/tmp/run_20240101.py",
-                           "/tmp/net_baseline.py", "/home/u/tmp/lab_2_matmul.py", "/tmp/block_conv2dbn.py",
-                           "/tmp/pytest-of-u/pytest-3/test_forward0/net.py", "/tmp/tmpab12cd_3/main.py",
-                           "/home/u/conv_q9dx4sbc.py", "conv_q9dx4sbc.py", "/tmp/q9dx4sbc.py", "<string>", ""}) {
+  for (const char* file :
+       {"/tmp/repro.py", "/tmp/x/main.py", "/tmp/train_resnet50.py", "/tmp/run_20240101.py", "/tmp/net_baseline.py",
+        "/home/u/tmp/lab_2_matmul.py", "/tmp/block_conv2dbn.py", "/tmp/label_propagate_features.py",
+        "/tmp/pytest-of-u/pytest-3/test_forward0/net.py", "/tmp/tmpab12cd_3/main.py", "/home/u/conv_q9dx4sbc.py",
+        "conv_q9dx4sbc.py", "/tmp/q9dx4sbc.py", "<string>", ""}) {
     INFO(file);
     CHECK_FALSE(temporary_file::is_made_by_program(file));
   }

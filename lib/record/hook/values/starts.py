@@ -3,6 +3,7 @@
 import _weakref
 
 MOST_STARTS = 4  # of one that leads on to another
+MOST_KEPT = 4096
 
 
 class Starts:
@@ -34,6 +35,8 @@ def start_behind(frame):
 
 
 def keep_start(begun, caller, pool):
+    if len(starts.kept) >= MOST_KEPT:
+        return
     frames, frame = [], caller
     while frame is not None and len(frames) < MOST_FRAMES:
         code = frame.f_code
