@@ -148,7 +148,7 @@ struct Note {
 };
 
 inline constexpr const char* kKilledAtWork = "killed-at-work";
-inline constexpr const char* kCutOff = "cut-off";  // likewise, since another process had ended
+inline constexpr const char* kCutOff = "cut-off";     // likewise, since another process had ended
 inline constexpr const char* kOutlived = "outlived";  // processes went on after the command
 
 struct Analysis {

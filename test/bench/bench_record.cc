@@ -193,5 +193,5 @@ int main(int argc, char** argv) {
                                    {"system", std::string(system.sysname) + " " + system.release},
                                    {"cores", std::thread::hardware_concurrency()}}},
                                  {"rows", rows}};
-  std::ofstream(BUILD_FOLDER "/bench.json") << result.dump(1) << "\n";
+  std::ofstream(BUILD_FOLDER "/bench_record.json") << result.dump(1) << "\n";
 }

@@ -1,8 +1,11 @@
 """bench.json: {"machine": …, "rows": [{"case", "what", "median", "min", "max", "unit", "ratio_to_plain"}]}, one row for
-each pair of case and what."""
+each pair of case and what. rows.py INTO FROM: puts the rows of one such file into another; its machine stays, if it has
+one."""
 
 import json
 import statistics
+import sys
+from pathlib import Path
 
 
 TIMES = "times plain"  # unit of what is measured as a ratio
@@ -85,3 +88,9 @@ def line(each):
     ratio = f"x{each['ratio_to_plain']:.3f}" if each["ratio_to_plain"] else "-"
     return (f"{each['case']:<28} {each['what']:<30} {each['median']:>10.2f} {each['unit']:<12} "
             f"[{each['min']:.2f}, {each['max']:.2f}]  {ratio}")
+
+
+if __name__ == "__main__":
+    into, added = Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text())
+    known = json.loads(into.read_text())["machine"] if into.exists() else {}
+    merge(into, added["rows"], known or added.get("machine"))
