@@ -71,8 +71,8 @@ const Process* ended_first(const Session& session, const Process& process) {
   const std::string pid = fmt::format(" {} ", process.pid);
   const double worked = latest_work(process.record);
   const auto left_it = [&](const Process& other) {
-    const auto peers = other.record.properties.find("peers");
-    return peers != other.record.properties.end() && (" " + peers->second + " ").find(pid) != std::string::npos &&
+    const auto left = other.record.properties.find("left_at_work");
+    return left != other.record.properties.end() && (" " + left->second + " ").find(pid) != std::string::npos &&
            own_ending(other).bad && other.record.clock_last != 0 &&
            std::abs(other.record.unix_seconds(other.record.clock_last) - worked) < kTogether;
   };

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "record/clock.h"
-#include "record/peers.h"
+#include "record/other_processes.h"
 #include "record/recorder.h"
 #include "record/uncancelled.h"
 
@@ -45,8 +45,8 @@ void Recorder::look_for_faults(Ends ends) {
 void Recorder::look_at_exit(int status, bool may_lock) {
   const bool recording = !failures_.frozen() && area_.state() != area::State::disabled;
   if (recording && status != 0 && may_lock) {
-    char peers[1024];
-    if (const auto found = peers_at_work(peers); !found.empty()) interner_.property("peers", found);
+    char others[1024];
+    if (const auto found = others_at_work(others); !found.empty()) interner_.property("left_at_work", found);
   }
   area_.set_exit_status(status);
   if (!recording) return;

@@ -203,7 +203,7 @@ TEST_CASE("nor does the end of one that was at work when another one had ended b
   session.processes[1].record.state = wire::area::State::finished;
   session.processes[1].record.exit_status = 1;
   session.manifest.passes.emplace_back().end = {1, std::nullopt};
-  session.processes[1].record.properties["peers"] = "47110 4711";
+  session.processes[1].record.properties["left_at_work"] = "47110 4711";
   session::ProcessRecord& first = session.processes[1].record;
   first.seconds_per_tick = session.processes[0].record.seconds_per_tick = 0.001;
   const std::uint64_t worked = session.processes[0].record.operations.back().ticks;
@@ -228,7 +228,7 @@ TEST_CASE("nor does the end of one that was at work when another one had ended b
   CHECK(text().empty());
   first.clock_last = worked + 25000;
   CHECK(!text().empty());
-  first.properties["peers"] = "47110";
+  first.properties["left_at_work"] = "47110";
   CHECK(text().empty());
 }
 

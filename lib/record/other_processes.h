@@ -10,6 +10,6 @@ namespace cudadiag::record {
 
 // Pids of those that record in the same arena and live, in decimal with spaces between, as many as fit; in `text`.
 // Empty also where the arena cannot be reached. May be asked while the process ends, of any thread.
-std::string_view peers_at_work(std::span<char> text);
+std::string_view others_at_work(std::span<char> text);
 
 }  // namespace cudadiag::record

@@ -1,4 +1,4 @@
-#include "record/peers.h"
+#include "record/other_processes.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ bool lives(std::uint32_t pid) {
 
 }  // namespace
 
-std::string_view peers_at_work(std::span<char> text) {
+std::string_view others_at_work(std::span<char> text) {
   const char* path = getenv(wire::environment::kArena);
   const int file = path == nullptr ? -1 : ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
@@ -47,11 +47,11 @@ std::string_view peers_at_work(std::span<char> text) {
   const auto self = static_cast<std::uint32_t>(getpid());
   std::size_t used = 0;
   for (std::size_t i = 0; i < std::min(claimed, arena::kAreaCount); ++i) {
-    std::byte peer[area::kPid.end];
-    if (!read_at(file, arena::kHeaderSize + i * area::kAreaSize, peer)) break;
-    const std::uint32_t pid = wire::load(peer, area::kPid);
-    const bool recording = wire::load(peer, area::kState) == static_cast<std::uint32_t>(area::State::recording);
-    if (wire::load(peer, area::kMagic) != area::kMagicValue || !recording || pid == self || !lives(pid)) continue;
+    std::byte other[area::kPid.end];
+    if (!read_at(file, arena::kHeaderSize + i * area::kAreaSize, other)) break;
+    const std::uint32_t pid = wire::load(other, area::kPid);
+    const bool recording = wire::load(other, area::kState) == static_cast<std::uint32_t>(area::State::recording);
+    if (wire::load(other, area::kMagic) != area::kMagicValue || !recording || pid == self || !lives(pid)) continue;
     const int length = snprintf(text.data() + used, text.size() - used, used == 0 ? "%u" : " %u", pid);
     if (length < 0 || used + static_cast<std::size_t>(length) >= text.size()) break;
     used += static_cast<std::size_t>(length);
