@@ -280,9 +280,8 @@ bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted
   } else {
     // What another user's process or another container's did with CUDA nobody could leave us word of.
     say("the target was not seen to initialise CUDA, so there is nothing to report; if it should have, check the "
-        "driver "
-        "with cudadiag doctor, and whether the program clears its environment, starts another cudadiag, or goes on as "
-        "another user or in another container, from where the recording is out of reach: start cudadiag there");
+        "driver with cudadiag doctor, and whether the program clears its environment, starts another cudadiag, or goes "
+        "on as another user or in another container, from where the recording is out of reach: start cudadiag there");
   }
   return true;
 }

@@ -102,8 +102,7 @@ class Reader {
       return false;
     }
     const session::Context* owner = context_at(record_, where.allocation->context);
-    constexpr std::uint32_t kDevices = 63;
-    return owner != nullptr && owner->device != runs_in_->device && owner->device < kDevices &&
+    return owner != nullptr && owner->device != runs_in_->device && owner->device < wire::context::kPeerDevices &&
            (runs_in_->peers & wire::context::kPeersKnown) != 0 && (runs_in_->peers >> owner->device & 1) == 0;
   }
 

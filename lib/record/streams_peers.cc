@@ -13,7 +13,7 @@ std::uint64_t Streams::peer_bits(CUcontext peer) const {
     const bool is_it = wire::load(known, context::kState) == static_cast<std::uint32_t>(context::State::live) &&
                        wire::load(known, context::kHandle) == reinterpret_cast<std::uint64_t>(peer);
     const std::uint32_t device = wire::load(known, context::kDevice);
-    if (is_it && device < 63) return std::uint64_t{1} << device;
+    if (is_it && device < context::kPeerDevices) return std::uint64_t{1} << device;
   }
   return ~context::kPeersKnown;
 }

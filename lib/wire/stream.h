@@ -19,9 +19,11 @@ inline constexpr Field<std::uint32_t, 4> kUid;      // CUPTI's contextUid: never
 inline constexpr Field<std::uint64_t, 8> kHandle;   // CUcontext: reused after cudaDeviceReset
 inline constexpr Field<std::uint32_t, 16> kDevice;  // ordinal as the process counts them
 inline constexpr Field<std::uint32_t, 20> kMarkers;
-// Bit d: the context has access to what other contexts allocated on device d. Without kPeersKnown nothing is known.
+// Bit d: the context has access to what other contexts allocated on device d, of the first kPeerDevices. Without
+// kPeersKnown nothing is known.
 inline constexpr Field<std::uint64_t, 24> kPeers;
-inline constexpr std::uint64_t kPeersKnown = std::uint64_t{1} << 63;
+inline constexpr std::uint32_t kPeerDevices = 63;
+inline constexpr std::uint64_t kPeersKnown = std::uint64_t{1} << kPeerDevices;
 
 }  // namespace cudadiag::wire::context
 
