@@ -9,9 +9,12 @@ import subprocess
 import sys
 import tempfile
 
+from targets import marked_line, plan
+
 HERE = pathlib.Path(__file__).resolve().parent
 DATA = HERE.parent / "data"
 FAULT = "fault kernel=smooth nth=3 code=700"
+FAULTY = "third_of_ten"
 
 
 class Machine:
@@ -86,6 +89,36 @@ class Machine:
     def sessions(self):
         root = self.state / "cudadiag"
         return sorted(p.name for p in root.iterdir() if p.name != "latest") if root.exists() else []
+
+
+def skip(why):
+    """Aloud: .ci/run ends with what is told here."""
+    print(f"skipped: {why}")
+    raise SystemExit(77)
+
+
+def in_namespace(machine, options, script, *command):
+    """As root of namespaces of its own, after a script that ends with 77 where this machine does not let it."""
+    if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode:
+        skip(f"unshare {' '.join(options)} is refused here")
+    ended = machine.plain("unshare", *options, "sh", "-c", script + '\nexec "$@"', "sh", *command)
+    if ended.returncode == 77:
+        skip(ended.stderr.strip() or script)
+    return ended
+
+
+def faulty(machine):
+    machine.plan(plan(FAULTY))
+    return machine.build / "targets" / FAULTY
+
+
+def expect_answer(machine, recorded, plain):
+    """That of faulty(), which behaves as without us."""
+    expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
+    finding = machine.report()["findings"][0]
+    location = finding["location"]
+    expect((location["file"], location["line"]), marked_line(FAULTY, "TRUE LINE"), "true line")
+    return finding
 
 
 def program(name, *arguments):

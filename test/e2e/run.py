@@ -20,6 +20,7 @@ import memory
 import processes
 import races
 import reruns
+import scarcity
 import shapes
 import survival
 import targets
@@ -29,8 +30,8 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, eager, full_log, hangs, lines, memory, processes, races, reruns, shapes,
-         survival, unasked, unrecorded, values, witnesses)
+ROOMS = (backward_passes, cases, command_line, eager, full_log, hangs, lines, memory, processes, races, reruns, scarcity,
+         shapes, survival, unasked, unrecorded, values, witnesses)
 
 
 def check_target(machine, name):
