@@ -88,8 +88,10 @@ bool wants_eager(const Analysis& analysis, const session::Manifest& manifest) {
 bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest) {
   const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(),
                                 [](const session::Pass& pass) { return pass.name == "device" && !pass.dump.empty(); });
-  return !told && std::any_of(analysis.failures.begin(), analysis.failures.end(),
-                              [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
+  // Without a limit to end it at, a rerun would hang as long as the first run.
+  return manifest.hang && !told &&
+         std::any_of(analysis.failures.begin(), analysis.failures.end(),
+                     [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
 }
 
 bool memcheck_may_tell(const analyse::Failure& failure) {

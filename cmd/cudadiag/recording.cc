@@ -316,7 +316,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   const bool kept = writer_.has_value();
   // Where nothing was recorded, that has been said, and there is nothing to read again.
   const bool clean = whole.findings.empty() && session_.whole && !find_note(whole.notes, analyse::kKilledAtWork) &&
-                     !find_note(whole.notes, analyse::kCutOff);
+                     !find_note(whole.notes, analyse::kCutOff) && !find_note(whole.notes, analyse::kRanksPart);
   open_pairs_ = clean && !findings_ && options_.rerun.mode != RerunMode::never && worth_naming(session_);
   if (writer_ && clean && !findings_ && !options_.output && !open_pairs_ && manifest_.outlived_by.empty()) {
     writer_->discard();

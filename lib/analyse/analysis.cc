@@ -172,12 +172,35 @@ void look_at(const Session& session, const Process& process, const SameLine& sam
   if (session.manifest.hang && !session.manifest.ended_before_hang.contains(process.pid)) {
     if (auto failure = hang(process, *session.manifest.hang)) analysis.failures.push_back(std::move(*failure));
   }
-  CallFindings calls = failed_calls(process, ending_of(session, process), same_line);
+  const Ending end = ending_of(session, process);
+  if (!session.manifest.hang && end.bad && !end.asked_for()) {
+    if (auto failure = hang_until_end(process)) analysis.failures.push_back(std::move(*failure));
+  }
+  CallFindings calls = failed_calls(process, end, same_line);
   std::move(calls.failures.begin(), calls.failures.end(), std::back_inserter(analysis.failures));
   std::move(calls.notes.begin(), calls.notes.end(), std::back_inserter(analysis.notes));
   const auto degraded = degraded_notes(process, session.processes.size() > 1);
   auto& notes = analysis.notes;
   notes.insert(is_unrecorded(process) ? notes.begin() : notes.end(), degraded.begin(), degraded.end());
+}
+
+bool ended_badly(const Session& session) {
+  const auto& passes = session.manifest.passes;
+  return (!passes.empty() && ending(passes.front().end).bad) ||
+         std::any_of(session.processes.begin(), session.processes.end(),
+                     [](const Process& process) { return own_ending(process).bad; });
+}
+
+// Whoever waits for a collective gives up in the end, and then nothing may be left unfinished. Programs that end for
+// other reasons end while some ranks are a collective ahead.
+void look_at_ranks(const Session& session, Analysis& analysis) {
+  const auto& failures = analysis.failures;
+  const bool hangs = std::any_of(failures.begin(), failures.end(), in_collective);
+  if (!hangs && (!failures.empty() || !ended_badly(session))) return;
+  analysis.ranks = parted_ranks(session.processes);
+  if (!hangs && analysis.ranks && (analysis.ranks->agree() || !analysis.ranks->waited_for_long())) {
+    analysis.ranks.reset();
+  }
 }
 
 }  // namespace
@@ -192,6 +215,7 @@ Analysis analyse(const Session& session, const SameLine& same_line) {
   for (Failure& failure : analysis.failures) name_graph_nodes(failure);
   for (Failure& failure : analysis.failures) blame_stale_pointer(failure);
   for (Failure& failure : analysis.failures) recall_failed_allocation(failure);
+  look_at_ranks(session, analysis);
   auto goes_on = outlived(session.manifest.outlived_by);
   if (!analysis.failures.empty()) {
     analysis.verdict = Verdict::cuda_failure;
@@ -207,6 +231,7 @@ Analysis analyse(const Session& session, const SameLine& same_line) {
   }
   for (const Process& process : session.processes) look_at_cut_off_work(session, process, analysis);
   leave_open(analysis, nothing_recorded(session));
+  if (analysis.ranks) leave_open(analysis, Note{kRanksPart, "the ranks of the job part at a collective"});
   if (analysis.verdict == Verdict::no_cuda_failure) {
     const bool handled = std::any_of(analysis.notes.begin(), analysis.notes.end(),
                                      [](const Note& note) { return note.code == "error-handled"; });

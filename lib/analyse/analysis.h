@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyse/ending.h"
+#include "analyse/ranks.h"
 #include "analyse/unfinished_work.h"
 #include "session/session.h"
 
@@ -148,7 +149,8 @@ struct Note {
 };
 
 inline constexpr const char* kKilledAtWork = "killed-at-work";
-inline constexpr const char* kCutOff = "cut-off";     // likewise, since another process had ended
+inline constexpr const char* kCutOff = "cut-off";  // likewise, since another process had ended
+inline constexpr const char* kRanksPart = "ranks-part";
 inline constexpr const char* kOutlived = "outlived";  // processes went on after the command
 
 struct Analysis {
@@ -159,6 +161,8 @@ struct Analysis {
   std::optional<Grade> first_grade;  // of the first failure, before reruns had their say
   std::vector<Rerun> reruns;         // of session.reruns, one each
   Vanished vanished = Vanished::no;  // the asynchronous failures
+  // Of a job of several ranks that hung in a collective, or ended badly without a failure.
+  std::optional<Ranks> ranks;
 };
 
 // Whether two call sites of a process lie on one line, which only symbols tell: of a loop that was unrolled, say.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyse/ranks.h"
 #include "analyse/record_horizon.h"
 #include "analyse/unfinished_work.h"
 
@@ -119,6 +120,29 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
   const bool one = operations == 1 && missing == 0 && first.proven();
   failure.grade = one ? Grade::bracketed : Grade::inferred;
   failure.because = one ? because_one(first) : because_several(operations, streams.size(), missing);
+  return failure;
+}
+
+bool in_collective(const Failure& hang) {
+  const session::ProcessRecord& record = hang.process->record;
+  const auto is = [&](const Candidate& candidate) {
+    const session::Site* site = session::by_id(record.sites, candidate.operation->site);
+    const std::string* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
+    return kernel != nullptr && candidate.operation->kind == wire::operation::Kind::kernel && is_collective(*kernel);
+  };
+  return hang.kind == Kind::hang && std::all_of(hang.candidates.begin(), hang.candidates.end(), is);
+}
+
+std::optional<Failure> hang_until_end(const session::Process& process) {
+  const session::ProcessRecord& record = process.record;
+  auto failure = hang(process, 0);
+  if (!failure || !in_collective(*failure) || record.clock_last == 0) return std::nullopt;
+  std::uint64_t youngest = 0;
+  for (const Candidate& candidate : failure->candidates) youngest = std::max(youngest, candidate.operation->ticks);
+  const double seconds = record.seconds(record.clock_last) - record.seconds(youngest);
+  if (youngest > record.clock_last || seconds < kLongForACollective) return std::nullopt;
+  failure->hang->seconds = seconds;
+  failure->because += fmt::format("; its process ended {:.0f} s after it was issued", seconds);
   return failure;
 }
 

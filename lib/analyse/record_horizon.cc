@@ -27,16 +27,21 @@ std::uint64_t thread_complete_since(std::vector<const Operation*>& records, std:
 
 }  // namespace
 
-std::uint64_t complete_since(const ProcessRecord& record) {
+std::vector<std::uint64_t> threads_complete_since(const ProcessRecord& record) {
   std::vector<std::vector<const Operation*>> by_thread(record.threads.size());
   for (const auto& operation : record.operations) {
     if (operation.thread < by_thread.size()) by_thread[operation.thread].push_back(&operation);
   }
-  std::uint64_t since = 0;
+  std::vector<std::uint64_t> since;
   for (std::size_t i = 0; i < by_thread.size(); ++i) {
-    since = std::max(since, thread_complete_since(by_thread[i], record.threads[i].published));
+    since.push_back(thread_complete_since(by_thread[i], record.threads[i].published));
   }
   return since;
+}
+
+std::uint64_t complete_since(const ProcessRecord& record) {
+  const std::vector<std::uint64_t> threads = threads_complete_since(record);
+  return threads.empty() ? 0 : *std::max_element(threads.begin(), threads.end());
 }
 
 IssueOrder::IssueOrder(const ProcessRecord& record) : complete_since_(complete_since(record)) {

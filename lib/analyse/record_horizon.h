@@ -13,6 +13,8 @@ namespace cudadiag::analyse {
 // From this tick on no record of any thread is missing; 0 if none is missing at all, the highest number if not
 // even the newest ones are all there.
 std::uint64_t complete_since(const session::ProcessRecord& record);
+// The same of each thread alone, by index.
+std::vector<std::uint64_t> threads_complete_since(const session::ProcessRecord& record);
 
 // Counts a process's stream operations in the order in which it issued them, captured ones included.
 class IssueOrder {

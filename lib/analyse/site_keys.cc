@@ -68,28 +68,59 @@ site_key::Key SiteKeys::of_hooked_site(std::uint32_t site) const {
   return of(hooked);
 }
 
+SiteKeys::Own SiteKeys::own_python(const session::Site& site) const {
+  const auto* stack = by_id(record_.python_stacks, site.python);
+  if (stack == nullptr) return {};
+  Own own;
+  own.whole = !stack->truncated;
+  site_key::Stack frames;
+  for (const session::RawPythonFrame& frame : stack->frames) {
+    const session::Code* code = by_id(record_.codes, frame.code);
+    own.whole = own.whole && code != nullptr;
+    if (code == nullptr || !session::is_python_file_of_users(code->file) || session::is_made_at_run_time(code->file))
+      continue;
+    frames.add_python(key_by_id(codes_, frame.code), frame.offset);
+    own.any = true;
+  }
+  own.key = frames.key();
+  return own;
+}
+
+SiteKeys::Own SiteKeys::own_native(const session::Site& site) const {
+  const auto* stack = by_id(record_.native_stacks, site.native);
+  Own own;
+  site_key::Stack frames;
+  if (stack != nullptr) {
+    own.whole = !stack->truncated;
+    for (const session::RawNativeFrame& frame : stack->frames) {
+      const session::Module* module = by_id(record_.modules, frame.module);
+      if (module == nullptr || !session::is_module_of_users(module->path)) continue;
+      frames.add_native(key_by_id(modules_, frame.module), frame.address);
+      own.any = true;
+    }
+  }
+  own.key = frames.key();
+  return own;
+}
+
 site_key::Key SiteKeys::of_own_lines(std::uint32_t site) const {
   const session::Site* known = by_id(record_.sites, site);
-  const auto* python = known == nullptr ? nullptr : by_id(record_.python_stacks, known->python);
-  if (python == nullptr || python->truncated) return 0;
-  site_key::Stack own_python, own_native;
-  bool any = false;
-  for (const session::RawPythonFrame& frame : python->frames) {
-    const session::Code* code = by_id(record_.codes, frame.code);
-    if (code == nullptr) return 0;
-    if (!session::is_python_file_of_users(code->file) || session::is_made_at_run_time(code->file)) continue;
-    own_python.add_python(key_by_id(codes_, frame.code), frame.offset);
-    any = true;
+  if (known == nullptr) return 0;
+  const Own python = own_python(*known), native = own_native(*known);
+  if (!python.any || !python.whole || !native.whole) return 0;
+  return site_key::of_site(known->kind, python.key, native.key, of_kernel(site));
+}
+
+site_key::Key SiteKeys::of_lines(std::uint32_t site) const {
+  const session::Site* known = by_id(record_.sites, site);
+  if (known == nullptr) return 0;
+  const Own python = own_python(*known), native = own_native(*known);
+  if ((python.any || native.any) && python.whole && native.whole) {
+    return site_key::of_site(known->kind, python.key, native.key, 0);
   }
-  const auto* native = by_id(record_.native_stacks, known->native);
-  if (!any || (native != nullptr && native->truncated)) return 0;
-  for (std::size_t i = 0; native != nullptr && i < native->frames.size(); ++i) {
-    const session::RawNativeFrame& frame = native->frames[i];
-    const session::Module* module = by_id(record_.modules, frame.module);
-    if (module == nullptr || !session::is_module_of_users(module->path)) continue;
-    own_native.add_native(key_by_id(modules_, frame.module), frame.address);
-  }
-  return site_key::of_site(known->kind, own_python.key(), own_native.key(), of_kernel(site));
+  session::Site lines = *known;
+  lines.function = 0;
+  return of(lines);
 }
 
 site_key::Key SiteKeys::of_kernel(std::uint32_t site) const {

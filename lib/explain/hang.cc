@@ -1,5 +1,7 @@
 // Work on the GPU that does not end.
 
+#include <string>
+
 #include "explain/families.h"
 
 namespace cudadiag::explain {
@@ -24,7 +26,27 @@ bool for_stream(const Symptoms& symptoms, Facts& facts) { return waits_for(sympt
 
 bool collective(const Symptoms& symptoms, Facts& facts) {
   facts.add("kernel", symptoms.kernel);
-  return has_any(symptoms.kernel, {"ncclDevKernel", "ncclKernel"});
+  return has_any(symptoms.kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"});
+}
+
+bool ranks_missing(const Symptoms& symptoms, Facts& facts) {
+  facts.add("ranks", symptoms.missing_ranks);
+  return symptoms.ranks_part == "absence";
+}
+
+bool ranks_at_other_lines(const Symptoms& symptoms, Facts& facts) {
+  facts.add("calls", symptoms.rank_calls);
+  return symptoms.ranks_part == "line";
+}
+
+bool ranks_with_other_data(const Symptoms& symptoms, Facts& facts) {
+  facts.add("calls", symptoms.rank_calls);
+  return symptoms.ranks_part == "kernel" || symptoms.ranks_part == "blocks";
+}
+
+bool ranks_alike(const Symptoms& symptoms, Facts& facts) {
+  facts.add("number", std::to_string(symptoms.ranks));
+  return symptoms.ranks_part == "none";
 }
 
 bool peer_exchange(const Symptoms& symptoms, Facts& facts) {
@@ -82,6 +104,37 @@ const std::vector<Rule>& hang_rules() {
        .texts = {"the stream waits {wait}"},
        .fix = {"look at that stream: what it stands at holds this one up"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-and-event-behavior"},
+      {.id = "rank-has-not-come",
+       .when = ranks_missing,
+       .texts = {"{ranks} did not come to the collective that the others wait in"},
+       .fix = {"look at what {ranks} did instead of calling it",
+               "all ranks must call the same collectives in the same order, also those that have no data left"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
+      {.id = "ranks-call-different-collectives",
+       .sure = Sure::often,
+       .when = ranks_at_other_lines,
+       .texts = {"the ranks call different collectives ({calls}): often caused by a branch that not all of them take, "
+                 "or by one of them having less or more data"},
+       .fix = {"look for what makes the ranks go different ways before these lines",
+               "all ranks must call the same collectives in the same order, also those that have no data left"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
+      {.id = "ranks-give-different-data",
+       .sure = Sure::often,
+       .when = ranks_with_other_data,
+       .texts = {"the ranks call the same collective differently ({calls}): often caused by tensors of other sizes or "
+                 "types"},
+       .fix = {"compare the shapes and types of what each rank gives to it"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
+      {.id = "all-ranks-in-collective",
+       .sure = Sure::often,
+       .when = ranks_alike,
+       .texts =
+           {"all {number} ranks of this run have called the collective, alike: often caused by the link or network "
+            "between their GPUs, or by a rank that runs elsewhere"},
+       .fix =
+           {"NCCL_DEBUG=INFO tells which links it uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 tell whether one of "
+            "them is at fault"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
       {.id = "collective-waits-for-rank",
        .sure = Sure::often,
        .when = collective,

@@ -73,9 +73,14 @@ struct Symptoms {
   bool asked_for_dump = false;          // a rerun for a GPU core dump was made
   bool line_in_dump = false;            // and it shows where threads of the operation's kernel are
   std::optional<std::uint32_t> device;  // that the operation ran on
-  bool in_graph = false;                // a node of a launched graph, or the launch itself
-  bool launch = false;                  // the refused call launches a kernel: grid, block and shared_bytes are its
-  std::string kernel;                   // demangled; empty where several kernels can be the one
+  // Of a hang in a collective of several ranks, whose calls are known.
+  std::size_t ranks = 0;
+  std::string ranks_part;     // "absence" | "line" | "kernel" | "blocks" | "none"; empty: not known
+  std::string missing_ranks;  // "rank 1": they have not come to it
+  std::string rank_calls;     // of the others: "rank 0: train.py:40, step"
+  bool in_graph = false;      // a node of a launched graph, or the launch itself
+  bool launch = false;        // the refused call launches a kernel: grid, block and shared_bytes are its
+  std::string kernel;         // demangled; empty where several kernels can be the one
   Dim3 grid{}, block{};
   std::uint32_t shared_bytes = 0;            // dynamic
   std::string assertion;                     // condition or message of the device assertion that failed

@@ -7,6 +7,7 @@
 
 #include "report/place.h"
 #include "report/printable.h"
+#include "report/words.h"
 
 namespace cudadiag::report {
 namespace {
@@ -47,7 +48,7 @@ std::string call_text(const Location& at, bool users, const std::string& api, co
 }  // namespace
 
 std::string blamed_text(const Finding& finding, const std::string& directory) {
-  std::string api = finding.issues.empty() ? "a call" : fmt::format("a call that issues a {}", finding.issues);
+  std::string api = finding.issues.empty() ? "a call" : "a call that issues " + with_article(finding.issues);
   if (!finding.reported_api.empty()) api = printable(finding.reported_api);
   if (finding.standstill) {
     if (!finding.reported_at) return "nothing: no thread waits inside a call into CUDA";

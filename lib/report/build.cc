@@ -18,6 +18,7 @@
 #include "report/operation_memory.h"
 #include "report/place.h"
 #include "report/races.h"
+#include "report/ranks.h"
 #include "report/report.h"
 #include "report/resolved_site.h"
 #include "report/status.h"
@@ -357,6 +358,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   add_processes(report, session);
   add_passes(report, session, analysis, testimony);
   add_notes(report, session, analysis, symbolizer);
+  add_ranks(report, session, analysis, symbolizer);
   add_unfinished(report, session, symbolizer);
   add_causes(report, session, analysis, failures);  // it reasons from all of the above
   add_eager(report, session, failures);

@@ -7,12 +7,14 @@
 #include <string_view>
 
 #include "analyse/first_failure.h"
+#include "analyse/hang.h"
 #include "analyse/operation_arguments.h"
 #include "explain/explain.h"
 #include "explain/rule.h"
 #include "report/dialect.h"
 #include "report/next_steps.h"
 #include "report/place.h"
+#include "report/ranks.h"
 #include "report/resolved_site.h"
 #include "report/words.h"
 #include "session/call_name.h"
@@ -114,6 +116,9 @@ class Gathering {
   // What one of several candidates waits for is no cause yet.
   void add_hang(const Finding& finding, const analyse::Failure& failure, explain::Symptoms& symptoms) const {
     symptoms.hang = true;
+    if (report_.ranks && analyse::in_collective(failure)) {
+      add_ranks(symptoms, *report_.ranks, report_.working_directory);
+    }
     symptoms.asked_for_dump = asked_for_dump(session_.manifest);
     symptoms.line_in_dump = finding.device && finding.device->line > 0;
     const auto kind = failure.candidates.front().operation->kind;

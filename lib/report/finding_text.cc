@@ -15,6 +15,7 @@
 #include "report/place.h"
 #include "report/printable.h"
 #include "report/race_text.h"
+#include "report/ranks.h"
 #include "report/stack_text.h"
 #include "report/stream_name.h"
 #include "report/words.h"
@@ -35,8 +36,14 @@ std::string headline_at(const Location& location, const Finding& finding, const 
 
 class FindingText {
  public:
-  FindingText(Page& page, const Finding& finding, const std::string& directory, bool verbose, bool rerun_follows)
-      : page_(page), finding_(finding), directory_(directory), verbose_(verbose), rerun_follows_(rerun_follows) {}
+  FindingText(Page& page, const Finding& finding, const std::optional<RanksPart>& ranks, const std::string& directory,
+              bool verbose, bool rerun_follows)
+      : page_(page),
+        finding_(finding),
+        ranks_(ranks),
+        directory_(directory),
+        verbose_(verbose),
+        rerun_follows_(rerun_follows) {}
 
   void write() {
     title();
@@ -46,6 +53,7 @@ class FindingText {
     if (verbose_) add("Grade", {fmt::format("{}: {}", word(finding_.grade), meaning(finding_.grade))}, 1, 0);
     tell("Known", {printable(finding_.because)}, 1, 4);
     maybe();
+    ranks();
     fix();
     blamed();
     launch();
@@ -245,6 +253,13 @@ class FindingText {
     if (candidates.size() > 1) add("Maybe", std::move(lines), kCandidatesNamed + 1, 1);
   }
 
+  void ranks() {
+    if (!ranks_) return;
+    std::vector<std::string> lines = rank_lines(*ranks_, directory_);
+    const std::size_t kept = std::min<std::size_t>(lines.size(), 4);
+    tell("Ranks", std::move(lines), kept, 1);
+  }
+
   std::string of(const Launch& launch) const {
     if (launch.kernel.empty()) return " (" + launch.operation + ")";
     return " (" + printable(short_kernel_name(launch.kernel, verbose_ ? launch.kernel.size() : 30)) + ")";
@@ -369,6 +384,7 @@ class FindingText {
 
   Page& page_;
   const Finding& finding_;
+  const std::optional<RanksPart>& ranks_;
   const std::string& directory_;
   const bool verbose_, rerun_follows_;
 };
@@ -379,9 +395,10 @@ std::string headline(const Finding& finding, const std::string& directory) {
   return finding.race ? race_headline(finding, directory) : headline_at(finding.location, finding, directory);
 }
 
-void add_finding(Page& page, const Finding& finding, const std::string& directory, bool verbose, bool rerun_follows) {
+void add_finding(Page& page, const Finding& finding, const std::optional<RanksPart>& ranks,
+                 const std::string& directory, bool verbose, bool rerun_follows) {
   if (finding.race) return add_race(page, finding, directory, verbose);
-  FindingText(page, finding, directory, verbose, rerun_follows).write();
+  FindingText(page, finding, ranks, directory, verbose, rerun_follows).write();
 }
 
 }  // namespace cudadiag::report

@@ -12,6 +12,8 @@ namespace cudadiag::report {
 std::string headline(const Finding& finding, const std::string& directory);
 
 // `rerun_follows`: what only a rerun tells is not known yet.
-void add_finding(Page& page, const Finding& finding, const std::string& directory, bool verbose, bool rerun_follows);
+// `ranks`: of the job that it belongs to, where they are to be told.
+void add_finding(Page& page, const Finding& finding, const std::optional<RanksPart>& ranks,
+                 const std::string& directory, bool verbose, bool rerun_follows);
 
 }  // namespace cudadiag::report

@@ -274,6 +274,24 @@ Json of(const ProcessLine& process) {
           {"exit", {{"code", value_or_null(process.code)}, {"signal", value_or_null(process.signal)}}}};
 }
 
+Json of(const RankLine& rank) {
+  return {{"rank", value_or_null(rank.rank)},
+          {"pid", rank.pid},
+          {"collectives", rank.issued},
+          {"has_come", rank.has_come},
+          {"location", of(rank.location)},
+          {"kernel", text_or_null(rank.kernel)},
+          {"grid", rank.grid},
+          {"seconds", value_or_null(rank.seconds)},
+          {"ended", value_or_null(rank.ended)}};
+}
+
+Json of(const RanksPart& part) {
+  return {{"collective", part.number},
+          {"difference", part.difference},
+          {"ranks", array_of(part.ranks, [](const RankLine& rank) { return of(rank); })}};
+}
+
 Json of(const PassLine& pass) {
   return {{"name", pass.name},
           {"seconds", pass.seconds},
@@ -307,6 +325,7 @@ std::string write_json(const Report& report) {
                      {"notes", array_of(report.notes, each)},
                      {"processes", array_of(report.processes, each)},
                      {"passes", array_of(report.passes, each)},
+                     {"ranks", report.ranks ? of(*report.ranks) : Json(nullptr)},
                      {"environment", environment(report)},
                      {"run", run(report)}};
   // ASCII alone, so that a terminal has nothing to obey; bytes that are no UTF-8 become U+FFFD.

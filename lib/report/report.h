@@ -304,6 +304,25 @@ struct Finding {
   std::string host;
 };
 
+// One rank of a job at the collective where they part.
+struct RankLine {
+  std::uint32_t pid = 0;
+  std::optional<int> rank;
+  std::uint64_t issued = 0;  // collectives, in the whole run
+  bool has_come = false;     // to this one
+  Location location;         // of its call, or, where it has not come, of what it issued last
+  std::string kernel;        // that it launched there
+  std::array<std::uint32_t, 3> grid{};
+  std::optional<double> seconds;     // from then to its end
+  std::optional<std::string> ended;  // before the others: "status 1"; empty: nobody saw how
+};
+
+struct RanksPart {
+  std::uint64_t number = 0;  // of the collective, from 1
+  std::string difference;    // "absence" | "line" | "kernel" | "blocks"; "none": all have called as many, alike
+  std::vector<RankLine> ranks;
+};
+
 struct ProcessLine {
   std::uint32_t pid = 0, parent = 0;
   std::vector<std::string> argv;
@@ -323,6 +342,7 @@ struct Report {
   std::vector<analyse::Note> notes;
   std::vector<ProcessLine> processes;
   std::vector<PassLine> passes;
+  std::optional<RanksPart> ranks;  // of a job that hung in a collective, or ended badly
   // "driver", "cuda", "cupti", "python", "torch", …: empty where not known. `gpus` one entry per device.
   std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
   std::vector<std::string> gpus;

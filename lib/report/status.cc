@@ -7,6 +7,7 @@
 #include "analyse/analysis.h"
 #include "report/place.h"
 #include "report/resolved_site.h"
+#include "report/words.h"
 #include "session/call_name.h"
 
 namespace cudadiag::report {
@@ -130,7 +131,7 @@ class StatusBuilder {
     open.thread = waiting.thread->name;
     open.call = session::visible_call(blocked);
     if (open.call.empty() && waiting.operation != nullptr) {
-      open.call = fmt::format("a call that issues a {}", operation_word(*waiting.operation));
+      open.call = "a call that issues " + with_article(operation_word(*waiting.operation));
     }
     if (waiting.stream) {
       open.waits_for = analyse::stream_name(record_.streams[*waiting.stream]);

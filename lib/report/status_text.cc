@@ -178,7 +178,7 @@ std::string unfinished_text(const Status& status) {
   if (longest == nullptr) return "";
   const OpenOperation& oldest = longest->operations.front();
   const std::string what =
-      oldest.kernel.empty() ? "a " + oldest.operation : short_kernel_name(oldest.kernel, kUnfinishedColumns);
+      oldest.kernel.empty() ? with_article(oldest.operation) : short_kernel_name(oldest.kernel, kUnfinishedColumns);
   const std::string others =
       longest->candidates > 1 ? fmt::format(" (or one of {} behind it)", longest->candidates - 1) : "";
   return fmt::format("{} of {}{} had not finished when the program ended, {} after it was issued", printable(what),

@@ -7,6 +7,7 @@
 #include "report/finding_text.h"
 #include "report/page.h"
 #include "report/printable.h"
+#include "report/ranks.h"
 #include "report/surroundings.h"
 #include "report/witnesses.h"
 #include "report/words.h"
@@ -82,7 +83,9 @@ Section next_commands(const Report& report, bool suggest_rerun) {
   }
   if (report.findings.front().standstill) {
     const auto& launch = report.findings.front().launch;
-    const bool runs = launch && (launch->operation == "kernel" || launch->operation == "graph");
+    // Where the threads of a collective are says nothing: they wait for other ranks.
+    const bool runs = launch && (launch->operation == "kernel" || launch->operation == "graph") &&
+                      !analyse::is_collective(launch->kernel);
     if (runs && first_rerun) {
       section.lines.push_back(printable(bisect() + "  # a rerun for the line of the kernel's threads"));
     }
@@ -149,7 +152,9 @@ void add_whole_picture(Page& page, const Report& report, bool suggest_rerun) {
   for (std::size_t i = 0; i < report.gpus.size(); ++i) {
     environment.lines.push_back(fmt::format("GPU {}: {}", i, printable(report.gpus[i])));
   }
-  for (Section* section : {&notes, &processes, &environment}) page.sections.push_back(std::move(*section));
+  Section ranks{"Ranks", {}, 0, 0, Ink::plain, Wide::wraps};
+  if (report.findings.empty() && report.ranks) ranks.lines = rank_lines(*report.ranks, report.working_directory);
+  for (Section* section : {&ranks, &notes, &processes, &environment}) page.sections.push_back(std::move(*section));
 }
 
 bool ended_badly(const Report& report) {
@@ -201,7 +206,9 @@ std::string write_text(const Report& report, const TextOptions& options) {
   }
   if (options.verbosity == Verbosity::quiet) return quiet(report);
   for (const Finding& finding : report.findings) {
-    add_finding(page, finding, report.working_directory, verbose, !options.suggest_rerun && !was_rerun(report));
+    const bool first = &finding == &report.findings.front();
+    add_finding(page, finding, first ? report.ranks : std::nullopt, report.working_directory, verbose,
+                !options.suggest_rerun && !was_rerun(report));
     if (!verbose) break;
   }
   page.sections.push_back(passes(report));

@@ -101,6 +101,11 @@ std::string joined(const std::vector<std::string>& words, const char* last) {
   return text;
 }
 
+std::string with_article(std::string_view word) {
+  const bool vowel = !word.empty() && std::string_view("aeio").find(word.front()) != std::string_view::npos;
+  return (vowel ? "an " : "a ") + std::string(word);
+}
+
 std::string thousands(std::uint64_t number) {
   std::string digits = std::to_string(number);
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');

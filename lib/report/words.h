@@ -30,6 +30,8 @@ inline constexpr const char* kRepeat = "--repeat 20";
 
 // "a, b and c", with " and " as the last one's word.
 std::string joined(const std::vector<std::string>& words, const char* last);
+// "a kernel", "an event"
+std::string with_article(std::string_view word);
 // "12,345"
 std::string thousands(std::uint64_t number);
 // "40 ms", "4.2 s", "62 s", "3 min"

@@ -30,6 +30,11 @@ def _line(mark):
     return str(SOURCE), 1 + next(i for i, line in enumerate(lines) if line.endswith("// " + mark))
 
 
+def _marked_line(source, mark):
+    lines = pathlib.Path(source).read_text().splitlines()
+    return 1 + next(i for i, line in enumerate(lines) if line.endswith("# " + mark))
+
+
 def _place(location):
     return location["file"], location["line"]
 
@@ -96,6 +101,30 @@ def hang_is_ended_and_reported(machine):
             expect(_place(finding["reported_at"]), _line("WAITS " + shape), f"{shape}: line that waits")
             expect(finding["cause"]["id"], cause, f"{shape}: cause")
             expect(finding["error"]["name"], None, "name of the error")
+
+
+def hang_in_a_collective_names_where_the_ranks_part(machine):
+    stuck = "hang kernel=ncclDevKernel_AllReduce_Sum_f32_RING_LL nth=3"
+    for how, plans, difference, cause in (("missing", (stuck, ""), "absence", "rank-has-not-come"),
+                                          ("other", (stuck, stuck), "line", "ranks-call-different-collectives"),
+                                          ("alike", (stuck, stuck), "none", "all-ranks-in-collective")):
+        command = program("collectives.py", how)
+        machine.environment |= {f"PLAN_{rank}": plan for rank, plan in enumerate(plans)}
+        result = machine.run(*command, options=["--hang-after", "1", "-o", how])
+        found = machine.report("-o", how)
+        assert found["findings"], result.stderr
+        finding, ranks = found["findings"][0], found["ranks"]
+        expect((finding["kind"], finding["cause"]["id"]), ("hang", cause), how)
+        expect((ranks["collective"], ranks["difference"]), (3, difference), how)
+        lines = [_marked_line(command[1], "AVERAGE"), _marked_line(command[1], {"other": "OTHER"}.get(how, "AVERAGE"))]
+        expect([(rank["rank"], rank["collectives"], rank["has_come"], rank["location"]["line"])
+                for rank in ranks["ranks"]],
+               [(0, 3, True, lines[0]), (1, 2 if how == "missing" else 3, how != "missing", lines[1])], how)
+        told = " ".join(result.stderr.split()).replace(str(pathlib.Path(command[1]).parent) + "/", "")
+        expect_in("Ranks at collective 3, after 2 that all called alike ", told, how)
+        expect_in({"missing": f"rank 1: called 2 of them; its last work was at collectives.py:{lines[1]}, average, ",
+                   "other": f"rank 1: collectives.py:{lines[1]}, <module> Fix",
+                   "alike": f"ranks 0 and 1: collectives.py:{lines[0]}, average Fix"}[how], told, how)
 
 
 def hang_that_ignores_being_asked_is_killed(machine):

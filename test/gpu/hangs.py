@@ -17,12 +17,19 @@ from concurrent.futures import ThreadPoolExecutor
 import run
 
 HERE = pathlib.Path(__file__).resolve().parent
-LIMIT_S = 120
+LIMIT_S = 240
 STANDING = {  # program -> rule that must say why
     "kernel": "kernel-does-not-end",
     "value": "value-never-written",
     "other_stream": "kernel-does-not-end",
     "host_copy": "kernel-does-not-end",
+}
+PARTED = {  # what the ranks of a job do -> how their calls differ, the marks of their lines, rule that must say why
+    "missing": ("absence", "AVERAGE", None, "rank-has-not-come"),
+    "other": ("line", "AVERAGE", "EVALUATE", "ranks-call-different-collectives"),
+    "left_out": ("line", "AVERAGE", "BARRIER", "ranks-call-different-collectives"),
+    "size": ("blocks", "AVERAGE", "AVERAGE", "ranks-give-different-data"),
+    "well": None,
 }
 CORRECT = ("kernel_well", "value_well", "idle_well")
 
@@ -38,15 +45,16 @@ class Hangs:
         self.build, self.folder = build, pathlib.Path(folder)
 
     def run(self, name, options, command):
-        """The ended process, and its report's findings."""
+        """The ended process, and its report."""
         report = self.folder / f"{name}.json"
         words = [self.build / "bin/cudadiag", "run", *options, "--json", report, "-o", self.folder / name, "--", *command]
         result = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=LIMIT_S)
-        return result, json.loads(report.read_text())["findings"] if report.exists() else []
+        return result, json.loads(report.read_text()) if report.exists() else {"findings": []}
 
     def standing(self, name, command, source, mark, cause, dump):
         options = ["--hang-after", "3", "--rerun=never", *(["--hang-dump"] if dump else [])]
-        result, findings = self.run(name, options, command)
+        result, report = self.run(name, options, command)
+        findings = report["findings"]
         if [finding["kind"] for finding in findings] != ["hang"]:
             return f"findings: {[finding['kind'] for finding in findings]}; {result.stderr[-300:]}"
         finding = findings[0]
@@ -66,9 +74,30 @@ class Hangs:
         return "; ".join(wrong)
 
     def correct(self, name, command):
-        result, findings = self.run(name, ["--hang-after", "1.5"], command)
-        found = (result.returncode, result.stdout, result.stderr, findings)
+        result, report = self.run(name, ["--hang-after", "1.5"], command)
+        found = (result.returncode, result.stdout, result.stderr, report["findings"])
         return "" if found == (0, "done\n", "", []) else str(found)[:300]
+
+    def parted(self, what, options, patience):
+        """A job of two ranks; with a short patience its library gives up by itself."""
+        script = HERE / "python/collectives.py"
+        command = ["torchrun", "--standalone", "--nproc-per-node", 2, script, what, patience]
+        result, report = self.run(f"{what}-{patience}", ["--rerun=never", *options], command)
+        found = report.get("ranks")
+        if PARTED[what] is None:
+            return "" if (result.returncode, report["findings"], found) == (0, [], None) else str((result, report))[:300]
+        if found is None:
+            return f"no ranks; findings {[finding['kind'] for finding in report['findings']]}"
+        wrong = []
+        difference, *marks, cause = PARTED[what]
+        if (found["collective"], found["difference"]) != (4, difference):
+            wrong.append(f"collective {found['collective']}, {found['difference']}")
+        for rank, mark in zip(found["ranks"], marks):
+            if rank["has_come"] != bool(mark) or (mark and rank["location"]["line"] not in marked(script, mark)):
+                wrong.append(f"rank {rank['rank']} at {rank['location']}")
+        if options and [(finding["cause"] or {}).get("id") for finding in report["findings"]][:1] != [cause]:
+            wrong.append(f"cause {[finding['cause'] for finding in report['findings']]}")
+        return "; ".join(wrong)
 
     def cases(self):
         """(name, what was wrong with it: to be called)"""
@@ -86,6 +115,10 @@ class Hangs:
             script = HERE / "python/stuck.py"
             yield "torch", lambda: self.standing(
                 "torch", [sys.executable, script], "python/stuck.py", "", STANDING["kernel"], None)
+        if run.importlib.util.find_spec("torch") and run.gpus_here() > 1:
+            for what in PARTED:
+                yield "ranks_" + what, lambda what=what: self.parted(what, ["--hang-after", "10"], 600)
+            yield "ranks_give_up", lambda: self.parted("left_out", [], 15)
 
 
 def marked_line(source, text):

@@ -42,6 +42,27 @@ TEST_CASE("kernels that wait for other ranks are known by their names") {
   CHECK(id_of(standing_at("kernel")) == "none");  // several kernels can be the one
 }
 
+TEST_CASE("what is known of a job's ranks comes before what the kernel's name says") {
+  Symptoms symptoms =
+      standing_at("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
+  symptoms.ranks = 8;
+  symptoms.rank_calls = "ranks 0-6: train.py:9, average";
+  symptoms.missing_ranks = "rank 7";
+  symptoms.ranks_part = "absence";
+  CHECK(id_of(symptoms) == "rank-has-not-come");
+  CHECK(text_of(symptoms) == "rank 7 did not come to the collective that the others wait in");
+  symptoms.missing_ranks.clear();
+  symptoms.ranks_part = "line";
+  CHECK(id_of(symptoms) == "ranks-call-different-collectives");
+  for (const char* part : {"kernel", "blocks"}) {
+    symptoms.ranks_part = part;
+    CHECK(id_of(symptoms) == "ranks-give-different-data");
+  }
+  symptoms.ranks_part = "none";
+  CHECK(id_of(symptoms) == "all-ranks-in-collective");
+  CHECK(text_of(symptoms).starts_with("all 8 ranks of this run have called the collective"));
+}
+
 TEST_CASE("what has been tried is not recommended again") {
   for (const char* operation : {"kernel", "graph"}) {
     Symptoms symptoms = standing_at(operation, "spin(int*)");

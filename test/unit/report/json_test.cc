@@ -48,6 +48,21 @@ TEST_CASE("the JSON of every shape follows the schema") {
   }
 }
 
+TEST_CASE("the ranks of a job follow the schema") {
+  Report report = clean_report();
+  RankLine first, second;
+  first.rank = 0;
+  first.has_come = true;
+  first.seconds = 1.5;
+  second.ended = "status 1";
+  report.ranks = {5, "absence", {first, second}};
+  json written = json::parse(write_json(report));
+  CHECK(valid(written));
+  CHECK(written["ranks"]["ranks"][1]["ended"] == "status 1");
+  written["ranks"]["difference"] = "opinion";
+  CHECK_FALSE(valid(written));
+}
+
 TEST_CASE("the schema refuses what is missing, added or of another type") {
   const json good = json::parse(write_json(python_report()));
   json missing = good;

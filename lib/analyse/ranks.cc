@@ -1,0 +1,195 @@
+#include "analyse/ranks.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "analyse/record_horizon.h"
+#include "analyse/site_keys.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::by_id;
+using session::Operation;
+using session::Process;
+using session::ProcessRecord;
+
+// Ranks that wait for each other do not get further than this after they have parted.
+constexpr std::uint64_t kFar = 64;
+// Two threads may issue theirs in any order, so many at once.
+constexpr std::uint64_t kAtOnce = 8;
+
+bool names(std::string_view kernel, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; });
+}
+
+const std::string* kernel_at(const ProcessRecord& record, std::uint32_t site) {
+  const session::Site* known = by_id(record.sites, site);
+  return known == nullptr ? nullptr : by_id(record.functions, known->function);
+}
+
+// The collectives of a process, numbered from 1, the latest of them with what was recorded of them.
+class Sequence {
+ public:
+  explicit Sequence(const Process& process) : process_(process), keys_(process.record) {
+    const ProcessRecord& record = process.record;
+    std::set<std::uint32_t> threads;
+    for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
+      const std::string* kernel = kernel_at(record, site);
+      if (kernel == nullptr || record.sites[site - 1].operations == 0) continue;
+      pairs_only_ = pairs_only_ || names(*kernel, {"SendRecv"});
+      if (!is_collective(*kernel)) continue;
+      issued_ += record.sites[site - 1].operations;
+      threads.insert(record.sites[site - 1].thread);
+    }
+    const std::vector<std::uint64_t> horizons = threads_complete_since(record);
+    for (const Operation& operation : record.operations) {
+      const std::string* kernel = kernel_at(record, operation.site);
+      if (kernel == nullptr || operation.kind != wire::operation::Kind::kernel || !is_collective(*kernel)) continue;
+      recorded_.push_back(&operation);
+      threads.insert(operation.thread);
+    }
+    std::uint64_t since = 0;
+    for (const std::uint32_t thread : threads) {
+      if (thread < horizons.size()) since = std::max(since, horizons[thread]);
+    }
+    std::erase_if(recorded_, [&](const Operation* operation) { return operation->ticks < since; });
+    std::stable_sort(recorded_.begin(), recorded_.end(),
+                     [](const Operation* a, const Operation* b) { return a->ticks < b->ticks; });
+    whole_ = recorded_.size() <= issued_ && (since != 0 || recorded_.size() == issued_) && record.dropped_sites == 0;
+  }
+
+  const Process& process() const { return process_; }
+  std::uint64_t issued() const { return issued_; }
+  // The first that is still recorded.
+  std::uint64_t first() const { return issued_ - recorded_.size() + 1; }
+  bool whole() const { return whole_; }
+  bool pairs_only() const { return pairs_only_; }
+
+  // Null where there is none of that number, or it is no longer recorded.
+  const Operation* at(std::uint64_t number) const {
+    return number < first() || number > issued_ ? nullptr : recorded_[number - first()];
+  }
+  wire::site_key::Key line(const Operation& operation) const { return keys_.of_lines(operation.site); }
+  wire::site_key::Key kernel(const Operation& operation) const { return keys_.of_kernel(operation.site); }
+
+  // Whether one of that line is among those from `number` on that may have been issued at the same time, by another
+  // thread than `beside`.
+  bool soon(std::uint64_t number, wire::site_key::Key wanted, std::uint16_t beside) const {
+    for (std::uint64_t next = number; next < number + kAtOnce; ++next) {
+      const Operation* operation = at(next);
+      if (operation != nullptr && operation->thread != beside && line(*operation) == wanted) return true;
+    }
+    return false;
+  }
+
+ private:
+  const Process& process_;
+  SiteKeys keys_;
+  std::uint64_t issued_ = 0;
+  std::vector<const Operation*> recorded_;
+  bool whole_ = false, pairs_only_ = false;
+};
+
+Ranks::Difference difference(const Sequence& a, const Operation& of_a, const Sequence& b, const Operation& of_b) {
+  if (a.line(of_a) != b.line(of_b)) return Ranks::Difference::line;
+  if (a.kernel(of_a) != b.kernel(of_b)) return Ranks::Difference::kernel;
+  return of_a.grid == of_b.grid ? Ranks::Difference::none : Ranks::Difference::blocks;
+}
+
+// Threads of one rank that issue the same collectives as those of the other, in another order.
+bool may_be_swapped(const Sequence& a, const Sequence& b, std::uint64_t number) {
+  const Operation &of_a = *a.at(number), &of_b = *b.at(number);
+  return a.soon(number, b.line(of_b), of_a.thread) && b.soon(number, a.line(of_a), of_b.thread);
+}
+
+// Of one number. Nothing: which one parts them is not known.
+std::optional<Ranks> compare(const std::vector<Sequence>& ranks, std::uint64_t number) {
+  Ranks result;
+  result.number = number;
+  const Sequence* first = nullptr;
+  for (const Sequence& rank : ranks) {
+    const Operation* operation = rank.at(number);
+    result.calls.push_back({&rank.process(), rank.issued(), operation});
+    if (operation == nullptr) continue;
+    if (first == nullptr) {
+      first = &rank;
+      continue;
+    }
+    const Ranks::Difference found = difference(*first, *first->at(number), rank, *operation);
+    if (found == Ranks::Difference::none) continue;
+    if (found == Ranks::Difference::line && may_be_swapped(*first, rank, number)) return std::nullopt;
+    if (result.difference == Ranks::Difference::none || found < result.difference) result.difference = found;
+  }
+  return result;
+}
+
+// By rank, then those without one. A rank's other processes, which have its environment, call no collectives. Nothing
+// where two that do say that they are the same rank, as after a restart of the job.
+std::optional<std::vector<Sequence>> sequences(const std::vector<Process>& processes) {
+  std::vector<const Process*> sorted;
+  for (const Process& process : processes) sorted.push_back(&process);
+  const auto order = [](const Process* process) {
+    return std::tuple(!process->rank, process->rank.value_or(0), process->pid);
+  };
+  std::sort(sorted.begin(), sorted.end(), [&](const auto* a, const auto* b) { return order(a) < order(b); });
+  std::vector<Sequence> ranks;
+  for (const Process* process : sorted) {
+    Sequence sequence(*process);
+    const bool same = process->rank && !ranks.empty() && ranks.back().process().rank == process->rank;
+    if (sequence.issued() == 0 && (!process->rank || same)) continue;
+    if (same && ranks.back().issued() > 0) return std::nullopt;
+    if (same) ranks.pop_back();
+    ranks.push_back(std::move(sequence));
+  }
+  return ranks;
+}
+
+}  // namespace
+
+bool is_collective(std::string_view kernel) {
+  return names(kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"}) && !names(kernel, {"SendRecv"});
+}
+
+bool Ranks::all_have_come() const {
+  return std::all_of(calls.begin(), calls.end(), [](const RankCall& call) { return call.collective != nullptr; });
+}
+
+bool Ranks::waited_for_long() const {
+  return std::any_of(calls.begin(), calls.end(), [](const RankCall& call) {
+    const ProcessRecord& record = call.process->record;
+    return call.collective != nullptr && record.clock_last > call.collective->ticks &&
+           record.seconds(record.clock_last) - record.seconds(call.collective->ticks) >= kLongForACollective;
+  });
+}
+
+std::optional<Ranks> parted_ranks(const std::vector<Process>& processes) {
+  const auto found = sequences(processes);
+  if (!found || found->size() < 2) return std::nullopt;
+  const std::vector<Sequence>& ranks = *found;
+  std::uint64_t first = 1, last = 0, least = ranks.front().issued();
+  for (const Sequence& rank : ranks) {
+    if (!rank.whole() || rank.pairs_only()) return std::nullopt;
+    first = std::max(first, rank.first());
+    last = std::max(last, rank.issued());
+    least = std::min(least, rank.issued());
+  }
+  // Behind the last one of some rank it is known that there is none.
+  if (last == 0 || least + 1 < first) return std::nullopt;
+  std::optional<Ranks> result;
+  for (std::uint64_t number = first; number <= last; ++number) {
+    result = compare(ranks, number);
+    if (!result) return std::nullopt;
+    if (result->agree()) continue;
+    if (number == first && first > 1 && result->difference != Ranks::Difference::none) return std::nullopt;
+    if (last - number > kFar) return std::nullopt;
+    break;
+  }
+  return result;
+}
+
+}  // namespace cudadiag::analyse

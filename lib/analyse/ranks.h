@@ -1,0 +1,49 @@
+// Where the ranks of a job part: the first collective that some have not come to, or do not call as the others do.
+// Kernels of NCCL, and of what is like it, end only once every rank has come to the same one. Of programs whose ranks
+// do the same, the order in which they issue them is the same, too.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "session/session.h"
+
+namespace cudadiag::analyse {
+
+// Seconds. The libraries that call collectives wait for minutes before they give up; programs that end at work, for
+// whatever reason, leave collectives that are younger.
+inline constexpr double kLongForACollective = 10;
+
+// By its name, mangled or not.
+bool is_collective(std::string_view kernel);
+
+// One rank at the collective in question.
+struct RankCall {
+  const session::Process* process = nullptr;
+  std::uint64_t issued = 0;                        // collectives, in the whole run
+  const session::Operation* collective = nullptr;  // null: it has not come to it
+};
+
+struct Ranks {
+  // What the calls of the ranks that have come to it do not share. The number of blocks goes by the size.
+  enum class Difference { none, line, kernel, blocks };
+
+  std::uint64_t number = 0;  // of the collective, from 1; all before it were called alike
+  Difference difference = Difference::none;
+  std::vector<RankCall> calls;  // by rank, those without one behind, by pid
+
+  bool all_have_come() const;
+  // Some process ended so long after it had called it.
+  bool waited_for_long() const;
+  // Nothing parts them: all have called so many alike, and no more.
+  bool agree() const { return difference == Difference::none && all_have_come(); }
+};
+
+// Of the processes that have a rank or called a collective. Nothing: there are fewer than two; what was recorded does
+// not reach back to where they part; some kernels are for two ranks alone, as those of a pipeline, or ranks went on for
+// long after they had parted, so that they may be meant to.
+std::optional<Ranks> parted_ranks(const std::vector<session::Process>& processes);
+
+}  // namespace cudadiag::analyse

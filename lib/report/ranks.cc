@@ -1,0 +1,212 @@
+#include "report/ranks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "report/kernel_name.h"
+#include "report/place.h"
+#include "report/printable.h"
+#include "report/resolved_site.h"
+#include "report/words.h"
+
+namespace cudadiag::report {
+namespace {
+
+using analyse::RankCall;
+using Difference = analyse::Ranks::Difference;
+
+constexpr std::size_t kColumns = 60;  // of a kernel's name
+
+const char* word_of(const analyse::Ranks& ranks) {
+  switch (ranks.difference) {
+    case Difference::line:
+      return "line";
+    case Difference::kernel:
+      return "kernel";
+    case Difference::blocks:
+      return "blocks";
+    case Difference::none:
+      break;
+  }
+  return ranks.all_have_come() ? "none" : "absence";
+}
+
+// Nothing where it did not end before the others; empty where nobody saw how.
+std::optional<std::string> ended(const session::Session& session, const session::Process& process) {
+  constexpr double kTogether = 1;  // seconds
+  const auto last = [](const session::Process& of) { return of.record.unix_seconds(of.record.clock_last); };
+  const bool before =
+      std::any_of(session.processes.begin(), session.processes.end(), [&](const session::Process& other) {
+        return other.record.clock_last != 0 && process.record.clock_last != 0 &&
+               last(process) + kTogether < last(other);
+      });
+  const analyse::Ending end = analyse::own_ending(process);
+  const bool gone = session.manifest.ended_before_hang.contains(process.pid);
+  if (!gone && !(before && end.known)) return std::nullopt;
+  return end.known ? end.text : "";
+}
+
+// The newest operation of it that leads to a line; null: none of the latest does.
+const session::Operation* latest_of_a_line(const session::Process& process, symbolize::Symbolizer& symbolizer) {
+  constexpr std::size_t kMost = 64;  // sites that are looked up
+  std::vector<const session::Operation*> operations;
+  for (const session::Operation& operation : process.record.operations) {
+    if (operation.site != 0) operations.push_back(&operation);
+  }
+  std::sort(operations.begin(), operations.end(), [](const auto* a, const auto* b) { return a->ticks > b->ticks; });
+  std::set<std::uint32_t> without;
+  for (const session::Operation* operation : operations) {
+    if (without.size() == kMost) break;
+    if (without.contains(operation->site)) continue;
+    if (located(resolve(symbolizer, process, operation->site).line.location).nearest().line > 0) return operation;
+    without.insert(operation->site);
+  }
+  return nullptr;
+}
+
+RankLine line_of(const RankCall& call, const session::Session& session, symbolize::Symbolizer& symbolizer) {
+  const session::Process& process = *call.process;
+  RankLine line;
+  line.pid = process.pid;
+  line.rank = process.rank;
+  line.issued = call.issued;
+  line.has_come = call.collective != nullptr;
+  const session::Operation* shown = line.has_come ? call.collective : latest_of_a_line(process, symbolizer);
+  if (shown != nullptr) {
+    const ResolvedSite site = resolve(symbolizer, process, shown->site);
+    line.location = located(site.line.location);
+    if (!site.mangled.empty()) line.kernel = symbolize::demangle(site.mangled);
+    line.grid = shown->grid;
+    const session::ProcessRecord& record = process.record;
+    if (record.clock_last > shown->ticks) {
+      line.seconds = record.seconds(record.clock_last) - record.seconds(shown->ticks);
+    }
+  }
+  line.ended = ended(session, process);
+  return line;
+}
+
+// "rank 0", "ranks 0, 2-5", "processes 4711 and 4712" of some that have no rank.
+std::string names(const std::vector<const RankLine*>& lines) {
+  std::vector<std::string> ranks, pids;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!lines[i]->rank) {
+      pids.push_back(std::to_string(lines[i]->pid));
+      continue;
+    }
+    std::size_t last = i;
+    while (last + 1 < lines.size() && lines[last + 1]->rank == *lines[last]->rank + 1) ++last;
+    ranks.push_back(last > i + 1 ? fmt::format("{}-{}", *lines[i]->rank, *lines[last]->rank)
+                                 : std::to_string(*lines[i]->rank));
+    if (last > i + 1) i = last;
+  }
+  std::string text;
+  if (!ranks.empty()) {
+    const bool one = ranks.size() == 1 && ranks.front().find('-') == std::string::npos;
+    text = (one ? "rank " : "ranks ") + joined(ranks, " and ");
+  }
+  if (pids.empty()) return text;
+  return text + (text.empty() ? "" : " and ") + (pids.size() == 1 ? "process " : "processes ") + joined(pids, " and ");
+}
+
+std::string ended_text(const RankLine& line) {
+  return "ended before" + (line.ended->empty() ? "" : ", with " + *line.ended);
+}
+
+std::string absent_text(const RankLine& line, const std::string& directory) {
+  std::string text = fmt::format("{} of them", thousands(line.issued));
+  if (line.ended) return text + ", and " + ended_text(line);
+  if (line.location.nearest().line == 0) return text;
+  text += "; its last work was at " + place(line.location, directory);
+  return text + (line.seconds ? fmt::format(", {} before the end", duration(*line.seconds)) : "");
+}
+
+std::string present_text(const RanksPart& part, const RankLine& line, const std::string& directory) {
+  std::string text = place(line.location, directory);
+  const std::string kernel = printable(short_kernel_name(line.kernel, kColumns));
+  if (part.difference == "kernel" || part.difference == "blocks") text += "  " + kernel;
+  if (part.difference == "blocks") text += fmt::format("  {} block{}", line.grid[0], line.grid[0] == 1 ? "" : "s");
+  return text;
+}
+
+// Who is to be told of in one go, and what.
+using Told = std::vector<std::pair<std::vector<const RankLine*>, std::string>>;
+
+template <typename Text>
+Told told(const RanksPart& part, bool have_come, Text text) {
+  Told all;
+  for (const RankLine& line : part.ranks) {
+    if (line.has_come != have_come) continue;
+    std::string of_line = text(line);
+    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.second == of_line; });
+    if (same != all.end()) {
+      same->first.push_back(&line);
+    } else {
+      all.push_back({{&line}, std::move(of_line)});
+    }
+  }
+  return all;
+}
+
+Told present(const RanksPart& part, const std::string& directory) {
+  return told(part, true, [&](const RankLine& line) { return present_text(part, line, directory); });
+}
+
+std::string sentence(const Told& told) {
+  std::vector<std::string> parts;
+  for (const auto& [lines, text] : told) parts.push_back(fmt::format("{}: {}", names(lines), text));
+  return joined(parts, "; ");
+}
+
+std::vector<const RankLine*> absent(const RanksPart& part) {
+  std::vector<const RankLine*> lines;
+  for (const RankLine& line : part.ranks) {
+    if (!line.has_come) lines.push_back(&line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory) {
+  std::vector<std::string> lines = {part.number == 1 ? "at the first collective"
+                                                     : fmt::format("at collective {}, after {} that all called alike",
+                                                                   thousands(part.number), thousands(part.number - 1))};
+  for (const auto& [ranks, text] : present(part, directory)) {
+    lines.push_back(fmt::format("{}: {}", names(ranks), text));
+  }
+  for (const auto& [ranks, text] :
+       told(part, false, [&](const RankLine& line) { return absent_text(line, directory); })) {
+    lines.push_back(fmt::format("{}: called {}", names(ranks), text));
+  }
+  return lines;
+}
+
+void add_ranks(explain::Symptoms& symptoms, const RanksPart& part, const std::string& directory) {
+  symptoms.ranks = part.ranks.size();
+  symptoms.ranks_part = part.difference;
+  const std::vector<const RankLine*> missing = absent(part);
+  symptoms.missing_ranks = missing.empty() ? "" : names(missing);
+  symptoms.rank_calls = sentence(present(part, directory));
+}
+
+void add_ranks(Report& report, const session::Session& session, const analyse::Analysis& analysis,
+               symbolize::Symbolizer& symbolizer) {
+  if (!analysis.ranks) return;
+  RanksPart& part = report.ranks.emplace();
+  part.number = analysis.ranks->number;
+  part.difference = word_of(*analysis.ranks);
+  for (const RankCall& call : analysis.ranks->calls) part.ranks.push_back(line_of(call, session, symbolizer));
+  for (analyse::Note& note : report.notes) {
+    if (note.code != analyse::kRanksPart) continue;
+    std::vector<std::string> lines = rank_lines(part, report.working_directory);
+    const std::string where = lines.front();
+    lines.erase(lines.begin());
+    note.text = fmt::format("the ranks of the job part {}: {}", where, joined(lines, "; "));
+  }
+}
+
+}  // namespace cudadiag::report

@@ -1,0 +1,35 @@
+"""Two ranks that call collectives. The kernels do nothing: which of them never end is the plan's business.
+usage: collectives.py missing|other|alike"""
+
+import os
+import subprocess
+import sys
+
+import cuda
+
+how = sys.argv[1]
+rank = os.environ.get("RANK")
+if rank is None:
+    # Rank 1 lives, and waits at its end for nothing, as long as this pipe is open.
+    ranks = [subprocess.Popen([sys.executable, __file__, how], stdin=subprocess.PIPE,
+                              env={**os.environ, "RANK": str(number),
+                                   "CUDADIAG_SIM_PLAN": os.environ[f"PLAN_{number}"]}) for number in range(2)]
+    sys.exit(max(abs(child.wait()) for child in ranks))
+
+cuda.start()
+launch, parameters = cuda.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL")
+stream = cuda.stream()
+
+
+def average():
+    launch(stream, parameters, None)  # AVERAGE
+
+
+for step in range(3):
+    if step == 2 and rank == "1" and how == "missing":
+        sys.stdin.read()
+    if step == 2 and rank == "1" and how == "other":
+        launch(stream, parameters, None)  # OTHER
+    else:
+        average()
+cuda.driver.cuStreamSynchronize(stream)

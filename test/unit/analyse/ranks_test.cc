@@ -1,0 +1,293 @@
+#include "analyse/ranks.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "analyse/analysis.h"
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::analyse;
+
+namespace {
+
+using Difference = Ranks::Difference;
+
+constexpr const char* kAllReduce = "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE";
+constexpr const char* kAllGather = "_Z31ncclDevKernel_AllGather_RING_LL24ncclDevKernelArgsStorageILm4096EE";
+constexpr const char* kSendRecv = "_Z22ncclDevKernel_SendRecv24ncclDevKernelArgsStorageILm4096EE";
+
+// A process whose lines are offsets in its executable; one tick is a tenth of a second.
+class Rank : public PictureBuilder {
+ public:
+  explicit Rank(std::optional<int> rank, std::uint32_t pid = 100) {
+    process.rank = rank;
+    process.pid = pid + static_cast<std::uint32_t>(rank.value_or(0));
+    session::ProcessRecord& record = process.record;
+    record.state = wire::area::State::recording;
+    record.errors.clear();
+    record.frozen_error = 0;
+    record.seconds_per_tick = 0.1;
+    record.modules.push_back({"/home/ada/train", "", 0, 0, 0x10000});
+    stream_ = stream(0);
+  }
+
+  std::uint32_t line(std::uint64_t at, const std::string& kernel = kAllReduce) {
+    session::ProcessRecord& record = process.record;
+    record.native_stacks.push_back({{{1, at}}, false});
+    const std::uint32_t id = site(kernel);
+    record.sites[id - 1].native = static_cast<std::uint32_t>(record.native_stacks.size());
+    return id;
+  }
+
+  session::Operation& call(std::uint32_t line) {
+    session::Operation& operation = issue_at(line, stream_);
+    operation.grid = {1, 1, 1};
+    process.record.clock_last = operation.ticks;
+    return operation;
+  }
+  void call_many(std::uint32_t line, int count) {
+    for (int i = 0; i < count; ++i) call(line);
+  }
+
+ private:
+  std::uint32_t stream_;
+};
+
+std::vector<session::Process> job(const std::vector<Rank>& ranks) {
+  std::vector<session::Process> processes;
+  for (const Rank& rank : ranks) processes.push_back(rank.process);
+  return processes;
+}
+
+}  // namespace
+
+TEST_CASE("a collective is known by its kernel, and what goes between two ranks is none") {
+  CHECK(is_collective(kAllReduce));
+  CHECK(is_collective("ncclSymkDevKernel_AllReduce_RSxLD_AGxST_sum_f32(ncclSymkDevWorkArgs4K)"));
+  CHECK(!is_collective(kSendRecv));
+  CHECK(!is_collective("nccl_like_kernel"));
+}
+
+TEST_CASE("a rank that has called fewer has not come") {
+  Rank first(0), second(1);
+  first.call_many(first.line(0x10), 5);
+  second.call_many(second.line(0x10), 4);
+  const auto processes = job({first, second});
+  const auto ranks = parted_ranks(processes);
+  REQUIRE(ranks);
+  CHECK(ranks->number == 5);
+  CHECK(ranks->difference == Difference::none);
+  CHECK(!ranks->all_have_come());
+  REQUIRE(ranks->calls.size() == 2);
+  CHECK(ranks->calls[0].collective == &processes[0].record.operations.back());
+  CHECK(ranks->calls[1].collective == nullptr);
+  CHECK(ranks->calls[1].issued == 4);
+}
+
+TEST_CASE("ranks part where they call at different lines, and not where they hang in the end") {
+  // The second one leaves out its fourth all_reduce; its barrier is taken for it.
+  Rank first(0), second(1);
+  const auto reduce = first.line(0x10), barrier = first.line(0x20);
+  first.call_many(reduce, 5);
+  first.call(barrier);
+  const auto reduce_too = second.line(0x10), barrier_too = second.line(0x20);
+  second.call_many(reduce_too, 4);
+  second.call(barrier_too);
+  const auto processes = job({second, first});
+  const auto ranks = parted_ranks(processes);
+  REQUIRE(ranks);
+  CHECK(ranks->number == 5);
+  CHECK(ranks->difference == Difference::line);
+  CHECK(ranks->calls[0].process->rank == 0);
+  CHECK(ranks->calls[0].collective->site == reduce);
+  CHECK(ranks->calls[1].collective->site == barrier_too);
+}
+
+TEST_CASE("the same line with another kernel or another number of blocks is told as such") {
+  Rank first(0), second(1), third(2);
+  first.call(first.line(0x10));
+  second.call(second.line(0x10)).grid = {24, 1, 1};
+  auto processes = job({first, second});
+  CHECK(parted_ranks(processes)->difference == Difference::blocks);
+  third.call(third.line(0x10, kAllGather));
+  processes = job({first, third});
+  CHECK(parted_ranks(processes)->difference == Difference::kernel);
+}
+
+TEST_CASE("ranks that have called the same agree") {
+  Rank first(0), second(1);
+  for (Rank* rank : {&first, &second}) {
+    rank->call_many(rank->line(0x10), 3);
+    rank->call(rank->line(0x20, kAllGather));
+  }
+  const auto processes = job({first, second});
+  const auto ranks = parted_ranks(processes);
+  REQUIRE(ranks);
+  CHECK(ranks->agree());
+  CHECK(ranks->number == 4);
+}
+
+TEST_CASE("a rank without any collective is missing, and a process that is no rank does not count") {
+  Rank first(0), second(1), other(std::nullopt, 200);
+  first.call(first.line(0x10));
+  other.issue(0);
+  auto processes = job({first, second, other});
+  const auto ranks = parted_ranks(processes);
+  REQUIRE(ranks);
+  CHECK(ranks->calls.size() == 2);
+  CHECK(ranks->calls[1].issued == 0);
+  processes = job({first, other});
+  CHECK(!parted_ranks(processes));
+}
+
+TEST_CASE("processes without a rank that call collectives are ranks too") {
+  Rank first(std::nullopt, 100), second(std::nullopt, 200);
+  first.call_many(first.line(0x10), 2);
+  second.call(second.line(0x10));
+  const auto processes = job({first, second});
+  CHECK(parted_ranks(processes)->calls[1].process->pid == 200);
+}
+
+TEST_CASE("another process of a rank, which calls none, does not stand for it") {
+  Rank first(0), second(1), worker(1, 900);
+  first.call(first.line(0x10));
+  second.call(second.line(0x10));
+  for (const auto& processes : {job({first, second, worker}), job({first, worker, second})}) {
+    const auto ranks = parted_ranks(processes);
+    REQUIRE(ranks);
+    CHECK(ranks->agree());
+    CHECK(ranks->calls.size() == 2);
+  }
+}
+
+TEST_CASE("two processes of one rank that both call collectives leave it open") {
+  Rank first(0), second(1), again(1, 900);
+  first.call(first.line(0x10));
+  second.call(second.line(0x10));
+  again.call_many(again.line(0x10), 2);
+  const auto processes = job({first, second, again});
+  CHECK(!parted_ranks(processes));
+}
+
+TEST_CASE("ranks of a pipeline call different things by intent") {
+  Rank first(0), second(1);
+  first.call(first.line(0x10));
+  first.call(first.line(0x20, kSendRecv));
+  second.call(second.line(0x30));
+  const auto processes = job({first, second});
+  CHECK(!parted_ranks(processes));
+}
+
+TEST_CASE("ranks that go on for long after they differ are meant to") {
+  for (const int more : {10, 100}) {
+    Rank first(0), second(1);
+    first.call(first.line(0x30));
+    second.call(second.line(0x40));
+    first.call_many(first.line(0x10), more);
+    second.call_many(second.line(0x10), more);
+    const auto processes = job({first, second});
+    CHECK(parted_ranks(processes).has_value() == (more == 10));
+  }
+}
+
+TEST_CASE("what rings have lost is counted, and where the ranks part before that is not known") {
+  Rank first(0), second(1);
+  const auto lose = [](Rank& rank, std::size_t count) {
+    auto& operations = rank.process.record.operations;
+    operations.erase(operations.begin(), operations.begin() + static_cast<std::ptrdiff_t>(count));
+  };
+  const auto one = first.line(0x10), two = second.line(0x10);
+  first.call_many(one, 60);
+  second.call_many(two, 59);
+  lose(first, 40);
+  lose(second, 30);
+  auto processes = job({first, second});
+  const auto ranks = parted_ranks(processes);
+  REQUIRE(ranks);
+  CHECK(ranks->number == 60);
+  CHECK(ranks->calls[1].collective == nullptr);
+  // The second one has never been so far as what is left of the first one's.
+  lose(first, 19);
+  processes = job({first, second});
+  CHECK(parted_ranks(processes)->number == 60);
+  Rank behind(2);
+  behind.call_many(behind.line(0x10), 10);
+  processes = job({first, second, behind});
+  CHECK(!parted_ranks(processes));
+}
+
+TEST_CASE("two threads that issue theirs in any order do not part the ranks") {
+  Rank first(0), second(1);
+  for (Rank* rank : {&first, &second}) {
+    rank->process.record.threads.resize(2);
+    const auto own = rank->line(0x10), backward = rank->line(0x20);
+    const bool swapped = rank == &second;
+    for (const auto line : {swapped ? backward : own, swapped ? own : backward}) {
+      session::Operation& operation = rank->call(line);
+      if (line != backward) continue;
+      operation.thread = 1;
+      operation.serial = ++rank->process.record.threads[1].published;
+    }
+    // What the first thread counted is its own alone.
+    rank->process.record.threads[0].published = 1;
+    for (auto& operation : rank->process.record.operations) operation.serial = 1;
+  }
+  const auto processes = job({first, second});
+  CHECK(!parted_ranks(processes));
+}
+
+TEST_CASE("a job that was ended after a long wait for a rank has hung, one that ended at work has not") {
+  for (const std::uint64_t seconds : {5, 60}) {
+    session::Session session;
+    Rank first(0), second(1);
+    const auto line = first.line(0x10);
+    first.call_many(line, 2);
+    first.process.record.operations.back().flags |= op::kMarked;
+    first.process.record.streams[0].marker_issued = 2;
+    first.process.record.streams[0].marker = 1;
+    second.call(second.line(0x10));
+    second.process.record.streams[0].marker = second.process.record.streams[0].host_completed = 1;
+    first.process.record.clock_last += 10 * seconds;
+    first.process.end = session::ProcessEnd{{}, 6};
+    session.processes = job({first, second});
+    session.manifest.passes = {{.name = "record", .folder = "record", .end = {1, {}}}};
+    const Analysis analysis = analyse::analyse(session);
+    if (seconds == 5) {
+      CHECK(analysis.failures.empty());
+      CHECK(!analysis.ranks);
+      continue;
+    }
+    REQUIRE(analysis.failures.size() == 1);
+    CHECK(analysis.failures.front().kind == Kind::hang);
+    CHECK(analysis.failures.front().grade == Grade::bracketed);
+    CHECK(analysis.failures.front().hang->seconds == 60);
+    REQUIRE(analysis.ranks);
+    CHECK(analysis.ranks->number == 2);
+  }
+}
+
+TEST_CASE("where the library gave up and nothing is unfinished, the ranks of a job that ended badly are told") {
+  for (const int status : {0, 1}) {
+    session::Session session;
+    Rank first(0), second(1);
+    for (Rank* rank : {&first, &second}) {
+      const auto reduce = rank->line(0x10), barrier = rank->line(0x20);
+      rank->call_many(reduce, rank == &first ? 2 : 1);
+      rank->call(barrier);
+      auto& stream = rank->process.record.streams[0];
+      stream.marker = stream.marker_issued = stream.issued;
+    }
+    first.process.record.clock_last += 300;
+    first.process.end = session::ProcessEnd{status, {}};
+    session.processes = job({first, second});
+    session.manifest.passes = {{.name = "record", .folder = "record", .end = {status, {}}}};
+    const Analysis analysis = analyse::analyse(session);
+    CHECK(analysis.failures.empty());
+    CHECK(analysis.ranks.has_value() == (status == 1));
+    CHECK(analysis.verdict == (status == 1 ? Verdict::inconclusive : Verdict::no_cuda_failure));
+    if (status == 1) CHECK(analysis.notes.front().code == kRanksPart);
+  }
+}
