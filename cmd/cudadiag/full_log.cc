@@ -25,7 +25,7 @@ struct FullLog::Logged {
 
   // Once the process has written what its area is.
   bool ready(const std::filesystem::path& folder) {
-    if (writer || !failure.what.empty()) return writer.has_value();
+    if (writer || given_up || !failure.what.empty()) return writer.has_value();
     if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
     auto made = session::LogWriter::create(folder, wire::load(area.bytes().data(), wire::area::kPid),
                                            wire::load(area.bytes().data(), wire::area::kStartRealtime));
@@ -41,6 +41,7 @@ struct FullLog::Logged {
   session::RingFollower follower;
   std::optional<session::LogWriter> writer;
   session::Failure failure;  // why there is no writer
+  bool given_up = false;
 };
 
 FullLog::FullLog(const launch::Arena& arena, std::filesystem::path folder)
@@ -87,6 +88,17 @@ void FullLog::catch_up() {
   for (const auto& process : processes_) {
     if (process->writer) process->writer->flush_through(process->follower.done());
   }
+}
+
+std::vector<session::Failure> FullLog::give_up() {
+  const std::lock_guard lock(mutex_);
+  std::vector<session::Failure> said;
+  for (const auto& process : processes_) {
+    if (process->writer) said.push_back(process->writer->give_up());
+    process->writer.reset();
+    process->given_up = true;
+  }
+  return said;
 }
 
 std::vector<session::Failure> FullLog::finish() {

@@ -24,6 +24,8 @@ class FullLog {
 
   // What the target has issued and seen return so far is in the files after this.
   void catch_up();
+  // Takes the files away, as there is no room for them and for what is worth more; what is to be said of it, once.
+  std::vector<session::Failure> give_up();
   // The target has ended: what it has left is written too. Once; what went wrong meanwhile.
   std::vector<session::Failure> finish();
   // After finish(): operations that were overwritten before they could be read.

@@ -179,11 +179,38 @@ void Recording::read() {
   }
 }
 
-void Recording::store() {
+std::optional<session::Failure> Recording::store_recording() {
   std::optional<session::Failure> failure;
   if (arena_) failure = store_areas(*arena_, *writer_);
   if (!failure && races_) failure = writer_->store_races(*races_);
-  if (!failure) failure = writer_->store_manifest(manifest_);
+  return failure;
+}
+
+std::optional<session::Failure> Recording::store_manifest() {
+  session::Manifest manifest = manifest_;
+  if (not_stored_) {
+    manifest.notes.push_back("the session is not whole: " + not_stored_->what);
+    manifest.whole = false;
+  }
+  auto failure = writer_->store_manifest(manifest);
+  const session::ProcessEnd& end = manifest.passes.front().end;
+  if (!failure || !(end.code || end.signal)) return failure;
+  // What was for the time of the run makes some room.
+  writer_->drop_live_place();
+  return writer_->store_manifest(manifest);
+}
+
+void Recording::store() {
+  not_stored_ = store_recording();
+  if (not_stored_ && writer_->lacks_room() && full_log_ != nullptr) {
+    for (const session::Failure& given_up : full_log_->give_up()) {
+      manifest_.notes.push_back(given_up.what);
+      say(given_up);
+    }
+    not_stored_ = store_recording();
+  }
+  auto failure = store_manifest();
+  if (not_stored_) failure = not_stored_;
   if (failure && kept_whole_) say("the session is not whole: " + failure->what + "; " + failure->hint);
   if (failure) kept_whole_ = false;
 }
@@ -324,7 +351,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   }
   if (writer_) {
     for (const session::Failure& failure : failures_) say(failure);
-    manifest_.hang ? void(writer_->store_manifest(manifest_)) : store();
+    manifest_.hang ? void(store_manifest()) : store();
     if (const auto failure = writer_->finish()) {
       if (kept_whole_) say(*failure);
       kept_whole_ = false;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "full_log.h"
 #include "launch/arena.h"
 #include "report/report.h"
 #include "session/session_writer.h"
@@ -45,6 +46,8 @@ class Recording {
   void add_races(session::Races races) { races_ = std::move(races); }
   // The target was ended from here, at this.
   void note_early_end(const std::string& at) { manifest_.passes.front().cut_short = at; }
+  // What is kept beside the areas, while the target runs and until finish(); given up where there is no room for both.
+  void use_full_log(FullLog* log) { full_log_ = log; }
   // The target could not be started.
   void abandon();
 
@@ -69,6 +72,9 @@ class Recording {
   void read();
   // Areas and manifest, as they are now; what could not be written is said once.
   void store();
+  std::optional<session::Failure> store_recording();
+  // Says what could not be stored before.
+  std::optional<session::Failure> store_manifest();
   // Prints what has not been told of before.
   void tell(report::Report report);
   void tell_rest();
@@ -88,7 +94,9 @@ class Recording {
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;
   std::optional<session::Races> races_;
-  std::set<std::uint32_t> told_;  // processes whose failure has been reported
+  FullLog* full_log_ = nullptr;
+  std::optional<session::Failure> not_stored_;  // of the recording, when that was last tried
+  std::set<std::uint32_t> told_;                // processes whose failure has been reported
   std::vector<session::Failure> failures_;
   std::optional<session::Failure> refusal_;
   std::string unrecorded_;  // what is said of processes that could not be recorded; empty: there are none

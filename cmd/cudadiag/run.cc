@@ -251,6 +251,7 @@ int run(const RunOptions& given) {
     const bool waited = guarded([&] {
       races = watch_races(options, recording, relay);
       full_log = keep_full_log(options, recording);
+      recording.use_full_log(full_log.get());
       wait_for_end(target, relay, recording, options.hang_after, full_log.get(),
                    options.stop_on_race ? races.get() : nullptr, sent);
     });

@@ -1,6 +1,7 @@
 #include "session/log_writer.h"
 
 #include <fcntl.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +15,14 @@ namespace cudadiag::session {
 namespace {
 
 constexpr std::size_t kWriteBlock = 256u << 10;
+constexpr const char* kMoreRoom = "free some space, or name another folder with -o DIR";
+
+// Of the disk that the file lies on; where it does not tell, there is.
+bool has_room(int file) {
+  struct statvfs disk {};
+  if (::fstatvfs(file, &disk) != 0 || disk.f_blocks == 0) return true;
+  return std::uint64_t{disk.f_bavail} * disk.f_frsize > LogWriter::kLeftFree;
+}
 
 }  // namespace
 
@@ -22,7 +31,7 @@ Result<LogWriter> LogWriter::create(const std::filesystem::path& folder, std::ui
     const std::string name = std::to_string(pid) + (n == 1 ? "" : "-" + std::to_string(n)) + ".log";
     FileDescriptor file(::open((folder / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (file.valid()) {
-      LogWriter writer(folder / name, std::move(file));
+      LogWriter writer(folder / name, pid, std::move(file));
       alignas(8) std::array<std::byte, kLogHeader> header{};
       wire::store(header.data(), log_header::kMagic, kLogMagic);
       wire::store(header.data(), log_header::kVersion, kLogVersion);
@@ -65,25 +74,40 @@ void LogWriter::flush_through(const std::vector<std::uint64_t>& serials) {
   flush();
 }
 
+void LogWriter::end_early(const std::string& why, std::string hint) {
+  failure_ = {"the full log of process " + std::to_string(pid_) + " ends early: " + why, std::move(hint)};
+}
+
 // What a full disk cut off in the middle, the reader leaves out.
 void LogWriter::flush() {
   std::string_view rest = waiting_;
   if (failure_.what.empty() && written_ + rest.size() > kMostBytes) {
-    failure_ = {"the full log " + path_.string() + " ends early: it has reached its limit of 1 GiB",
-                "what came later is in the rings alone, as without --full-log"};
+    end_early("it has reached its limit of 1 GiB", "what came later is in the rings alone, as without --full-log");
+  }
+  if (failure_.what.empty() && !has_room(file_.get())) {
+    end_early("its disk has less than " + std::to_string(kLeftFree >> 20) + " MB left", kMoreRoom);
   }
   while (failure_.what.empty() && !rest.empty()) {
     const ssize_t written = ::write(file_.get(), rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      failure_ = {"the full log " + path_.string() + " ends early: " + std::strerror(errno),
-                  "free some space, or name another folder with -o DIR"};
+      end_early(std::strerror(errno), kMoreRoom);
       break;
     }
     rest.remove_prefix(static_cast<std::size_t>(written));
     written_ += static_cast<std::uint64_t>(written);
   }
   waiting_.clear();
+}
+
+Failure LogWriter::give_up() {
+  failure_ = {
+      "the full log of process " + std::to_string(pid_) + " was given up, so that there is room for the recording",
+      kMoreRoom};
+  waiting_.clear();
+  // A reader that has it open would hold its room.
+  if (::ftruncate(file_.get(), 0) == 0) ::unlink(path_.c_str());
+  return failure_;
 }
 
 }  // namespace cudadiag::session

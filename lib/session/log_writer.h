@@ -9,6 +9,7 @@
 #include "session/log_codec.h"
 #include "session/ring_follower.h"
 #include "session/session.h"
+#include "wire/area.h"
 
 namespace cudadiag::session {
 
@@ -16,6 +17,8 @@ class LogWriter : public RingReader {
  public:
   // At most so much is written: some hundred million operations.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+  // So much is left on the disk: for the process's area, and for what the program itself writes there.
+  static constexpr std::uint64_t kLeftFree = wire::area::kAreaSize;
 
   // `folder`/PID.log, or PID-2.log and so on; `start` is the process's own (wire::area::kStartRealtime).
   static Result<LogWriter> create(const std::filesystem::path& folder, std::uint32_t pid, std::uint64_t start);
@@ -30,11 +33,16 @@ class LogWriter : public RingReader {
   std::uint64_t lost() const { return lost_; }
   // Why the file ends before its time; empty: it does not.
   const Failure& failure() const { return failure_; }
+  // Takes the file away, for what is worth more, and writes nothing after that; what is to be said of it.
+  Failure give_up();
 
  private:
-  LogWriter(std::filesystem::path path, FileDescriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+  LogWriter(std::filesystem::path path, std::uint32_t pid, FileDescriptor file)
+      : path_(std::move(path)), pid_(pid), file_(std::move(file)) {}
+  void end_early(const std::string& why, std::string hint);
 
   std::filesystem::path path_;
+  std::uint32_t pid_;
   FileDescriptor file_;
   LogModel model_;
   std::string waiting_;

@@ -65,13 +65,14 @@ fs::path without_dots(const fs::path& folder) {
 }
 
 // Writes a file beside `path` and renames it there, so that a reader sees the old or the new one.
-std::optional<Failure> replace_file(const fs::path& path, const std::function<bool(int)>& write) {
+std::optional<Failure> replace_file(const fs::path& path, const std::function<bool(int)>& write, bool& lacks_room) {
   const fs::path draft = path.string() + ".new";
   ::unlink(draft.c_str());
   const FileDescriptor file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file.valid()) return failed("create", draft, errno);
-  if (write(file.get()) && ::rename(draft.c_str(), path.c_str()) == 0) return std::nullopt;
+  if (file.valid() && write(file.get()) && ::rename(draft.c_str(), path.c_str()) == 0) return std::nullopt;
   const int error = errno;
+  lacks_room = is_for_lack_of_room(error);
+  if (!file.valid()) return failed("create", draft, error);
   ::unlink(draft.c_str());
   return failed("write", path, error);
 }
@@ -180,7 +181,8 @@ std::string SessionWriter::area_name(std::size_t index, std::uint32_t pid) {
 std::optional<Failure> SessionWriter::store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
                                                  std::uint64_t end) {
   const fs::path path = pass_folder() / (area_name(index, pid) + ".area");
-  return replace_file(path, [&](int target) { return copy_sparse(file, begin, end, target); });
+  return replace_file(
+      path, [&](int target) { return copy_sparse(file, begin, end, target); }, lacks_room_);
 }
 
 std::vector<fs::path> SessionWriter::foreign_areas() const {
@@ -196,7 +198,8 @@ std::vector<fs::path> SessionWriter::foreign_areas() const {
 }
 
 std::optional<Failure> SessionWriter::store_text(const fs::path& file, std::string_view text) {
-  return replace_file(file, [&](int draft) { return write_text(draft, text); });
+  return replace_file(
+      file, [&](int draft) { return write_text(draft, text); }, lacks_room_);
 }
 
 std::optional<Failure> SessionWriter::store_manifest(const Manifest& manifest) {
@@ -212,6 +215,10 @@ std::optional<Failure> SessionWriter::store_live_place(const LivePlace& place, c
   return store_text(folder_ / kArenaFile, write_live_place(place));
 }
 
+void SessionWriter::drop_live_place() {
+  for (const char* live : {kArenaFile, kRunningFile}) ::unlink((folder_ / live).c_str());
+}
+
 std::optional<Failure> SessionWriter::finish(const Retention& retention) {
   std::error_code error;
   if (!fs::exists(folder_ / kManifest, error)) {
@@ -219,7 +226,7 @@ std::optional<Failure> SessionWriter::finish(const Retention& retention) {
     if (is_blank(folder_) && !fs::exists(folder_ / kRunningFile, error)) discard();
     return Failure{"the session " + folder_.string() + " could not be finished: it has no " + kManifest, ""};
   }
-  for (const char* live : {kArenaFile, kRunningFile}) ::unlink((folder_ / live).c_str());
+  drop_live_place();
   const fs::path target = final_folder();
   if (::rename(folder_.c_str(), target.c_str()) != 0) return failed("rename the session", folder_, errno);
   folder_ = target;

@@ -45,8 +45,12 @@ class SessionWriter {
   std::optional<Failure> store_text(const std::filesystem::path& file, std::string_view text);
   std::optional<Failure> store_manifest(const Manifest& manifest);
   std::optional<Failure> store_races(const Races& races);
-  // For those who look while the run goes on; finish() takes it away.
+  // For those who look while the run goes on; finish() takes it away, if nobody has before.
   std::optional<Failure> store_live_place(const LivePlace& place, const Manifest& manifest);
+  void drop_live_place();
+
+  // Whether what could not be stored last found no room.
+  bool lacks_room() const { return lacks_room_; }
 
   // Makes a folder for a rerun, "NAME" or "NAME-2" and so on, to which areas go from now on. Its name.
   Result<std::string> begin_pass(const std::string& name);
@@ -66,6 +70,7 @@ class SessionWriter {
   FileDescriptor lock_;
   std::string pass_ = kRecordFolder;
   std::map<std::size_t, std::string> area_names_;
+  bool lacks_room_ = false;
 };
 
 }  // namespace cudadiag::session

@@ -2,21 +2,71 @@
 is said; a function each; its name is the claim."""
 
 import contextlib
+import json
 import os
 import pathlib
 
-from harness import expect, expect_answer, expect_in, faulty, in_namespace, skip
+from harness import expect, expect_answer, expect_in, expect_true_line, faulty, in_namespace, program, skip
+
+
+def _with_a_disk(machine, size, first, *command):
+    """What `cudadiag run` does there, and what the other commands then say, by name."""
+    machine.state.mkdir(exist_ok=True)
+    script = '"$0" run --rerun=never "$@"; echo $? > ended; for c in list report status dump; do "$0" $c > $c 2>&1; done; ' \
+             '"$0" report --json > json 2> /dev/null; find . -name "*.log" > logs'
+    recorded = in_namespace(machine, ["--mount"], f"mount -t tmpfs -o size={size} none {machine.state} || exit 77; {first}",
+                            "sh", "-c", script, *machine.command(), *command)
+    said = {name: (machine.folder / name).read_text() for name in ("list", "report", "status", "dump", "json", "logs")}
+    return recorded, int((machine.folder / "ended").read_text()), said
 
 
 def full_disk_under_the_sessions(machine):
     faulty_program = faulty(machine)
     plain = machine.plain(faulty_program)
-    machine.state.mkdir()
-    recorded = in_namespace(machine, ["--mount"], f"mount -t tmpfs -o size=16k none {machine.state} || exit 77",
-                            *machine.command("run", "--rerun=never", "--", faulty_program))
-    expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
-    expect_in("illegal memory access (700)", recorded.stderr, "report")
-    expect_in("No space left on device", recorded.stderr, "message")
+    for size, first in (("16k", ""), ("1m", f"head -c 1016K /dev/zero > {machine.state}/full")):
+        recorded, status, said = _with_a_disk(machine, size, first, "--", faulty_program)
+        expect((status, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
+        expect_in("illegal memory access (700)", recorded.stderr, "report")
+        expect_in("cudadiag: the session is not whole: ", recorded.stderr, "message")
+        expect_in("No space left on device", recorded.stderr, "message")
+        for command in ("list", "report", "status", "dump"):
+            assert "was killed" not in said[command] and "not finished" not in said[command], said[command]
+        expect_in(f"exit {status}", said["list"], "list")
+        for command in ("report", "status", "dump"):
+            expect_in(".area: No space left on device", said[command], command)
+
+
+def full_log_gives_way_to_the_recording(machine):
+    """The program fills the disk that the log is on; then there is room for one of the two."""
+    machine.plan("fault kernel=bad code=700")
+    command = program("full_disk.py", "logged")
+    plain = machine.plain(*command)
+    recorded, status, said = _with_a_disk(machine, "72m", "", "--full-log", "--", *command)
+    expect((status, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
+    report = json.loads(said["json"] or "{}")
+    expect_true_line(report, "full_disk.py")
+    expect(report["findings"][0]["evidence"]["grade"], "bracketed", "grade")
+    notes = [note["text"] for note in report["notes"] if "full log" in note["text"]]
+    pid = report["processes"][0]["pid"]
+    expect(notes, [f"the full log of process {pid} ends early: its disk has less than 64 MB left",
+                   f"the full log of process {pid} was given up, so that there is room for the recording"], "notes")
+    for note in notes:
+        expect_in(f"cudadiag: {note}; free some space", recorded.stderr, "message")
+    expect(said["logs"], "", "logs that are left")
+    expect_in("exit 3", said["list"], "list")
+
+
+def full_log_leaves_room_on_the_disk(machine):
+    """Else the program's own files would find none."""
+    machine.plan("fault kernel=fill nth=100000 code=700")
+    target = machine.build / "targets/million_launches"
+    recorded, status, said = _with_a_disk(machine, "1m", "", "--full-log", "--", target, "100000")
+    expect((status, recorded.stdout), (1, machine.plain(target, "100000").stdout), "status and stdout")
+    report = json.loads(said["json"] or "{}")
+    expect(report["verdict"], "cuda_failure", "verdict")
+    expect([note["text"].partition(" ends early: ")[2] for note in report["notes"] if "full log" in note["text"]],
+           ["its disk has less than 64 MB left"], "notes")
+    assert "not whole" not in recorded.stderr, recorded.stderr
 
 
 def no_shared_memory(machine):

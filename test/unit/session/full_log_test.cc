@@ -191,6 +191,18 @@ TEST_CASE("a log of nonsense ends somewhere and does no harm") {
   }
 }
 
+TEST_CASE("a log that is given up is gone, and nothing is written after it") {
+  const test::ScratchFolder folder;
+  LogWriter writer = writer_in(folder.path());
+  writer.record(launch(1, 1, 10).data());
+  writer.flush();
+  CHECK(writer.give_up().what == "the full log of process 4711 was given up, so that there is room for the recording");
+  writer.record(launch(2, 1, 20).data());
+  writer.flush();
+  CHECK(std::filesystem::is_empty(folder.path()));
+  CHECK_FALSE(writer.failure().what.empty());
+}
+
 TEST_CASE("of a call that has not returned a log waits for how it ends") {
   AreaBuilder area;
   const test::ScratchFolder folder;
