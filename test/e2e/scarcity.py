@@ -5,8 +5,10 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 
-from harness import expect, expect_answer, expect_in, expect_true_line, faulty, in_namespace, program, skip
+from harness import (expect, expect_answer, expect_in, expect_success, expect_true_line, faulty, in_namespace, program,
+                     skip)
 
 
 def _with_a_disk(machine, size, first, *command):
@@ -18,6 +20,11 @@ def _with_a_disk(machine, size, first, *command):
                             "sh", "-c", script, *machine.command(), *command)
     said = {name: (machine.folder / name).read_text() for name in ("list", "report", "status", "dump", "json", "logs")}
     return recorded, int((machine.folder / "ended").read_text()), said
+
+
+def _operations(machine, *where):
+    dump = expect_success(machine.cudadiag("dump", *where)).stdout.splitlines()
+    return sum(line.startswith("operation ") for line in dump)
 
 
 def full_disk_under_the_sessions(machine):
@@ -78,6 +85,24 @@ def no_shared_memory(machine):
     expect_answer(machine, recorded, plain)
 
 
+def shared_memory_is_left_to_the_program(machine):
+    """All 64 MB of it, as a container has by default."""
+    machine.plan("fault kernel=bad code=700")
+    mount = "mount -t tmpfs -o size=64m none /dev/shm || exit 77"
+    for arguments, status in (([], 3), (["beyond"], -signal.SIGBUS)):
+        command = program("shared_batches.py", *arguments)
+        plain = in_namespace(machine, ["--mount"], mount, *command)
+        recorded = in_namespace(machine, ["--mount"], mount,
+                                *machine.command("run", "--rerun=never", "-o", "kept", "--", *command))
+        expect((plain.returncode, plain.stdout), (status, "16 batches\n"), "what it does without us")
+        expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
+        if status == 3:
+            expect_true_line(machine.report("-o", "kept"), "shared_batches.py")
+        else:
+            expect_in("cudadiag: the command was ended by signal 7 (SIGBUS)", recorded.stderr, "message")
+            expect(_operations(machine, "-o", "kept"), 16, "launches that were recorded")
+
+
 @contextlib.contextmanager
 def _memory_group(megabytes):
     """What goes before a command that is to run in a memory group of its own: with version 1 of groups or with 2."""
@@ -112,3 +137,23 @@ def little_memory(machine):
         plain = machine.plain(*grouped, faulty_program)
         recorded = machine.plain(*grouped, *machine.command("run", "--rerun=never", "--", faulty_program))
         expect_answer(machine, recorded, plain)
+
+
+def killed_for_want_of_memory(machine):
+    """By the kernel: the program in a memory group of its own, and with the launcher in it, too, as in a container."""
+    machine.plan("hang stream=1")
+    command = program("takes_memory.py")
+    with _memory_group(256) as grouped:
+        plain = machine.plain(*grouped, *command)
+        expect((plain.returncode, plain.stdout), (-signal.SIGKILL, "launched\n"), "what happens without us")
+        run = machine.command("run", "--rerun=never", "--")
+        for whole in ([*run, *grouped, *command], [*grouped, *run, *command]):
+            recorded = machine.plain(*whole)
+            expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
+            expect_in("cudadiag: the command was ended by signal 9 (SIGKILL)", recorded.stderr, "message")
+            report = machine.report()
+            (process,), (note,) = report["processes"], report["notes"]
+            expect((report["verdict"], process["exit"]), ("inconclusive", {"code": None, "signal": signal.SIGKILL}), "end")
+            expect(note["text"], f"process {process['pid']} was ended by signal 9 with 10 operations not known to have "
+                   "finished; no call asked afterwards whether one of them failed", "note")
+            expect(_operations(machine), 10, "launches that were recorded")
