@@ -25,18 +25,51 @@ def every_way_to_end_leaves_the_answer(machine):
         expect((location["file"], location["line"]), marked_line("ends_abruptly", "TRUE LINE"), way)
 
 
-def under_another_allocator(machine):
-    libraries = [found for name in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2")
-                 for found in pathlib.Path("/usr/lib").glob(f"*-linux-gnu/{name}")]
-    sanitizer = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
-    if pathlib.Path(sanitizer).is_absolute():
-        libraries.append(sanitizer)
-    if not libraries:
-        skip("no other allocator is here")
-    program = faulty(machine)
-    for library in libraries:
-        command = ["env", f"LD_PRELOAD={library}", "ASAN_OPTIONS=detect_leaks=0", program]
-        expect_answer(machine, machine.run(*command), machine.plain(*command))
+def under_jemalloc(machine):
+    _under_another_allocator(machine, _library("libjemalloc.so.2"))
+
+
+def under_tcmalloc(machine):
+    _under_another_allocator(machine, _library("libtcmalloc_minimal.so.4"))
+
+
+def under_mimalloc(machine):
+    _under_another_allocator(machine, _library("libmimalloc.so.2"))
+
+
+def under_the_allocator_of_the_address_sanitizer(machine):
+    library = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True).stdout.strip()
+    if not pathlib.Path(library).is_absolute():
+        skip("libasan.so is not here")
+    _under_another_allocator(machine, library, launcher=False)  # which may have a sanitizer of its own
+
+
+def _library(name):
+    return next(pathlib.Path("/usr/lib").glob(f"*-linux-gnu/{name}"), None) or skip(f"{name} is not here")
+
+
+def _under_another_allocator(machine, library, launcher=True):
+    """In the program, and where it is exported, in the launcher as well: it does and is told what it does and is without."""
+    def answer(finding):
+        return ({name: finding[name] for name in ("kind", "cause", "location", "reported_at")},
+                finding["evidence"]["grade"], [each["location"] for each in finding["candidates"]])
+
+    loaded = ["env", f"LD_PRELOAD={library}", "ASAN_OPTIONS=detect_leaks=0"]
+    healthy, program = machine.build / "targets/healthy", faulty(machine)
+    machine.run(program)
+    usual = answer(machine.report()["findings"][0])
+    plain = machine.plain(*loaded, program)
+    expect(plain.stderr, "", "what it says without us")  # the loader's complaint, say
+    recorded = machine.run(*loaded, program)
+    expect(answer(expect_answer(machine, recorded, plain)), usual, "answer")
+    sessions = machine.sessions()
+    plain, recorded = machine.plain(*loaded, healthy), machine.run(*loaded, healthy)
+    expect((recorded.returncode, recorded.stdout, recorded.stderr), (plain.returncode, plain.stdout, plain.stderr),
+           "all that is seen of a correct program")
+    expect(machine.sessions(), sessions, "sessions")
+    if launcher:
+        recorded = machine.plain(*loaded, *machine.command("run", "--rerun=never", "--", program))
+        expect(answer(expect_answer(machine, recorded, machine.plain(program))), usual, "answer, exported")
 
 
 def with_a_debugger_attached(machine):
