@@ -23,7 +23,9 @@ class HelpFormat : public CLI::Formatter {
   }
 
   std::string make_option_usage(const CLI::Option* option) const override {
-    if (takes_the_rest(option)) return "-- " + option->get_name(true) + "…";
+    if (takes_the_rest(option)) {
+      return option->get_required() ? "-- " + option->get_name(true) + "…" : "[" + option->get_name(true) + "…]";
+    }
     return option->get_required() ? option->get_name(true) : "[" + option->get_name(true) + "]";
   }
 

@@ -78,6 +78,13 @@ struct StatusOptions {
   bool json = false;
 };
 
+struct RanksOptions {
+  std::vector<std::string> sessions;  // or folders that hold some; empty: all in `output`
+  std::optional<std::string> output;
+  report::Verbosity verbosity = report::Verbosity::normal;
+  bool json = false;
+};
+
 struct TopOptions {
   std::string session;
   std::optional<std::string> output;
@@ -94,6 +101,7 @@ int run(const RunOptions& options);
 int bisect(const BisectOptions& options);
 int report(const ReportOptions& options);
 int status(const StatusOptions& options);
+int ranks(const RanksOptions& options);
 int top(const TopOptions& options);
 int list(const std::optional<std::string>& output);
 int core(const CoreOptions& options);

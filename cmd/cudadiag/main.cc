@@ -238,6 +238,17 @@ void add_status(CLI::App& app, StatusOptions& options, int& status) {
   command->callback([&] { status = command::status(options); });
 }
 
+void add_ranks(CLI::App& app, RanksOptions& options, int& status) {
+  auto* command = app.add_subcommand("ranks", "one answer for a job of which every rank had a launcher of its own");
+  command->add_option("SESSION", options.sessions, "sessions of the job, or folders that hold them")
+      ->type_name("SESSION");
+  add_text(command, "-o,--output", options.output, "FOLDER", "folder that holds them")->check(an_existing_folder());
+  add_verbosity(command, options.verbosity);
+  command->add_flag("--json", options.json, "as JSON");
+  name_page(command);
+  command->callback([&] { status = command::ranks(options); });
+}
+
 void add_top(CLI::App& app, TopOptions& options, int& status) {
   auto* command = app.add_subcommand("top", "what a run is doing, again every second");
   add_input(command, options.session, options.output);
@@ -295,6 +306,8 @@ int dispatch(std::vector<std::string> words) {
   add_report(app, report, status);
   StatusOptions status_options;
   add_status(app, status_options, status);
+  RanksOptions ranks;
+  add_ranks(app, ranks, status);
   TopOptions top;
   add_top(app, top, status);
 

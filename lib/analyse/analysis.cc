@@ -39,15 +39,6 @@ bool is_guess(const Failure& failure) {
   return (!is_asynchronous(failure.kind) || failure.code == 0) && failure.grade == Grade::suspected;
 }
 
-// Whoever hangs may wait for one that failed.
-void put_in_order(std::vector<Failure>& failures) {
-  const auto rank = [](const Failure& failure) {
-    return std::tuple(is_guess(failure), failure.kind == Kind::hang, time_of(failure));
-  };
-  std::stable_sort(failures.begin(), failures.end(),
-                   [&](const Failure& a, const Failure& b) { return rank(a) < rank(b); });
-}
-
 // The report says the first note of why the question is left open.
 void leave_open(Analysis& analysis, std::optional<Note> why) {
   if (!why) return;
@@ -197,7 +188,9 @@ void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
   const bool hangs = std::any_of(failures.begin(), failures.end(), in_collective);
   if (!hangs && (!failures.empty() || !ended_badly(session))) return;
-  analysis.ranks = parted_ranks(session.processes);
+  std::vector<const Process*> processes;
+  for (const Process& process : session.processes) processes.push_back(&process);
+  analysis.ranks = parted_ranks(processes);
   if (!hangs && analysis.ranks && (analysis.ranks->agree() || !analysis.ranks->waited_for_long())) {
     analysis.ranks.reset();
   }
@@ -205,11 +198,19 @@ void look_at_ranks(const Session& session, Analysis& analysis) {
 
 }  // namespace
 
+bool comes_before(const Failure& a, const Failure& b) {
+  // Whoever hangs may wait for one that failed.
+  const auto rank = [](const Failure& failure) {
+    return std::tuple(is_guess(failure), failure.kind == Kind::hang, time_of(failure));
+  };
+  return rank(a) < rank(b);
+}
+
 Analysis analyse(const Session& session, const SameLine& same_line) {
   Analysis analysis;
   for (const std::string& note : session.manifest.notes) analysis.notes.push_back({"launcher", note});
   for (const Process& process : session.processes) look_at(session, process, same_line, analysis);
-  put_in_order(analysis.failures);
+  std::stable_sort(analysis.failures.begin(), analysis.failures.end(), comes_before);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
   join_reruns(session, analysis);
   for (Failure& failure : analysis.failures) name_graph_nodes(failure);

@@ -168,6 +168,9 @@ struct Analysis {
 // Whether two call sites of a process lie on one line, which only symbols tell: of a loop that was unrolled, say.
 using SameLine = std::function<bool(const session::Process&, std::uint32_t, std::uint32_t)>;
 
+// Whether `a` is to be told before `b`, which may be of another session: by the clocks of their hosts then.
+bool comes_before(const Failure& a, const Failure& b);
+
 // Without `same_line` each site is a line of its own.
 Analysis analyse(const session::Session& session, const SameLine& same_line = {});
 

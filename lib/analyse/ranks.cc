@@ -130,9 +130,7 @@ std::optional<Ranks> compare(const std::vector<Sequence>& ranks, std::uint64_t n
 
 // By rank, then those without one. A rank's other processes, which have its environment, call no collectives. Nothing
 // where two that do say that they are the same rank, as after a restart of the job.
-std::optional<std::vector<Sequence>> sequences(const std::vector<Process>& processes) {
-  std::vector<const Process*> sorted;
-  for (const Process& process : processes) sorted.push_back(&process);
+std::optional<std::vector<Sequence>> sequences(std::vector<const Process*> sorted) {
   const auto order = [](const Process* process) {
     return std::tuple(!process->rank, process->rank.value_or(0), process->pid);
   };
@@ -167,7 +165,7 @@ bool Ranks::waited_for_long() const {
   });
 }
 
-std::optional<Ranks> parted_ranks(const std::vector<Process>& processes) {
+std::optional<Ranks> parted_ranks(const std::vector<const Process*>& processes) {
   const auto found = sequences(processes);
   if (!found || found->size() < 2) return std::nullopt;
   const std::vector<Sequence>& ranks = *found;

@@ -44,6 +44,6 @@ struct Ranks {
 // Of the processes that have a rank or called a collective. Nothing: there are fewer than two; what was recorded does
 // not reach back to where they part; some kernels are for two ranks alone, as those of a pipeline, or ranks went on for
 // long after they had parted, so that they may be meant to.
-std::optional<Ranks> parted_ranks(const std::vector<session::Process>& processes);
+std::optional<Ranks> parted_ranks(const std::vector<const session::Process*>& processes);
 
 }  // namespace cudadiag::analyse

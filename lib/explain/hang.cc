@@ -141,7 +141,7 @@ const std::vector<Rule>& hang_rules() {
        .texts = {"a collective of NCCL does not end: often caused by a rank that has not come, or that called another "
                  "collective, or the same one with other sizes"},
        .fix =
-           {"run cudadiag status for every rank: the one without this kernel, or with another one, is to be looked at",
+           {"find the rank without this kernel, or with another one: cudadiag ranks compares the sessions of all ranks",
             "all ranks must call the same collectives in the same order, also those that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
       {.id = "kernel-waits-for-peer",

@@ -334,7 +334,8 @@ void settle_shared_gpu(Report& report, const std::vector<const analyse::Failure*
 
 }  // namespace
 
-Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer) {
+Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer,
+             std::optional<RanksPart> of_job) {
   Report report;
   report.verdict = analysis.verdict;
   report.may_come_back =
@@ -358,7 +359,11 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   add_processes(report, session);
   add_passes(report, session, analysis, testimony);
   add_notes(report, session, analysis, symbolizer);
-  add_ranks(report, session, analysis, symbolizer);
+  report.ranks = std::move(of_job);
+  if (!report.ranks && analysis.ranks) {
+    report.ranks = ranks_part(*analysis.ranks, [&](const Process&) { return Recorded{session, symbolizer}; });
+  }
+  if (report.ranks) tell_ranks(report.notes, *report.ranks, report.working_directory);
   add_unfinished(report, session, symbolizer);
   add_causes(report, session, analysis, failures);  // it reasons from all of the above
   add_eager(report, session, failures);

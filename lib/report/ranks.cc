@@ -35,17 +35,16 @@ const char* word_of(const analyse::Ranks& ranks) {
 }
 
 // Nothing where it did not end before the others; empty where nobody saw how.
-std::optional<std::string> ended(const session::Session& session, const session::Process& process) {
+std::optional<std::string> ended(const analyse::Ranks& ranks, const session::Process& process,
+                                 const session::Manifest& manifest) {
   constexpr double kTogether = 1;  // seconds
   const auto last = [](const session::Process& of) { return of.record.unix_seconds(of.record.clock_last); };
-  const bool before =
-      std::any_of(session.processes.begin(), session.processes.end(), [&](const session::Process& other) {
-        return other.record.clock_last != 0 && process.record.clock_last != 0 &&
-               last(process) + kTogether < last(other);
-      });
+  const bool before = std::any_of(ranks.calls.begin(), ranks.calls.end(), [&](const RankCall& other) {
+    return other.process->record.clock_last != 0 && process.record.clock_last != 0 &&
+           last(process) + kTogether < last(*other.process);
+  });
   const analyse::Ending end = analyse::own_ending(process);
-  const bool gone = session.manifest.ended_before_hang.contains(process.pid);
-  if (!gone && !(before && end.known)) return std::nullopt;
+  if (!manifest.ended_before_hang.contains(process.pid) && !(before && end.known)) return std::nullopt;
   return end.known ? end.text : "";
 }
 
@@ -67,16 +66,16 @@ const session::Operation* latest_of_a_line(const session::Process& process, symb
   return nullptr;
 }
 
-RankLine line_of(const RankCall& call, const session::Session& session, symbolize::Symbolizer& symbolizer) {
+RankLine line_of(const RankCall& call, const analyse::Ranks& ranks, const Recorded& recorded) {
   const session::Process& process = *call.process;
   RankLine line;
   line.pid = process.pid;
   line.rank = process.rank;
   line.issued = call.issued;
   line.has_come = call.collective != nullptr;
-  const session::Operation* shown = line.has_come ? call.collective : latest_of_a_line(process, symbolizer);
+  const session::Operation* shown = line.has_come ? call.collective : latest_of_a_line(process, recorded.symbolizer);
   if (shown != nullptr) {
-    const ResolvedSite site = resolve(symbolizer, process, shown->site);
+    const ResolvedSite site = resolve(recorded.symbolizer, process, shown->site);
     line.location = located(site.line.location);
     if (!site.mangled.empty()) line.kernel = symbolize::demangle(site.mangled);
     line.grid = shown->grid;
@@ -85,7 +84,7 @@ RankLine line_of(const RankCall& call, const session::Session& session, symboliz
       line.seconds = record.seconds(record.clock_last) - record.seconds(shown->ticks);
     }
   }
-  line.ended = ended(session, process);
+  line.ended = ended(ranks, process, recorded.session.manifest);
   return line;
 }
 
@@ -185,6 +184,13 @@ std::vector<std::string> rank_lines(const RanksPart& part, const std::string& di
   return lines;
 }
 
+std::string ranks_text(const RanksPart& part, const std::string& directory) {
+  std::vector<std::string> lines = rank_lines(part, directory);
+  const std::string where = lines.front();
+  lines.erase(lines.begin());
+  return fmt::format("{}: {}", where, joined(lines, "; "));
+}
+
 void add_ranks(explain::Symptoms& symptoms, const RanksPart& part, const std::string& directory) {
   symptoms.ranks = part.ranks.size();
   symptoms.ranks_part = part.difference;
@@ -193,19 +199,17 @@ void add_ranks(explain::Symptoms& symptoms, const RanksPart& part, const std::st
   symptoms.rank_calls = sentence(present(part, directory));
 }
 
-void add_ranks(Report& report, const session::Session& session, const analyse::Analysis& analysis,
-               symbolize::Symbolizer& symbolizer) {
-  if (!analysis.ranks) return;
-  RanksPart& part = report.ranks.emplace();
-  part.number = analysis.ranks->number;
-  part.difference = word_of(*analysis.ranks);
-  for (const RankCall& call : analysis.ranks->calls) part.ranks.push_back(line_of(call, session, symbolizer));
-  for (analyse::Note& note : report.notes) {
-    if (note.code != analyse::kRanksPart) continue;
-    std::vector<std::string> lines = rank_lines(part, report.working_directory);
-    const std::string where = lines.front();
-    lines.erase(lines.begin());
-    note.text = fmt::format("the ranks of the job part {}: {}", where, joined(lines, "; "));
+RanksPart ranks_part(const analyse::Ranks& ranks, const std::function<Recorded(const session::Process&)>& recorded) {
+  RanksPart part;
+  part.number = ranks.number;
+  part.difference = word_of(ranks);
+  for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(*call.process)));
+  return part;
+}
+
+void tell_ranks(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory) {
+  for (analyse::Note& note : notes) {
+    if (note.code == analyse::kRanksPart) note.text = "the ranks of the job part " + ranks_text(part, directory);
   }
 }
 

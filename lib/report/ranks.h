@@ -1,6 +1,7 @@
 // Where the ranks of a job part, resolved and worded.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,22 @@
 
 namespace cudadiag::report {
 
-// `report` has its notes: that of the ranks, where there is one, is told with their lines.
-void add_ranks(Report& report, const session::Session& session, const analyse::Analysis& analysis,
-               symbolize::Symbolizer& symbolizer);
+// Of a process of one of several sessions.
+struct Recorded {
+  const session::Session& session;
+  symbolize::Symbolizer& symbolizer;
+};
+
+RanksPart ranks_part(const analyse::Ranks& ranks, const std::function<Recorded(const session::Process&)>& recorded);
+
+// The note that says so is told with their lines.
+void tell_ranks(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);
 
 // One line for ranks of which the same is to be said.
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory);
+
+// The same in one line, behind "they part".
+std::string ranks_text(const RanksPart& part, const std::string& directory);
 
 // For the rules of a hang in a collective.
 void add_ranks(explain::Symptoms& symptoms, const RanksPart& part, const std::string& directory);

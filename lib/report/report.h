@@ -354,6 +354,8 @@ struct Report {
   std::string working_directory;     // of the target: paths inside it are shown relative to it
 };
 
-Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer);
+// `of_job`: the ranks of a job of which this session is a part.
+Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer,
+             std::optional<RanksPart> of_job = {});
 
 }  // namespace cudadiag::report

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import sys
 
 from harness import DATA, FAULT, expect, expect_in, expect_success, program
@@ -125,6 +126,49 @@ def hang_in_a_collective_names_where_the_ranks_part(machine):
         expect_in({"missing": f"rank 1: called 2 of them; its last work was at collectives.py:{lines[1]}, average, ",
                    "other": f"rank 1: collectives.py:{lines[1]}, <module> Fix",
                    "alike": f"ranks 0 and 1: collectives.py:{lines[0]}, average Fix"}[how], told, how)
+
+
+def ranks_with_a_launcher_each_are_one_job(machine):
+    command = program("collectives.py", "missing")
+    machine.plan("")
+
+    def launch(rank, *options):
+        environment = {**machine.environment, "RANK": str(rank)}
+        return subprocess.Popen(machine.command("run", "--rerun=never", *options, "-o", "job", "--", *command),
+                                env=environment, cwd=machine.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+    second = launch(1)
+    expect(second.stdout.readline(), "waits\n", "the second rank")
+    machine.plan("hang kernel=ncclDevKernel_AllReduce_Sum_f32_RING_LL nth=3")
+    alone = launch(0, "--hang-after", "0.5").communicate()[1]
+    expect_in("a rank that has not come", " ".join(alone.split()), "what the first rank's launcher knows")
+    line = _marked_line(command[1], "AVERAGE")
+    for _ in ("while the second one goes on", "when both have ended"):
+        found = json.loads(expect_success(machine.cudadiag("ranks", "-o", "job", "--json")).stdout)
+        expect([(rank["rank"], rank["collectives"], rank["has_come"], rank["location"]["line"])
+                for rank in found["ranks"]["ranks"]], [(0, 3, True, line), (1, 2, False, line)], "ranks")
+        expect(found["findings"][0]["cause"]["id"], "rank-has-not-come", "cause")
+        text = expect_success(machine.cudadiag("ranks", "job")).stdout
+        expect_in("rank 1: called 2 of them; its last work was at", text, "text")
+        expect(text.splitlines()[-1].rpartition(",")[0], "the first of 2 sessions: rank 0", "whose it is")
+        second.terminate()
+        second.communicate()
+    expect(machine.cudadiag("ranks", "-o", "job", "-q").stdout.count("\n"), 1, "lines of a quiet answer")
+
+
+def ranks_are_not_taken_from_two_runs(machine):
+    for name in ("first", "second"):
+        machine.environment["RANK"] = "0"
+        machine.run(machine.build / "targets/healthy", options=["-o", name])
+    for words, said in ((("first", "second"), "rank 0 is in two sessions: "), ((), "no sessions were named; "),
+                        (("first/none",), "there is no session ")):
+        result = machine.cudadiag("ranks", *words)
+        expect((result.returncode, result.stdout), (125, ""), str(words))
+        expect_in(said, result.stderr, str(words))
+    expect(expect_success(machine.cudadiag("ranks", "first")).stdout, "cudadiag: no CUDA failure in this session\n",
+           "one session without ranks that wait")
+    (machine.folder / "empty").mkdir()
+    expect_in("there is no session in ", machine.cudadiag("ranks", "empty").stderr, "an empty folder")
 
 
 def hang_that_ignores_being_asked_is_killed(machine):

@@ -27,6 +27,7 @@ def average():
 
 for step in range(3):
     if step == 2 and rank == "1" and how == "missing":
+        print("waits", flush=True)
         sys.stdin.read()
     if step == 2 and rank == "1" and how == "other":
         launch(stream, parameters, None)  # OTHER

@@ -62,6 +62,12 @@ std::vector<session::Process> job(const std::vector<Rank>& ranks) {
   return processes;
 }
 
+std::optional<Ranks> parted(const std::vector<session::Process>& processes) {
+  std::vector<const session::Process*> pointers;
+  for (const session::Process& process : processes) pointers.push_back(&process);
+  return parted_ranks(pointers);
+}
+
 }  // namespace
 
 TEST_CASE("a collective is known by its kernel, and what goes between two ranks is none") {
@@ -76,7 +82,7 @@ TEST_CASE("a rank that has called fewer has not come") {
   first.call_many(first.line(0x10), 5);
   second.call_many(second.line(0x10), 4);
   const auto processes = job({first, second});
-  const auto ranks = parted_ranks(processes);
+  const auto ranks = parted(processes);
   REQUIRE(ranks);
   CHECK(ranks->number == 5);
   CHECK(ranks->difference == Difference::none);
@@ -97,7 +103,7 @@ TEST_CASE("ranks part where they call at different lines, and not where they han
   second.call_many(reduce_too, 4);
   second.call(barrier_too);
   const auto processes = job({second, first});
-  const auto ranks = parted_ranks(processes);
+  const auto ranks = parted(processes);
   REQUIRE(ranks);
   CHECK(ranks->number == 5);
   CHECK(ranks->difference == Difference::line);
@@ -111,10 +117,10 @@ TEST_CASE("the same line with another kernel or another number of blocks is told
   first.call(first.line(0x10));
   second.call(second.line(0x10)).grid = {24, 1, 1};
   auto processes = job({first, second});
-  CHECK(parted_ranks(processes)->difference == Difference::blocks);
+  CHECK(parted(processes)->difference == Difference::blocks);
   third.call(third.line(0x10, kAllGather));
   processes = job({first, third});
-  CHECK(parted_ranks(processes)->difference == Difference::kernel);
+  CHECK(parted(processes)->difference == Difference::kernel);
 }
 
 TEST_CASE("ranks that have called the same agree") {
@@ -124,7 +130,7 @@ TEST_CASE("ranks that have called the same agree") {
     rank->call(rank->line(0x20, kAllGather));
   }
   const auto processes = job({first, second});
-  const auto ranks = parted_ranks(processes);
+  const auto ranks = parted(processes);
   REQUIRE(ranks);
   CHECK(ranks->agree());
   CHECK(ranks->number == 4);
@@ -135,12 +141,12 @@ TEST_CASE("a rank without any collective is missing, and a process that is no ra
   first.call(first.line(0x10));
   other.issue(0);
   auto processes = job({first, second, other});
-  const auto ranks = parted_ranks(processes);
+  const auto ranks = parted(processes);
   REQUIRE(ranks);
   CHECK(ranks->calls.size() == 2);
   CHECK(ranks->calls[1].issued == 0);
   processes = job({first, other});
-  CHECK(!parted_ranks(processes));
+  CHECK(!parted(processes));
 }
 
 TEST_CASE("processes without a rank that call collectives are ranks too") {
@@ -148,7 +154,7 @@ TEST_CASE("processes without a rank that call collectives are ranks too") {
   first.call_many(first.line(0x10), 2);
   second.call(second.line(0x10));
   const auto processes = job({first, second});
-  CHECK(parted_ranks(processes)->calls[1].process->pid == 200);
+  CHECK(parted(processes)->calls[1].process->pid == 200);
 }
 
 TEST_CASE("another process of a rank, which calls none, does not stand for it") {
@@ -156,7 +162,7 @@ TEST_CASE("another process of a rank, which calls none, does not stand for it") 
   first.call(first.line(0x10));
   second.call(second.line(0x10));
   for (const auto& processes : {job({first, second, worker}), job({first, worker, second})}) {
-    const auto ranks = parted_ranks(processes);
+    const auto ranks = parted(processes);
     REQUIRE(ranks);
     CHECK(ranks->agree());
     CHECK(ranks->calls.size() == 2);
@@ -169,7 +175,7 @@ TEST_CASE("two processes of one rank that both call collectives leave it open") 
   second.call(second.line(0x10));
   again.call_many(again.line(0x10), 2);
   const auto processes = job({first, second, again});
-  CHECK(!parted_ranks(processes));
+  CHECK(!parted(processes));
 }
 
 TEST_CASE("ranks of a pipeline call different things by intent") {
@@ -178,7 +184,7 @@ TEST_CASE("ranks of a pipeline call different things by intent") {
   first.call(first.line(0x20, kSendRecv));
   second.call(second.line(0x30));
   const auto processes = job({first, second});
-  CHECK(!parted_ranks(processes));
+  CHECK(!parted(processes));
 }
 
 TEST_CASE("ranks that go on for long after they differ are meant to") {
@@ -189,7 +195,7 @@ TEST_CASE("ranks that go on for long after they differ are meant to") {
     first.call_many(first.line(0x10), more);
     second.call_many(second.line(0x10), more);
     const auto processes = job({first, second});
-    CHECK(parted_ranks(processes).has_value() == (more == 10));
+    CHECK(parted(processes).has_value() == (more == 10));
   }
 }
 
@@ -205,18 +211,18 @@ TEST_CASE("what rings have lost is counted, and where the ranks part before that
   lose(first, 40);
   lose(second, 30);
   auto processes = job({first, second});
-  const auto ranks = parted_ranks(processes);
+  const auto ranks = parted(processes);
   REQUIRE(ranks);
   CHECK(ranks->number == 60);
   CHECK(ranks->calls[1].collective == nullptr);
   // The second one has never been so far as what is left of the first one's.
   lose(first, 19);
   processes = job({first, second});
-  CHECK(parted_ranks(processes)->number == 60);
+  CHECK(parted(processes)->number == 60);
   Rank behind(2);
   behind.call_many(behind.line(0x10), 10);
   processes = job({first, second, behind});
-  CHECK(!parted_ranks(processes));
+  CHECK(!parted(processes));
 }
 
 TEST_CASE("two threads that issue theirs in any order do not part the ranks") {
@@ -236,7 +242,7 @@ TEST_CASE("two threads that issue theirs in any order do not part the ranks") {
     for (auto& operation : rank->process.record.operations) operation.serial = 1;
   }
   const auto processes = job({first, second});
-  CHECK(!parted_ranks(processes));
+  CHECK(!parted(processes));
 }
 
 TEST_CASE("a job that was ended after a long wait for a rank has hung, one that ended at work has not") {

@@ -1,0 +1,178 @@
+#include "report/ranks.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analyse/hang.h"
+#include "commands.h"
+#include "live_run.h"
+#include "report/finding_text.h"
+#include "report/json.h"
+#include "report/printable.h"
+#include "report/resolved_site.h"
+#include "report/words.h"
+#include "session/session_folders.h"
+#include "symbolize/symbolizer.h"
+#include "terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What one launcher saw of the job.
+struct Part {
+  explicit Part(session::Session from) : session(std::move(from)), symbolizer(session) {
+    analysis = analyse::analyse(session, report::same_line_by(symbolizer));
+  }
+
+  session::Session session;
+  symbolize::Symbolizer symbolizer;
+  analyse::Analysis analysis;
+};
+using Parts = std::vector<std::unique_ptr<Part>>;
+
+// Sessions, oldest first.
+session::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
+  std::vector<std::string> wanted = options.sessions;
+  if (wanted.empty() && options.output) wanted.push_back(*options.output);
+  if (wanted.empty()) {
+    return session::Failure{"no sessions were named",
+                            "name those of the job, or the folder that its launchers were given with -o"};
+  }
+  std::vector<fs::path> found;
+  for (const std::string& word : wanted) {
+    std::error_code error;
+    const fs::path path = word;
+    const bool holds_sessions = fs::is_directory(path, error) && !session::is_session(fs::canonical(path, error));
+    if (!holds_sessions) {
+      const auto one = choose_session(options.output, word);
+      if (const auto* failure = std::get_if<session::Failure>(&one)) return *failure;
+      found.push_back(std::get<fs::path>(one));
+      continue;
+    }
+    std::vector<fs::path> all = session::sessions_in(path);
+    if (all.empty())
+      return session::Failure{"there is no session in " + word, "give -o " + word + " to every launcher"};
+    found.insert(found.end(), all.rbegin(), all.rend());
+  }
+  return found;
+}
+
+session::Result<Parts> read_parts(const std::vector<fs::path>& folders) {
+  Parts parts;
+  std::map<int, fs::path> ranks;
+  for (const fs::path& folder : folders) {
+    auto opened = LiveRun::open(std::nullopt, folder.string());
+    if (const auto* failure = std::get_if<session::Failure>(&opened)) return *failure;
+    auto read = std::get<LiveRun>(opened).read();
+    if (const auto* failure = std::get_if<session::Failure>(&read)) return *failure;
+    auto& session = std::get<session::Session>(read);
+    for (const session::Process& process : session.processes) {
+      if (!process.rank) continue;
+      const auto [known, is_new] = ranks.emplace(*process.rank, folder);
+      if (is_new || known->second == folder) continue;
+      return session::Failure{
+          fmt::format("rank {} is in two sessions: {} and {}", *process.rank, known->second.string(), folder.string()),
+          "name the sessions of one run of the job"};
+    }
+    parts.push_back(std::make_unique<Part>(std::move(session)));
+  }
+  return parts;
+}
+
+std::optional<report::RanksPart> where_they_part(const Parts& parts) {
+  std::vector<const session::Process*> processes;
+  std::map<const session::Process*, Part*> owners;
+  for (const auto& part : parts) {
+    for (const session::Process& process : part->session.processes) {
+      // Of several sessions nothing else says that they are of one job.
+      if (!process.rank && parts.size() > 1) continue;
+      processes.push_back(&process);
+      owners[&process] = part.get();
+    }
+  }
+  const auto ranks = analyse::parted_ranks(processes);
+  if (!ranks) return std::nullopt;
+  return report::ranks_part(*ranks, [&](const session::Process& process) {
+    Part& owner = *owners.at(&process);
+    return report::Recorded{owner.session, owner.symbolizer};
+  });
+}
+
+std::string name_of(const report::Finding& finding) {
+  const std::string who = finding.rank ? fmt::format("rank {}", *finding.rank) : fmt::format("pid {}", finding.pid);
+  return finding.host.empty() ? who : fmt::format("{}, host {}", who, report::printable(finding.host));
+}
+
+// The first failure of each of the other sessions, in a line each.
+std::string others(const Parts& parts, const Part& first) {
+  std::string text;
+  for (const auto& part : parts) {
+    if (part.get() == &first || part->analysis.failures.empty()) continue;
+    const report::Report report = report::build(part->session, part->analysis, part->symbolizer);
+    const report::Finding& finding = report.findings.front();
+    text += fmt::format("also: {}: {} [{}]\n      cudadiag report {}\n", name_of(finding),
+                        report::headline(finding, report.working_directory), report::word(finding.grade),
+                        report::shell_word(part->session.folder.string()));
+  }
+  return text;
+}
+
+Part* first_failed(const Parts& parts) {
+  Part* first = nullptr;
+  for (const auto& part : parts) {
+    if (part->analysis.failures.empty()) continue;
+    if (first == nullptr || analyse::comes_before(part->analysis.failures.front(), first->analysis.failures.front())) {
+      first = part.get();
+    }
+  }
+  return first;
+}
+
+std::string no_failure(const Parts& parts, const std::optional<report::RanksPart>& ranks) {
+  const std::string& directory = parts.front()->session.manifest.working_directory;
+  std::string text = fmt::format("cudadiag: no CUDA failure in {}\n",
+                                 parts.size() == 1 ? "this session" : fmt::format("these {} sessions", parts.size()));
+  if (!ranks) return text;
+  const std::vector<std::string> lines = report::rank_lines(*ranks, directory);
+  text += fmt::format("the ranks {} {}\n", ranks->difference == "none" ? "are all" : "part", lines.front());
+  for (std::size_t i = 1; i < lines.size(); ++i) text += "  " + report::printable(lines[i]) + '\n';
+  return text;
+}
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+}  // namespace
+
+int ranks(const RanksOptions& options) {
+  const auto folders = sessions_of(options);
+  if (const auto* failure = std::get_if<session::Failure>(&folders)) return say(*failure), kOwnFailure;
+  const auto read = read_parts(std::get<std::vector<fs::path>>(folders));
+  if (const auto* failure = std::get_if<session::Failure>(&read)) return say(*failure), kOwnFailure;
+  const auto& parts = std::get<Parts>(read);
+  std::optional<report::RanksPart> ranks = where_they_part(parts);
+  Part* first = first_failed(parts);
+  if (first == nullptr && !options.json) return print(no_failure(parts, ranks)), 0;
+  // A failure of a rank's own has nothing to do with where the others wait for it.
+  if (first != nullptr && !analyse::in_collective(first->analysis.failures.front())) ranks.reset();
+  Part& told = first == nullptr ? *parts.front() : *first;
+  const report::Report report = report::build(told.session, told.analysis, told.symbolizer, std::move(ranks));
+  if (options.json) return print(report::write_json(report)), 0;
+  print(report::write_text(report, text_options(options.verbosity, STDOUT_FILENO)));
+  if (options.verbosity == report::Verbosity::quiet) return 0;
+  print(fmt::format("the first of {} session{}: {}\n", parts.size(), parts.size() == 1 ? "" : "s",
+                    name_of(report.findings.front())));
+  print(others(parts, told));
+  return 0;
+}
+
+}  // namespace cudadiag::command
