@@ -246,9 +246,10 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
     if (const std::uint32_t known = known_entry(bucket, handle, context_place, tid); known != kNone) return known;
     taken = take_entry(context_place);
     if (taken >= area::kStreams) continue;
-    highest_ = std::max(highest_.load(), taken + 1);
+    // What looks at all entries takes no lock: it may look at this one meanwhile, and asks for the state first.
     std::byte* made = entry(taken);
-    memset(made, 0, area::kStreamSize);
+    wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::free));
+    memset(made + stream::kState.end, 0, area::kStreamSize - stream::kState.end);
     wire::atomic(marker(taken), wire::marker::kCompleted).store(0);
     wire::store(made, stream::kContext, context_place);
     wire::store(made, stream::kHandle, handle);
@@ -257,6 +258,7 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
     wire::store(made, stream::kThreadTid, tid);
     wire::store(made, stream::kFlags, flags);
     wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::live));
+    highest_ = std::max(highest_.load(), taken + 1);
     if (tells_of_streams_) tell_made(thread, taken);
     next_[taken] = buckets_[bucket];
     buckets_[bucket] = taken + 1;
@@ -514,11 +516,11 @@ std::uint32_t Streams::context_of(std::uint32_t at) const {
 
 bool Streams::is_default_of(std::uint32_t at, std::uint32_t tid) const {
   return thread_of(at) == tid &&
-         wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::live);
+         wire::load_acquire(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::live);
 }
 
 bool Streams::can_be_at_work(std::uint32_t at) const {
-  const auto state = static_cast<stream::State>(wire::load(entry(at), stream::kState));
+  const auto state = static_cast<stream::State>(wire::load_acquire(entry(at), stream::kState));
   return state == stream::State::live || (state == stream::State::destroyed && thread_of(at) != 0);
 }
 

@@ -173,9 +173,9 @@ class alignas(64) Streams {
 template <typename Visit>
 void Streams::each_unfinished(Visit visit) {
   for (std::uint32_t i = 0; i < highest_; ++i) {
+    if (!can_be_at_work(i)) continue;
     const std::byte* context = contexts_ + wire::load(entry(i), wire::stream::kContext) * wire::area::kContextSize;
-    if (!can_be_at_work(i) ||
-        wire::load(context, wire::context::kState) != static_cast<std::uint32_t>(wire::context::State::live) ||
+    if (wire::load_acquire(context, wire::context::kState) != static_cast<std::uint32_t>(wire::context::State::live) ||
         finished(i, issued(i))) {
       continue;
     }
