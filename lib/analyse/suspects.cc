@@ -104,9 +104,9 @@ void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::Proc
 
 void order_by_likelihood(std::vector<Suspect>& suspects) {
   const auto rank = [](const Suspect& suspect) {
-    return std::tuple(suspect.call == Suspect::Call::not_returned, suspect.other_context,
-                      !runs_kernels(suspect.operation->kind), !suspect.checks_data, suspect.start_unsure,
-                      !suspect.first, suspect.operation->ticks);
+    return std::tuple(suspect.call == Suspect::Call::not_returned, !suspect.checks_data, suspect.other_context,
+                      !runs_kernels(suspect.operation->kind), suspect.start_unsure, !suspect.first,
+                      suspect.operation->ticks);
   };
   std::stable_sort(suspects.begin(), suspects.end(),
                    [&](const Suspect& a, const Suspect& b) { return rank(a) < rank(b); });

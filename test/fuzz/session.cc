@@ -1,6 +1,6 @@
 // Feeds everything behind a recording: reader, analysis, symbols, text and JSON. An input holds one area or two, the
-// second a rerun's: two bytes of size in words, then what is laid over (exclusive or) the header's fields, the table of
-// regions and all behind the header of a sound area.
+// second a rerun's, and then those of two ranks that hang in collectives: two bytes of size in words, then what is laid
+// over (exclusive or) the header's fields, the table of regions and all behind the header of a sound area.
 #include <algorithm>
 
 #include "fuzz/reported.h"
@@ -36,6 +36,20 @@ session::ProcessRecord take_record(std::span<const std::uint8_t>& input) {
   return session::read_area(builder.bytes()).record;
 }
 
+// The two areas as ranks whose kernels are collectives.
+session::Session job_of(session::Session session) {
+  session.processes.push_back(std::move(session.reruns.front().front()));
+  session.reruns.clear();
+  session.manifest.passes.resize(1);
+  session.manifest.hang = 60;
+  int rank = 0;
+  for (session::Process& process : session.processes) {
+    process.rank = rank++;
+    for (std::string& function : process.record.functions) function.insert(0, "ncclDevKernel_");
+  }
+  return session;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -49,5 +63,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     session.reruns.emplace_back().push_back(session::describe_process(take_record(input), session.manifest));
   }
   test::put_on_paper(session);
+  if (!session.reruns.empty()) test::put_on_paper(job_of(std::move(session)));
   return 0;
 }

@@ -24,11 +24,11 @@ STANDING = {  # program -> rule that must say why
     "other_stream": "kernel-does-not-end",
     "host_copy": "kernel-does-not-end",
 }
-PARTED = {  # what the ranks of a job do -> how their calls differ, the marks of their lines, rule that must say why
-    "missing": ("absence", "AVERAGE", None, "rank-has-not-come"),
-    "other": ("line", "AVERAGE", "EVALUATE", "ranks-call-different-collectives"),
-    "left_out": ("line", "AVERAGE", "BARRIER", "ranks-call-different-collectives"),
-    "size": ("blocks", "AVERAGE", "AVERAGE", "ranks-give-different-data"),
+PARTED = {  # what the ranks of a job do -> collective at which they part, how, the marks of their lines, rule that must say why
+    "missing": (4, "absence", "AVERAGE", None, "rank-has-not-come"),
+    "other": (4, "line", "AVERAGE", "EVALUATE", "ranks-call-different-collectives"),
+    "left_out": (5, "line", "AVERAGE", "BARRIER", "ranks-call-different-collectives"),
+    "size": (4, "blocks", "AVERAGE", "AVERAGE", "ranks-give-different-data"),
     "well": None,
 }
 CORRECT = ("kernel_well", "value_well", "idle_well")
@@ -89,8 +89,8 @@ class Hangs:
         if found is None:
             return f"no ranks; findings {[finding['kind'] for finding in report['findings']]}"
         wrong = []
-        difference, *marks, cause = PARTED[what]
-        if (found["collective"], found["difference"]) != (4, difference):
+        number, difference, *marks, cause = PARTED[what]
+        if (found["collective"], found["difference"]) != (number, difference):
             wrong.append(f"collective {found['collective']}, {found['difference']}")
         for rank, mark in zip(found["ranks"], marks):
             if rank["has_come"] != bool(mark) or (mark and rank["location"]["line"] not in marked(script, mark)):

@@ -255,6 +255,14 @@ TEST_CASE("of an assert, a kernel that checks its data is suspected first, whate
     record.operations[1].graph = 1;
     CHECK(candidates(*first_failure(picture.process)) == Names{"0:2", "0:1", "0:3"});
   }
+  SUBCASE("also where another context returned the error, as for an event of this one's") {
+    record.contexts.push_back(record.contexts[0]);
+    record.errors[0].context = 1;
+    const auto other = picture.stream(0, 1);
+    picture.issue(other);
+    record.operations.back().site = 1;
+    CHECK(candidates(*first_failure(picture.process)) == Names{"0:3", "1:1", "0:1", "0:2"});
+  }
   SUBCASE("of another error the first in line leads") {
     record.frozen_code = 700;
     record.errors[0].code = 700;
