@@ -47,9 +47,14 @@ class Sequence {
       threads.insert(record.sites[site - 1].thread);
     }
     const std::vector<std::uint64_t> horizons = threads_complete_since(record);
+    for (const std::uint64_t horizon : horizons) complete_since_ = std::max(complete_since_, horizon);
     for (const Operation& operation : record.operations) {
+      if (operation.kind != wire::operation::Kind::kernel) continue;
       const std::string* kernel = kernel_at(record, operation.site);
-      if (kernel == nullptr || operation.kind != wire::operation::Kind::kernel || !is_collective(*kernel)) continue;
+      if (kernel == nullptr || !is_collective(*kernel)) {
+        kernels_.push_back(operation.ticks);
+        continue;
+      }
       recorded_.push_back(&operation);
       threads.insert(operation.thread);
     }
@@ -60,6 +65,7 @@ class Sequence {
     std::erase_if(recorded_, [&](const Operation* operation) { return operation->ticks < since; });
     std::stable_sort(recorded_.begin(), recorded_.end(),
                      [](const Operation* a, const Operation* b) { return a->ticks < b->ticks; });
+    std::sort(kernels_.begin(), kernels_.end());
     whole_ = recorded_.size() <= issued_ && (since != 0 || recorded_.size() == issued_) && record.dropped_sites == 0;
   }
 
@@ -77,6 +83,14 @@ class Sequence {
   wire::site_key::Key line(const Operation& operation) const { return keys_.of_lines(operation.site); }
   wire::site_key::Key kernel(const Operation& operation) const { return keys_.of_kernel(operation.site); }
 
+  // Other kernels between that one and the one before; nothing where they are not all recorded.
+  std::optional<std::uint64_t> kernels_before(std::uint64_t number) const {
+    const Operation *previous = at(number - 1), *operation = at(number);
+    if (previous == nullptr || operation == nullptr || previous->ticks < complete_since_) return std::nullopt;
+    const auto first = std::upper_bound(kernels_.begin(), kernels_.end(), previous->ticks);
+    return static_cast<std::uint64_t>(std::lower_bound(first, kernels_.end(), operation->ticks) - first);
+  }
+
   // Whether one of that line is among those from `number` on that may have been issued at the same time, by another
   // thread than `beside`.
   bool soon(std::uint64_t number, wire::site_key::Key wanted, std::uint16_t beside) const {
@@ -92,6 +106,8 @@ class Sequence {
   SiteKeys keys_;
   std::uint64_t issued_ = 0;
   std::vector<const Operation*> recorded_;
+  std::vector<std::uint64_t> kernels_;  // ticks of the others
+  std::uint64_t complete_since_ = 0;
   bool whole_ = false, pairs_only_ = false;
 };
 
@@ -126,6 +142,49 @@ std::optional<Ranks> compare(const std::vector<Sequence>& ranks, std::uint64_t n
     if (result.difference == Ranks::Difference::none || found < result.difference) result.difference = found;
   }
   return result;
+}
+
+// What the ranks launched before that collective.
+struct Turn {
+  bool known = false, even = false;
+  std::optional<Ranks::Uneven> uneven;  // one of them launched half as many again as each of the others, or more
+};
+
+Turn turn_before(const std::vector<Sequence>& ranks, std::uint64_t number) {
+  Turn turn;
+  std::vector<std::uint64_t> kernels;
+  for (const Sequence& rank : ranks) {
+    const auto count = rank.kernels_before(number);
+    if (!count) return turn;
+    kernels.push_back(*count);
+  }
+  turn.known = true;
+  const auto most = std::max_element(kernels.begin(), kernels.end());
+  const std::uint64_t others = *std::min_element(kernels.begin(), kernels.end());
+  turn.even = *most == others;
+  const auto same = static_cast<std::size_t>(std::count(kernels.begin(), kernels.end(), others));
+  if (!turn.even && others > 0 && same + 1 == kernels.size() && *most >= others + (others + 1) / 2) {
+    const Sequence& rank = ranks[static_cast<std::size_t>(most - kernels.begin())];
+    turn.uneven = Ranks::Uneven{number, &rank.process(), *most, others};
+  }
+  return turn;
+}
+
+std::optional<Ranks::Uneven> uneven_before(const std::vector<Sequence>& ranks, std::uint64_t first,
+                                           std::uint64_t number) {
+  constexpr std::uint64_t kEven = 2;
+  std::uint64_t even = 0;
+  std::optional<Ranks::Uneven> found;
+  for (std::uint64_t at = first + 1; at < number; ++at) {
+    const Turn turn = turn_before(ranks, at);
+    if (turn.known && !turn.even) {
+      // Ranks that launch more than others now and then do so by intent.
+      if (found || !turn.uneven || even < kEven) return std::nullopt;
+      found = turn.uneven;
+    }
+    even = turn.known && turn.even ? even + 1 : 0;
+  }
+  return found;
 }
 
 // By rank, then those without one. A rank's other processes, which have its environment, call no collectives. Nothing
@@ -187,6 +246,7 @@ std::optional<Ranks> parted_ranks(const std::vector<const Process*>& processes) 
     if (last - number > kFar) return std::nullopt;
     break;
   }
+  if (result) result->uneven = uneven_before(ranks, first, result->number);
   return result;
 }
 

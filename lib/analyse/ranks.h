@@ -34,6 +34,16 @@ struct Ranks {
   Difference difference = Difference::none;
   std::vector<RankCall> calls;  // by rank, those without one behind, by pid
 
+  // A collective that is left out may be taken for the next one of its line, and the ranks part much later. Where it
+  // was, the rank that left it out launches the kernels of two turns between two collectives.
+  struct Uneven {
+    std::uint64_t number = 0;  // the collective that follows these kernels
+    const session::Process* process = nullptr;
+    std::uint64_t kernels = 0, of_others = 0;
+  };
+  // The only such place that is recorded, behind two others where all ranks launched as many; nothing: there is none.
+  std::optional<Uneven> uneven;
+
   bool all_have_come() const;
   // Some process ended so long after it had called it.
   bool waited_for_long() const;

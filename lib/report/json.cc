@@ -286,10 +286,19 @@ Json of(const RankLine& rank) {
           {"ended", value_or_null(rank.ended)}};
 }
 
+Json of(const RanksPart::Uneven& uneven) {
+  return {{"collective", uneven.number},
+          {"rank", value_or_null(uneven.rank)},
+          {"pid", uneven.pid},
+          {"kernels", uneven.kernels},
+          {"of_others", uneven.of_others}};
+}
+
 Json of(const RanksPart& part) {
   return {{"collective", part.number},
           {"difference", part.difference},
-          {"ranks", array_of(part.ranks, [](const RankLine& rank) { return of(rank); })}};
+          {"ranks", array_of(part.ranks, [](const RankLine& rank) { return of(rank); })},
+          {"uneven", part.uneven ? of(*part.uneven) : Json(nullptr)}};
 }
 
 Json of(const PassLine& pass) {

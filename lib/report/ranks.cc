@@ -157,7 +157,9 @@ Told present(const RanksPart& part, const std::string& directory) {
 std::string sentence(const Told& told) {
   std::vector<std::string> parts;
   for (const auto& [lines, text] : told) parts.push_back(fmt::format("{}: {}", names(lines), text));
-  return joined(parts, "; ");
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text;
 }
 
 std::vector<const RankLine*> absent(const RanksPart& part) {
@@ -181,14 +183,21 @@ std::vector<std::string> rank_lines(const RanksPart& part, const std::string& di
        told(part, false, [&](const RankLine& line) { return absent_text(line, directory); })) {
     lines.push_back(fmt::format("{}: called {}", names(ranks), text));
   }
+  if (part.uneven) {
+    const std::string who =
+        part.uneven->rank ? fmt::format("rank {}", *part.uneven->rank) : fmt::format("process {}", part.uneven->pid);
+    lines.push_back(fmt::format(
+        "{} may have left one out: before collective {} it launched {} kernels, against {} of the rest", who,
+        thousands(part.uneven->number), thousands(part.uneven->kernels), thousands(part.uneven->of_others)));
+  }
   return lines;
 }
 
 std::string ranks_text(const RanksPart& part, const std::string& directory) {
-  std::vector<std::string> lines = rank_lines(part, directory);
-  const std::string where = lines.front();
-  lines.erase(lines.begin());
-  return fmt::format("{}: {}", where, joined(lines, "; "));
+  const std::vector<std::string> lines = rank_lines(part, directory);
+  std::string text = lines.front();
+  for (std::size_t i = 1; i < lines.size(); ++i) text += (i == 1 ? ": " : "; ") + lines[i];
+  return text;
 }
 
 void add_ranks(explain::Symptoms& symptoms, const RanksPart& part, const std::string& directory) {
@@ -204,6 +213,9 @@ RanksPart ranks_part(const analyse::Ranks& ranks, const std::function<Recorded(c
   part.number = ranks.number;
   part.difference = word_of(ranks);
   for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(*call.process)));
+  if (const auto& uneven = ranks.uneven) {
+    part.uneven = {uneven->number, uneven->process->pid, uneven->process->rank, uneven->kernels, uneven->of_others};
+  }
   return part;
 }
 

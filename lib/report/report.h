@@ -321,6 +321,14 @@ struct RanksPart {
   std::uint64_t number = 0;  // of the collective, from 1
   std::string difference;    // "absence" | "line" | "kernel" | "blocks"; "none": all have called as many, alike
   std::vector<RankLine> ranks;
+  // One of them launched more kernels than the others before an earlier collective, and may have left one out there.
+  struct Uneven {
+    std::uint64_t number = 0;
+    std::uint32_t pid = 0;
+    std::optional<int> rank;
+    std::uint64_t kernels = 0, of_others = 0;
+  };
+  std::optional<Uneven> uneven{};
 };
 
 struct ProcessLine {

@@ -95,6 +95,8 @@ class Hangs:
         for rank, mark in zip(found["ranks"], marks):
             if rank["has_come"] != bool(mark) or (mark and rank["location"]["line"] not in marked(script, mark)):
                 wrong.append(f"rank {rank['rank']} at {rank['location']}")
+        if what == "left_out" and (found["uneven"] or {}).get("collective") != 4:
+            wrong.append(f"left out {found['uneven']}")
         if options and [(finding["cause"] or {}).get("id") for finding in report["findings"]][:1] != [cause]:
             wrong.append(f"cause {[finding['cause'] for finding in report['findings']]}")
         return "; ".join(wrong)

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,13 @@ std::vector<session::Process> job(const std::vector<Rank>& ranks) {
   std::vector<session::Process> processes;
   for (const Rank& rank : ranks) processes.push_back(rank.process);
   return processes;
+}
+
+session::Pass ended(int status) {
+  session::Pass pass;
+  pass.name = pass.folder = "record";
+  pass.end.code = status;
+  return pass;
 }
 
 std::optional<Ranks> parted(const std::vector<session::Process>& processes) {
@@ -225,6 +233,48 @@ TEST_CASE("what rings have lost is counted, and where the ranks part before that
   CHECK(!parted(processes));
 }
 
+TEST_CASE("a rank that leaves a collective out launches the kernels of two turns") {
+  // Turns of four kernels; whoever leaves out goes on with the next turn's kernels.
+  const auto train = [](Rank& rank, int turns, std::vector<int> without, std::vector<int> with_more = {}) {
+    const auto kernel = rank.line(0x30, "_Z4stepPf"), reduce = rank.line(0x10);
+    const auto among = [](const std::vector<int>& list, int turn) {
+      return std::find(list.begin(), list.end(), turn) != list.end();
+    };
+    for (int turn = 1; turn <= turns; ++turn) {
+      rank.call_many(kernel, among(with_more, turn) ? 9 : 4);
+      if (!among(without, turn)) rank.call(reduce);
+    }
+  };
+  SUBCASE("one turn") {
+    Rank first(0), second(1), third(2);
+    train(first, 9, {});
+    train(second, 9, {5});
+    train(third, 9, {});
+    const auto processes = job({first, second, third});
+    const auto ranks = parted(processes);
+    REQUIRE(ranks);
+    CHECK(ranks->number == 9);
+    CHECK(!ranks->all_have_come());
+    REQUIRE(ranks->uneven);
+    CHECK(ranks->uneven->number == 5);
+    CHECK(ranks->uneven->process == &processes[1]);
+    CHECK(ranks->uneven->kernels == 8);
+    CHECK(ranks->uneven->of_others == 4);
+  }
+  SUBCASE("more than one: by intent, maybe") {
+    Rank first(0), second(1);
+    train(first, 12, {}, {4, 8});
+    train(second, 11, {});
+    CHECK(!parted(job({first, second}))->uneven);
+  }
+  SUBCASE("not behind turns that were alike") {
+    Rank first(0), second(1);
+    train(first, 9, {});
+    train(second, 9, {2});
+    CHECK(!parted(job({first, second}))->uneven);
+  }
+}
+
 TEST_CASE("two threads that issue theirs in any order do not part the ranks") {
   Rank first(0), second(1);
   for (Rank* rank : {&first, &second}) {
@@ -259,7 +309,7 @@ TEST_CASE("a job that was ended after a long wait for a rank has hung, one that 
     first.process.record.clock_last += 10 * seconds;
     first.process.end = session::ProcessEnd{{}, 6};
     session.processes = job({first, second});
-    session.manifest.passes = {{.name = "record", .folder = "record", .end = {1, {}}}};
+    session.manifest.passes = {ended(1)};
     const Analysis analysis = analyse::analyse(session);
     if (seconds == 5) {
       CHECK(analysis.failures.empty());
@@ -289,7 +339,7 @@ TEST_CASE("where the library gave up and nothing is unfinished, the ranks of a j
     first.process.record.clock_last += 300;
     first.process.end = session::ProcessEnd{status, {}};
     session.processes = job({first, second});
-    session.manifest.passes = {{.name = "record", .folder = "record", .end = {status, {}}}};
+    session.manifest.passes = {ended(status)};
     const Analysis analysis = analyse::analyse(session);
     CHECK(analysis.failures.empty());
     CHECK(analysis.ranks.has_value() == (status == 1));

@@ -56,6 +56,8 @@ TEST_CASE("the ranks of a job follow the schema") {
   first.seconds = 1.5;
   second.ended = "status 1";
   report.ranks = {5, "absence", {first, second}};
+  CHECK(json::parse(write_json(report))["ranks"]["uneven"].is_null());
+  report.ranks->uneven = {3, 4711, 1, 8, 4};
   json written = json::parse(write_json(report));
   CHECK(valid(written));
   CHECK(written["ranks"]["ranks"][1]["ended"] == "status 1");

@@ -62,6 +62,14 @@ TEST_CASE("a rank that ended before the others is said to have") {
   CHECK(lines[3] == "rank 2: called 4 of them, and ended before");
 }
 
+TEST_CASE("a rank that may have left one out is told with its kernels") {
+  RanksPart part{9, "absence", {at(0, 9), missing(1)}};
+  part.uneven = {5, 4712, 1, 8, 4};
+  CHECK(rank_lines(part, kHome).back() ==
+        "rank 1 may have left one out: before collective 5 it launched 8 kernels, against 4 of the rest");
+  CHECK(ranks_text(part, kHome).starts_with("at collective 9, after 8 that all called alike: rank 0: "));
+}
+
 TEST_CASE("processes without a rank are named by their pids") {
   const RanksPart part{5, "none", {at(0, 9), at({}, 9)}};
   CHECK(rank_lines(part, kHome)[1] == "rank 0 and process 4711: train.py:9, step");
