@@ -20,8 +20,11 @@ namespace {
 constexpr std::size_t kNamed = 32;
 constexpr std::size_t kNameColumns = 60;
 
+// A damaged record may count any number in any time.
 std::string rate(double per_second) {
-  return per_second < 10 ? fmt::format("{:.1f}", per_second) : thousands(static_cast<std::uint64_t>(per_second));
+  constexpr double kMost = 1e18;
+  return per_second >= 10 ? thousands(static_cast<std::uint64_t>(std::min(per_second, kMost)))
+                          : fmt::format("{:.1f}", per_second);
 }
 
 std::vector<Busy> busiest(const std::map<std::string, double>& rates) {
