@@ -77,7 +77,7 @@ session::Result<Parts> read_parts(const std::vector<fs::path>& folders) {
     if (const auto* failure = std::get_if<session::Failure>(&read)) return *failure;
     auto& session = std::get<session::Session>(read);
     for (const session::Process& process : session.processes) {
-      if (!process.rank) continue;
+      if (!process.rank || !analyse::calls_collectives(process)) continue;
       const auto [known, is_new] = ranks.emplace(*process.rank, folder);
       if (is_new || known->second == folder) continue;
       return session::Failure{
@@ -89,7 +89,8 @@ session::Result<Parts> read_parts(const std::vector<fs::path>& folders) {
   return parts;
 }
 
-std::optional<report::RanksPart> where_they_part(const Parts& parts) {
+// `hangs`: the first failure of all stands in a collective.
+std::optional<report::RanksPart> where_they_part(const Parts& parts, bool hangs) {
   std::vector<const session::Process*> processes;
   std::map<const session::Process*, Part*> owners;
   for (const auto& part : parts) {
@@ -101,7 +102,7 @@ std::optional<report::RanksPart> where_they_part(const Parts& parts) {
     }
   }
   const auto ranks = analyse::parted_ranks(processes);
-  if (!ranks) return std::nullopt;
+  if (!ranks || (!hangs && (ranks->agree() || !ranks->waited_for_long()))) return std::nullopt;
   return report::ranks_part(*ranks, [&](const session::Process& process) {
     Part& owner = *owners.at(&process);
     return report::Recorded{owner.session, owner.symbolizer};
@@ -115,16 +116,18 @@ std::string name_of(const report::Finding& finding) {
 
 // The first failure of each of the other sessions, in a line each.
 std::string others(const Parts& parts, const Part& first) {
+  constexpr std::size_t kNamed = 8;
   std::string text;
+  std::size_t count = 0;
   for (const auto& part : parts) {
-    if (part.get() == &first || part->analysis.failures.empty()) continue;
+    if (part.get() == &first || part->analysis.failures.empty() || ++count > kNamed) continue;
     const report::Report report = report::build(part->session, part->analysis, part->symbolizer);
     const report::Finding& finding = report.findings.front();
     text += fmt::format("also: {}: {} [{}]\n      cudadiag report {}\n", name_of(finding),
                         report::headline(finding, report.working_directory), report::word(finding.grade),
                         report::shell_word(part->session.folder.string()));
   }
-  return text;
+  return text + (count > kNamed ? fmt::format("also: {} more\n", count - kNamed) : "");
 }
 
 Part* first_failed(const Parts& parts) {
@@ -144,7 +147,7 @@ std::string no_failure(const Parts& parts, const std::optional<report::RanksPart
                                  parts.size() == 1 ? "this session" : fmt::format("these {} sessions", parts.size()));
   if (!ranks) return text;
   const std::vector<std::string> lines = report::rank_lines(*ranks, directory);
-  text += fmt::format("the ranks {} {}\n", ranks->difference == "none" ? "are all" : "part", lines.front());
+  text += fmt::format("the ranks part {}\n", lines.front());
   for (std::size_t i = 1; i < lines.size(); ++i) text += "  " + report::printable(lines[i]) + '\n';
   return text;
 }
@@ -159,12 +162,14 @@ int ranks(const RanksOptions& options) {
   const auto read = read_parts(std::get<std::vector<fs::path>>(folders));
   if (const auto* failure = std::get_if<session::Failure>(&read)) return say(*failure), kOwnFailure;
   const auto& parts = std::get<Parts>(read);
-  std::optional<report::RanksPart> ranks = where_they_part(parts);
   Part* first = first_failed(parts);
-  if (first == nullptr && !options.json) return print(no_failure(parts, ranks)), 0;
+  const bool hangs = first != nullptr && analyse::in_collective(first->analysis.failures.front());
   // A failure of a rank's own has nothing to do with where the others wait for it.
-  if (first != nullptr && !analyse::in_collective(first->analysis.failures.front())) ranks.reset();
+  std::optional<report::RanksPart> ranks;
+  if (first == nullptr || hangs) ranks = where_they_part(parts, hangs);
+  if (first == nullptr && !options.json) return print(no_failure(parts, ranks)), 0;
   Part& told = first == nullptr ? *parts.front() : *first;
+  told.analysis.ranks.reset();
   const report::Report report = report::build(told.session, told.analysis, told.symbolizer, std::move(ranks));
   if (options.json) return print(report::write_json(report)), 0;
   print(report::write_text(report, text_options(options.verbosity, STDOUT_FILENO)));

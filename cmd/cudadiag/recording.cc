@@ -331,6 +331,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
     manifest_.whole = false;
   }
   manifest_.outlived_by = {outliving.begin(), outliving.end()};
+  manifest_.asked_to_end = interrupted;
   // What a hanging program did after it was asked to end says nothing of the hang.
   if (manifest_.hang) {
     session_.manifest = manifest_;

@@ -157,6 +157,22 @@ bool went_on_at_work(const Session& session, const Process& process) {
          record.operations_issued > 0;
 }
 
+// Somebody outside of the program ended it.
+bool was_asked_to_end(const Session& session) {
+  const auto& passes = session.manifest.passes;
+  return session.manifest.asked_to_end || session.manifest.hang ||
+         (!passes.empty() && (!passes.front().cut_short.empty() || ending(passes.front().end).asked_for()));
+}
+
+// Whether the process may have ended because it had waited too long. Where nobody saw how it ended, another one that
+// ended badly may be why, long after it had last done its part.
+bool may_have_given_up(const Session& session, const Process& process) {
+  const Ending end = ending_of(session, process);
+  if (was_asked_to_end(session) || !end.bad || end.asked_for()) return false;
+  return end.of_process || std::none_of(session.processes.begin(), session.processes.end(),
+                                        [](const Process& other) { return own_ending(other).bad; });
+}
+
 void look_at(const Session& session, const Process& process, const SameLine& same_line, Analysis& analysis) {
   if (auto failure = first_failure(process)) analysis.failures.push_back(std::move(*failure));
   if (auto stale = stale_replay(process)) analysis.failures.push_back(std::move(*stale));
@@ -164,7 +180,7 @@ void look_at(const Session& session, const Process& process, const SameLine& sam
     if (auto failure = hang(process, *session.manifest.hang)) analysis.failures.push_back(std::move(*failure));
   }
   const Ending end = ending_of(session, process);
-  if (!session.manifest.hang && end.bad && !end.asked_for()) {
+  if (may_have_given_up(session, process)) {
     if (auto failure = hang_until_end(process)) analysis.failures.push_back(std::move(*failure));
   }
   CallFindings calls = failed_calls(process, end, same_line);
@@ -177,16 +193,18 @@ void look_at(const Session& session, const Process& process, const SameLine& sam
 
 bool ended_badly(const Session& session) {
   const auto& passes = session.manifest.passes;
+  if (was_asked_to_end(session)) return false;
   return (!passes.empty() && ending(passes.front().end).bad) ||
-         std::any_of(session.processes.begin(), session.processes.end(),
-                     [](const Process& process) { return own_ending(process).bad; });
+         std::any_of(session.processes.begin(), session.processes.end(), [](const Process& process) {
+           return own_ending(process).bad && !own_ending(process).asked_for();
+         });
 }
 
 // Whoever waits for a collective gives up in the end, and then nothing may be left unfinished. Programs that end for
 // other reasons end while some ranks are a collective ahead.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
-  const bool hangs = std::any_of(failures.begin(), failures.end(), in_collective);
+  const bool hangs = !failures.empty() && in_collective(failures.front());
   if (!hangs && (!failures.empty() || !ended_badly(session))) return;
   std::vector<const Process*> processes;
   for (const Process& process : session.processes) processes.push_back(&process);
@@ -199,9 +217,10 @@ void look_at_ranks(const Session& session, Analysis& analysis) {
 }  // namespace
 
 bool comes_before(const Failure& a, const Failure& b) {
-  // Whoever hangs may wait for one that failed.
+  // Whoever hangs may wait for one that failed, and who stands in a collective for one that hangs elsewhere.
   const auto rank = [](const Failure& failure) {
-    return std::tuple(is_guess(failure), failure.kind == Kind::hang, time_of(failure));
+    const bool hangs = failure.kind == Kind::hang;
+    return std::tuple(is_guess(failure), hangs, hangs && in_collective(failure), time_of(failure));
   };
   return rank(a) < rank(b);
 }

@@ -136,7 +136,7 @@ bool in_collective(const Failure& hang) {
 std::optional<Failure> hang_until_end(const session::Process& process) {
   const session::ProcessRecord& record = process.record;
   auto failure = hang(process, 0);
-  if (!failure || !in_collective(*failure) || record.clock_last == 0) return std::nullopt;
+  if (!failure || !in_collective(*failure) || failure->hang->thread == nullptr) return std::nullopt;
   std::uint64_t youngest = 0;
   for (const Candidate& candidate : failure->candidates) youngest = std::max(youngest, candidate.operation->ticks);
   const double seconds = record.seconds(record.clock_last) - record.seconds(youngest);

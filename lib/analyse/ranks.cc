@@ -8,6 +8,7 @@
 
 #include "analyse/record_horizon.h"
 #include "analyse/site_keys.h"
+#include "analyse/unfinished_work.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -18,7 +19,7 @@ using session::Process;
 using session::ProcessRecord;
 
 // Ranks that wait for each other do not get further than this after they have parted.
-constexpr std::uint64_t kFar = 64;
+constexpr std::uint64_t kFar = 16;
 // Two threads may issue theirs in any order, so many at once.
 constexpr std::uint64_t kAtOnce = 8;
 
@@ -32,41 +33,68 @@ const std::string* kernel_at(const ProcessRecord& record, std::uint32_t site) {
   return known == nullptr ? nullptr : by_id(record.functions, known->function);
 }
 
+bool is_collective_at(const ProcessRecord& record, std::uint32_t function) {
+  const std::string* kernel = by_id(record.functions, function);
+  return kernel != nullptr && is_collective(*kernel);
+}
+
+// Whether every operation that it issued has left something in the record, and every kernel its name.
+bool is_all_recorded(const ProcessRecord& record) {
+  const auto is_nameless = [](const session::Site& site) {
+    return site.kind == wire::operation::Kind::kernel && site.function == 0 && site.operations > 0;
+  };
+  return record.dropped_operations == 0 && record.dropped_sites == 0 && record.dropped_interns == 0 &&
+         record.damaged == 0 && std::none_of(record.sites.begin(), record.sites.end(), is_nameless);
+}
+
+bool has_collectives_in_graphs(const ProcessRecord& record) {
+  return std::any_of(record.graphs.begin(), record.graphs.end(), [&](const session::Graph& graph) {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                       [&](const session::GraphNode& node) { return is_collective_at(record, node.function); });
+  });
+}
+
 // The collectives of a process, numbered from 1, the latest of them with what was recorded of them.
 class Sequence {
  public:
-  explicit Sequence(const Process& process) : process_(process), keys_(process.record) {
+  explicit Sequence(const Process& process) : process_(process) {
     const ProcessRecord& record = process.record;
+    const SiteKeys keys(record);
+    sites_.resize(record.sites.size());
     std::set<std::uint32_t> threads;
     for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
       const std::string* kernel = kernel_at(record, site);
       if (kernel == nullptr || record.sites[site - 1].operations == 0) continue;
       pairs_only_ = pairs_only_ || names(*kernel, {"SendRecv"});
       if (!is_collective(*kernel)) continue;
+      sites_[site - 1] = {true, keys.of_innermost(site), keys.of_kernel(site)};
       issued_ += record.sites[site - 1].operations;
       threads.insert(record.sites[site - 1].thread);
     }
-    const std::vector<std::uint64_t> horizons = threads_complete_since(record);
-    for (const std::uint64_t horizon : horizons) complete_since_ = std::max(complete_since_, horizon);
+    whole_ = is_all_recorded(record);
+    if (issued_ == 0) return;
+    bool captured = has_collectives_in_graphs(record);
     for (const Operation& operation : record.operations) {
       if (operation.kind != wire::operation::Kind::kernel) continue;
-      const std::string* kernel = kernel_at(record, operation.site);
-      if (kernel == nullptr || !is_collective(*kernel)) {
+      if (operation.site == 0 || operation.site > sites_.size() || !sites_[operation.site - 1].collective) {
         kernels_.push_back(operation.ticks);
         continue;
       }
+      captured = captured || (operation.flags & wire::operation::kCaptured) != 0;
       recorded_.push_back(&operation);
       threads.insert(operation.thread);
     }
+    const std::vector<std::uint64_t> horizons = threads_complete_since(record);
     std::uint64_t since = 0;
-    for (const std::uint32_t thread : threads) {
-      if (thread < horizons.size()) since = std::max(since, horizons[thread]);
+    for (std::size_t thread = 0; thread < horizons.size(); ++thread) {
+      complete_since_ = std::max(complete_since_, horizons[thread]);
+      if (threads.contains(static_cast<std::uint32_t>(thread))) since = std::max(since, horizons[thread]);
     }
     std::erase_if(recorded_, [&](const Operation* operation) { return operation->ticks < since; });
     std::stable_sort(recorded_.begin(), recorded_.end(),
                      [](const Operation* a, const Operation* b) { return a->ticks < b->ticks; });
     std::sort(kernels_.begin(), kernels_.end());
-    whole_ = recorded_.size() <= issued_ && (since != 0 || recorded_.size() == issued_) && record.dropped_sites == 0;
+    whole_ = whole_ && !captured && recorded_.size() <= issued_ && (since != 0 || recorded_.size() == issued_);
   }
 
   const Process& process() const { return process_; }
@@ -80,8 +108,9 @@ class Sequence {
   const Operation* at(std::uint64_t number) const {
     return number < first() || number > issued_ ? nullptr : recorded_[number - first()];
   }
-  wire::site_key::Key line(const Operation& operation) const { return keys_.of_lines(operation.site); }
-  wire::site_key::Key kernel(const Operation& operation) const { return keys_.of_kernel(operation.site); }
+  // 0: not known.
+  wire::site_key::Key line(const Operation& operation) const { return sites_[operation.site - 1].line; }
+  wire::site_key::Key kernel(const Operation& operation) const { return sites_[operation.site - 1].kernel; }
 
   // Other kernels between that one and the one before; nothing where they are not all recorded.
   std::optional<std::uint64_t> kernels_before(std::uint64_t number) const {
@@ -102,8 +131,13 @@ class Sequence {
   }
 
  private:
+  struct Site {
+    bool collective = false;
+    wire::site_key::Key line = 0, kernel = 0;
+  };
+
   const Process& process_;
-  SiteKeys keys_;
+  std::vector<Site> sites_;  // by id - 1
   std::uint64_t issued_ = 0;
   std::vector<const Operation*> recorded_;
   std::vector<std::uint64_t> kernels_;  // ticks of the others
@@ -112,7 +146,8 @@ class Sequence {
 };
 
 Ranks::Difference difference(const Sequence& a, const Operation& of_a, const Sequence& b, const Operation& of_b) {
-  if (a.line(of_a) != b.line(of_b)) return Ranks::Difference::line;
+  const bool known = a.line(of_a) != 0 && b.line(of_b) != 0;
+  if (known && a.line(of_a) != b.line(of_b)) return Ranks::Difference::line;
   if (a.kernel(of_a) != b.kernel(of_b)) return Ranks::Difference::kernel;
   return of_a.grid == of_b.grid ? Ranks::Difference::none : Ranks::Difference::blocks;
 }
@@ -120,7 +155,7 @@ Ranks::Difference difference(const Sequence& a, const Operation& of_a, const Seq
 // Threads of one rank that issue the same collectives as those of the other, in another order.
 bool may_be_swapped(const Sequence& a, const Sequence& b, std::uint64_t number) {
   const Operation &of_a = *a.at(number), &of_b = *b.at(number);
-  return a.soon(number, b.line(of_b), of_a.thread) && b.soon(number, a.line(of_a), of_b.thread);
+  return a.soon(number, b.line(of_b), of_a.thread) || b.soon(number, a.line(of_a), of_b.thread);
 }
 
 // Of one number. Nothing: which one parts them is not known.
@@ -187,29 +222,73 @@ std::optional<Ranks::Uneven> uneven_before(const std::vector<Sequence>& ranks, s
   return found;
 }
 
-// By rank, then those without one. A rank's other processes, which have its environment, call no collectives. Nothing
-// where two that do say that they are the same rank, as after a restart of the job.
+double begin_of(const Process& process) { return static_cast<double>(process.record.start_realtime) * 1e-9; }
+
+// By rank, then those without one. What has a rank's environment and calls no collectives is no rank where another
+// process is that one, or where it was gone before the others began. Nothing where they are of more than one job.
 std::optional<std::vector<Sequence>> sequences(std::vector<const Process*> sorted) {
   const auto order = [](const Process* process) {
     return std::tuple(!process->rank, process->rank.value_or(0), process->pid);
   };
   std::sort(sorted.begin(), sorted.end(), [&](const auto* a, const auto* b) { return order(a) < order(b); });
   std::vector<Sequence> ranks;
+  double latest = 0;  // beginning of a rank that calls collectives
   for (const Process* process : sorted) {
     Sequence sequence(*process);
+    if (sequence.issued() > 0) latest = std::max(latest, begin_of(*process));
     const bool same = process->rank && !ranks.empty() && ranks.back().process().rank == process->rank;
     if (sequence.issued() == 0 && (!process->rank || same)) continue;
     if (same && ranks.back().issued() > 0) return std::nullopt;
     if (same) ranks.pop_back();
     ranks.push_back(std::move(sequence));
   }
-  return ranks;
+  std::vector<Sequence> result;
+  for (Sequence& rank : ranks) {
+    const ProcessRecord& record = rank.process().record;
+    const bool gone = record.clock_last != 0 && record.unix_seconds(record.clock_last) < latest;
+    if (gone && rank.issued() > 0) return std::nullopt;
+    if (!gone) result.push_back(std::move(rank));
+  }
+  return result;
+}
+
+// Which collectives its streams stand at, or may.
+std::set<const Operation*> standing_at(const Process& process) {
+  std::set<const Operation*> standing;
+  const UnfinishedWork work = unfinished_work(process.record);
+  for (const UnfinishedStream* stream : standing_streams(work)) {
+    for (const Operation* operation : stream->candidates) {
+      const std::string* kernel = kernel_at(process.record, operation->site);
+      if (kernel != nullptr && is_collective(*kernel)) standing.insert(operation);
+    }
+  }
+  return standing;
+}
+
+// Whether where the ranks stand bears out what their counts say.
+bool is_borne_out(const Ranks& ranks) {
+  if (ranks.difference != Ranks::Difference::none) return true;
+  bool waits = false;
+  for (const RankCall& call : ranks.calls) {
+    const std::set<const Operation*> standing = standing_at(*call.process);
+    const bool stands_there = standing.contains(call.collective);
+    if (ranks.agree() ? !stands_there : call.collective == nullptr && !standing.empty()) return false;
+    waits = waits || stands_there;
+  }
+  return waits;
 }
 
 }  // namespace
 
 bool is_collective(std::string_view kernel) {
   return names(kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"}) && !names(kernel, {"SendRecv"});
+}
+
+bool calls_collectives(const Process& process) {
+  const ProcessRecord& record = process.record;
+  return std::any_of(record.sites.begin(), record.sites.end(), [&](const session::Site& site) {
+    return site.operations > 0 && is_collective_at(record, site.function);
+  });
 }
 
 bool Ranks::all_have_come() const {
@@ -219,8 +298,14 @@ bool Ranks::all_have_come() const {
 bool Ranks::waited_for_long() const {
   return std::any_of(calls.begin(), calls.end(), [](const RankCall& call) {
     const ProcessRecord& record = call.process->record;
-    return call.collective != nullptr && record.clock_last > call.collective->ticks &&
-           record.seconds(record.clock_last) - record.seconds(call.collective->ticks) >= kLongForACollective;
+    if (call.collective == nullptr) return false;
+    // Threads of the library's own go on.
+    std::uint64_t latest = 0;
+    for (const Operation& operation : record.operations) {
+      if (operation.thread == call.collective->thread) latest = std::max(latest, operation.ticks);
+    }
+    return record.clock_last > latest &&
+           record.seconds(record.clock_last) - record.seconds(latest) >= kLongForACollective;
   });
 }
 
@@ -246,7 +331,9 @@ std::optional<Ranks> parted_ranks(const std::vector<const Process*>& processes) 
     if (last - number > kFar) return std::nullopt;
     break;
   }
-  if (result) result->uneven = uneven_before(ranks, first, result->number);
+  if (!result || !is_borne_out(*result)) return std::nullopt;
+  result->first = first;
+  result->uneven = uneven_before(ranks, first, result->number);
   return result;
 }
 

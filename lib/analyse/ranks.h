@@ -18,6 +18,7 @@ inline constexpr double kLongForACollective = 10;
 
 // By its name, mangled or not.
 bool is_collective(std::string_view kernel);
+bool calls_collectives(const session::Process& process);
 
 // One rank at the collective in question.
 struct RankCall {
@@ -30,7 +31,8 @@ struct Ranks {
   // What the calls of the ranks that have come to it do not share. The number of blocks goes by the size.
   enum class Difference { none, line, kernel, blocks };
 
-  std::uint64_t number = 0;  // of the collective, from 1; all before it were called alike
+  std::uint64_t number = 0;  // of the collective, from 1
+  std::uint64_t first = 1;   // of those that were compared; all from there on before `number` were called alike
   Difference difference = Difference::none;
   std::vector<RankCall> calls;  // by rank, those without one behind, by pid
 
@@ -45,15 +47,19 @@ struct Ranks {
   std::optional<Uneven> uneven;
 
   bool all_have_come() const;
-  // Some process ended so long after it had called it.
+  // Some thread that called it, and maybe later ones, had issued nothing for long when its process was last heard of.
   bool waited_for_long() const;
   // Nothing parts them: all have called so many alike, and no more.
   bool agree() const { return difference == Difference::none && all_have_come(); }
 };
 
-// Of the processes that have a rank or called a collective. Nothing: there are fewer than two; what was recorded does
-// not reach back to where they part; some kernels are for two ranks alone, as those of a pipeline, or ranks went on for
-// long after they had parted, so that they may be meant to.
+// Of the processes that have a rank or called a collective. Nothing where that is not known:
+// - fewer than two did, two say that they are one rank, or they did not all live at the same time;
+// - something was not recorded, or what was does not reach back to where they part;
+// - collectives run in graphs, or some kernels are for two ranks alone, as those of a pipeline;
+// - ranks went on for long after they had parted, so that they may be meant to, or their threads take turns;
+// - of a rank that has not come: it waits in a collective itself, or nobody waits in this one any more;
+// - of ranks that agree: not all of them stand there.
 std::optional<Ranks> parted_ranks(const std::vector<const session::Process*>& processes);
 
 }  // namespace cudadiag::analyse

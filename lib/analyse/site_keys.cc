@@ -1,6 +1,7 @@
 #include "analyse/site_keys.h"
 
 #include <charconv>
+#include <string_view>
 
 #include "session/library_paths.h"
 
@@ -19,6 +20,9 @@ std::vector<std::byte> bytes_of_hex(const std::string& text) {
   }
   return bytes;
 }
+
+// Of a path, what stands behind its folders.
+std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 site_key::Key key_by_id(const std::vector<site_key::Key>& keys, std::uint32_t id) {
   return id == 0 || id > keys.size() ? 0 : keys[id - 1];
@@ -68,59 +72,63 @@ site_key::Key SiteKeys::of_hooked_site(std::uint32_t site) const {
   return of(hooked);
 }
 
-SiteKeys::Own SiteKeys::own_python(const session::Site& site) const {
-  const auto* stack = by_id(record_.python_stacks, site.python);
-  if (stack == nullptr) return {};
-  Own own;
-  own.whole = !stack->truncated;
-  site_key::Stack frames;
-  for (const session::RawPythonFrame& frame : stack->frames) {
-    const session::Code* code = by_id(record_.codes, frame.code);
-    own.whole = own.whole && code != nullptr;
-    if (code == nullptr || !session::is_python_file_of_users(code->file) || session::is_made_at_run_time(code->file))
-      continue;
-    frames.add_python(key_by_id(codes_, frame.code), frame.offset);
-    own.any = true;
-  }
-  own.key = frames.key();
-  return own;
-}
-
-SiteKeys::Own SiteKeys::own_native(const session::Site& site) const {
-  const auto* stack = by_id(record_.native_stacks, site.native);
-  Own own;
-  site_key::Stack frames;
-  if (stack != nullptr) {
-    own.whole = !stack->truncated;
-    for (const session::RawNativeFrame& frame : stack->frames) {
-      const session::Module* module = by_id(record_.modules, frame.module);
-      if (module == nullptr || !session::is_module_of_users(module->path)) continue;
-      frames.add_native(key_by_id(modules_, frame.module), frame.address);
-      own.any = true;
-    }
-  }
-  own.key = frames.key();
-  return own;
-}
-
 site_key::Key SiteKeys::of_own_lines(std::uint32_t site) const {
   const session::Site* known = by_id(record_.sites, site);
-  if (known == nullptr) return 0;
-  const Own python = own_python(*known), native = own_native(*known);
-  if (!python.any || !python.whole || !native.whole) return 0;
-  return site_key::of_site(known->kind, python.key, native.key, of_kernel(site));
+  const auto* python = known == nullptr ? nullptr : by_id(record_.python_stacks, known->python);
+  if (python == nullptr || python->truncated) return 0;
+  site_key::Stack own_python, own_native;
+  bool any = false;
+  for (const session::RawPythonFrame& frame : python->frames) {
+    const session::Code* code = by_id(record_.codes, frame.code);
+    if (code == nullptr) return 0;
+    if (!session::is_python_file_of_users(code->file) || session::is_made_at_run_time(code->file)) continue;
+    own_python.add_python(key_by_id(codes_, frame.code), frame.offset);
+    any = true;
+  }
+  const auto* native = by_id(record_.native_stacks, known->native);
+  if (!any || (native != nullptr && native->truncated)) return 0;
+  for (std::size_t i = 0; native != nullptr && i < native->frames.size(); ++i) {
+    const session::RawNativeFrame& frame = native->frames[i];
+    const session::Module* module = by_id(record_.modules, frame.module);
+    if (module == nullptr || !session::is_module_of_users(module->path)) continue;
+    own_native.add_native(key_by_id(modules_, frame.module), frame.address);
+  }
+  return site_key::of_site(known->kind, own_python.key(), own_native.key(), of_kernel(site));
 }
 
-site_key::Key SiteKeys::of_lines(std::uint32_t site) const {
+site_key::Key SiteKeys::innermost_python(const session::Site& site) const {
+  const auto* stack = by_id(record_.python_stacks, site.python);
+  if (stack == nullptr) return 0;
+  for (const session::RawPythonFrame& frame : stack->frames) {
+    const session::Code* code = by_id(record_.codes, frame.code);
+    if (code == nullptr) return 0;
+    if (!session::is_python_file_of_users(code->file) || session::is_made_at_run_time(code->file)) continue;
+    site_key::Stack own;
+    own.add_python(site_key::of_code(name_of(code->file), code->qualified_name, code->first_line, code->line_table),
+                   frame.offset);
+    return own.key();
+  }
+  return 0;
+}
+
+site_key::Key SiteKeys::innermost_native(const session::Site& site) const {
+  const auto* stack = by_id(record_.native_stacks, site.native);
+  if (stack == nullptr) return 0;
+  for (const session::RawNativeFrame& frame : stack->frames) {
+    const session::Module* module = by_id(record_.modules, frame.module);
+    if (module == nullptr || !session::is_module_of_users(module->path)) continue;
+    site_key::Stack own;
+    own.add_native(site_key::of_module(name_of(module->path), bytes_of_hex(module->build_id)), frame.address);
+    return own.key();
+  }
+  return 0;
+}
+
+site_key::Key SiteKeys::of_innermost(std::uint32_t site) const {
   const session::Site* known = by_id(record_.sites, site);
   if (known == nullptr) return 0;
-  const Own python = own_python(*known), native = own_native(*known);
-  if ((python.any || native.any) && python.whole && native.whole) {
-    return site_key::of_site(known->kind, python.key, native.key, 0);
-  }
-  session::Site lines = *known;
-  lines.function = 0;
-  return of(lines);
+  const site_key::Key python = innermost_python(*known), native = innermost_native(*known);
+  return python == 0 && native == 0 ? 0 : site_key::of_site(known->kind, python, native, 0);
 }
 
 site_key::Key SiteKeys::of_kernel(std::uint32_t site) const {

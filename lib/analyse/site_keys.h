@@ -21,22 +21,16 @@ class SiteKeys {
   // Of the program's own lines that led there, whatever libraries lie between them, to this kernel; 0: there are none,
   // or not all of them are known.
   wire::site_key::Key of_own_lines(std::uint32_t site) const;
-  // Whatever kernel is launched there: of the program's own lines, Python's or native, or of the whole stack where it
-  // has none or not all of them are known.
-  wire::site_key::Key of_lines(std::uint32_t site) const;
+  // Of the innermost of the program's own frames, Python's and native, wherever its files lie and whatever called it;
+  // 0: it has none, or it is not known which.
+  wire::site_key::Key of_innermost(std::uint32_t site) const;
   // Of the kernel that is launched there; 0: none.
   wire::site_key::Key of_kernel(std::uint32_t site) const;
 
  private:
-  // The program's own frames of a stack.
-  struct Own {
-    wire::site_key::Key key = 0;
-    bool any = false;
-    bool whole = true;  // none may be missing
-  };
-  Own own_python(const session::Site& site) const;
-  Own own_native(const session::Site& site) const;
   wire::site_key::Key of(session::Site site) const;
+  wire::site_key::Key innermost_python(const session::Site& site) const;
+  wire::site_key::Key innermost_native(const session::Site& site) const;
 
   const session::ProcessRecord& record_;
   std::vector<wire::site_key::Key> codes_, modules_;  // by id - 1

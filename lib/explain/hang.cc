@@ -105,8 +105,10 @@ const std::vector<Rule>& hang_rules() {
        .fix = {"look at that stream: what it stands at holds this one up"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-and-event-behavior"},
       {.id = "rank-has-not-come",
+       .sure = Sure::often,
        .when = ranks_missing,
-       .texts = {"{ranks} did not come to the collective that the others wait in"},
+       .texts = {"{ranks} called fewer collectives than the others, which wait in one: often caused by a branch or an "
+                 "exception that kept it from that, or by its having less data"},
        .fix = {"look at what {ranks} did instead of calling it",
                "all ranks must call the same collectives in the same order, also those that have no data left"},
        .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},

@@ -296,6 +296,7 @@ Json of(const RanksPart::Uneven& uneven) {
 
 Json of(const RanksPart& part) {
   return {{"collective", part.number},
+          {"first_compared", part.first},
           {"difference", part.difference},
           {"ranks", array_of(part.ranks, [](const RankLine& rank) { return of(rank); })},
           {"uneven", part.uneven ? of(*part.uneven) : Json(nullptr)}};

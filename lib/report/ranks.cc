@@ -34,18 +34,24 @@ const char* word_of(const analyse::Ranks& ranks) {
   return ranks.all_have_come() ? "none" : "absence";
 }
 
-// Nothing where it did not end before the others; empty where nobody saw how.
+std::string host_of(const session::Process& process) {
+  const auto host = process.record.properties.find("host");
+  return host == process.record.properties.end() ? "" : host->second;
+}
+
+// Nothing where it did not end by itself before others of its host; empty where nobody saw how.
 std::optional<std::string> ended(const analyse::Ranks& ranks, const session::Process& process,
                                  const session::Manifest& manifest) {
   constexpr double kTogether = 1;  // seconds
+  const analyse::Ending end = analyse::own_ending(process);
+  if (manifest.ended_before_hang.contains(process.pid)) return end.known ? end.text : "";
+  if (manifest.hang || !end.known || end.asked_for()) return std::nullopt;
   const auto last = [](const session::Process& of) { return of.record.unix_seconds(of.record.clock_last); };
   const bool before = std::any_of(ranks.calls.begin(), ranks.calls.end(), [&](const RankCall& other) {
-    return other.process->record.clock_last != 0 && process.record.clock_last != 0 &&
-           last(process) + kTogether < last(*other.process);
+    return host_of(*other.process) == host_of(process) && other.process->record.clock_last != 0 &&
+           process.record.clock_last != 0 && last(process) + kTogether < last(*other.process);
   });
-  const analyse::Ending end = analyse::own_ending(process);
-  if (!manifest.ended_before_hang.contains(process.pid) && !(before && end.known)) return std::nullopt;
-  return end.known ? end.text : "";
+  return before ? std::optional(end.text) : std::nullopt;
 }
 
 // The newest operation of it that leads to a line; null: none of the latest does.
@@ -173,9 +179,13 @@ std::vector<const RankLine*> absent(const RanksPart& part) {
 }  // namespace
 
 std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory) {
-  std::vector<std::string> lines = {part.number == 1 ? "at the first collective"
-                                                     : fmt::format("at collective {}, after {} that all called alike",
-                                                                   thousands(part.number), thousands(part.number - 1))};
+  std::string where = part.number == 1 ? "at the first collective" : "at collective " + thousands(part.number);
+  if (part.number > part.first) {
+    where += part.first == 1 ? fmt::format(", after {} that all called alike", thousands(part.number - 1))
+                             : fmt::format(", after the {} before it that are still recorded, which all called alike",
+                                           thousands(part.number - part.first));
+  }
+  std::vector<std::string> lines = {std::move(where)};
   for (const auto& [ranks, text] : present(part, directory)) {
     lines.push_back(fmt::format("{}: {}", names(ranks), text));
   }
@@ -208,11 +218,20 @@ void add_ranks(explain::Symptoms& symptoms, const RanksPart& part, const std::st
   symptoms.rank_calls = sentence(present(part, directory));
 }
 
-RanksPart ranks_part(const analyse::Ranks& ranks, const std::function<Recorded(const session::Process&)>& recorded) {
+std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
+                                    const std::function<Recorded(const session::Process&)>& recorded) {
   RanksPart part;
   part.number = ranks.number;
+  part.first = ranks.first;
   part.difference = word_of(ranks);
   for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(*call.process)));
+  // Two calls of one line.
+  if (ranks.difference == Difference::line &&
+      std::all_of(part.ranks.begin(), part.ranks.end(), [&](const RankLine& line) {
+        return !line.has_come || same_line(line.location, part.ranks.front().location);
+      })) {
+    return std::nullopt;
+  }
   if (const auto& uneven = ranks.uneven) {
     part.uneven = {uneven->number, uneven->process->pid, uneven->process->rank, uneven->kernels, uneven->of_others};
   }

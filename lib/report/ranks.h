@@ -16,7 +16,9 @@ struct Recorded {
   symbolize::Symbolizer& symbolizer;
 };
 
-RanksPart ranks_part(const analyse::Ranks& ranks, const std::function<Recorded(const session::Process&)>& recorded);
+// Nothing where they part within one line.
+std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
+                                    const std::function<Recorded(const session::Process&)>& recorded);
 
 // The note that says so is told with their lines.
 void tell_ranks(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);

@@ -321,6 +321,7 @@ struct RanksPart {
   std::uint64_t number = 0;  // of the collective, from 1
   std::string difference;    // "absence" | "line" | "kernel" | "blocks"; "none": all have called as many, alike
   std::vector<RankLine> ranks;
+  std::uint64_t first = 1;  // of the collectives that were compared, as they were still recorded
   // One of them launched more kernels than the others before an earlier collective, and may have left one out there.
   struct Uneven {
     std::uint64_t number = 0;
@@ -362,7 +363,7 @@ struct Report {
   std::string working_directory;     // of the target: paths inside it are shown relative to it
 };
 
-// `of_job`: the ranks of a job of which this session is a part.
+// `of_job`: where the ranks of the job part of which this session is a part.
 Report build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer,
              std::optional<RanksPart> of_job = {});
 

@@ -183,6 +183,7 @@ std::string write_manifest(const Manifest& manifest) {
                    {"native_stacks", manifest.native_stacks},
                    {"ends", std::move(ends)},
                    {"hang", or_null(manifest.hang)},
+                   {"asked_to_end", manifest.asked_to_end},
                    {"ended_before_hang", manifest.ended_before_hang},
                    {"outlived_by", manifest.outlived_by},
                    {"unrecorded", manifest.unrecorded},
@@ -215,6 +216,7 @@ Result<Manifest> parse_manifest(std::string_view text) {
   manifest.native_stacks = bool_of(document, "native_stacks", true);
   manifest.input_read = bool_of(document, "input_read");
   manifest.hang = double_of(document, "hang");
+  manifest.asked_to_end = bool_of(document, "asked_to_end");
   manifest.ended_before_hang = pids_of(document, "ended_before_hang");
   manifest.outlived_by = pids_of(document, "outlived_by");
   manifest.unrecorded = text_of(document, "unrecorded");

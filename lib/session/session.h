@@ -109,6 +109,7 @@ struct Manifest {
   std::vector<CodeRule> code_rules;          // of equally specific ones the later holds
   std::vector<GpuProcess> gpu_processes;
   std::optional<double> hang;                 // seconds that nothing had moved when it was ended for that
+  bool asked_to_end = false;                  // somebody asked the launcher to end it: at the terminal, say
   std::set<std::uint32_t> ended_before_hang;  // pids of processes that were no more by then
   std::set<std::uint32_t> outlived_by;        // pids of processes that went on after the command, watched no longer
   std::string unrecorded;                     // why the command was run without recording; empty: it was not

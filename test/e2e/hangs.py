@@ -152,6 +152,7 @@ def ranks_with_a_launcher_each_are_one_job(machine):
         expect_in("rank 1: called 2 of them; its last work was at", text, "text")
         expect(text.splitlines()[-1].rpartition(",")[0], "the first of 2 sessions: rank 0", "whose it is")
         second.terminate()
+        second.wait()  # before it reads the end of its input, and goes on
         second.communicate()
     expect(machine.cudadiag("ranks", "-o", "job", "-q").stdout.count("\n"), 1, "lines of a quiet answer")
 
@@ -159,7 +160,7 @@ def ranks_with_a_launcher_each_are_one_job(machine):
 def ranks_are_not_taken_from_two_runs(machine):
     for name in ("first", "second"):
         machine.environment["RANK"] = "0"
-        machine.run(machine.build / "targets/healthy", options=["-o", name])
+        machine.run(*program("collectives.py", "alike"), options=["-o", name])
     for words, said in ((("first", "second"), "rank 0 is in two sessions: "), ((), "no sessions were named; "),
                         (("first/none",), "there is no session ")):
         result = machine.cudadiag("ranks", *words)

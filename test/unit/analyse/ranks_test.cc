@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyse/analysis.h"
@@ -35,9 +36,12 @@ class Rank : public PictureBuilder {
     stream_ = stream(0);
   }
 
-  std::uint32_t line(std::uint64_t at, const std::string& kernel = kAllReduce) {
+  // `callers`: of the program's own, which lie further out.
+  std::uint32_t line(std::uint64_t at, const std::string& kernel = kAllReduce,
+                     std::vector<std::uint64_t> callers = {}) {
     session::ProcessRecord& record = process.record;
     record.native_stacks.push_back({{{1, at}}, false});
+    for (const std::uint64_t caller : callers) record.native_stacks.back().frames.push_back({1, caller});
     const std::uint32_t id = site(kernel);
     record.sites[id - 1].native = static_cast<std::uint32_t>(record.native_stacks.size());
     return id;
@@ -51,6 +55,24 @@ class Rank : public PictureBuilder {
   }
   void call_many(std::uint32_t line, int count) {
     for (int i = 0; i < count; ++i) call(line);
+  }
+
+  // Its last operation does not end, or all have.
+  Rank& stand() {
+    session::Stream& stream = process.record.streams[stream_];
+    process.record.operations.back().flags |= op::kMarked;
+    stream.marker_issued = stream.issued;
+    stream.marker = stream.issued - 1;
+    return *this;
+  }
+  Rank& finish() {
+    session::Stream& stream = process.record.streams[stream_];
+    stream.marker = stream.marker_issued = stream.issued;
+    return *this;
+  }
+  void lose(std::size_t count) {
+    auto& operations = process.record.operations;
+    operations.erase(operations.begin(), operations.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
  private:
@@ -68,6 +90,15 @@ session::Pass ended(int status) {
   pass.name = pass.folder = "record";
   pass.end.code = status;
   return pass;
+}
+
+// Its thread is kept waiting until its end.
+void wait_in_call(Rank& rank) {
+  session::Thread& thread = rank.process.record.threads[0];
+  thread.state = wire::thread::State::live;
+  thread.call_domain = wire::error::Domain::driver;
+  thread.call_ticks = 10 * thread.published + 5;
+  thread.blocked = {1, wire::thread::Wait::stream, 0, 0, 0, "cuStreamSynchronize", ""};
 }
 
 std::optional<Ranks> parted(const std::vector<session::Process>& processes) {
@@ -89,7 +120,7 @@ TEST_CASE("a rank that has called fewer has not come") {
   Rank first(0), second(1);
   first.call_many(first.line(0x10), 5);
   second.call_many(second.line(0x10), 4);
-  const auto processes = job({first, second});
+  const auto processes = job({first.stand(), second.finish()});
   const auto ranks = parted(processes);
   REQUIRE(ranks);
   CHECK(ranks->number == 5);
@@ -136,17 +167,22 @@ TEST_CASE("ranks that have called the same agree") {
   for (Rank* rank : {&first, &second}) {
     rank->call_many(rank->line(0x10), 3);
     rank->call(rank->line(0x20, kAllGather));
+    rank->stand();
   }
-  const auto processes = job({first, second});
+  auto processes = job({first, second});
   const auto ranks = parted(processes);
   REQUIRE(ranks);
   CHECK(ranks->agree());
   CHECK(ranks->number == 4);
+  // One of them is through, or stands at another kernel.
+  processes = job({first, second.finish()});
+  CHECK(!parted(processes));
 }
 
 TEST_CASE("a rank without any collective is missing, and a process that is no rank does not count") {
   Rank first(0), second(1), other(std::nullopt, 200);
   first.call(first.line(0x10));
+  first.stand();
   other.issue(0);
   auto processes = job({first, second, other});
   const auto ranks = parted(processes);
@@ -161,14 +197,18 @@ TEST_CASE("processes without a rank that call collectives are ranks too") {
   Rank first(std::nullopt, 100), second(std::nullopt, 200);
   first.call_many(first.line(0x10), 2);
   second.call(second.line(0x10));
-  const auto processes = job({first, second});
-  CHECK(parted(processes)->calls[1].process->pid == 200);
+  const auto processes = job({first.stand(), second.finish()});
+  const auto ranks = parted(processes);
+  REQUIRE(ranks);
+  CHECK(ranks->calls[1].process->pid == 200);
 }
 
 TEST_CASE("another process of a rank, which calls none, does not stand for it") {
   Rank first(0), second(1), worker(1, 900);
   first.call(first.line(0x10));
   second.call(second.line(0x10));
+  first.stand();
+  second.stand();
   for (const auto& processes : {job({first, second, worker}), job({first, worker, second})}) {
     const auto ranks = parted(processes);
     REQUIRE(ranks);
@@ -182,16 +222,21 @@ TEST_CASE("two processes of one rank that both call collectives leave it open") 
   first.call(first.line(0x10));
   second.call(second.line(0x10));
   again.call_many(again.line(0x10), 2);
-  const auto processes = job({first, second, again});
+  first.stand();
+  auto processes = job({first.stand(), second.stand()});
+  CHECK(parted(processes));
+  processes = job({first, second, again});
   CHECK(!parted(processes));
 }
 
 TEST_CASE("ranks of a pipeline call different things by intent") {
   Rank first(0), second(1);
   first.call(first.line(0x10));
-  first.call(first.line(0x20, kSendRecv));
   second.call(second.line(0x30));
-  const auto processes = job({first, second});
+  auto processes = job({first, second});
+  CHECK(parted(processes));
+  first.call(first.line(0x20, kSendRecv));
+  processes = job({first, second});
   CHECK(!parted(processes));
 }
 
@@ -209,22 +254,21 @@ TEST_CASE("ranks that go on for long after they differ are meant to") {
 
 TEST_CASE("what rings have lost is counted, and where the ranks part before that is not known") {
   Rank first(0), second(1);
-  const auto lose = [](Rank& rank, std::size_t count) {
-    auto& operations = rank.process.record.operations;
-    operations.erase(operations.begin(), operations.begin() + static_cast<std::ptrdiff_t>(count));
-  };
   const auto one = first.line(0x10), two = second.line(0x10);
   first.call_many(one, 60);
   second.call_many(two, 59);
-  lose(first, 40);
-  lose(second, 30);
+  first.stand();
+  second.finish();
+  first.lose(40);
+  second.lose(30);
   auto processes = job({first, second});
   const auto ranks = parted(processes);
   REQUIRE(ranks);
   CHECK(ranks->number == 60);
+  CHECK(ranks->first == 41);
   CHECK(ranks->calls[1].collective == nullptr);
   // The second one has never been so far as what is left of the first one's.
-  lose(first, 19);
+  first.lose(19);
   processes = job({first, second});
   CHECK(parted(processes)->number == 60);
   Rank behind(2);
@@ -250,6 +294,9 @@ TEST_CASE("a rank that leaves a collective out launches the kernels of two turns
     train(first, 9, {});
     train(second, 9, {5});
     train(third, 9, {});
+    first.stand();
+    second.finish();
+    third.stand();
     const auto processes = job({first, second, third});
     const auto ranks = parted(processes);
     REQUIRE(ranks);
@@ -265,13 +312,13 @@ TEST_CASE("a rank that leaves a collective out launches the kernels of two turns
     Rank first(0), second(1);
     train(first, 12, {}, {4, 8});
     train(second, 11, {});
-    CHECK(!parted(job({first, second}))->uneven);
+    CHECK(!parted(job({first.stand(), second.finish()}))->uneven);
   }
   SUBCASE("not behind turns that were alike") {
     Rank first(0), second(1);
     train(first, 9, {});
     train(second, 9, {2});
-    CHECK(!parted(job({first, second}))->uneven);
+    CHECK(!parted(job({first.stand(), second.finish()}))->uneven);
   }
 }
 
@@ -291,8 +338,116 @@ TEST_CASE("two threads that issue theirs in any order do not part the ranks") {
     rank->process.record.threads[0].published = 1;
     for (auto& operation : rank->process.record.operations) operation.serial = 1;
   }
-  const auto processes = job({first, second});
+  auto processes = job({first, second});
   CHECK(!parted(processes));
+  // Of one thread they do.
+  for (session::Process& process : processes) {
+    std::uint64_t serial = 0;
+    for (auto& operation : process.record.operations) operation.thread = 0, operation.serial = ++serial;
+    process.record.threads[0].published = serial;
+    process.record.threads[1].published = 0;
+  }
+  CHECK(parted(processes)->difference == Difference::line);
+}
+
+TEST_CASE("who called the line does not matter, nor where the program lies") {
+  Rank first(0), second(1);
+  second.process.record.modules[0].path = "/tmp/job.1/train";
+  first.call_many(first.line(0x10, kAllReduce, {0x100}), 3);
+  second.call_many(second.line(0x10, kAllReduce, {0x200}), 2);
+  const auto processes = job({first.stand(), second.finish()});
+  const auto ranks = parted(processes);
+  REQUIRE(ranks);
+  CHECK(ranks->number == 3);
+  CHECK(!ranks->all_have_come());
+}
+
+TEST_CASE("calls whose lines are not known differ by what they launch alone") {
+  Rank first(0), second(1);
+  for (Rank* rank : {&first, &second}) rank->process.record.modules[0].path = "/usr/lib/x86_64-linux-gnu/libtrain.so";
+  first.call(first.line(0x10));
+  second.call(second.line(0x20));
+  CHECK(parted(job({first.stand(), second.stand()}))->agree());
+}
+
+TEST_CASE("nobody is missing who waits in a collective himself, nor where nobody waits in this one") {
+  // Two of them have one more by a group of theirs, which the rings no longer show.
+  std::vector<Rank> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    Rank& made = ranks.emplace_back(rank);
+    const auto line = made.line(0x10);
+    if (rank < 2) made.call(made.line(0x50));
+    made.call_many(line, 100);
+    made.stand();
+    made.lose(made.process.record.operations.size() - 50);
+  }
+  CHECK(!parted(job(ranks)));
+  Rank first(0), second(1);
+  first.call_many(first.line(0x10), 2);
+  second.call(second.line(0x10));
+  CHECK(parted(job({first.stand(), second.finish()})));
+  CHECK(!parted(job({first.finish(), second.finish()})));
+}
+
+TEST_CASE("two jobs of one command are not compared, and what was gone before a job is none of its ranks") {
+  Rank first({}, 100), second({}, 101), third({}, 200), fourth({}, 201);
+  for (Rank* rank : {&first, &second}) rank->call_many(rank->line(0x10), 3);
+  for (Rank* rank : {&third, &fourth}) {
+    rank->process.record.start_realtime = 100'000'000'000;
+    rank->call_many(rank->line(0x10), 2);
+    rank->stand();
+  }
+  CHECK(parted(job({third, fourth})));
+  CHECK(!parted(job({first.finish(), second.finish(), third, fourth})));
+  Rank helper(3, 50);
+  helper.issue(0);
+  helper.process.record.clock_last = helper.process.record.operations.back().ticks;
+  const auto processes = job({helper, third, fourth});
+  REQUIRE(parted(processes));
+  CHECK(parted(processes)->calls.size() == 2);
+}
+
+TEST_CASE("what is not all recorded parts nobody") {
+  const auto changed = [](auto change) {
+    Rank first(0), second(1);
+    first.call_many(first.line(0x10), 4);
+    second.call_many(second.line(0x10), 3);
+    first.stand();
+    second.finish();
+    change(second);
+    return parted(job({first, second})).has_value();
+  };
+  CHECK(changed([](Rank&) {}));
+  CHECK(!changed([](Rank& rank) { rank.process.record.dropped_interns = 1; }));
+  CHECK(!changed([](Rank& rank) { rank.process.record.dropped_operations = 1; }));
+  CHECK(!changed([](Rank& rank) { rank.process.record.damaged = 1; }));
+  CHECK(!changed([](Rank& rank) { rank.process.record.operations[0].flags |= op::kCaptured; }));
+  CHECK(!changed([](Rank& rank) {
+    session::Graph& graph = rank.process.record.graphs.emplace_back();
+    graph.nodes.emplace_back().function = 1;
+  }));
+  CHECK(!changed([](Rank& rank) {
+    rank.process.record.sites[0].function = 0;
+    rank.call(1);
+  }));
+}
+
+TEST_CASE("a kernel of a rank's own that does not end comes before the collective that waits for it") {
+  Rank first(0), second(1);
+  first.call_many(first.line(0x10), 3);
+  const auto kernel = second.line(0x70, "_Z4spinPi"), reduce = second.line(0x10);
+  second.call_many(reduce, 2);
+  second.call(kernel).flags |= op::kMarked;
+  second.call(reduce).flags |= op::kMarked;
+  second.process.record.streams[0].marker = 2;
+  second.process.record.streams[0].marker_issued = 4;
+  session::Session session;
+  session.processes = job({first.stand(), second});
+  session.manifest.hang = 60;
+  const Analysis analysis = analyse::analyse(session);
+  REQUIRE(analysis.failures.size() == 2);
+  CHECK(analysis.failures.front().process->rank == 1);
+  CHECK(!analysis.ranks);
 }
 
 TEST_CASE("a job that was ended after a long wait for a rank has hung, one that ended at work has not") {
@@ -307,7 +462,7 @@ TEST_CASE("a job that was ended after a long wait for a rank has hung, one that 
     second.call(second.line(0x10));
     second.process.record.streams[0].marker = second.process.record.streams[0].host_completed = 1;
     first.process.record.clock_last += 10 * seconds;
-    first.process.end = session::ProcessEnd{{}, 6};
+    wait_in_call(first);
     session.processes = job({first, second});
     session.manifest.passes = {ended(1)};
     const Analysis analysis = analyse::analyse(session);
@@ -323,6 +478,41 @@ TEST_CASE("a job that was ended after a long wait for a rank has hung, one that 
     REQUIRE(analysis.ranks);
     CHECK(analysis.ranks->number == 2);
   }
+}
+
+TEST_CASE("who was asked to end, or ended with another one that failed, has not hung") {
+  const auto found = [](auto change) {
+    Rank first(0), second(1);
+    first.call_many(first.line(0x10), 2);
+    first.stand();
+    second.call(second.line(0x10));
+    second.finish();
+    first.process.record.clock_last += 600;
+    second.process.record.clock_last += 600;
+    wait_in_call(first);
+    session::Session session;
+    session.manifest.passes = {ended(1)};
+    change(session, first, second);
+    session.processes = job({first, second});
+    const Analysis analysis = analyse::analyse(session);
+    return std::pair(analysis.failures.size(), analysis.ranks.has_value());
+  };
+  const std::pair<std::size_t, bool> hang{1, true}, nothing{0, false};
+  CHECK(found([](auto&, Rank&, Rank&) {}) == hang);
+  CHECK(found([](auto&, Rank& first, Rank&) { first.process.end = session::ProcessEnd{{}, 6}; }) == hang);
+  CHECK(found([](auto& session, Rank&, Rank&) { session.manifest.asked_to_end = true; }) == nothing);
+  CHECK(found([](auto& session, Rank&, Rank&) { session.manifest.passes[0].cut_short = "time limit"; }) == nothing);
+  CHECK(found([](auto& session, Rank& first, Rank&) {
+          session.manifest.passes[0].end = {{}, 15};
+          first.process.end = session::ProcessEnd{{}, 15};
+        }) == nothing);
+  // An evaluation on one rank that raises; whoever started both ends the other one.
+  CHECK(found([](auto&, Rank&, Rank& second) { second.process.record.exit_status = 1; }).first == 0);
+  // It was about to end by itself.
+  CHECK(found([](auto&, Rank& first, Rank&) {
+          first.process.record.threads[0].blocked = {};
+          first.process.record.exit_status = 1;
+        }).first == 0);
 }
 
 TEST_CASE("where the library gave up and nothing is unfinished, the ranks of a job that ended badly are told") {

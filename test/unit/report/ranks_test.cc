@@ -42,6 +42,15 @@ TEST_CASE("ranks of which the same is to be said share a line") {
               "ranks 3 and 7: called 4 of them; its last work was at train.py:31, step, 12 s before the end"});
 }
 
+TEST_CASE("of how many it is known that they were called alike is said") {
+  RanksPart part{1'205, "none", {at(0, 9), at(1, 9)}};
+  part.first = 1'200;
+  CHECK(rank_lines(part, kHome).front() ==
+        "at collective 1,205, after the 5 before it that are still recorded, which all called alike");
+  part.first = 1'205;
+  CHECK(rank_lines(part, kHome).front() == "at collective 1,205");
+}
+
 TEST_CASE("what ranks do not share is shown") {
   RanksPart part{1, "kernel", {at(0, 9), at(1, 9, "ncclDevKernel_AllReduce_Sum_f16_RING_LL")}};
   CHECK(rank_lines(part, kHome) == Lines{"at the first collective",
