@@ -27,7 +27,7 @@ from compare import (ASYNCHRONOUS, cause_of, differences, first_answer, first_an
                      marked_lines, name_of, outcome_of_cause)
 
 HERE = Path(__file__).resolve().parent
-LIMIT_S = 120
+LIMIT_S = 240
 REPORT_LINES = 22
 MORE_PLAIN_RUNS = 3  # to find one that ends as the watched run did, where the hardware decides
 CANNOT_RUN_HERE = 77  # exit status of a script that lacks something

@@ -543,6 +543,7 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   manifest.passes[1].debugger = session::Witness{{std::nullopt, 6}, "interrupted", 1.5};
   manifest.passes[1].kernels = {"_Z4fillPii"};
   manifest.ends[7] = {0, std::nullopt};
+  manifest.asked_to_end = true;
   manifest.ended_before_hang = {7, 9};
   manifest.notes = {"n"};
   manifest.code_rules = {{"/home/u/lib", false}, {"/home/u/lib/mine", true}};
@@ -550,6 +551,7 @@ TEST_CASE("the manifest survives its file, bytes that are no text included") {
   REQUIRE(std::holds_alternative<session::Manifest>(parsed));
   const auto& back = std::get<session::Manifest>(parsed);
   CHECK(back.command == manifest.command);
+  CHECK(back.asked_to_end);
   CHECK(back.ended_before_hang == manifest.ended_before_hang);
   CHECK(back.started == manifest.started);
   CHECK(back.passes[0].end.signal == 11);
