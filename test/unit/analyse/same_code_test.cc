@@ -52,7 +52,7 @@ session::Session session_of(session::Process first, session::Process rerun) {
   return session;
 }
 
-std::string kernel_of(const Failure& failure) {
+std::string lead_kernel(const Failure& failure) {
   const auto& record = failure.process->record;
   return record.functions[record.sites[failure.candidates.front().operation->site - 1].function - 1];
 }
@@ -84,7 +84,7 @@ TEST_CASE("a line is proven where the library goes another way from it in the re
         "one of 2 candidates: this line's operation failed in a rerun while nothing else was running, and was waited "
         "for; libraries went another way to it there");
   REQUIRE(failure.candidates.size() == 1);
-  CHECK(kernel_of(failure) == "bad");
+  CHECK(lead_kernel(failure) == "bad");
   CHECK(failure.call_not_known);
   CHECK(failure.again == &session.reruns[0][0].record.operations[0]);
 }
