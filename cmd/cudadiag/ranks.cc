@@ -101,8 +101,8 @@ std::optional<report::RanksPart> where_they_part(const Parts& parts, bool hangs)
       owners[&process] = part.get();
     }
   }
-  const auto ranks = analyse::parted_ranks(processes);
-  if (!ranks || (!hangs && (ranks->agree() || !ranks->waited_for_long()))) return std::nullopt;
+  const auto ranks = analyse::ranks_to_tell(processes, hangs);
+  if (!ranks) return std::nullopt;
   return report::ranks_part(*ranks, [&](const session::Process& process) {
     Part& owner = *owners.at(&process);
     return report::Recorded{owner.session, owner.symbolizer};

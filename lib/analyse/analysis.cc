@@ -208,10 +208,7 @@ void look_at_ranks(const Session& session, Analysis& analysis) {
   if (!hangs && (!failures.empty() || !ended_badly(session))) return;
   std::vector<const Process*> processes;
   for (const Process& process : session.processes) processes.push_back(&process);
-  analysis.ranks = parted_ranks(processes);
-  if (!hangs && analysis.ranks && (analysis.ranks->agree() || !analysis.ranks->waited_for_long())) {
-    analysis.ranks.reset();
-  }
+  analysis.ranks = ranks_to_tell(processes, hangs);
 }
 
 }  // namespace

@@ -125,11 +125,7 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
 
 bool in_collective(const Failure& hang) {
   const session::ProcessRecord& record = hang.process->record;
-  const auto is = [&](const Candidate& candidate) {
-    const session::Site* site = session::by_id(record.sites, candidate.operation->site);
-    const std::string* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
-    return kernel != nullptr && candidate.operation->kind == wire::operation::Kind::kernel && is_collective(*kernel);
-  };
+  const auto is = [&](const Candidate& candidate) { return launches_collective(record, *candidate.operation); };
   return hang.kind == Kind::hang && std::all_of(hang.candidates.begin(), hang.candidates.end(), is);
 }
 

@@ -28,11 +28,6 @@ bool names(std::string_view kernel, std::initializer_list<std::string_view> part
                      [&](std::string_view part) { return kernel.find(part) != std::string_view::npos; });
 }
 
-const std::string* kernel_at(const ProcessRecord& record, std::uint32_t site) {
-  const session::Site* known = by_id(record.sites, site);
-  return known == nullptr ? nullptr : by_id(record.functions, known->function);
-}
-
 bool is_collective_at(const ProcessRecord& record, std::uint32_t function) {
   const std::string* kernel = by_id(record.functions, function);
   return kernel != nullptr && is_collective(*kernel);
@@ -58,43 +53,12 @@ bool has_collectives_in_graphs(const ProcessRecord& record) {
 class Sequence {
  public:
   explicit Sequence(const Process& process) : process_(process) {
-    const ProcessRecord& record = process.record;
-    const SiteKeys keys(record);
-    sites_.resize(record.sites.size());
-    std::set<std::uint32_t> threads;
-    for (std::uint32_t site = 1; site <= record.sites.size(); ++site) {
-      const std::string* kernel = kernel_at(record, site);
-      if (kernel == nullptr || record.sites[site - 1].operations == 0) continue;
-      pairs_only_ = pairs_only_ || names(*kernel, {"SendRecv"});
-      if (!is_collective(*kernel)) continue;
-      sites_[site - 1] = {true, keys.of_innermost(site), keys.of_kernel(site)};
-      issued_ += record.sites[site - 1].operations;
-      threads.insert(record.sites[site - 1].thread);
+    find_sites();
+    if (issued_ == 0) {
+      whole_ = is_all_recorded(process.record);
+    } else {
+      find_operations();
     }
-    whole_ = is_all_recorded(record);
-    if (issued_ == 0) return;
-    bool captured = has_collectives_in_graphs(record);
-    for (const Operation& operation : record.operations) {
-      if (operation.kind != wire::operation::Kind::kernel) continue;
-      if (operation.site == 0 || operation.site > sites_.size() || !sites_[operation.site - 1].collective) {
-        kernels_.push_back(operation.ticks);
-        continue;
-      }
-      captured = captured || (operation.flags & wire::operation::kCaptured) != 0;
-      recorded_.push_back(&operation);
-      threads.insert(operation.thread);
-    }
-    const std::vector<std::uint64_t> horizons = threads_complete_since(record);
-    std::uint64_t since = 0;
-    for (std::size_t thread = 0; thread < horizons.size(); ++thread) {
-      complete_since_ = std::max(complete_since_, horizons[thread]);
-      if (threads.contains(static_cast<std::uint32_t>(thread))) since = std::max(since, horizons[thread]);
-    }
-    std::erase_if(recorded_, [&](const Operation* operation) { return operation->ticks < since; });
-    std::stable_sort(recorded_.begin(), recorded_.end(),
-                     [](const Operation* a, const Operation* b) { return a->ticks < b->ticks; });
-    std::sort(kernels_.begin(), kernels_.end());
-    whole_ = whole_ && !captured && recorded_.size() <= issued_ && (since != 0 || recorded_.size() == issued_);
   }
 
   const Process& process() const { return process_; }
@@ -136,8 +100,58 @@ class Sequence {
     wire::site_key::Key line = 0, kernel = 0;
   };
 
+  void find_sites() {
+    const ProcessRecord& record = process_.record;
+    const SiteKeys keys(record);
+    sites_.resize(record.sites.size());
+    for (std::uint32_t id = 1; id <= sites_.size(); ++id) {
+      const session::Site& site = record.sites[id - 1];
+      const std::string* kernel = by_id(record.functions, site.function);
+      if (kernel == nullptr || site.operations == 0) continue;
+      pairs_only_ = pairs_only_ || names(*kernel, {"SendRecv"});
+      if (!is_collective(*kernel)) continue;
+      sites_[id - 1] = {true, keys.of_innermost(id), keys.of_kernel(id)};
+      issued_ += site.operations;
+      threads_.insert(site.thread);
+    }
+  }
+
+  void find_operations() {
+    const ProcessRecord& record = process_.record;
+    bool captured = has_collectives_in_graphs(record);
+    for (const Operation& operation : record.operations) {
+      if (operation.kind != wire::operation::Kind::kernel) continue;
+      if (operation.site == 0 || operation.site > sites_.size() || !sites_[operation.site - 1].collective) {
+        kernels_.push_back(operation.ticks);
+        continue;
+      }
+      captured = captured || (operation.flags & wire::operation::kCaptured) != 0;
+      recorded_.push_back(&operation);
+      threads_.insert(operation.thread);
+    }
+    const std::uint64_t since = find_horizons();
+    std::erase_if(recorded_, [&](const Operation* operation) { return operation->ticks < since; });
+    std::stable_sort(recorded_.begin(), recorded_.end(),
+                     [](const Operation* a, const Operation* b) { return a->ticks < b->ticks; });
+    std::sort(kernels_.begin(), kernels_.end());
+    whole_ = is_all_recorded(record) && !captured && recorded_.size() <= issued_ &&
+             (since != 0 || recorded_.size() == issued_);
+  }
+
+  // Since when no collective is missing; of all operations that is complete_since_.
+  std::uint64_t find_horizons() {
+    const std::vector<std::uint64_t> horizons = threads_complete_since(process_.record);
+    std::uint64_t since = 0;
+    for (std::uint32_t thread = 0; thread < horizons.size(); ++thread) {
+      complete_since_ = std::max(complete_since_, horizons[thread]);
+      if (threads_.contains(thread)) since = std::max(since, horizons[thread]);
+    }
+    return since;
+  }
+
   const Process& process_;
-  std::vector<Site> sites_;  // by id - 1
+  std::vector<Site> sites_;          // by id - 1
+  std::set<std::uint32_t> threads_;  // that call collectives
   std::uint64_t issued_ = 0;
   std::vector<const Operation*> recorded_;
   std::vector<std::uint64_t> kernels_;  // ticks of the others
@@ -258,8 +272,7 @@ std::set<const Operation*> standing_at(const Process& process) {
   const UnfinishedWork work = unfinished_work(process.record);
   for (const UnfinishedStream* stream : standing_streams(work)) {
     for (const Operation* operation : stream->candidates) {
-      const std::string* kernel = kernel_at(process.record, operation->site);
-      if (kernel != nullptr && is_collective(*kernel)) standing.insert(operation);
+      if (launches_collective(process.record, *operation)) standing.insert(operation);
     }
   }
   return standing;
@@ -282,6 +295,11 @@ bool is_borne_out(const Ranks& ranks) {
 
 bool is_collective(std::string_view kernel) {
   return names(kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"}) && !names(kernel, {"SendRecv"});
+}
+
+bool launches_collective(const ProcessRecord& record, const Operation& operation) {
+  const session::Site* site = by_id(record.sites, operation.site);
+  return operation.kind == wire::operation::Kind::kernel && site != nullptr && is_collective_at(record, site->function);
 }
 
 bool calls_collectives(const Process& process) {
@@ -335,6 +353,12 @@ std::optional<Ranks> parted_ranks(const std::vector<const Process*>& processes) 
   result->first = first;
   result->uneven = uneven_before(ranks, first, result->number);
   return result;
+}
+
+std::optional<Ranks> ranks_to_tell(const std::vector<const Process*>& processes, bool hangs) {
+  auto ranks = parted_ranks(processes);
+  if (ranks && !hangs && (ranks->agree() || !ranks->waited_for_long())) ranks.reset();
+  return ranks;
 }
 
 }  // namespace cudadiag::analyse

@@ -18,6 +18,7 @@ inline constexpr double kLongForACollective = 10;
 
 // By its name, mangled or not.
 bool is_collective(std::string_view kernel);
+bool launches_collective(const session::ProcessRecord& record, const session::Operation& operation);
 bool calls_collectives(const session::Process& process);
 
 // One rank at the collective in question.
@@ -61,5 +62,9 @@ struct Ranks {
 // - of a rank that has not come: it waits in a collective itself, or nobody waits in this one any more;
 // - of ranks that agree: not all of them stand there.
 std::optional<Ranks> parted_ranks(const std::vector<const session::Process*>& processes);
+
+// The same, where it is worth telling: of a job that hangs in a collective always, of another one where ranks part and
+// some process had waited for long.
+std::optional<Ranks> ranks_to_tell(const std::vector<const session::Process*>& processes, bool hangs);
 
 }  // namespace cudadiag::analyse
