@@ -257,7 +257,7 @@ class FindingText {
     if (!ranks_) return;
     std::vector<std::string> lines = rank_lines(*ranks_, directory_);
     const std::size_t kept = std::min<std::size_t>(lines.size(), 4);
-    tell("Ranks", std::move(lines), kept, 1);
+    tell("Ranks", std::move(lines), kept, 0);
   }
 
   std::string of(const Launch& launch) const {

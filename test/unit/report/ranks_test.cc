@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "report/text.h"
 #include "unit/report/sample_reports.h"
 
@@ -101,4 +103,19 @@ TEST_CASE("a report of no failure tells the ranks in full") {
   CHECK(write_text(report, options)
             .find("Ranks   at collective 5, after 4 that all called alike\n"
                   "        rank 0: ") != std::string::npos);
+}
+
+TEST_CASE("a crowded page cuts other sentences before it loses a rank") {
+  Report report = crowded_report();
+  Finding& hang = report.findings[0];
+  hang.device.reset();  // which no hang has, nor what follows
+  hang.inputs.reset();
+  hang.memory_use.reset();
+  hang.watched.clear();
+  report.ranks = {5, "line", {at(0, 9), at(1, 12)}};
+  const std::string text = write_text(report, {Verbosity::normal, false, 100, false});
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 22);
+  CHECK(text.find("Ranks   at collective 5, after 4 that all called alike\n"
+                  "        rank 0: /home/ada/train.py:9, step\n"
+                  "        rank 1: /home/ada/train.py:12, step\n") != std::string::npos);
 }
