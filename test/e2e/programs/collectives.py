@@ -10,10 +10,15 @@ import cuda
 how = sys.argv[1]
 rank = os.environ.get("RANK")
 if rank is None:
-    # Rank 1 lives, and waits at its end for nothing, as long as this pipe is open.
-    ranks = [subprocess.Popen([sys.executable, __file__, how], stdin=subprocess.PIPE,
+    ranks = [subprocess.Popen([sys.executable, __file__, how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "RANK": str(number),
                                    "CUDADIAG_SIM_PLAN": os.environ[f"PLAN_{number}"]}) for number in range(2)]
+    # What one of them has not yet called nobody may take for a hang of the other.
+    for child in ranks:
+        child.stdout.readline()
+    for child in ranks:
+        child.stdin.write("all wait\n")
+        child.stdin.flush()
     sys.exit(max(abs(child.wait()) for child in ranks))
 
 cuda.start()
@@ -26,9 +31,12 @@ def average():
 
 
 for step in range(3):
-    if step == 2 and rank == "1" and how == "missing":
+    if step == 2:
         print("waits", flush=True)
-        sys.stdin.read()
+        if rank == "1" and how == "missing":
+            sys.stdin.read()  # which does not end, and nothing is wrong with that
+        else:
+            sys.stdin.readline()
     if step == 2 and rank == "1" and how == "other":
         launch(stream, parameters, None)  # OTHER
     else:
