@@ -61,12 +61,14 @@ struct BisectOptions {
   std::string kernel, site;
 };
 
+enum class Format { text, json, sarif, html };
+
 struct ReportOptions {
   std::string session;
   std::vector<session::CodeRule> code_rules;
   std::optional<std::string> output;
-  report::Verbosity verbosity = report::Verbosity::normal;
-  bool json = false;
+  report::Verbosity verbosity = report::Verbosity::normal;  // of text
+  Format format = Format::text;
   std::optional<std::string> bundle;  // a file to pack the report into; empty: one named after the session
   bool bundle_inputs = false;         // the failing call with its tensors too
 };

@@ -209,15 +209,24 @@ void add_report(CLI::App& app, ReportOptions& report, int& status) {
   auto* command = app.add_subcommand("report", "report on a session");
   add_input(command, report.session, report.output);
   auto* quiet = add_verbosity(command, report.verbosity);
-  auto* json = command->add_flag("--json", report.json, "as JSON")->excludes(quiet);
+  const std::pair<const char*, std::pair<Format, const char*>> formats[] = {
+      {"--json", {Format::json, "as JSON"}},
+      {"--sarif", {Format::sarif, "as SARIF 2.1.0, for code scanning and editors"}},
+      {"--html", {Format::html, "as a page for a browser, with everything that is known"}}};
+  std::vector<CLI::Option*> others = {quiet};
+  for (const auto& [name, format] : formats) {
+    auto* option = command->add_flag_callback(
+        name, [&report, chosen = format.first] { report.format = chosen; }, format.second);
+    for (CLI::Option* other : others) option->excludes(other);
+    others.push_back(option);
+  }
   auto* bundle = command
                      ->add_option_function<std::string>(
                          "--bundle", [&](const std::string& file) { report.bundle = file; },
                          "pack it for an issue tracker, without secrets and names")
                      ->expected(0, 1)
-                     ->type_name("FILE")
-                     ->excludes(json)
-                     ->excludes(quiet);
+                     ->type_name("FILE");
+  for (CLI::Option* other : others) bundle->excludes(other);
   command->add_flag("--bundle-inputs", report.bundle_inputs, "with the failing call's tensors")->needs(bundle);
   add_code_rules(command);
   name_page(command);

@@ -8,7 +8,9 @@
 #include "commands.h"
 #include "findings.h"
 #include "live_run.h"
+#include "report/html.h"
 #include "report/json.h"
+#include "report/sarif.h"
 #include "report/words.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
@@ -25,6 +27,22 @@ bool names_session(const std::filesystem::path& file) {
   std::error_code error;
   return session::is_session_name(name) || name == session::kLatest ||
          std::filesystem::exists(folder / session::kManifest, error);
+}
+
+std::string written(const report::Report& report, const ReportOptions& options) {
+  switch (options.format) {
+    case Format::json:
+      return report::write_json(report);
+    case Format::sarif:
+      return report::write_sarif(report, CUDADIAG_VERSION);
+    case Format::html:
+      return report::write_html(report);
+    case Format::text:
+      break;
+  }
+  report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
+  shown.say_clean = true;
+  return report::write_text(report, shown);
 }
 
 }  // namespace
@@ -46,14 +64,7 @@ int report(const ReportOptions& options) {
                                      options.code_rules.end());
   const report::Report found = examine(session);
   if (options.bundle) return write_bundle(session, found, *options.bundle, options.bundle_inputs);
-  if (options.json) {
-    const std::string json = report::write_json(found);
-    std::fwrite(json.data(), 1, json.size(), stdout);
-    return 0;
-  }
-  report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
-  shown.say_clean = true;
-  const std::string text = report::write_text(found, shown);
+  const std::string text = written(found, options);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }

@@ -117,6 +117,8 @@ def wrong_command_lines_are_explained(machine):
             (["run", "--full-log=maybe"], "--full-log takes no value; see cudadiag run --help"),
             (["list", "x"], "one argument too many: x; see cudadiag list --help"),
             (["report", "-q", "--json"], "--quiet excludes --json; see cudadiag report --help"),
+            (["report", "--html", "--sarif"], "--sarif excludes --html; see cudadiag report --help"),
+            (["report", "--sarif", "--bundle"], "--sarif excludes --bundle; see cudadiag report --help"),
             (["run", "--save-limit", "5", "--", "echo", "ran"],
              "--save-limit requires --save-inputs; see cudadiag run --help")):
         expect(_refused(machine, *words), message, f"message for {words}")

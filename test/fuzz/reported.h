@@ -5,7 +5,9 @@
 
 #include "analyse/analysis.h"
 #include "report/activity.h"
+#include "report/html.h"
 #include "report/json.h"
+#include "report/sarif.h"
 #include "report/status.h"
 #include "report/text.h"
 #include "symbolize/symbolizer.h"
@@ -29,6 +31,8 @@ inline void put_on_paper(const session::Session& session) {
   const report::TextOptions verbose = {.verbosity = report::Verbosity::verbose};
   expect_plain(report::write_text(report, verbose));
   report::write_json(report);
+  expect_plain(report::write_sarif(report, "1"));
+  expect_plain(report::write_html(report));
   const report::Status status = report::build_status(session, true, symbolizer);
   expect_plain(report::write_status_text(status, verbose));
   expect_plain(report::write_status_text(status, {}));

@@ -1,0 +1,225 @@
+#include "report/sarif.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/blame_text.h"
+#include "report/finding_text.h"
+#include "report/json_values.h"
+#include "report/place.h"
+#include "report/printable.h"
+#include "report/words.h"
+#include "symbolize/pseudo_files.h"
+
+namespace cudadiag::report {
+namespace {
+
+constexpr const char* kBase = "SRCROOT";
+
+Json message(std::string_view text) { return {{"text", printable(text)}}; }
+
+// RFC 3986: of a path everything is spelled but what stands for itself in one.
+std::string uri_path(std::string_view path) {
+  std::string uri;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain =
+        byte < 0x80 && (std::isalnum(byte) != 0 || std::string_view("/-._~").find(c) != std::string_view::npos);
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return uri;
+}
+
+std::string folder_uri(std::string_view folder) {
+  return "file://" + uri_path(folder) + (folder.ends_with('/') ? "" : "/");
+}
+
+class Writer {
+ public:
+  Writer(const Report& report, std::string version) : report_(report), version_(std::move(version)) {}
+
+  Json document() {
+    Json results = Json::array();
+    for (const Finding& finding : report_.findings) results.push_back(result(finding));
+    Json driver = {{"name", "cudadiag"}, {"version", version_}, {"rules", std::move(rules_)}};
+    Json run = {{"tool", {{"driver", std::move(driver)}}}, {"invocations", Json::array({invocation()})}};
+    if (has_base()) run["originalUriBaseIds"] = {{kBase, {{"uri", folder_uri(report_.working_directory)}}}};
+    run["results"] = std::move(results);
+    run["columnKind"] = "unicodeCodePoints";
+    run["properties"] = {
+        {"verdict", word(report_.verdict)}, {"command", report_.command}, {"session", report_.session}};
+    return {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"},
+            {"version", "2.1.0"},
+            {"runs", Json::array({std::move(run)})}};
+  }
+
+ private:
+  bool has_base() const { return report_.working_directory.starts_with('/'); }
+
+  Json artifact(const std::string& file) const {
+    if (!file.starts_with('/')) {
+      // Not what a parser would take for the scheme of a URI.
+      Json json = {{"uri", (file.find(':') < file.find('/') ? "./" : "") + uri_path(file)}};
+      if (has_base()) json["uriBaseId"] = kBase;
+      return json;
+    }
+    const std::string& folder = report_.working_directory;
+    const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
+    if (has_base() && prefix != "/" && file.size() > prefix.size() && file.starts_with(prefix)) {
+      return {{"uri", uri_path(std::string_view(file).substr(prefix.size()))}, {"uriBaseId", kBase}};
+    }
+    return {{"uri", "file://" + uri_path(file)}};
+  }
+
+  // `source`: the line's text, where it is known.
+  Json location(const std::string& file, int line, const std::string& function, const std::string& source = {}) const {
+    Json json = Json::object();
+    std::string name = printable(function);
+    if (!file.empty() && symbolize::why_no_source(file).empty()) {
+      json["physicalLocation"] = {{"artifactLocation", artifact(file)}};
+      if (line > 0) {
+        Json region = {{"startLine", line}};
+        if (!source.empty()) region["snippet"] = message(source);
+        json["physicalLocation"]["region"] = std::move(region);
+      }
+    } else if (!file.empty()) {
+      name = relative_path(file, report_.working_directory) + (line > 0 ? fmt::format(":{}", line) : "") +
+             (name.empty() ? "" : ", ") + name;
+    }
+    if (!name.empty()) {
+      json["logicalLocations"] = Json::array({Json{{"fullyQualifiedName", std::move(name)}, {"kind", "function"}}});
+    }
+    return json;
+  }
+
+  Json location(const Location& at) const {
+    const Location& near = at.nearest();
+    return location(near.file, near.line, near.function, near.source);
+  }
+
+  Json located(const Location& at, const std::string& said) const {
+    Json json = location(at);
+    json["message"] = message(said);
+    return json;
+  }
+
+  void add_ranks(Json& locations, const RanksPart& part) const {
+    for (const RankLine& rank : part.ranks) {
+      const std::string who = rank.rank ? fmt::format("rank {}", *rank.rank) : fmt::format("process {}", rank.pid);
+      locations.push_back(located(rank.location, who + (rank.has_come ? " is here" : " has not come; it was here")));
+    }
+  }
+
+  Json related(const Finding& finding) const {
+    Json locations = Json::array();
+    const std::string blamed = blamed_text(finding, report_.working_directory);
+    if (finding.reported_at && !blamed.empty()) locations.push_back(located(*finding.reported_at, "blamed: " + blamed));
+    for (const Related& each : finding.related) {
+      const std::string grade = each.grade ? fmt::format(" ({})", word(*each.grade)) : "";
+      locations.push_back(located(each.location, each.role + grade));
+    }
+    for (std::size_t i = 1; i < finding.candidates.size(); ++i) {
+      const Candidate& other = finding.candidates[i];
+      locations.push_back(located(other.location, "can be the one too: " + other.because));
+    }
+    if (finding.race && !finding.race->accesses.empty()) {
+      const RaceAccess& first = finding.race->accesses.front();
+      locations.push_back(located(
+          first.location, fmt::format("the other {}, which {}", first.operation,
+                                      first.mode == "unknown" ? "uses this memory too" : "came first: " + first.mode)));
+    }
+    if (report_.ranks && &finding == &report_.findings.front()) add_ranks(locations, *report_.ranks);
+    return locations;
+  }
+
+  Json stack(const char* name, std::vector<Json> frames) const {
+    Json all = Json::array();
+    for (Json& frame : frames) all.push_back(std::move(frame));
+    return {{"message", message(name)}, {"frames", std::move(all)}};
+  }
+
+  Json stacks(const Finding& finding) const {
+    Json all = Json::array();
+    std::vector<Json> frames;
+    for (const symbolize::PythonFrame& frame : finding.stack.python) {
+      frames.push_back({{"location", location(frame.file, frame.line, frame.function)}});
+    }
+    if (!frames.empty()) all.push_back(stack("Python", std::move(frames)));
+    frames.clear();
+    for (const symbolize::NativeFrame& frame : finding.stack.native) {
+      Json json = {{"location", location(frame.file, frame.line, frame.function)}};
+      if (!frame.module.empty()) json["module"] = printable(frame.module);
+      frames.push_back(std::move(json));
+    }
+    if (!frames.empty()) all.push_back(stack("native", std::move(frames)));
+    return all;
+  }
+
+  // A rule is a cause where one is known, else the error.
+  std::size_t rule(const Finding& finding) {
+    const std::string error = finding.name.empty() ? std::string(word(finding.kind)) : finding.name;
+    const std::string id = printable(finding.cause ? finding.cause->id : error);
+    const auto known = std::find_if(rules_.begin(), rules_.end(), [&](const Json& rule) { return rule["id"] == id; });
+    if (known != rules_.end()) return static_cast<std::size_t>(known - rules_.begin());
+    Json rule = {{"id", id}, {"shortDescription", message(finding.title)}};
+    if (!finding.text.empty()) rule["fullDescription"] = message(finding.text);
+    if (finding.cause && finding.cause->link.starts_with("https://")) rule["helpUri"] = finding.cause->link;
+    rules_.push_back(std::move(rule));
+    return rules_.size() - 1;
+  }
+
+  std::string sentences(const Finding& finding) const {
+    std::string text = headline(finding, report_.working_directory);
+    const auto add = [&](const std::string& label, const std::string& sentence) {
+      if (!sentence.empty()) text += fmt::format("\n{}: {}", label, printable(sentence));
+    };
+    add("Why", finding.cause ? finding.cause->text : finding.text);
+    add(fmt::format("Known ({})", word(finding.grade)), finding.because);
+    for (const std::string& step : finding.fix) add("Fix", step);
+    return text;
+  }
+
+  Json result(const Finding& finding) {
+    const std::size_t index = rule(finding);
+    Json properties = {{"kind", word(finding.kind)}, {"grade", word(finding.grade)}, {"pid", finding.pid}};
+    if (finding.rank) properties["rank"] = *finding.rank;
+    if (finding.launch && !finding.launch->kernel.empty()) properties["kernel"] = printable(finding.launch->kernel);
+    Json json = {{"ruleId", rules_[index]["id"]},
+                 {"ruleIndex", index},
+                 {"level", finding.grade == analyse::Grade::suspected ? "warning" : "error"},
+                 {"message", {{"text", sentences(finding)}}}};
+    if (Json at = location(finding.location); !at.empty()) json["locations"] = Json::array({std::move(at)});
+    if (Json others = related(finding); !others.empty()) json["relatedLocations"] = std::move(others);
+    if (Json calls = stacks(finding); !calls.empty()) json["stacks"] = std::move(calls);
+    json["properties"] = std::move(properties);
+    return json;
+  }
+
+  Json invocation() const {
+    Json notes = Json::array();
+    for (const analyse::Note& note : report_.notes) {
+      notes.push_back({{"descriptor", {{"id", note.code}}}, {"level", "note"}, {"message", message(note.text)}});
+    }
+    Json json = {{"executionSuccessful", report_.verdict != analyse::Verdict::inconclusive}};
+    if (!report_.started.empty()) json["startTimeUtc"] = report_.started;
+    json["toolExecutionNotifications"] = std::move(notes);
+    return json;
+  }
+
+  const Report& report_;
+  const std::string version_;
+  std::vector<Json> rules_;
+};
+
+}  // namespace
+
+std::string write_sarif(const Report& report, const std::string& version) {
+  return Writer(report, version).document().dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace cudadiag::report

@@ -1,0 +1,15 @@
+// The report as SARIF 2.1.0 (OASIS), which code scanning, review tools and editors read: one result a finding at its
+// true line, the other lines as related locations, the whole stacks. What it has no place for is in `properties`.
+#pragma once
+
+#include <string>
+
+#include "report/report.h"
+
+namespace cudadiag::report {
+
+// `version`: the program's. Files in the target's working directory are relative to it (uriBaseId `SRCROOT`). The
+// result is ASCII, and what the target could have put into a sentence is made harmless.
+std::string write_sarif(const Report& report, const std::string& version);
+
+}  // namespace cudadiag::report

@@ -1,0 +1,112 @@
+#include "report/sarif.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "unit/report/sample_reports.h"
+
+using namespace cudadiag::report;
+using nlohmann::json;
+
+namespace {
+
+json run_of(const Report& report) { return json::parse(write_sarif(report, "1.2.3"))["runs"][0]; }
+
+// Where a finding at this file lies.
+json physical(const std::string& file, const std::string& directory) {
+  Report report = python_report();
+  report.working_directory = directory;
+  report.findings[0].location.file = file;
+  const json location = run_of(report)["results"][0]["locations"][0];
+  return location.contains("physicalLocation") ? location["physicalLocation"]["artifactLocation"] : json();
+}
+
+std::vector<std::string> related(const Report& report) {
+  std::vector<std::string> texts;
+  const json run = run_of(report);
+  for (const json& location : run["results"][0]["relatedLocations"]) {
+    texts.push_back(location["message"]["text"].get<std::string>());
+  }
+  return texts;
+}
+
+}  // namespace
+
+// Held against the schema of OASIS when it was written.
+TEST_CASE("a finding in Python") {
+  const std::string expected = read_file(TEST_DATA "/report/python.sarif");
+  const std::string written = write_sarif(python_report(), "1.2.3");
+  CHECK(written.size() == expected.size());
+  CHECK(written == expected);
+}
+
+TEST_CASE("files are URIs, relative to the working directory inside it") {
+  CHECK(physical("/home/u/a b/c%d#e.py", "/home/u") == json{{"uri", "a%20b/c%25d%23e.py"}, {"uriBaseId", "SRCROOT"}});
+  CHECK(physical("/home/u/x.py", "/home/u/") == json{{"uri", "x.py"}, {"uriBaseId", "SRCROOT"}});
+  CHECK(physical("/home/user/x.py", "/home/u") == json{{"uri", "file:///home/user/x.py"}});
+  CHECK(physical("/home/u/x.py", "/") == json{{"uri", "file:///home/u/x.py"}});
+  CHECK(physical("/home/u/x.py", "") == json{{"uri", "file:///home/u/x.py"}});
+  CHECK(physical("sub/x.py", "/home/u") == json{{"uri", "sub/x.py"}, {"uriBaseId", "SRCROOT"}});
+  CHECK(physical("a:b.py", "/home/u") == json{{"uri", "./a%3Ab.py"}, {"uriBaseId", "SRCROOT"}});
+  CHECK(physical("/home/u/\xc3\xa9\xff.py", "/home/u") == json{{"uri", "%C3%A9%FF.py"}, {"uriBaseId", "SRCROOT"}});
+}
+
+TEST_CASE("what is no file is named, and what is not known is left out") {
+  Report report = python_report();
+  report.findings[0].location.file = "<string>";
+  CHECK(run_of(report)["results"][0]["locations"] ==
+        json::array({{{"logicalLocations",
+                       json::array({{{"fullyQualifiedName", "<string>:41, forward"}, {"kind", "function"}}})}}}));
+  report.findings[0].location = {};
+  CHECK(!run_of(report)["results"][0].contains("locations"));
+  CHECK(run_of(clean_report())["results"].empty());
+}
+
+TEST_CASE("rules are causes, else errors, each once; what is suspected is a warning") {
+  Report report = refused_report();
+  report.findings[1].cause = Cause{"empty-grid", "a grid of 0", {}, "https://example.org/x", true, {}};
+  report.findings[2].name = "CUDA_ERROR_INVALID_VALUE";
+  report.findings.push_back(report.findings[1]);
+  report.findings[3].grade = cudadiag::analyse::Grade::proven;
+  const json run = run_of(report);
+  std::vector<std::string> rules;
+  for (const json& rule : run["tool"]["driver"]["rules"]) rules.push_back(rule["id"].get<std::string>());
+  CHECK(rules == std::vector<std::string>{"unchecked_error", "empty-grid", "CUDA_ERROR_INVALID_VALUE"});
+  CHECK(run["tool"]["driver"]["rules"][1]["helpUri"] == "https://example.org/x");
+  std::vector<std::size_t> indices;
+  for (const json& result : run["results"]) indices.push_back(result["ruleIndex"].get<std::size_t>());
+  CHECK(indices == std::vector<std::size_t>{0, 1, 2, 1});
+  CHECK(run["results"][0]["level"] == "warning");
+  CHECK(run["results"][3]["level"] == "error");
+}
+
+TEST_CASE("other lines of a finding are related to it") {
+  CHECK(related(native_report()) == std::vector<std::string>{"caller", "can be the one too: next on the other stream"});
+  Report report = python_report();
+  report.findings[0].related = {{"forward", report.findings[0].location, cudadiag::analyse::Grade::inferred}};
+  report.ranks = RanksPart{3, "absence", {{}, {}}};
+  report.ranks->ranks[0].rank = 0;
+  report.ranks->ranks[0].has_come = true;
+  report.ranks->ranks[1].pid = 4712;
+  CHECK(related(report) == std::vector<std::string>{"blamed: train.py:88 loss.item() (cudaMemcpyAsync): innocent",
+                                                    "forward (inferred)", "rank 0 is here",
+                                                    "process 4712 has not come; it was here"});
+}
+
+TEST_CASE("what the program says is ASCII, with nothing that a terminal obeys") {
+  Report report = native_report();
+  const std::string attack = "a\x1b[2J\xff\n\xc2\x9b\xe2\x80\xae";
+  Finding& finding = report.findings[0];
+  for (std::string* text : {&finding.title, &finding.text, &finding.because, &finding.location.function,
+                            &finding.location.source, &finding.candidates[1].because}) {
+    *text = attack;
+  }
+  finding.stack.native = {{attack, attack, attack, attack, 1, false, true}};
+  report.notes = {{"code", attack}};
+  const std::string written = write_sarif(report, "1.2.3");
+  CHECK(std::all_of(written.begin(), written.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
+  const json run = json::parse(written)["runs"][0];
+  CHECK(run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"] == "a\\x1b[2J\\xff\\n\\u009b\\u202e");
+}
