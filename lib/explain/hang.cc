@@ -26,7 +26,7 @@ bool for_stream(const Symptoms& symptoms, Facts& facts) { return waits_for(sympt
 
 bool collective(const Symptoms& symptoms, Facts& facts) {
   facts.add("kernel", symptoms.kernel);
-  return has_any(symptoms.kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"});
+  return is_of_nccl(symptoms.kernel);
 }
 
 bool ranks_missing(const Symptoms& symptoms, Facts& facts) {

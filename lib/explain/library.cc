@@ -14,17 +14,13 @@ bool in_library(const Symptoms& symptoms, Facts& facts) {
          has_any(symptoms.library, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"});
 }
 
-bool is_nccl(const Symptoms& symptoms) {
-  return symptoms.asynchronous && has_any(symptoms.kernel, {"ncclDevKernel", "ncclKernel"});
-}
+bool collective(const Symptoms& symptoms, Facts&) { return symptoms.asynchronous && is_of_nccl(symptoms.kernel); }
 
 bool peer_failed(const Symptoms& symptoms, Facts& facts) {
-  if (!is_nccl(symptoms) || symptoms.failed_elsewhere == 0) return false;
+  if (!collective(symptoms, facts) || symptoms.failed_elsewhere == 0) return false;
   facts.add("pid", std::to_string(symptoms.failed_elsewhere));
   return true;
 }
-
-bool collective(const Symptoms& symptoms, Facts&) { return is_nccl(symptoms); }
 
 }  // namespace
 

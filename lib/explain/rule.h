@@ -56,4 +56,7 @@ bool fits(const Rule& rule, const Symptoms& symptoms, Facts& facts);
 
 bool has_any(std::string_view text, std::initializer_list<std::string_view> parts);
 
+// Kernels of NCCL, whose names have changed with its versions.
+inline bool is_of_nccl(std::string_view kernel) { return has_any(kernel, {"ncclDevKernel", "ncclKernel", "ncclSym"}); }
+
 }  // namespace cudadiag::explain

@@ -119,6 +119,7 @@ TEST_CASE("refusals") {
 TEST_CASE("what is blamed on communication") {
   CHECK(id_of(gpu_error(700, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")) ==
         "collective");
+  CHECK(id_of(gpu_error(700, "ncclSymkDevKernel_AllReduce_LD_f32(ncclSymkDevWorkArgs4K)")) == "collective");
   Symptoms trap = gpu_error(719, "void deep_ep::intranode::notify_dispatch<8>(int const*)");
   trap.exception = "Trap Instruction";
   CHECK(id_of(trap) == "trap");
