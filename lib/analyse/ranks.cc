@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "analyse/record_horizon.h"
 #include "analyse/site_keys.h"
@@ -53,11 +54,11 @@ bool has_collectives_in_graphs(const ProcessRecord& record) {
 class Sequence {
  public:
   explicit Sequence(const Process& process) : process_(process) {
-    find_sites();
+    std::set<std::uint32_t> threads = find_sites();
     if (issued_ == 0) {
       whole_ = is_all_recorded(process.record);
     } else {
-      find_operations();
+      find_operations(std::move(threads));
     }
   }
 
@@ -100,8 +101,10 @@ class Sequence {
     wire::site_key::Key line = 0, kernel = 0;
   };
 
-  void find_sites() {
+  // The threads that call collectives, as far as sites name them.
+  std::set<std::uint32_t> find_sites() {
     const ProcessRecord& record = process_.record;
+    std::set<std::uint32_t> threads;
     const SiteKeys keys(record);
     sites_.resize(record.sites.size());
     for (std::uint32_t id = 1; id <= sites_.size(); ++id) {
@@ -112,11 +115,12 @@ class Sequence {
       if (!is_collective(*kernel)) continue;
       sites_[id - 1] = {true, keys.of_innermost(id), keys.of_kernel(id)};
       issued_ += site.operations;
-      threads_.insert(site.thread);
+      threads.insert(site.thread);
     }
+    return threads;
   }
 
-  void find_operations() {
+  void find_operations(std::set<std::uint32_t> threads) {
     const ProcessRecord& record = process_.record;
     bool captured = has_collectives_in_graphs(record);
     for (const Operation& operation : record.operations) {
@@ -127,9 +131,9 @@ class Sequence {
       }
       captured = captured || (operation.flags & wire::operation::kCaptured) != 0;
       recorded_.push_back(&operation);
-      threads_.insert(operation.thread);
+      threads.insert(operation.thread);
     }
-    const std::uint64_t since = find_horizons();
+    const std::uint64_t since = find_horizons(threads);
     std::erase_if(recorded_, [&](const Operation* operation) { return operation->ticks < since; });
     std::stable_sort(recorded_.begin(), recorded_.end(),
                      [](const Operation* a, const Operation* b) { return a->ticks < b->ticks; });
@@ -139,19 +143,18 @@ class Sequence {
   }
 
   // Since when no collective is missing; of all operations that is complete_since_.
-  std::uint64_t find_horizons() {
+  std::uint64_t find_horizons(const std::set<std::uint32_t>& threads) {
     const std::vector<std::uint64_t> horizons = threads_complete_since(process_.record);
     std::uint64_t since = 0;
     for (std::uint32_t thread = 0; thread < horizons.size(); ++thread) {
       complete_since_ = std::max(complete_since_, horizons[thread]);
-      if (threads_.contains(thread)) since = std::max(since, horizons[thread]);
+      if (threads.contains(thread)) since = std::max(since, horizons[thread]);
     }
     return since;
   }
 
   const Process& process_;
-  std::vector<Site> sites_;          // by id - 1
-  std::set<std::uint32_t> threads_;  // that call collectives
+  std::vector<Site> sites_;  // by id - 1
   std::uint64_t issued_ = 0;
   std::vector<const Operation*> recorded_;
   std::vector<std::uint64_t> kernels_;  // ticks of the others
