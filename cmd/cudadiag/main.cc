@@ -209,14 +209,17 @@ void add_report(CLI::App& app, ReportOptions& report, int& status) {
   auto* command = app.add_subcommand("report", "report on a session");
   add_input(command, report.session, report.output);
   auto* quiet = add_verbosity(command, report.verbosity);
-  const std::pair<const char*, std::pair<Format, const char*>> formats[] = {
-      {"--json", {Format::json, "as JSON"}},
-      {"--sarif", {Format::sarif, "as SARIF 2.1.0, for code scanning and editors"}},
-      {"--html", {Format::html, "as a page for a browser, with everything that is known"}}};
+  const struct {
+    const char* name;
+    Format format;
+    const char* help;
+  } formats[] = {{"--json", Format::json, "as JSON"},
+                 {"--sarif", Format::sarif, "as SARIF 2.1.0, for code scanning and editors"},
+                 {"--html", Format::html, "as a page for a browser, with everything that is known"}};
   std::vector<CLI::Option*> others = {quiet};
-  for (const auto& [name, format] : formats) {
+  for (const auto& [name, format, help] : formats) {
     auto* option = command->add_flag_callback(
-        name, [&report, chosen = format.first] { report.format = chosen; }, format.second);
+        name, [&report, chosen = format] { report.format = chosen; }, help);
     for (CLI::Option* other : others) option->excludes(other);
     others.push_back(option);
   }

@@ -10,12 +10,18 @@
 
 namespace cudadiag::report {
 
+std::string_view path_inside(std::string_view file, std::string_view directory) {
+  if (directory.ends_with('/')) directory.remove_suffix(1);
+  // From / everything would be.
+  const bool inside = !directory.empty() && file.size() > directory.size() + 1 && file.starts_with(directory) &&
+                      file[directory.size()] == '/';
+  return inside ? file.substr(directory.size() + 1) : std::string_view();
+}
+
 std::string relative_path(const std::string& file, const std::string& directory) {
   if (const std::string cell = symbolize::cell_name(file); !cell.empty()) return printable(cell);
-  const std::string prefix = directory.ends_with('/') ? directory : directory + '/';
-  // From / everything would be.
-  const bool inside = prefix != "/" && file.size() > prefix.size() && file.starts_with(prefix);
-  return printable(std::string_view(file).substr(inside ? prefix.size() : 0));
+  const std::string_view inside = path_inside(file, directory);
+  return printable(inside.empty() ? file : inside);
 }
 
 std::string_view without_parameters(std::string_view function) {

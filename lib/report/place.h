@@ -8,6 +8,9 @@
 
 namespace cudadiag::report {
 
+// What of an absolute path lies behind the directory; empty: it does not lie in it, or the directory is / or not known.
+std::string_view path_inside(std::string_view file, std::string_view directory);
+
 std::string relative_path(const std::string& file, const std::string& directory);
 
 // A demangled name up to its parameters: "(anonymous namespace)::work" of "(anonymous namespace)::work(int) const".

@@ -68,28 +68,24 @@ class Writer {
       if (has_base()) json["uriBaseId"] = kBase;
       return json;
     }
-    const std::string& folder = report_.working_directory;
-    const std::string prefix = folder.ends_with('/') ? folder : folder + '/';
-    if (has_base() && prefix != "/" && file.size() > prefix.size() && file.starts_with(prefix)) {
-      return {{"uri", uri_path(std::string_view(file).substr(prefix.size()))}, {"uriBaseId", kBase}};
-    }
+    const std::string_view inside = path_inside(file, report_.working_directory);
+    if (has_base() && !inside.empty()) return {{"uri", uri_path(inside)}, {"uriBaseId", kBase}};
     return {{"uri", "file://" + uri_path(file)}};
   }
 
-  // `source`: the line's text, where it is known.
-  Json location(const std::string& file, int line, const std::string& function, const std::string& source = {}) const {
+  // Of the line itself, whatever it was called from.
+  Json location(const Location& at) const {
     Json json = Json::object();
-    std::string name = printable(function);
-    if (!file.empty() && symbolize::why_no_source(file).empty()) {
-      json["physicalLocation"] = {{"artifactLocation", artifact(file)}};
-      if (line > 0) {
-        Json region = {{"startLine", line}};
-        if (!source.empty()) region["snippet"] = message(source);
+    std::string name = printable(at.function);
+    if (!at.file.empty() && symbolize::why_no_source(at.file).empty()) {
+      json["physicalLocation"] = {{"artifactLocation", artifact(at.file)}};
+      if (at.line > 0) {
+        Json region = {{"startLine", at.line}};
+        if (!at.source.empty()) region["snippet"] = message(at.source);
         json["physicalLocation"]["region"] = std::move(region);
       }
-    } else if (!file.empty()) {
-      name = relative_path(file, report_.working_directory) + (line > 0 ? fmt::format(":{}", line) : "") +
-             (name.empty() ? "" : ", ") + name;
+    } else if (!at.file.empty()) {
+      name = place(at, report_.working_directory);
     }
     if (!name.empty()) {
       json["logicalLocations"] = Json::array({Json{{"fullyQualifiedName", std::move(name)}, {"kind", "function"}}});
@@ -97,14 +93,9 @@ class Writer {
     return json;
   }
 
-  Json location(const Location& at) const {
-    const Location& near = at.nearest();
-    return location(near.file, near.line, near.function, near.source);
-  }
-
   Json located(const Location& at, const std::string& said) const {
-    Json json = location(at);
-    json["message"] = message(said);
+    Json json = location(at.nearest());
+    json["message"] = message(said + (at.called_from.empty() ? "" : ", called from here"));
     return json;
   }
 
@@ -129,34 +120,25 @@ class Writer {
     }
     if (finding.race && !finding.race->accesses.empty()) {
       const RaceAccess& first = finding.race->accesses.front();
-      locations.push_back(located(
-          first.location, fmt::format("the other {}, which {}", first.operation,
-                                      first.mode == "unknown" ? "uses this memory too" : "came first: " + first.mode)));
+      locations.push_back(located(first.location, fmt::format("the {} before it, which nothing orders: {} access",
+                                                              first.operation, first.mode)));
     }
     if (report_.ranks && &finding == &report_.findings.front()) add_ranks(locations, *report_.ranks);
     return locations;
   }
 
-  Json stack(const char* name, std::vector<Json> frames) const {
-    Json all = Json::array();
-    for (Json& frame : frames) all.push_back(std::move(frame));
-    return {{"message", message(name)}, {"frames", std::move(all)}};
-  }
-
   Json stacks(const Finding& finding) const {
-    Json all = Json::array();
-    std::vector<Json> frames;
-    for (const symbolize::PythonFrame& frame : finding.stack.python) {
-      frames.push_back({{"location", location(frame.file, frame.line, frame.function)}});
-    }
-    if (!frames.empty()) all.push_back(stack("Python", std::move(frames)));
-    frames.clear();
-    for (const symbolize::NativeFrame& frame : finding.stack.native) {
-      Json json = {{"location", location(frame.file, frame.line, frame.function)}};
+    Json python = array_of(finding.stack.python, [&](const symbolize::PythonFrame& frame) {
+      return Json{{"location", location({frame.file, frame.function, "", "", "", frame.line})}};
+    });
+    Json native = array_of(finding.stack.native, [&](const symbolize::NativeFrame& frame) {
+      Json json = {{"location", location({frame.file, frame.function, "", "", "", frame.line})}};
       if (!frame.module.empty()) json["module"] = printable(frame.module);
-      frames.push_back(std::move(json));
-    }
-    if (!frames.empty()) all.push_back(stack("native", std::move(frames)));
+      return json;
+    });
+    Json all = Json::array();
+    if (!python.empty()) all.push_back({{"message", message("Python")}, {"frames", std::move(python)}});
+    if (!native.empty()) all.push_back({{"message", message("native")}, {"frames", std::move(native)}});
     return all;
   }
 
@@ -193,7 +175,7 @@ class Writer {
                  {"ruleIndex", index},
                  {"level", finding.grade == analyse::Grade::suspected ? "warning" : "error"},
                  {"message", {{"text", sentences(finding)}}}};
-    if (Json at = location(finding.location); !at.empty()) json["locations"] = Json::array({std::move(at)});
+    if (Json at = location(finding.location.nearest()); !at.empty()) json["locations"] = Json::array({std::move(at)});
     if (Json others = related(finding); !others.empty()) json["relatedLocations"] = std::move(others);
     if (Json calls = stacks(finding); !calls.empty()) json["stacks"] = std::move(calls);
     json["properties"] = std::move(properties);

@@ -384,8 +384,8 @@ def sessions_are_private_listed_and_dumped(machine):
 def full_disk_is_no_success(machine):
     machine.plan(FAULT)
     machine.run(*program("ten_launches.py"))
-    for words in (["report"], ["report", "--json"], ["list"], ["dump"], ["env"], ["--help"],
-                  ["core", DATA / "gpucore/load.nvcudmp.gz"]):
+    for words in (["report"], ["report", "--json"], ["report", "--sarif"], ["report", "--html"], ["list"], ["dump"],
+                  ["env"], ["--help"], ["core", DATA / "gpucore/load.nvcudmp.gz"]):
         with open("/dev/full", "w", encoding="ascii") as full:
             result = machine.cudadiag(*words, stdout=full)
         expect(result.returncode, 125, f"status of {words}")

@@ -124,6 +124,19 @@ def wrong_command_lines_are_explained(machine):
         expect(_refused(machine, *words), message, f"message for {words}")
 
 
+def report_in_every_format_names_the_line(machine):
+    command = program("ten_launches.py")
+    machine.plan(FAULT)
+    machine.run(*command)
+    line = machine.report()["findings"][0]["location"]["line"]
+    for words, said in ((["-v"], f"{command[1]}:{line}"), (["--html"], f"{command[1]}:{line}"),
+                        (["--sarif"], f'"uri": "file://{command[1]}"')):
+        expect_in(said, expect_success(machine.cudadiag("report", *words)).stdout, str(words))
+    (run,) = json.loads(machine.cudadiag("report", "--sarif").stdout)["runs"]
+    (at,) = run["results"][0]["locations"]
+    expect(at["physicalLocation"]["region"]["startLine"], line, "line of the result")
+
+
 def wrong_values_are_refused_before_anything_runs(machine):
     for value, message in (
             ("--rerun=foo", "--rerun: foo is none of auto, always, never"),

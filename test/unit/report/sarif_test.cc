@@ -95,6 +95,22 @@ TEST_CASE("other lines of a finding are related to it") {
                                                     "process 4712 has not come; it was here"});
 }
 
+TEST_CASE("a line that is not the operation's own is said to call it, and what races comes before it") {
+  Report report = python_report();
+  Finding& finding = report.findings[0];
+  finding.reported_at.reset();
+  Location around = {"/home/u/train.py", "main", "python", "", "", 9};
+  finding.related = {{"capture", {"", "", "c++", "", "/home/u/lib.so", 0, 0x10, {around}}}};
+  finding.race = Race{};
+  finding.race->accesses = {{}, {}};
+  finding.race->accesses[0].operation = "kernel";
+  finding.race->accesses[0].mode = "write";
+  CHECK(related(report) == std::vector<std::string>{"capture, called from here",
+                                                    "the kernel before it, which nothing orders: write access"});
+  const json run = run_of(report);
+  CHECK(run["results"][0]["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 9);
+}
+
 TEST_CASE("what the program says is ASCII, with nothing that a terminal obeys") {
   Report report = native_report();
   const std::string attack = "a\x1b[2J\xff\n\xc2\x9b\xe2\x80\xae";
