@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/command_path.h"
@@ -25,7 +27,9 @@ class Candidates {
   void add(const fs::path& file) {
     std::error_code error;
     if (!fs::is_regular_file(file, error)) return;
-    if (std::find(found_.begin(), found_.end(), file) == found_.end()) found_.push_back(file);
+    // A toolkit is there by its version and by a link.
+    const auto same = [&](const fs::path& other) { return fs::equivalent(file, other, error); };
+    if (std::none_of(found_.begin(), found_.end(), same)) found_.push_back(file);
   }
   template <std::size_t N>
   void add_under(const fs::path& folder, const char* const (&files)[N]) {
@@ -55,6 +59,14 @@ void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
       folders.push_back(python / "dist-packages");
     }
   }
+}
+
+bool is_elf(const fs::path& file) {
+  char start[4] = {};
+  std::ifstream(file, std::ios::binary).read(start, sizeof start);
+  return std::string_view(start, sizeof start) ==
+         "\x7f"
+         "ELF";
 }
 
 }  // namespace
@@ -105,8 +117,10 @@ std::vector<std::string> missing_cupti() {
   std::vector<std::string> missing;
   for (const std::string& file : listed_paths(wire::environment::kCupti)) {
     std::error_code error;
-    if (fs::is_regular_file(file, error)) continue;
-    missing.push_back(std::string(wire::environment::kCupti) + " names " + file + ", which is no file");
+    const bool is_file = fs::is_regular_file(file, error);
+    if (is_file && is_elf(file)) continue;
+    missing.push_back(std::string(wire::environment::kCupti) + " names " + file + ", which is no " +
+                      (is_file ? "library that can be read" : "file"));
   }
   return missing;
 }
