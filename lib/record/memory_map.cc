@@ -1,9 +1,27 @@
 #include "record/memory_map.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 namespace cudadiag::record {
+
+namespace {
+
+// The kernel writes a newline in a name as \012, and a backslash as it is.
+void restore_newlines(char* path) {
+  constexpr char kEscaped[] = "\\012";
+  if (strstr(path, kEscaped) == nullptr || access(path, F_OK) == 0) return;
+  char* to = path;
+  for (const char* from = path; *from != '\0';) {
+    const bool newline = strncmp(from, kEscaped, 4) == 0;
+    *to++ = newline ? '\n' : *from;
+    from += newline ? 4 : 1;
+  }
+  *to = '\0';
+}
+
+}  // namespace
 
 MemoryMap::MemoryMap() : fd_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
 
@@ -48,6 +66,7 @@ bool MemoryMap::next(MemoryRange& range) {
     }
   }
   text_->path[length] = '\0';
+  restore_newlines(text_->path.data());
   range.path = text_->path.data();
   range.file_offset = numbers[2];
   return true;
