@@ -225,7 +225,7 @@ void tell_gains(const Told& told, const report::Report& after) {
   if (answer.device) say(device_sentence(answer, directory));
   if (!answer.device && of_pass("device", report::kDumpUnfinished)) {
     say("on the GPU: line, block and thread are not known, as " + answer.device_unknown +
-        (report::memcheck_may_tell(answer.code)
+        (report::memcheck_may_tell(answer)
              ? "; " + report::bisect_command(after.session, after.input_read, "--sanitize") +
                    " may tell (needs compute-sanitizer)"
              : ""));

@@ -64,18 +64,27 @@ bool wants_dump(const Analysis& analysis, const session::Manifest& manifest) {
                      [](const auto& failure) { return is_async(failure) && leaves_a_dump(failure.code); });
 }
 
+bool has_torch(const session::ProcessRecord& record) {
+  return record.properties.contains("python") &&
+         std::any_of(record.modules.begin(), record.modules.end(), [](const session::Module& module) {
+           return module.path.find("libc10_cuda") != std::string::npos;
+         });
+}
+
 // A call that found no memory of the device, in a process with PyTorch's allocator.
 bool wants_memory(const Analysis& analysis, const session::Manifest& manifest) {
   return !was_made(manifest, "memory") &&
          std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
-           if (failure.kind != analyse::Kind::out_of_memory || failure.reported == nullptr) return false;
-           const auto& modules = failure.process->record.modules;
-           return !analyse::wanted_host_memory(*failure.reported) &&
-                  failure.process->record.properties.contains("python") &&
-                  std::any_of(modules.begin(), modules.end(), [](const session::Module& module) {
-                    return module.path.find("libc10_cuda") != std::string::npos;
-                  });
+           return failure.kind == analyse::Kind::out_of_memory && failure.reported != nullptr &&
+                  !analyse::wanted_host_memory(*failure.reported) && has_torch(failure.process->record);
          });
+}
+
+// The call that is saved is one of PyTorch's.
+bool has_inputs(const Analysis& analysis) {
+  return std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const analyse::Failure& failure) {
+    return is_async(failure) && failure.process != nullptr && has_torch(failure.process->record);
+  });
 }
 
 // A failure in what torch.compile made of some lines, of which no rerun has shown what they do by themselves.
@@ -96,11 +105,6 @@ bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest
 
 bool memcheck_may_tell(const analyse::Failure& failure) {
   return is_async(failure) && report::memcheck_may_tell(failure.code);
-}
-
-bool wants_sanitizer(const Analysis& analysis, const session::Manifest& manifest) {
-  return !was_made(manifest, "sanitize") &&
-         std::any_of(analysis.failures.begin(), analysis.failures.end(), memcheck_may_tell);
 }
 
 // The newest pass with a dump that the debugger was not asked about.
@@ -139,6 +143,10 @@ SuspectedKernels suspected_kernels(const Analysis& analysis) {
   return kernels;
 }
 
+bool wants_sanitizer(const Analysis& analysis, const session::Manifest& manifest) {
+  return !was_made(manifest, "sanitize") && !suspected_kernels(analysis).names.empty();
+}
+
 class Narrowing {
  public:
   Narrowing(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
@@ -157,7 +165,7 @@ class Narrowing {
     if (options_.device && goes_on() && wants_dump(analysis_, session_.manifest)) device();
     if (options_.hang_dump && goes_on() && wants_hang_dump(analysis_, session_.manifest)) device(true);
     if (options_.cross_check && !interrupted_) cross_check();
-    if (options_.sanitize && goes_on() && wants_sanitizer(analysis_, session_.manifest)) sanitize();
+    if (options_.sanitize && goes_on() && !was_made(session_.manifest, "sanitize")) sanitize();
     return possible_;
   }
 
@@ -215,7 +223,9 @@ class Narrowing {
     }
     if (!add(spec)) return false;
     if (options_.tell_passes) tell_pass();
-    return !interrupted_;
+    // Nor would others come to anything.
+    if (came_to_nothing()) possible_ = false;
+    return goes_on();
   }
 
   void memory() {
@@ -313,7 +323,11 @@ class Narrowing {
     RerunSpec spec = common();
     spec.kind = RerunSpec::Kind::sanitize;
     SuspectedKernels kernels = suspected_kernels(analysis_);
-    if (kernels.names.empty()) return say("no rerun under compute-sanitizer: no kernel is suspected by name");
+    if (kernels.names.empty()) {
+      const auto& failures = analysis_.failures;
+      const bool wanted = std::any_of(failures.begin(), failures.end(), memcheck_may_tell);
+      return wanted ? say("no rerun under compute-sanitizer: no kernel is suspected by name") : void();
+    }
     if (kernels.all) spec.kernels = std::move(kernels.names);
     spec.sanitizer = find_sanitizer();
     if (spec.sanitizer.empty()) {
@@ -370,6 +384,16 @@ class Narrowing {
     const std::uint64_t waits = analysis_.reruns.back().waits;
     say(fmt::format("rerun {}: {}, after {}; {} operation{} waited for", session_.reruns.size(), what,
                     report::duration(pass.seconds), report::thousands(waits), waits == 1 ? " was" : "s were"));
+    if (!came_to_nothing()) return;
+    const auto printed = session_.folder / pass.folder / session::kOutputFile;
+    say("it had not used CUDA when it ended; what it printed is in " + report::shell_word(printed.string()) +
+        ", and what the first run was given, its environment too, it may need again");
+  }
+
+  // The newest rerun ended by itself, badly, and had not begun to use CUDA.
+  bool came_to_nothing() const {
+    const analyse::Rerun& rerun = analysis_.reruns.back();
+    return rerun.outcome == Outcome::not_reached && rerun.end.bad && session_.reruns.back().empty();
   }
 
   session::Session& session_;
@@ -406,8 +430,7 @@ bool narrow(session::Session& session, session::SessionWriter& writer, launch::S
 
 bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest,
                      const RerunOptions& options) {
-  const bool async = std::any_of(analysis.failures.begin(), analysis.failures.end(), is_async);
-  return wants_proof(analysis) || (options.save_inputs && async) || wants_eager(analysis, manifest) ||
+  return wants_proof(analysis) || (options.save_inputs && has_inputs(analysis)) || wants_eager(analysis, manifest) ||
          (options.hang_dump && wants_hang_dump(analysis, manifest)) ||
          (options.device && wants_dump(analysis, manifest)) || (options.values && wants_memory(analysis, manifest)) ||
          (options.cross_check && unchecked_dump(manifest.passes) != nullptr) ||

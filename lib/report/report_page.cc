@@ -96,7 +96,7 @@ Section next_commands(const Report& report, bool suggest_rerun) {
   const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(),
                                      [](const PassLine& pass) { return pass.name == "sanitize"; });
   const bool lineless = !first.device || first.device->line == 0 || !first.device->block;
-  if (was_rerun(report) && !sanitized && lineless && memcheck_may_tell(first.code)) {
+  if (was_rerun(report) && !sanitized && lineless && memcheck_may_tell(first)) {
     section.lines.push_back(printable(bisect("--sanitize") + "  # needs compute-sanitizer"));
   }
   return section;

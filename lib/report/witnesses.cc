@@ -195,6 +195,11 @@ void add_witnesses(Report& report, const symbolize::DeviceTestimony& testimony) 
 
 bool memcheck_may_tell(std::uint32_t code) { return code == 700 || (code >= 714 && code <= 719); }
 
+bool memcheck_may_tell(const Finding& finding) {
+  const bool kernel = (finding.launch && !finding.launch->mangled.empty()) || possible_kernels(finding).known > 0;
+  return kernel && memcheck_may_tell(finding.code);
+}
+
 std::string outcome_of(const SanitizerTestimony& testimony) {
   const symbolize::SanitizerLog& log = testimony.log;
   if (!log.accesses.empty()) {
