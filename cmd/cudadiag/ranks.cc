@@ -20,6 +20,7 @@
 #include "report/resolved_site.h"
 #include "report/words.h"
 #include "session/session_folders.h"
+#include "session/session_reader.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
 
@@ -40,7 +41,18 @@ struct Part {
 };
 using Parts = std::vector<std::unique_ptr<Part>>;
 
-// Sessions, oldest first.
+// A session that was named and lies in a folder that was named, too.
+std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
+  std::vector<fs::path> once;
+  std::error_code error;
+  for (const fs::path& folder : folders) {
+    const auto same = [&](const fs::path& other) { return fs::equivalent(folder, other, error); };
+    if (std::none_of(once.begin(), once.end(), same)) once.push_back(folder);
+  }
+  return once;
+}
+
+// Sessions, those of a folder by name, and so oldest first.
 session::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   std::vector<std::string> wanted = options.sessions;
   if (wanted.empty() && options.output) wanted.push_back(*options.output);
@@ -52,19 +64,19 @@ session::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) 
   for (const std::string& word : wanted) {
     std::error_code error;
     const fs::path path = word;
-    const bool holds_sessions = fs::is_directory(path, error) && !session::is_session(fs::canonical(path, error));
-    if (!holds_sessions) {
+    if (!fs::is_directory(path, error) || session::holds_recording(path)) {
       const auto one = choose_session(options.output, word);
       if (const auto* failure = std::get_if<session::Failure>(&one)) return *failure;
       found.push_back(std::get<fs::path>(one));
       continue;
     }
-    std::vector<fs::path> all = session::sessions_in(path);
+    if (auto failure = session::unreadable(path)) return *failure;
+    const std::vector<fs::path> all = session::recordings_in(path);
     if (all.empty())
       return session::Failure{"there is no session in " + word, "give -o " + word + " to every launcher"};
-    found.insert(found.end(), all.rbegin(), all.rend());
+    found.insert(found.end(), all.begin(), all.end());
   }
-  return found;
+  return each_once(found);
 }
 
 session::Result<Parts> read_parts(const std::vector<fs::path>& folders) {

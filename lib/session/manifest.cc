@@ -199,7 +199,7 @@ std::string write_manifest(const Manifest& manifest) {
 
 Result<Manifest> parse_manifest(std::string_view text) {
   const Json document = Json::parse(text, nullptr, false);
-  if (!document.is_object()) return Failure{"it is no JSON object", "the session is damaged; run the command again"};
+  if (!document.is_object()) return Failure{"it is no JSON object", kMoveManifestAway};
   const std::string schema = text_of(document, "schema");
   if (schema != kSchema) {
     return Failure{"it is in format \"" + schema + "\"; this cudadiag reads \"" + kSchema + "\"",

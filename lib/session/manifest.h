@@ -8,6 +8,10 @@
 
 namespace cudadiag::session {
 
+// What is to be done about one that cannot be used.
+inline constexpr const char* kMoveManifestAway =
+    "move it away: what the processes recorded is read without it, but for the reruns";
+
 std::string write_manifest(const Manifest& manifest);
 
 // A member that is missing or of another type is left at its default; only text that is no manifest at all fails.

@@ -123,12 +123,15 @@ bool is_session_name(const std::string& name) {
   return rest.empty() || rest == kIncomplete;
 }
 
+bool holds_recording(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / kManifest, ignored) || fs::is_directory(folder / kRecordFolder, ignored);
+}
+
 bool is_session(const fs::path& folder) {
   struct stat status {};
   if (!is_session_name(folder.filename().string()) || ::lstat(folder.c_str(), &status) != 0) return false;
-  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
-  std::error_code ignored;
-  return fs::exists(folder / kManifest, ignored) || fs::is_directory(folder / kRecordFolder, ignored);
+  return S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && holds_recording(folder);
 }
 
 bool is_blank(const fs::path& folder) {
@@ -164,6 +167,19 @@ std::vector<fs::path> sessions_in(const std::vector<Root>& roots) {
 
 std::vector<fs::path> sessions_in(const fs::path& root) {
   return sessions_in(std::vector<Root>{{root, false, "", false}});
+}
+
+std::vector<fs::path> recordings_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_symlink(ignored) && it->is_directory(ignored) && holds_recording(it->path())) {
+      found.push_back(it->path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 std::optional<Failure> obstacle_in(const Root& root) {

@@ -35,7 +35,10 @@ inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
 // "20261121-101500-4711" or the same with ".incomplete".
 bool is_session_name(const std::string& name);
 
-// A session of this user, and not a link to something else.
+// It has what a session has, whatever it is called and whoever owns it.
+bool holds_recording(const std::filesystem::path& folder);
+
+// A session of this user, by its name, and not a link to something else.
 bool is_session(const std::filesystem::path& folder);
 
 // For what `cudadiag env` prints, or a run that has not failed yet: nothing was recorded to it so far.
@@ -47,6 +50,9 @@ std::pair<std::string, std::filesystem::file_time_type> age_of(const std::filesy
 // Sessions in a root, or in all of them, newest first.
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
 std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
+
+// Whatever holds a recording in a folder, also under another name, or somebody else's; by name.
+std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
 
 // Why no session can be created here; whether the folder is there already or not. Nothing: one can.
 std::optional<Failure> obstacle_in(const Root& root);

@@ -51,10 +51,7 @@ std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
 
 Result<Manifest> read_manifest(const fs::path& file) {
   const auto text = read_plain_file(file, kMostManifestBytes);
-  if (!text) {
-    return Failure{"it is no file that can be read",
-                   "move it away: what the processes recorded is read without it, but for the reruns"};
-  }
+  if (!text) return Failure{"it is no file that can be read", kMoveManifestAway};
   return parse_manifest(*text);
 }
 
@@ -79,23 +76,25 @@ std::optional<fs::path> newest_begun(const fs::path& root) {
 
 // A folder given by name: a session, or what `-o` named, which holds sessions; then the newest of them.
 fs::path session_at(const fs::path& folder) {
-  std::error_code error;
-  if (fs::exists(folder / kManifest, error) || fs::exists(folder / kRecordFolder, error)) return folder;
+  if (holds_recording(folder)) return folder;
   const auto sessions = sessions_in(folder);
   return sessions.empty() ? folder : sessions.front();
 }
 
 }  // namespace
 
-std::optional<Failure> unreadable(const fs::path& folder) {
+std::optional<Failure> unreadable(const fs::path& path) {
   struct stat status {};
-  const bool hidden = ::stat(folder.c_str(), &status) != 0 && errno == EACCES;
-  const bool closed = S_ISDIR(status.st_mode) && ::access(folder.c_str(), R_OK | X_OK) != 0;
+  const bool hidden = ::stat(path.c_str(), &status) != 0 && errno == EACCES;
+  const bool is_folder = S_ISDIR(status.st_mode), is_file = S_ISREG(status.st_mode);
+  const bool closed =
+      (is_folder || is_file) && ::access(path.c_str(), is_folder ? R_OK | X_OK : R_OK) != 0 && errno == EACCES;
   if (!closed && !hidden) return std::nullopt;
   if (closed && status.st_uid == ::geteuid()) {
-    return Failure{folder.string() + " cannot be read: its owner has no permission to", "chmod u+rx gives it"};
+    return Failure{path.string() + " cannot be read: its owner has no permission to",
+                   is_folder ? "chmod u+rx gives it" : "chmod u+r gives it"};
   }
-  return Failure{folder.string() + " cannot be read: it belongs to somebody else",
+  return Failure{path.string() + " cannot be read: it belongs to somebody else",
                  "look at it as the user who ran the program"};
 }
 
@@ -113,6 +112,12 @@ std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots) {
       return Failure{name + (root.by_variable ? ", which" : "") + " cannot be read: " + std::strerror(errno), remedy};
     } else if (root.by_variable) {
       return Failure{name + ", which does not exist", remedy};
+    }
+    // What others have written may be named, but is taken for nobody's newest.
+    const bool meant = root.asked_for || root.by_variable;
+    if (const auto others = recordings_in(root.folder); meant && !others.empty() && sessions_in(root.folder).empty()) {
+      return Failure{"the sessions in " + root.folder.string() + " belong to somebody else, or have other names",
+                     "name one: cudadiag report " + others.back().string()};
     }
   }
   return std::nullopt;
@@ -171,7 +176,9 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
   if (!fs::is_directory(folder, error)) {
     return Failure{folder.string() + " is not a folder that can be read", "cudadiag list shows the sessions there are"};
   }
-  if (auto failure = unreadable(folder)) return *failure;
+  for (const fs::path& part : {folder, folder / kManifest, folder / kRecordFolder}) {
+    if (auto failure = unreadable(part)) return *failure;
+  }
   Session session;
   session.folder = folder;
   const auto files = area_files({folder / kRecordFolder, folder});

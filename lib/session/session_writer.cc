@@ -42,6 +42,7 @@ std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
 std::optional<Failure> prepare_root(const Root& root) {
   std::error_code error;
   fs::create_directories(root.folder.parent_path(), error);
+  if (error) return failed("create the session folder", root.folder, error.value());
   if (::mkdir(root.folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return failed("create the session folder", root.folder, errno);
   }

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -170,6 +171,18 @@ def ranks_are_not_taken_from_two_runs(machine):
            "one session without ranks that wait")
     (machine.folder / "empty").mkdir()
     expect_in("there is no session in ", machine.cudadiag("ranks", "empty").stderr, "an empty folder")
+
+
+def ranks_of_several_machines_are_collected_under_other_names(machine):
+    machine.plan(FAULT)
+    for rank in "01":
+        machine.environment["RANK"] = rank
+        machine.run(*program("ten_launches.py"), options=["-o", f"of-{rank}"])
+        (session,) = (machine.folder / f"of-{rank}").glob("2*")
+        shutil.copytree(session, machine.folder / f"job/node{rank}")
+    for words in (["job"], ["job/node0", "job/node1"], ["job", "job/node1"]):
+        told = expect_success(machine.cudadiag("ranks", *words)).stdout
+        expect_in("the first of 2 sessions: rank 0", told, str(words))
 
 
 def hang_that_ignores_being_asked_is_killed(machine):
