@@ -1,6 +1,7 @@
 #include "recording.h"
 
 #include <fmt/core.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,7 +87,8 @@ std::string handled_calls(const std::vector<analyse::Note>& notes) {
   return text;
 }
 
-bool failed(const session::ProcessEnd& end) { return end.signal || end.code.value_or(0) != 0; }
+// What writes to `| head` is ended by SIGPIPE, as nobody wonders at.
+bool failed(const session::ProcessEnd& end) { return end.signal ? *end.signal != SIGPIPE : end.code.value_or(0) != 0; }
 
 }  // namespace
 
@@ -377,6 +379,11 @@ std::string Recording::no_longer_sought() const {
   if (!hangs && !races) return "";
   return fmt::format("; {}{}{} are no longer looked for", hangs ? "hangs" : "", hangs && races ? " and " : "",
                      races ? "races" : "");
+}
+
+bool Recording::keeps_session() const {
+  std::error_code error;
+  return writer_ && std::filesystem::is_directory(writer_->folder(), error);
 }
 
 const report::Report& Recording::report() {

@@ -53,6 +53,8 @@ class Recording {
 
   // After finish(). Null: there is none, as nothing was found or nothing could be written.
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
+  // Its folder is there, whole or not.
+  bool keeps_session() const;
   session::Session& session() { return session_; }
   // Of all that is recorded by now. It takes the symbols of all modules that lead to the findings: made once, and again
   // when reruns have added to the session.

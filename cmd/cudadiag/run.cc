@@ -98,6 +98,7 @@ void end_hanging(launch::Target& target, launch::SignalRelay& relay) {
 
 // A shell that tells of such an end names the program that it started: this one.
 void tell_signal(int signal) {
+  if (signal == SIGPIPE) return;  // as the shell, which names every other one
   const char* name = ::sigabbrev_np(signal);
   say("the command was ended by signal " + std::to_string(signal) +
       (name == nullptr ? "" : " (SIG" + std::string(name) + ")"));
@@ -184,9 +185,13 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
   session::Session& session = recording.session();
   const analyse::Analysis analysis = analyse::analyse(session);
   const bool hang_dump = options.rerun.hang_dump && recording.hung();
-  if ((options.rerun.mode == RerunMode::never && !hang_dump) || recording.writer() == nullptr ||
+  if ((options.rerun.mode == RerunMode::never && !hang_dump) ||
       !(worth_narrowing(analysis, session.manifest, options.rerun) || worth_naming(session))) {
     return;
+  }
+  if (!recording.keeps_session()) {
+    if (!recording.findings()) return;
+    return say("not rerun to confirm this, as no session could be kept; name a folder for it with -o FOLDER");
   }
   const std::string obstacle = relay.interrupted() ? "it was interrupted"
                                : options.rerun.mode == RerunMode::always || hang_dump

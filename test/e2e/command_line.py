@@ -33,6 +33,9 @@ def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
     expect(result.returncode, 3, "status")
     expect_in("no session will be kept", result.stderr, "message")
     expect_in("[bracketed]", result.stderr, "report")
+    result = machine.run(*program("ten_launches.py"), options=["--rerun=auto"])
+    expect(result.stderr.splitlines()[-1], "cudadiag: not rerun to confirm this, as no session could be kept; name a "
+           "folder for it with -o FOLDER", "the last line")
 
 
 def unwritable_folder_by_the_environment_is_named(machine):
@@ -46,6 +49,24 @@ def unwritable_folder_by_the_environment_is_named(machine):
         said = machine.run(*program("ten_launches.py")).stderr
         expect_in(f"cudadiag: {why}; sessions go to {machine.folder}/cudadiag-{os.geteuid()}, which may vanish", said, why)
         machine.environment.pop("CUDADIAG_DIR", None)
+
+
+def what_is_no_library_is_not_tried_as_cupti(machine):
+    machine.environment["CUDADIAG_CUPTI"] = "/etc/passwd"
+    expect(machine.run("true").stderr, "cudadiag: CUDADIAG_CUPTI names /etc/passwd, which is no library that can be "
+           "read: correct it, or unset it\n", "message")
+
+
+def sessions_of_others_are_not_taken_for_the_newest_but_named(machine):
+    machine.plan(FAULT)
+    machine.run(*program("ten_launches.py"), options=["-o", "shared"])
+    (session,) = (machine.folder / "shared").glob("2*")
+    renamed = session.rename(session.with_name("of-monday"))
+    for command in ("list", "report", "status"):
+        result = machine.cudadiag(command, "-o", "shared")
+        expect(result.returncode, 125, f"status of {command}")
+        expect_in(f"name one: cudadiag report shared/{renamed.name}", result.stderr, command)
+    expect_in("[bracketed]", machine.cudadiag("report", "shared/of-monday").stdout, "the one that is named")
 
 
 def sessions_of_the_second_folder_are_read_with_the_others(machine):

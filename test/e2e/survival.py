@@ -293,11 +293,13 @@ def closed_pipe_of_ours_costs_the_command_nothing(machine):
 
 
 def signal_that_ends_the_command_is_told_unless_it_was_sent_through_us(machine):
-    for name in ("SEGV", "KILL", "PIPE"):
+    for name in ("SEGV", "KILL", "ABRT"):
         result = machine.run("sh", "-c", f"kill -{name} $$")
         number = getattr(signal, "SIG" + name).value
         expect(result.returncode, -number, "status")
         expect(result.stderr.splitlines()[-1], f"cudadiag: the command was ended by signal {number} (SIG{name})", name)
+    ended = machine.run("sh", "-c", "kill -PIPE $$")
+    expect((ended.returncode, ended.stderr), (-signal.SIGPIPE, ""), "one that nobody reads")
     for number in (signal.SIGTERM, signal.SIGUSR1):
         run = machine.start(*machine.command("run", "--rerun=never", "--", "sh", "-c", "echo ready; exec sleep 100"))
         expect(run.stdout.readline(), "ready\n", "first line")
