@@ -33,6 +33,17 @@ def executable_that_changed_since_is_said_to_have(machine):
         assert "-g," not in shown, shown
 
 
+def line_of_a_program_is_found_whatever_its_path_holds(machine):
+    for name in ("new\nline", "new\\012line", "a (deleted)"):
+        copy = machine.folder / name / "third"
+        copy.parent.mkdir()
+        shutil.copy(machine.build / "targets/third_of_ten", copy)
+        machine.plan(targets.plan("third_of_ten"))
+        machine.run(copy)
+        location = machine.report()["findings"][0]["location"]
+        expect((location["file"], location["line"]), targets.marked_line("third_of_ten", "TRUE LINE"), name)
+
+
 def line_around_a_plugin_without_lines_is_not_taken_for_its_own(machine):
     source = targets.TARGETS / "dlopened_kernel.cc"
     lines = source.read_text().splitlines()
