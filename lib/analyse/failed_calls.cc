@@ -302,28 +302,40 @@ bool may_lack(const Error& refused, const Error& earlier, const ProcessRecord& r
          (operation->kind == wire::operation::Kind::copy && lacks(operation->source, comes_from_host(refused)));
 }
 
-// Memory is no handle.
-bool is_of_memory(const Error& error) {
-  constexpr std::string_view kFamilies[] = {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"};
-  return std::any_of(std::begin(kFamilies), std::end(kFamilies),
+template <std::size_t N>
+bool is_of(const Error& error, const std::string_view (&families)[N]) {
+  return std::any_of(std::begin(families), std::end(families),
                      [&](std::string_view family) { return error.call.starts_with(family); });
 }
 
+// Memory is no handle.
+bool is_of_memory(const Error& error) { return is_of(error, {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"}); }
+bool is_of_kernels(const Error& error) { return is_of(error, {"cuModule", "cuLibrary", "cuLink"}); }
+
+// Of a launch: what it was given is no kernel that was ever loaded.
+bool has_no_kernel(const Error& failed, const ProcessRecord& record) {
+  const session::Site* site = session::by_id(record.sites, failed.site);
+  return failed.flags & wire::error::kLaunch && site != nullptr && site->function == 0;
+}
+
 // The earliest after which the thread issued nothing else: what failed later may have been given what it did not make.
-// A look-up that found nothing is a probe, mostly: not before a call whose handle is not valid.
+// For a launch of no kernel it does not matter what was issued since its module could not be loaded. A look-up that
+// found nothing is a probe, mostly: not before a call whose handle is not valid.
 const Error* swallowed_before(const Error& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
   // Of a refused operation there is a record as well, but not where the runtime refused it.
   const bool counted =
       failed.domain == wire::error::Domain::driver &&
       (failed.flags & wire::error::kLaunch || issued_by(failed, record) != wire::operation::Kind::none);
+  const bool no_kernel = failed.code == kInvalidHandle && has_no_kernel(failed, record);
   const auto found = std::find_if(record.errors.begin(), record.errors.end(), [&](const Error& error) {
     const bool makes_nothing =
         error.flags & wire::error::kLaunch || wire::operation::can_fault(issued_by(error, record));
     const bool may_matter = !is_benign(error) || (error.code == kNotFound && failed.code == kInvalidHandle);
     return error.tid == failed.tid && error.serial < failed.serial && may_matter && !makes_nothing &&
            !(failed.code == kInvalidHandle && is_of_memory(error)) && !was_given_memory(record, error, failed.ticks) &&
-           !(error.flags & wire::error::kSticky) && error.operation + (counted ? 1 : 0) >= failed.operation &&
+           !(error.flags & wire::error::kSticky) &&
+           (error.operation + (counted ? 1 : 0) >= failed.operation || (no_kernel && is_of_kernels(error))) &&
            (failed.code != kInvalidValue || may_lack(failed, error, record));
   });
   return found == record.errors.end() ? nullptr : &*found;

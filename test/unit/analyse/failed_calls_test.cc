@@ -401,6 +401,12 @@ TEST_CASE("what failed before, with nothing issued in between") {
   CHECK(swallowed() == &calls.process.record.errors[0]);
   calls.process.record.errors[1].operation = 9;
   CHECK(swallowed() == nullptr);
+  // Of a launch without a kernel it may be long ago that none could be loaded.
+  calls.process.record.sites.resize(1);
+  calls.process.record.errors[1].site = 1;
+  CHECK(swallowed() == &calls.process.record.errors[0]);
+  calls.process.record.sites[0].function = 1;
+  CHECK(swallowed() == nullptr);
   calls.process.record.errors[1].operation = 8;
   calls.process.record.errors[0].tid = 2;
   CHECK(swallowed() == nullptr);
