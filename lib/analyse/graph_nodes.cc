@@ -21,7 +21,15 @@ using session::ProcessRecord;
 namespace graph_node = wire::graph_node;
 constexpr std::uint32_t kAssert = 710;
 
-bool can_raise(const GraphNode& node, std::uint32_t code) {
+bool holds_others(const Graph& graph, std::uint32_t index) {
+  return std::any_of(graph.nodes.begin() + index, graph.nodes.end(),
+                     [&](const GraphNode& node) { return node.parent == index + 1; });
+}
+
+bool can_raise(const Graph& graph, std::uint32_t index, std::uint32_t code) {
+  const GraphNode& node = graph.nodes[index];
+  // One whose bodies are not known stands for all that is in them.
+  if (node.type == graph_node::kConditional) return !holds_others(graph, index);
   return node.type == graph_node::kKernel || (graph_node::is_marked(node.type) && !only_kernels_raise(code));
 }
 
@@ -98,7 +106,7 @@ Nodes nodes_of(const session::Operation& operation, const ProcessRecord& record,
   const Graph* graph = session::by_id(record.graphs, operation.graph);
   if (graph == nullptr || !graph->whole) return nodes;
   for (std::uint32_t i = 0; i < graph->nodes.size(); ++i) {
-    if (can_raise(graph->nodes[i], code)) nodes.able.push_back(i);
+    if (can_raise(*graph, i, code)) nodes.able.push_back(i);
   }
   nodes.groups = groups_of(nodes.able, *graph, operation, record, code);
   if (!nodes.groups.empty()) nodes.graph = graph;
@@ -129,7 +137,7 @@ void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch,
   const auto words = std::span(there.graph_words).subspan(first - 1, graph->nodes.size());
   std::vector<std::uint32_t> left;
   for (const std::uint32_t node : nodes_under_way(*graph, words)) {
-    if (can_raise(nodes.graph->nodes[node], failure.code)) left.push_back(node);
+    if (can_raise(*nodes.graph, node, failure.code)) left.push_back(node);
   }
   if (left.empty()) return;
   nodes.able = std::move(left);

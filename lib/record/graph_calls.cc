@@ -17,6 +17,11 @@ GraphCall read(const void* raw) {
   if constexpr (requires { p.instantiateParams->flags; }) {
     if (p.instantiateParams != nullptr) call.flags = p.instantiateParams->flags;
   }
+  if constexpr (requires { p.phGraphNode; }) {
+    call.added = p.phGraphNode;
+    const CUgraphNodeParams* given = p.nodeParams;
+    if (given != nullptr && given->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) call.conditional = &given->conditional;
+  }
   return call;
 }
 
@@ -25,6 +30,12 @@ GraphCall read(const void* raw) {
 GraphCall decode_graph_call(std::uint32_t id, const void* parameters) {
   GraphCall call;
   switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode:
+      call = read<cuGraphAddNode_params>(parameters);
+      break;
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphAddNode_v2:
+      call = read<cuGraphAddNode_v2_params>(parameters);
+      break;
     case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate:
     case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2:
       call = read<cuGraphInstantiate_v2_params>(parameters);

@@ -26,6 +26,9 @@ struct GraphCall {
   const CUDA_KERNEL_NODE_PARAMS* kernel = nullptr;
   const CUDA_MEMCPY3D* copy = nullptr;
   const CUDA_MEMSET_NODE_PARAMS* memset = nullptr;
+  // add_node: what it adds, where that is a conditional node; `added` points to the node once it has returned.
+  const CUDA_CONDITIONAL_NODE_PARAMS* conditional = nullptr;
+  const CUgraphNode* added = nullptr;
   unsigned long long flags = 0;  // instantiate
 };
 

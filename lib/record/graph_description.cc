@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <new>
 
+#include "wire/graph_node.h"
+
 namespace cudadiag::record {
 
 namespace intern = wire::intern;
@@ -39,7 +41,7 @@ bool GraphDescription::allocate() {
   return true;
 }
 
-bool GraphDescription::read(CUgraph graph, Interner& interner) {
+bool GraphDescription::read(CUgraph graph, Interner& interner, ConditionalNodes* conditionals) {
   if (!driver_.can_describe_graphs() || !allocate()) return false;
   const RelaxedCapture relaxed(driver_);
   if (!add_level(graph, 0)) return false;
@@ -52,6 +54,11 @@ bool GraphDescription::read(CUgraph graph, Interner& interner) {
         driver_.graph_child_get_graph(handles_[node], &child) == CUDA_SUCCESS &&
         !add_level(child, static_cast<std::uint32_t>(node + 1))) {
       return false;
+    }
+    if (type == CU_GRAPH_NODE_TYPE_CONDITIONAL && conditionals != nullptr) {
+      for (CUgraph body : conditionals->bodies_of(handles_[node])) {
+        if (!add_level(body, static_cast<std::uint32_t>(node + 1))) return false;
+      }
     }
     if (type == CU_GRAPH_NODE_TYPE_KERNEL) fill(node, interner);
   }
@@ -90,6 +97,14 @@ bool GraphDescription::add_edges(CUgraph graph, std::size_t first) {
     edges_[edge_count_++] = {index_of(from_[i], level_size), index_of(to_[i], level_size)};
   }
   return true;
+}
+
+bool GraphDescription::may_not_run(std::size_t node) {
+  while (const std::uint32_t parent = wire::load(record(node), intern::kNodeParent)) {
+    node = parent - 1;
+    if (wire::load(record(node), intern::kNodeType) == wire::graph_node::kConditional) return true;
+  }
+  return false;
 }
 
 std::uint32_t GraphDescription::index_of(CUgraphNode node, std::size_t level_size) const {

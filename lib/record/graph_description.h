@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "record/conditional_nodes.h"
 #include "record/driver_api.h"
 #include "record/interner.h"
 
@@ -21,13 +22,16 @@ class GraphDescription {
   GraphDescription(const GraphDescription&) = delete;
   GraphDescription& operator=(const GraphDescription&) = delete;
 
-  // False: the driver does not say, or the graph is too large.
-  bool read(CUgraph graph, Interner& interner);
+  // False: the driver does not say, or the graph is too large. The bodies of conditional nodes, as far as they are
+  // known there, are read like child graphs.
+  bool read(CUgraph graph, Interner& interner, ConditionalNodes* conditionals = nullptr);
 
   std::size_t size() const { return count_; }
   CUgraphNode handle(std::size_t node) const { return handles_[node]; }
   // The graph, or child graph, that the node belongs to.
   CUgraph graph_of(std::size_t node) const { return graphs_[node]; }
+  // It lies in the body of a conditional node.
+  bool may_not_run(std::size_t node);
   bool has_programmatic_edges() const { return programmatic_; }
   std::byte* record(std::size_t node) { return records_ + node * wire::intern::kGraphNodeSize; }
   std::span<const std::byte> records() const { return {records_, count_ * wire::intern::kGraphNodeSize}; }

@@ -82,6 +82,8 @@ void GraphPointers::read(GraphDescription& graph) {
   std::sort(living_.begin(), living_.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
   const RelaxedCapture relaxed(driver_);
   for (std::size_t node = 0; node < graph.size(); ++node) {
+    // What does not run uses no memory that is gone.
+    if (graph.may_not_run(node)) continue;
     const std::uint8_t type = wire::load(graph.record(node), intern::kNodeType);
     const CUgraphNode handle = graph.handle(node);
     const auto each = [&](std::uint32_t offset, std::uint64_t address) {

@@ -54,16 +54,23 @@ Entry& Graphs::Table<Entry, Rows>::place(std::uint64_t handle, std::uint32_t sta
 // ---- nodes
 
 void Graphs::node_created(CUgraphNode node, std::uint32_t site) {
+  conditionals_.forget(node);
   const LockGuard lock(mutex_);
   nodes_.place(key_of(node), ++stamp_).site = site;
 }
 
 void Graphs::node_cloned(CUgraphNode node, CUgraphNode original) {
+  conditionals_.forget(node);
   const LockGuard lock(mutex_);
   const Node* from = nodes_.find(key_of(original));
   if (from == nullptr || from->site == 0) return;
   const std::uint32_t site = from->site;
   nodes_.place(key_of(node), ++stamp_).site = site;
+}
+
+void Graphs::conditional_made(const GraphCall& call) {
+  const CUgraph* bodies = call.conditional->phGraph_out;
+  if (call.added != nullptr && bodies != nullptr) conditionals_.made(*call.added, bodies, call.conditional->size);
 }
 
 std::uint32_t Graphs::site_of(CUgraphNode node) {
@@ -76,7 +83,7 @@ std::uint32_t Graphs::site_of(CUgraphNode node) {
 
 Graphs::Made Graphs::describe(CUgraph graph, std::uint32_t site) {
   GraphDescription description(*driver_);
-  if (graph == nullptr || !description.read(graph, *interner_)) {
+  if (graph == nullptr || !description.read(graph, *interner_, &conditionals_)) {
     area_->count(wire::area::kDroppedGraphs);
     return {};
   }

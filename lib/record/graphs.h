@@ -12,6 +12,7 @@
 #include <span>
 
 #include "record/allocations.h"
+#include "record/conditional_nodes.h"
 #include "record/driver_api.h"
 #include "record/graph_calls.h"
 #include "record/graph_description.h"
@@ -37,6 +38,8 @@ class Graphs {
   // Nodes' handles are used again: the latest news holds.
   void node_created(CUgraphNode node, std::uint32_t site);
   void node_cloned(CUgraphNode node, CUgraphNode original);
+  // The call has returned with success.
+  void conditional_made(const GraphCall& call);
 
   // The call has returned with success. `site`: its own.
   void instantiated(const GraphCall& call, std::uint32_t site, GraphWords words);
@@ -111,6 +114,7 @@ class Graphs {
   Mutex mutex_;
   std::uint32_t stamp_ = 0;
   Table<Node, 16384> nodes_;
+  ConditionalNodes conditionals_;
   Table<Exec, 1024> execs_;
   const Allocations* allocations_ = nullptr;
   // Of the graphs made last: pointer n lies at n modulo the size.

@@ -39,6 +39,7 @@ void Recorder::leave_graph_call(ThreadState& thread, std::uint32_t id, const CUp
   const GraphCall call = decode_graph_call(id, data.functionParams);
   if (ok && call.what == What::instantiate) graphs_.instantiated(call, thread.graph_site, thread.markers.words);
   if (ok && call.what == What::update) graphs_.updated(call);
+  if (ok && call.conditional != nullptr) graphs_.conditional_made(call);
   const bool sets = call.what == What::set_node || call.what == What::switch_node;
   if (ok && sets) graphs_.node_set(call, thread.graph_site);
   if (ok && options_.races) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "report/resolved_site.h"
+#include "wire/graph_node.h"
 
 namespace cudadiag::report {
 namespace {
@@ -53,6 +54,8 @@ std::string_view operation_word(const session::GraphNode& node) {
       return "copy";
     case 2:
       return "memset";
+    case wire::graph_node::kConditional:  // one of its bodies
+      return "graph";
     default:
       return "call";
   }

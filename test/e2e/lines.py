@@ -44,6 +44,14 @@ def line_of_a_program_is_found_whatever_its_path_holds(machine):
         expect((location["file"], location["line"]), targets.marked_line("third_of_ten", "TRUE LINE"), name)
 
 
+def nodes_in_the_body_of_a_conditional_node_are_told_where_they_are_known(machine):
+    for name, mark in (("graph_conditional", "BODY LINE"), ("graph_conditional:cloned", "BRANCH LINE")):
+        machine.plan(targets.plan(name))
+        machine.run(*targets.command(machine.build, name))
+        lines = [each["location"]["line"] for each in machine.report()["findings"][0]["candidates"]]
+        expect(lines[1:], [targets.marked_line(name, mark)[1]], f"second candidate of {name}")
+
+
 def line_around_a_plugin_without_lines_is_not_taken_for_its_own(machine):
     source = targets.TARGETS / "dlopened_kernel.cc"
     lines = source.read_text().splitlines()

@@ -72,6 +72,8 @@ FAILING = {
     "per_thread_stream:5000": Failing(),
     "graph_replay": Failing(candidates=True, confirmed_line="CAPTURED LINE"),
     "graph_added": Failing(kind="graph_node"),
+    "graph_conditional": Failing(candidates=True),
+    "graph_conditional:cloned": Failing(candidates=True),
     "graph_updated": Failing(kind="graph_node"),
     "graph_thousand": Failing("inferred", kind="graph_node"),  # the line is known, the node is not
     "graph_changed:kernel": Failing(kind="graph_node"),

@@ -95,8 +95,28 @@ SIM_API(cuGraphAddChildGraphNode, context,
   return CUDA_SUCCESS;
 }
 
+// Conditional nodes with one body.
+SIM_API(cuGraphAddNode_v2, context,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+         const CUgraphEdgeData* dependencyData, std::size_t numDependencies, CUgraphNodeParams* nodeParams),
+        (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams)) {
+  static_cast<void>(dependencyData);
+  if (nodeParams->type != CU_GRAPH_NODE_TYPE_CONDITIONAL || nodeParams->conditional.size != 1) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  Gpu::Lock lock(Gpu::instance().mutex);
+  CUgraphNode node = add(hGraph, {.kind = Op::Kind::wait_streams}, dependencies, numDependencies);
+  node->type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  node->child = std::make_shared<CUgraph_st>();
+  node->child->id = sim::next_graph_id();
+  node->body = node->child.get();
+  nodeParams->conditional.phGraph_out = &node->body;
+  *phGraphNode = node;
+  return CUDA_SUCCESS;
+}
+
 SIM_API(cuGraphChildGraphNodeGetGraph, driver, (CUgraphNode hNode, CUgraph* phGraph), (hNode, phGraph)) {
-  if (!hNode->child) return CUDA_ERROR_INVALID_VALUE;
+  if (hNode->type != CU_GRAPH_NODE_TYPE_GRAPH) return CUDA_ERROR_INVALID_VALUE;
   *phGraph = hNode->child.get();
   return CUDA_SUCCESS;
 }

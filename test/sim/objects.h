@@ -137,7 +137,8 @@ struct CUgraphNode_st {
   sim::Op op;
   std::vector<CUgraphNode> dependencies;
   CUgraph graph = nullptr;
-  std::shared_ptr<CUgraph_st> child;
+  std::shared_ptr<CUgraph_st> child;  // of a conditional node its body, which always runs
+  CUgraph body = nullptr;             // what the caller is given a pointer to
 };
 
 struct CUgraph_st {

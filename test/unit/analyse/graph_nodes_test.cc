@@ -81,6 +81,16 @@ TEST_CASE("a copy can have touched a bad address too") {
   CHECK(indices(failure) == std::vector<std::uint32_t>{1, 2});
 }
 
+TEST_CASE("a conditional node stands for its body where that is not known, and for nothing where it is") {
+  Replayed unknown(700, {{kKernel, "classify", 1}, {kConditional, "", 2}});
+  CHECK(unknown.failure().kind == analyse::Kind::async_error);
+  CHECK(indices(unknown.failure()) == std::vector<std::uint32_t>{1, 2});
+
+  Replayed known(700, {{kCopy, "", 1}, {kConditional, "", 2}, {kKernel, "denoise", 3}});
+  known.picture.process.record.graphs[0].nodes[2].parent = 2;
+  CHECK(indices(known.failure()) == std::vector<std::uint32_t>{1, 3});
+}
+
 TEST_CASE("nodes of one line are one candidate, and the line is known") {
   Replayed replayed(700, {{kKernel, "scale", 4}, {kKernel, "scale", 4}, {kKernel, "scale", 4}});
   const auto failure = replayed.failure();

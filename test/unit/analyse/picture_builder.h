@@ -10,7 +10,7 @@ namespace cudadiag::analyse {
 namespace op = wire::operation;
 
 // Types of graph nodes, as CUgraphNodeType numbers them.
-inline constexpr std::uint8_t kKernel = 0, kCopy = 1, kHost = 3, kChild = 4, kEmpty = 5;
+inline constexpr std::uint8_t kKernel = 0, kCopy = 1, kHost = 3, kChild = 4, kEmpty = 5, kConditional = 13;
 
 class PictureBuilder {
  public:
