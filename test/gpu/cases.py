@@ -173,7 +173,7 @@ CASES = [
     # Whether the address comes back is the driver's decision.
     native("graph_memory_reused", "graph_memory reused", mark="reused", rerun="", **fails(0, (STALE,), "suspected")),
     *[native("graph_" + shape, "graphs " + shape, mark=shape, **fails(700, (ASYNC, GRAPH)))
-      for shape in ("captured", "added", "thousand", "updated", "child", "branches")],
+      for shape in ("captured", "added", "thousand", "updated", "child", "conditional", "branches")],
     native("graph_changed", "graphs changed", mark="changed", **fails(700, (GRAPH,), kernel="fill")),
     # Followed by one rerun that does not fail, by three of which the last one does, by one whose wait is given up.
     native("race", "reruns race", mark="race", rerun="did not fail",

@@ -1,4 +1,4 @@
-// One bad kernel in a graph: ./graphs captured|added|thousand|updated|child|branches|changed
+// One bad kernel in a graph: ./graphs captured|added|thousand|updated|child|conditional|branches|changed
 #include <cstdio>
 #include <string>
 
@@ -26,6 +26,15 @@ cudaGraph_t captured(int nodes, int bad) {
   return graph;
 }
 
+cudaKernelNodeParams fill_at(void** parameters) {
+  cudaKernelNodeParams kernel = {};
+  kernel.func = reinterpret_cast<void*>(fill);
+  kernel.gridDim = dim3(1);
+  kernel.blockDim = dim3(32);
+  kernel.kernelParams = parameters;
+  return kernel;
+}
+
 cudaGraph_t added() {
   cudaGraph_t graph;
   cudaGraphNode_t first, second;
@@ -33,11 +42,7 @@ cudaGraph_t added() {
   long far = kFar;
   void* good[] = {&memory, &value};
   void* bad[] = {&memory, &far};
-  cudaKernelNodeParams kernel = {};
-  kernel.func = reinterpret_cast<void*>(fill);
-  kernel.gridDim = dim3(1);
-  kernel.blockDim = dim3(32);
-  kernel.kernelParams = good;
+  cudaKernelNodeParams kernel = fill_at(good);
   cudaGraphCreate(&graph, 0);
   cudaGraphAddKernelNode(&first, graph, nullptr, 0, &kernel);
   kernel.func = reinterpret_cast<void*>(stray_store);
@@ -54,6 +59,29 @@ cudaGraph_t with_child() {
   cudaGraphCreate(&graph, 0);
   cudaGraphAddMemsetNode(&clear, graph, nullptr, 0, &zero);
   cudaGraphAddChildGraphNode(&child, graph, &clear, 1, added());
+  return graph;
+}
+
+// The body always runs.
+cudaGraph_t conditional() {
+  cudaGraph_t graph;
+  cudaGraphNode_t first, branch, body;
+  cudaGraphNodeParams params = {};
+  int value = 3;
+  long far = kFar;
+  void* good[] = {&memory, &value};
+  void* bad[] = {&memory, &far};
+  cudaKernelNodeParams kernel = fill_at(good);
+  cudaGraphCreate(&graph, 0);
+  cudaGraphAddKernelNode(&first, graph, nullptr, 0, &kernel);
+  params.type = cudaGraphNodeTypeConditional;
+  params.conditional.type = cudaGraphCondTypeIf;
+  params.conditional.size = 1;
+  cudaGraphConditionalHandleCreate(&params.conditional.handle, graph, 1, cudaGraphCondAssignDefault);
+  cudaGraphAddNode(&branch, graph, &first, nullptr, 1, &params);
+  kernel.func = reinterpret_cast<void*>(stray_store);
+  kernel.kernelParams = bad;
+  cudaGraphAddKernelNode(&body, params.conditional.phGraph_out[0], nullptr, 0, &kernel);  // TRUE LINE conditional
   return graph;
 }
 
@@ -76,15 +104,6 @@ cudaGraph_t branches() {
 cudaGraphNode_t changed_node;
 
 // One kernel that does no harm, until it is given another pointer.
-cudaKernelNodeParams fill_at(void** parameters) {
-  cudaKernelNodeParams kernel = {};
-  kernel.func = reinterpret_cast<void*>(fill);
-  kernel.gridDim = dim3(1);
-  kernel.blockDim = dim3(32);
-  kernel.kernelParams = parameters;
-  return kernel;
-}
-
 cudaGraph_t harmless() {
   cudaGraph_t graph;
   int value = 3;
@@ -106,6 +125,7 @@ void change(cudaGraphExec_t exec) {
 cudaGraph_t graph_of(const std::string& what) {
   if (what == "added") return added();
   if (what == "child") return with_child();
+  if (what == "conditional") return conditional();
   if (what == "branches") return branches();
   if (what == "updated") return captured(20, -1);
   if (what == "changed") return harmless();
