@@ -57,7 +57,8 @@ std::string size_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
   double size = static_cast<double>(bytes);
   std::size_t unit = 0;
-  for (; size >= 1024 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
+  // What would be written as 1024.0 is one of the next.
+  for (; size >= 1023.95 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
   return fmt::format("{:.1f} {}", size, kUnits[unit]);
 }
 

@@ -21,6 +21,7 @@ TEST_CASE("sizes and subscripts") {
   CHECK(size_text(512) == "512 bytes");
   CHECK(size_text(12884901888) == "12.0 GiB");
   CHECK(size_text(UINT64_MAX) == "16.0 EiB");
+  CHECK(size_text((1ull << 40) - 1) == "1.0 TiB");
   CHECK(subscript({}) == "");
   CHECK(subscript({0, 77}) == "[0,77]");
   CHECK(item_size("float16") == 2);
