@@ -193,6 +193,10 @@ constexpr CallRule kWatched;
 struct Builder {
   Table table{};
   constexpr void set(std::uint32_t id, CallRule rule) { table[id] = rule; }
+  constexpr void set_blocking(std::uint32_t id, CallRule rule) {
+    rule.blocks = true;
+    set(id, rule);
+  }
 };
 
 // A call, and its variant for the per-thread default stream where it has one.
@@ -205,10 +209,9 @@ struct Builder {
   b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::operation, Kind::memory_operation, false, false, decoder}); \
   b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptsz, {Role::operation, Kind::memory_operation, true, false, decoder})
 // Calls without "Async": the host may wait in them.
-#define RULE_DS(role, kind, name, proves)                                                                             \
-  b.set(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, proves, decode<name##_params>, false, true}); \
-  b.set(CUPTI_DRIVER_TRACE_CBID_##name##_ptds,                                                                        \
-        {Role::role, Kind::kind, true, proves, decode<name##_params>, false, true})
+#define RULE_DS(role, kind, name, proves)                                                                         \
+  b.set_blocking(CUPTI_DRIVER_TRACE_CBID_##name, {Role::role, Kind::kind, false, proves, decode<name##_params>}); \
+  b.set_blocking(CUPTI_DRIVER_TRACE_CBID_##name##_ptds, {Role::role, Kind::kind, true, proves, decode<name##_params>})
 
 constexpr void add_launches(Builder& b) {
   RULE_SZ(operation, kernel, cuLaunchKernel);

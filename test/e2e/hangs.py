@@ -18,6 +18,8 @@ SHAPES = {
     "other_stream": "kernel-does-not-end",
     "copy": "kernel-does-not-end",
 }
+WAITS = {"kernel": "cuStreamSynchronize", "value": "cuCtxSynchronize", "other_stream": "cuStreamSynchronize",
+         "copy": "cuMemcpyDtoH"}
 MARKED = 32  # wire::operation::kMarked
 
 
@@ -74,6 +76,7 @@ def live_run_shows_where_its_streams_stand(machine):
         expect((first["proven_unfinished"], first["grade"], first["candidates"]), (True, "bracketed", 1), shape)
         expect(_place(first["operations"][0]["location"]), _line("TRUE LINE " + shape), f"{shape}: true line")
         expect(_place(process["calls"][0]["location"]), _line("WAITS " + shape), f"{shape}: line that waits")
+        expect(process["calls"][0]["call"], WAITS[shape], f"{shape}: call that waits")
         if shape == "other_stream":
             second = process["streams"][1]
             expect(_place(second["operations"][0]["location"]), _line("EVENT other_stream"), "line of the wait")
