@@ -212,6 +212,8 @@ SIM_API(cuGraphMemcpyNodeGetParams, driver, (CUgraphNode hNode, CUDA_MEMCPY3D* n
   nodeParams->srcMemoryType = nodeParams->dstMemoryType = CU_MEMORYTYPE_UNIFIED;
   nodeParams->srcDevice = hNode->op.source;
   nodeParams->dstDevice = hNode->op.destination;
+  nodeParams->WidthInBytes = hNode->op.bytes;
+  nodeParams->Height = nodeParams->Depth = 1;
   return CUDA_SUCCESS;
 }
 
