@@ -206,8 +206,7 @@ void Feed::record(const std::byte* record) {
     case Kind::memory_freed:
       return memory_freed(record, has_stream, stream);
     case Kind::host_saw_stream:
-      // To memory that the driver does not know a copy has been made when its call returns.
-      if (has_stream && memory_at(wire::load(record, race::kWord0)) == nullptr) order_.stream_seen(stream);
+      if (has_stream && is_seen(record)) order_.stream_seen(stream);
       return;
     case Kind::stranger_met:
       return order_.stranger_met();
@@ -219,6 +218,17 @@ void Feed::record(const std::byte* record) {
   if (has_stream && !failed && (flags & operation::kCaptured) == 0) operation(record, stream, pending);
   pending.words.clear();
   pending.rows = {};
+}
+
+// To memory that the driver does not know a copy has been made when its call returns; for one from device memory to
+// device memory, and for a memset of it, the host waits in no call.
+bool Feed::is_seen(const std::byte* record) const {
+  const auto is_of_device = [this](std::uint64_t address) {
+    const Memory* memory = memory_at(address);
+    return memory != nullptr && memory->context != 0;
+  };
+  return memory_at(wire::load(record, race::kWord0)) == nullptr &&
+         !(is_of_device(wire::load(record, race::kWord1)) && is_of_device(wire::load(record, race::kWord2)));
 }
 
 void Feed::note_parameters(const std::byte* record, Pending& pending) {
@@ -415,7 +425,9 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
     // It stays known until its addresses are used again: others may go on using it.
     return;
   }
-  if (wire::load(record, race::kWord2) != 0) {
+  // For memory that came in a stream's order the driver waits for nobody.
+  const bool ordered = at != memory_.end() && at->second.of_stream;
+  if (wire::load(record, race::kWord2) != 0 && !ordered) {
     order_.context_seen(context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord1))));
   }
   if (at == memory_.end()) return;

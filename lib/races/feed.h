@@ -72,6 +72,7 @@ class Feed : public session::RingReader {
     Rows rows;
   };
 
+  bool is_seen(const std::byte* record) const;
   void note_parameters(const std::byte* record, Pending& pending);
   void operation(const std::byte* record, StreamNumber stream, Pending& pending);
   void kernel(const std::byte* record, StreamNumber stream, const Pending& pending);

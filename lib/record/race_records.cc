@@ -68,9 +68,11 @@ void RaceRecords::before_rows(ThreadState& thread, const Call& call) {
   publish(thread, record);
 }
 
-void RaceRecords::host_saw_stream(ThreadState& thread, std::uint32_t stream, std::uint64_t copied_to) {
+void RaceRecords::host_saw(ThreadState& thread, std::uint32_t stream, const Seen& seen) {
   std::byte* record = begin(thread, Kind::host_saw_stream, stream);
-  wire::store(record, race::kWord0, copied_to);
+  wire::store(record, race::kWord0, seen.unknown);
+  wire::store(record, race::kWord1, seen.not_of_devices[0]);
+  wire::store(record, race::kWord2, seen.not_of_devices[1]);
   publish(thread, record);
 }
 
@@ -82,8 +84,8 @@ void RaceRecords::host_saw_context(ThreadState& thread, std::uint32_t context) {
 
 namespace {
 
-// It returns when the data of its copy have arrived, or may at least be taken to have: what the program's host code
-// does next, it does after it. A copy to the host says so by its own record.
+// It returns when the data of its copy have arrived, or may at least be taken to have, unless both places are of device
+// memory: what the program's host code does next, it does after it. A copy to the host says so by its own record.
 bool waits_for_copy(std::uint32_t id) {
   switch (id) {
     case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2:
@@ -108,14 +110,23 @@ void RaceRecords::stranger_met(ThreadState& thread) {
   publish(thread, begin(thread, Kind::stranger_met, operation::kNoStream));
 }
 
+// Arrays have no address, and are of device memory.
+void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
+  const std::uint64_t source = call.source != 0 ? call.source : call.destination;
+  const std::uint64_t destination = call.destination != 0 ? call.destination : call.source;
+  if (source != 0) host_saw(thread, thread.open.stream, {0, {source, destination}});
+}
+
 void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
   if ((thread.open.flags & operation::kCaptured) != 0) return;
-  if (waits_for_copy(id)) return host_saw_stream(thread, thread.open.stream);
   const CallRule& rule = driver_call(id);
-  if (rule.kind == Kind::copy && !rule.proves_finished) {
+  // So does a memset that is not asynchronous by its name.
+  const bool may_wait = waits_for_copy(id) || (rule.kind == Kind::memset && rule.blocks);
+  if (may_wait || (rule.kind == Kind::copy && !rule.proves_finished)) {
     Call call;
     rule.decode(data.functionParams, call);
-    if (call.to_host) host_saw_stream(thread, thread.open.stream, call.destination);
+    if (may_wait) return host_waited(thread, call);
+    if (call.to_host) host_saw(thread, thread.open.stream, {call.destination, {}});
   }
   const bool extended =
       id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx || id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz;

@@ -8,7 +8,9 @@
 //    rows             of the copy or memset whose record follows: width, rows, pitches; argument and addresses are its
 //    host_saw_stream  stream: everything issued to it before has finished; word 0: if the driver does not know the
 //    memory
-//                     there, as the asynchronous copy to it by a call that may go to the host has returned; 0: anyway
+//                     there, as the asynchronous copy to it by a call that may go to the host has returned; words 1 and
+//                     2: unless both are memory of devices, as the copy between them, or the memset of both, has
+//                     returned; 0: anyway
 //    host_saw_context word 0: index of the context
 //    stream_made      stream: its entry is this stream's from now on, its ticks are kCreated; word 0: handle, word 1:
 //    uid of

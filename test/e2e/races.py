@@ -61,12 +61,13 @@ def where_nothing_was_recorded_no_race_is_denied(machine):
 
 
 def memory_that_meets_is_a_race(machine):
-    for which in ("overlapping_slices", "pinned", "freed_in_use"):
+    for which in ("overlapping_slices", "pinned", "freed_in_use", "copied_on_device", "freed_without_waiting"):
         _expect_race(machine, "race_memory", which)
 
 
 def memory_that_does_not_meet_is_none(machine):
-    for which in ("slices", "two_readers", "pageable", "pageable_by_address", "freed_after_use"):
+    for which in ("slices", "two_readers", "pageable", "pageable_by_address", "freed_after_use", "copied_to_device",
+                  "pinned_set"):
         _expect_none(machine, "race_memory", which)
 
 

@@ -31,6 +31,21 @@ int main(int, char** arguments) {
     CHECK(cuMemHostAlloc(&host, kHalf, 0));
     CHECK(cuMemcpyDtoHAsync(host, buffer, kHalf, a));
     CHECK(cuMemsetD8Async(buffer, 0, kHalf, b));
+  } else if (is("copied_on_device")) {  // which no host waits for
+    CHECK(cuMemcpy(buffer, other, kHalf));
+    CHECK(cuMemsetD8Async(buffer, 0, kHalf, b));
+  } else if (is("copied_to_device") || is("pinned_set")) {
+    void* host = nullptr;
+    CHECK(cuMemHostAlloc(&host, kHalf, 0));
+    const auto pinned = reinterpret_cast<CUdeviceptr>(host);
+    CHECK(is("pinned_set") ? cuMemsetD8(pinned, 0, kHalf) : cuMemcpy(buffer, pinned, kHalf));
+    CHECK(cuMemsetD8Async(is("pinned_set") ? pinned : buffer, 0, kHalf, b));
+  } else if (is("freed_without_waiting")) {
+    CUdeviceptr memory = 0;
+    CHECK(cuMemAllocAsync(&memory, kHalf, a));
+    CHECK(cuMemsetD8Async(buffer, 0, kHalf, a));
+    CHECK(cuMemFree(memory));
+    CHECK(cuMemsetD8Async(buffer, 0, kHalf, b));
   } else {  // freed_in_use, freed_after_use: memory of stream a, used by b
     CUdeviceptr memory = 0;
     CHECK(cuMemAllocAsync(&memory, kHalf, a));

@@ -63,10 +63,12 @@ struct Process {
   }
   // Another stream has the entry by then.
   void later_stream(std::uint32_t index) { wire::store(area.stream(index), wire::stream::kCreated, ticks + 1000); }
-  void made(std::uint64_t address, std::uint64_t size) {
-    std::byte* record = blank(Kind::memory_made, operation::kNoStream);
+  void made(std::uint64_t address, std::uint64_t size, wire::allocation::Kind kind = wire::allocation::Kind::none,
+            std::uint32_t stream = operation::kNoStream) {
+    std::byte* record = blank(Kind::memory_made, stream);
     wire::store(record, race::kWord0, address);
     wire::store(record, race::kWord1, size);
+    wire::store(record, race::kWord2, static_cast<std::uint64_t>(kind));
     hand();
   }
   void parameter(std::uint64_t value, std::uint32_t function, std::uint16_t offset = 0, std::uint32_t zeros = 0) {
@@ -475,6 +477,42 @@ TEST_CASE("an asynchronous copy to memory that is not known has been made where 
     if (says != Says::nothing) wire::store(p.blank(Kind::host_saw_stream, 0), race::kWord0, to), p.hand();
     p.kernel(1, 2);
     CHECK(p.races() == (says == Says::to_the_host ? 0 : 1));
+  }
+}
+
+TEST_CASE("a call that copies or sets is waited for unless all that it uses is device memory") {
+  using Memory = wire::allocation::Kind;
+  constexpr std::uint64_t kThere = kBuffer + (1 << 20);
+  for (const auto& [from, to] : {std::pair{Memory::device, Memory::device}, std::pair{Memory::ordered, Memory::device},
+                                 std::pair{Memory::pinned, Memory::device}, std::pair{Memory::device, Memory::pinned},
+                                 std::pair{Memory::device, Memory::none}}) {
+    Process p;
+    p.made(kBuffer, 1 << 20, from);
+    if (to != Memory::none) p.made(kThere, 1 << 20, to);
+    p.kernel(0, 1);
+    std::byte* record = p.blank(Kind::host_saw_stream, 0);
+    wire::store(record, race::kWord1, kBuffer);
+    wire::store(record, race::kWord2, kThere);
+    p.hand();
+    p.kernel(1, 2);
+    const bool on_devices = from != Memory::pinned && to == Memory::device;
+    CHECK(p.races() == (on_devices ? 1 : 0));
+  }
+}
+
+TEST_CASE("to free memory is to wait for all, but for what came in a stream's order") {
+  constexpr std::uint64_t kOther = kBuffer + (1 << 20);
+  for (const bool ordered : {false, true}) {
+    Process p;
+    ordered ? p.made(kOther, 64, wire::allocation::Kind::ordered, 0)
+            : p.made(kOther, 64, wire::allocation::Kind::device);
+    p.kernel(0, 1);
+    std::byte* record = p.blank(Kind::memory_freed, operation::kNoStream);
+    wire::store(record, race::kWord0, kOther);
+    wire::store(record, race::kWord2, std::uint64_t{1});
+    p.hand();
+    p.kernel(1, 2);
+    CHECK(p.races() == (ordered ? 1 : 0));
   }
 }
 
