@@ -80,6 +80,7 @@ class Feed : public session::RingReader {
   void graph(const std::byte* record, StreamNumber stream);
   void graph_accesses(Graph& graph, const std::byte* record, Moment at, StreamNumber stream);
   void graph_part(const std::byte* record, const Pending& pending);
+  void graph_gone(std::uint64_t exec);
   void graph_made(const std::byte* record, std::uint64_t exec);
   void graph_edges(const std::byte* record, Graph& graph);
   void graph_node(const std::byte* record, Graph& graph, const Pending& pending);

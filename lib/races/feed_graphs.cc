@@ -32,7 +32,16 @@ void Feed::graph_part(const std::byte* record, const Pending& pending) {
   kind == Kind::graph_edges ? graph_edges(record, known->second) : graph_node(record, known->second, pending);
 }
 
+void Feed::graph_gone(std::uint64_t exec) {
+  order_.graph_gone(exec);
+  const auto known = graphs_.find(exec);
+  if (known == graphs_.end()) return;
+  graph_parts_ -= known->second.parts;
+  graphs_.erase(known);
+}
+
 void Feed::graph_made(const std::byte* record, std::uint64_t exec) {
+  if (wire::load(record, race::kWord2) == race::kGone) return graph_gone(exec);
   if (graphs_.size() >= kMostGraphs) forget_graphs();
   const auto [place, fresh] = graphs_.try_emplace(exec);
   Graph& made = place->second;

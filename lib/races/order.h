@@ -63,6 +63,7 @@ class Order {
 
   // Launches of one executable graph follow each other, whatever their streams.
   Moment graph_launched(std::uint64_t executable, StreamNumber stream);
+  void graph_gone(std::uint64_t executable) { graphs_.erase(executable); }
 
   // Whether the access comes before what is issued to the stream from now on.
   bool before(const Access& access, StreamNumber stream) const;

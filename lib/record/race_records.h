@@ -12,6 +12,7 @@
 #include "record/parameter_words.h"
 #include "record/streams.h"
 #include "record/threads.h"
+#include "wire/race_record.h"
 
 namespace cudadiag::record {
 
@@ -32,6 +33,8 @@ class RaceRecords {
   // What an executable graph was made of, or that it is not that any more.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
+  // Its handle may be another graph's by the time the call returns.
+  void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
   void module_unloaded() { words_.module_unloaded(); }
 
  private:

@@ -48,6 +48,7 @@ void Recorder::leave_graph_call(ThreadState& thread, std::uint32_t id, const CUp
     }
     if (call.what == What::update) races_.graph(thread, call.exec, call.graph, interner_, graphs_);
     if (sets) races_.graph_changed(thread, call.exec);
+    if (call.what == What::destroy) races_.graph_gone(thread, call.exec);
   }
   thread.markers = {};
   thread.graph_site = 0;

@@ -23,7 +23,8 @@
 //                     both have a site
 //    stranger_met     a call that is not followed may let all that follows wait for all that was issued before
 //    graph_made       word 0: CUgraphExec, word 1: number of nodes that follow, with their edges, in the same ring; 0:
-//                     what it does to memory is not known; word 2: GraphOrder, 0 of a graph that was changed: as before
+//                     what it does to memory is not known; word 2: GraphOrder, 0 of a graph that was changed: as
+//                     before; kGone alone: it is no executable graph any more
 //    graph_node       node, type: its index and CUgraphNodeType; site: its own; word 0: CUgraphExec; of copies and
 //                     memsets word 1: destination, word 2: source, word 3: bytes; of those of events word 1: CUevent.
 //                     Its parameters or rows come before it.
@@ -66,6 +67,7 @@ inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node
 enum GraphOrder : std::uint64_t {
   kTells = 1,  // let others go on: events, host functions, words in memory, external semaphores
   kWaits = 2,  // wait for others
+  kGone = 4,
 };
 
 }  // namespace cudadiag::wire::race

@@ -56,10 +56,19 @@ std::vector<CUgraphExec_st::Step> sim::steps_of(CUgraph_st& graph) {
 
 namespace {
 
+// Destroyed ones: handles come back, the latest first.
+std::vector<CUgraphExec>& spare_execs() {
+  static auto& execs = *new std::vector<CUgraphExec>;
+  return execs;
+}
+
 CUresult instantiate(CUgraphExec* exec, CUgraph graph) {
   if (!graph) return CUDA_ERROR_INVALID_VALUE;
   Gpu::Lock lock(Gpu::instance().mutex);
-  auto* made = new CUgraphExec_st{sim::next_graph_id(), sim::steps_of(*graph)};
+  if (spare_execs().empty()) spare_execs().push_back(new CUgraphExec_st);
+  CUgraphExec made = spare_execs().back();
+  spare_execs().pop_back();
+  *made = {sim::next_graph_id(), sim::steps_of(*graph)};
   // The driver works on a copy of its own, and CUPTI tells of that too.
   CUgraph_st own;
   sim::copy_graph(*graph, own);
@@ -124,7 +133,10 @@ SIM_API_STREAM(cuGraphLaunch, _ptsz, context, (CUgraphExec hGraphExec, CUstream 
 }
 
 SIM_API(cuGraphExecDestroy, driver, (CUgraphExec hGraphExec), (hGraphExec)) {
-  delete hGraphExec;
+  if (!hGraphExec) return CUDA_ERROR_INVALID_VALUE;
+  Gpu::Lock lock(Gpu::instance().mutex);
+  *hGraphExec = {};
+  spare_execs().push_back(hGraphExec);
   return CUDA_SUCCESS;
 }
 

@@ -375,6 +375,18 @@ TEST_CASE("a graph that was changed does nothing that is known") {
   CHECK(p.races() == 0);
 }
 
+TEST_CASE("a graph that is gone does nothing any more, and its handle may be another one's") {
+  for (const bool gone : {false, true}) {
+    Process p;
+    p.graph(true);
+    p.launch(0);
+    if (gone) p.graph_made(0, race::kGone);
+    p.graph(true);
+    p.launch(1);
+    CHECK((p.races() > 0) == gone);
+  }
+}
+
 TEST_CASE("what a graph lets go on, or waits for, in ways that no call shows is uncertain") {
   constexpr std::uint64_t kNeither = 0;
   for (const std::uint64_t order : {kNeither, std::uint64_t{race::kTells}, std::uint64_t{race::kWaits}}) {

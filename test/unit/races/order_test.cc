@@ -482,6 +482,19 @@ TEST_CASE("launches of one executable graph follow each other") {
   }
 }
 
+TEST_CASE("launches of an executable graph do not follow those of an earlier one of the same handle") {
+  for (const bool gone : {false, true}) {
+    Story s;
+    const auto a = s.stream(), b = s.stream();
+    s.writes(a);
+    s.order.graph_launched(1, a);
+    if (gone) s.order.graph_gone(1);
+    s.order.graph_launched(1, b);
+    s.writes(b);
+    CHECK(s.races() == (gone ? 1 : 0));
+  }
+}
+
 TEST_CASE("what a stream was given before it went is waited for with its context's other streams") {
   enum class By { nothing, context, legacy, event };
   for (const By by : {By::nothing, By::context, By::legacy, By::event}) {
