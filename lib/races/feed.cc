@@ -110,9 +110,9 @@ void Feed::read_allocations() {
     const auto copy = session::copy_serialised<area::kAllocationSize>(table.data() + i * area::kAllocationSize);
     if (!copy || wire::load(copy->data(), a::kFreed) != 0) continue;
     const std::uint64_t begin = wire::load(copy->data(), a::kAddress);
-    memory_[begin] = {begin, wire::load(copy->data(), a::kBytes), wire::load(copy->data(), a::kSite),
-                      wire::load(copy->data(), a::kKind) == static_cast<std::uint8_t>(a::Kind::ordered),
-                      home_of(wire::load(copy->data(), a::kKind), wire::load(copy->data(), a::kContext))};
+    const auto kind = static_cast<a::Kind>(wire::load(copy->data(), a::kKind));
+    memory_[begin] = {begin, wire::load(copy->data(), a::kBytes), wire::load(copy->data(), a::kSite), kind,
+                      home_of(kind, wire::load(copy->data(), a::kContext))};
   }
 }
 
@@ -123,8 +123,8 @@ std::uint32_t Feed::context_uid(std::uint32_t index) const {
   return wire::load(contexts_.data() + index * area::kContextSize, wire::context::kUid);
 }
 
-std::uint32_t Feed::home_of(std::uint8_t kind, std::uint32_t context) const {
-  return wire::allocation::takes_device_memory(static_cast<wire::allocation::Kind>(kind)) ? context_uid(context) : 0;
+std::uint32_t Feed::home_of(wire::allocation::Kind kind, std::uint32_t context) const {
+  return wire::allocation::takes_device_memory(kind) ? context_uid(context) : 0;
 }
 
 void Feed::begin_life(Known& known, std::uint64_t created, const StreamTraits& traits) {
@@ -220,15 +220,23 @@ void Feed::record(const std::byte* record) {
   pending.rows = {};
 }
 
-// To memory that the driver does not know a copy has been made when its call returns; for one from device memory to
-// device memory, and for a memset of it, the host waits in no call.
+// Memory that is not known may be the host's.
 bool Feed::is_seen(const std::byte* record) const {
-  const auto is_of_device = [this](std::uint64_t address) {
-    const Memory* memory = memory_at(address);
-    return memory != nullptr && memory->context != 0;
+  using Memories = wire::allocation::Kind;
+  const std::uint64_t source = wire::load(record, race::kWord1);
+  const Memory *from = memory_at(source), *to = memory_at(wire::load(record, race::kWord2));
+  const auto of_host = [](const Memory* memory) {
+    return memory == nullptr || memory->kind == Memories::pinned || memory->kind == Memories::registered;
   };
-  return memory_at(wire::load(record, race::kWord0)) == nullptr &&
-         !(is_of_device(wire::load(record, race::kWord1)) && is_of_device(wire::load(record, race::kWord2)));
+  const auto of_device = [](const Memory* memory) { return memory != nullptr && memory->context != 0; };
+  switch (wire::load(record, race::kWord0)) {
+    case race::kAnyway:
+      return true;
+    case race::kUnlessOnDevices:
+      return !(of_device(from) && of_device(to));
+    default:
+      return to == nullptr || (source != 0 && of_host(from) && of_host(to));
+  }
 }
 
 void Feed::note_parameters(const std::byte* record, Pending& pending) {
@@ -391,9 +399,9 @@ void Feed::memory_made(const std::byte* record, bool has_stream, StreamNumber st
   auto at = memory_.upper_bound(begin);
   if (at != memory_.begin() && std::prev(at)->second.begin + std::prev(at)->second.bytes > begin) --at;
   while (at != memory_.end() && at->first < begin + bytes) at = memory_.erase(at);
-  memory_[begin] = {begin, bytes, wire::load(record, operation::kSite), has_stream,
-                    home_of(static_cast<std::uint8_t>(wire::load(record, race::kWord2)),
-                            static_cast<std::uint32_t>(wire::load(record, race::kWord3)))};
+  const auto kind = static_cast<wire::allocation::Kind>(wire::load(record, race::kWord2));
+  memory_[begin] = {begin, bytes, wire::load(record, operation::kSite), kind,
+                    home_of(kind, static_cast<std::uint32_t>(wire::load(record, race::kWord3)))};
   history_.forget(begin, bytes);
   if (!has_stream) return;
   Access access;
@@ -426,7 +434,7 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
     return;
   }
   // For memory that came in a stream's order the driver waits for nobody.
-  const bool ordered = at != memory_.end() && at->second.of_stream;
+  const bool ordered = at != memory_.end() && at->second.kind == wire::allocation::Kind::ordered;
   if (wire::load(record, race::kWord2) != 0 && !ordered) {
     order_.context_seen(context_uid(static_cast<std::uint32_t>(wire::load(record, race::kWord1))));
   }

@@ -17,6 +17,7 @@
 #include "races/order.h"
 #include "session/races.h"
 #include "session/ring_follower.h"
+#include "wire/allocation.h"
 
 namespace cudadiag::races {
 
@@ -47,7 +48,7 @@ class Feed : public session::RingReader {
   struct Memory {
     std::uint64_t begin = 0, bytes = 0;
     std::uint32_t site = 0;
-    bool of_stream = false;
+    wire::allocation::Kind kind = wire::allocation::Kind::none;
     std::uint32_t context = 0;  // uid, of memory of a device
   };
   // The entry of the area's table, and which of its lives this is.
@@ -96,7 +97,7 @@ class Feed : public session::RingReader {
   void stream_made(const std::byte* record, std::uint32_t index, std::uint64_t ticks);
   bool find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream);
   std::uint32_t context_uid(std::uint32_t index) const;
-  std::uint32_t home_of(std::uint8_t kind, std::uint32_t context) const;
+  std::uint32_t home_of(wire::allocation::Kind kind, std::uint32_t context) const;
   // Whether a copy between these waits for two devices, and they for it.
   bool joins_devices(StreamNumber stream, std::uint64_t source, std::uint64_t destination) const;
   bool may_end(const Word& word, const Pending& pending) const;

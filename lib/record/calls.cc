@@ -46,7 +46,11 @@ void read_rows(const Copy& copy, Call& call) {
     if (copy.Depth != 1) call.rows = dense ? static_cast<std::uint32_t>(copy.Height * copy.Depth) : 0;
     call.argument *= copy.Depth;
   }
-  call.to_host = copy.dstMemoryType == CU_MEMORYTYPE_HOST || copy.dstMemoryType == CU_MEMORYTYPE_UNIFIED;
+  const auto may_be_host = [](CUmemorytype type) {
+    return type == CU_MEMORYTYPE_HOST || type == CU_MEMORYTYPE_UNIFIED;
+  };
+  call.to_host = may_be_host(copy.dstMemoryType);
+  call.from_host = may_be_host(copy.srcMemoryType);
   call.destination = place(copy.dstMemoryType, copy.dstDevice, copy.dstHost, to);
   call.source = place(copy.srcMemoryType, copy.srcDevice, copy.srcHost, from);
 }
@@ -136,7 +140,10 @@ void decode(const void* raw, Call& call) {
   if constexpr (requires { CUdeviceptr{p.devPtr}; }) call.destination = p.devPtr;
   if constexpr (requires { p.srcDevice; }) call.source = p.srcDevice;
   if constexpr (requires { p.srcHost; }) call.source = reinterpret_cast<std::uint64_t>(p.srcHost);
-  if constexpr (requires { CUdeviceptr{p.src}; }) call.source = p.src;
+  if constexpr (requires { CUdeviceptr{p.src}; }) {
+    call.source = p.src;
+    call.from_host = true;
+  }
   if constexpr (requires { p.ByteCount; }) call.argument = p.ByteCount;
   if constexpr (requires {
                   p.count;

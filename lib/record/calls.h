@@ -41,8 +41,8 @@ struct Call {
   std::uint32_t rows = 1;
   std::uint64_t value = 0;
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
-  bool to_host = false;               // of a copy: it may go there, by what the call says
-  void* const* parameters = nullptr;  // of a launch
+  bool to_host = false, from_host = false;  // of a copy: it may go there, or come from there, by what the call says
+  void* const* parameters = nullptr;        // of a launch
   void* const* extra = nullptr;
 };
 

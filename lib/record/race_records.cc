@@ -68,11 +68,12 @@ void RaceRecords::before_rows(ThreadState& thread, const Call& call) {
   publish(thread, record);
 }
 
-void RaceRecords::host_saw(ThreadState& thread, std::uint32_t stream, const Seen& seen) {
+void RaceRecords::host_saw(ThreadState& thread, std::uint32_t stream, race::Seen seen, std::uint64_t source,
+                           std::uint64_t destination) {
   std::byte* record = begin(thread, Kind::host_saw_stream, stream);
-  wire::store(record, race::kWord0, seen.unknown);
-  wire::store(record, race::kWord1, seen.not_of_devices[0]);
-  wire::store(record, race::kWord2, seen.not_of_devices[1]);
+  wire::store(record, race::kWord0, static_cast<std::uint64_t>(seen));
+  wire::store(record, race::kWord1, source);
+  wire::store(record, race::kWord2, destination);
   publish(thread, record);
 }
 
@@ -114,7 +115,7 @@ void RaceRecords::stranger_met(ThreadState& thread) {
 void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
   const std::uint64_t source = call.source != 0 ? call.source : call.destination;
   const std::uint64_t destination = call.destination != 0 ? call.destination : call.source;
-  if (source != 0) host_saw(thread, thread.open.stream, {0, {source, destination}});
+  if (source != 0) host_saw(thread, thread.open.stream, race::kUnlessOnDevices, source, destination);
 }
 
 void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
@@ -126,7 +127,9 @@ void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_Call
     Call call;
     rule.decode(data.functionParams, call);
     if (may_wait) return host_waited(thread, call);
-    if (call.to_host) host_saw(thread, thread.open.stream, {call.destination, {}});
+    if (call.to_host) {
+      host_saw(thread, thread.open.stream, race::kIfOnHost, call.from_host ? call.source : 0, call.destination);
+    }
   }
   const bool extended =
       id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx || id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz;

@@ -25,7 +25,9 @@ class RaceRecords {
   void before_rows(ThreadState& thread, const Call& call);
   // EXIT of calls that succeeded.
   void issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
-  void host_saw_stream(ThreadState& thread, std::uint32_t stream) { host_saw(thread, stream, {}); }
+  void host_saw_stream(ThreadState& thread, std::uint32_t stream) {
+    host_saw(thread, stream, wire::race::kAnyway, 0, 0);
+  }
   void host_saw_context(ThreadState& thread, std::uint32_t context);
   void returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
@@ -38,12 +40,9 @@ class RaceRecords {
   void module_unloaded() { words_.module_unloaded(); }
 
  private:
-  // On which memory it depends that it was seen; 0: on none.
-  struct Seen {
-    std::uint64_t unknown = 0, not_of_devices[2] = {};
-  };
   void host_waited(ThreadState& thread, const Call& call);
-  void host_saw(ThreadState& thread, std::uint32_t stream, const Seen& seen);
+  void host_saw(ThreadState& thread, std::uint32_t stream, wire::race::Seen seen, std::uint64_t source,
+                std::uint64_t destination);
   void stream_made(ThreadState& thread, CUstream stream, const CUpti_CallbackData& data);
   std::byte* begin(ThreadState& thread, wire::operation::Kind kind, std::uint32_t stream);
   std::byte* begin_at_call(ThreadState& thread, wire::operation::Kind kind,

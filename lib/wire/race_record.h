@@ -6,11 +6,8 @@
 //                     record follows in the same ring, that may be addresses; 0: fewer; zeros: of the first 32 times
 //                     4 bytes of its parameters, a bit for each that are 0, the upper 4 of 8 with them
 //    rows             of the copy or memset whose record follows: width, rows, pitches; argument and addresses are its
-//    host_saw_stream  stream: everything issued to it before has finished; word 0: if the driver does not know the
-//    memory
-//                     there, as the asynchronous copy to it by a call that may go to the host has returned; words 1 and
-//                     2: unless both are memory of devices, as the copy between them, or the memset of both, has
-//                     returned; 0: anyway
+//    host_saw_stream  stream: everything issued to it before has finished, by word 0 (Seen): a copy from word 1 to
+//                     word 2, or a memset of both, has returned
 //    host_saw_context word 0: index of the context
 //    stream_made      stream: its entry is this stream's from now on, its ticks are kCreated; word 0: handle, word 1:
 //    uid of
@@ -62,6 +59,13 @@ inline constexpr Field<std::uint32_t, kOffsets> kRows;
 inline constexpr Field<std::uint32_t, kOffsets> kNode;
 inline constexpr Field<std::uint32_t, kOffsets + 4> kNodeType;
 inline constexpr std::uint32_t kInChild = 0x80000000;  // in kNodeType: the node lies in a child graph
+
+// Whether the host has seen it, by what is known of both places.
+enum Seen : std::uint64_t {
+  kAnyway,
+  kUnlessOnDevices,
+  kIfOnHost,  // or if the driver does not know the destination; source 0: it is not on the host
+};
 
 // What a graph's nodes may do besides.
 enum GraphOrder : std::uint64_t {

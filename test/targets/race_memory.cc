@@ -34,6 +34,13 @@ int main(int, char** arguments) {
   } else if (is("copied_on_device")) {  // which no host waits for
     CHECK(cuMemcpy(buffer, other, kHalf));
     CHECK(cuMemsetD8Async(buffer, 0, kHalf, b));
+  } else if (is("copied_on_host")) {  // which the host waits for, and so for the memset
+    void *from = nullptr, *to = nullptr;
+    CHECK(cuMemHostAlloc(&from, kHalf, 0));
+    CHECK(cuMemHostAlloc(&to, kHalf, 0));
+    CHECK(cuMemsetD8Async(buffer, 0, kHalf, a));
+    CHECK(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), kHalf, a));
+    CHECK(cuMemsetD8Async(buffer, 0, kHalf, b));
   } else if (is("copied_to_device") || is("pinned_set")) {
     void* host = nullptr;
     CHECK(cuMemHostAlloc(&host, kHalf, 0));

@@ -71,6 +71,13 @@ struct Process {
     wire::store(record, race::kWord2, static_cast<std::uint64_t>(kind));
     hand();
   }
+  void host_saw(race::Seen seen, std::uint64_t source, std::uint64_t destination) {
+    std::byte* record = blank(Kind::host_saw_stream, 0);
+    wire::store(record, race::kWord0, static_cast<std::uint64_t>(seen));
+    wire::store(record, race::kWord1, source);
+    wire::store(record, race::kWord2, destination);
+    hand();
+  }
   void parameter(std::uint64_t value, std::uint32_t function, std::uint16_t offset = 0, std::uint32_t zeros = 0) {
     std::byte* record = blank(Kind::parameters, operation::kNoStream);
     wire::store(record, operation::kSite, static_cast<decltype(operation::kSite)::type>(function));
@@ -486,7 +493,7 @@ TEST_CASE("an asynchronous copy to memory that is not known has been made where 
     wire::store(record, operation::kSource, std::uint64_t{0x55550000});
     wire::store(record, operation::kBytes, 4);
     p.hand();
-    if (says != Says::nothing) wire::store(p.blank(Kind::host_saw_stream, 0), race::kWord0, to), p.hand();
+    if (says != Says::nothing) p.host_saw(race::kIfOnHost, 0, to);
     p.kernel(1, 2);
     CHECK(p.races() == (says == Says::to_the_host ? 0 : 1));
   }
@@ -502,13 +509,28 @@ TEST_CASE("a call that copies or sets is waited for unless all that it uses is d
     p.made(kBuffer, 1 << 20, from);
     if (to != Memory::none) p.made(kThere, 1 << 20, to);
     p.kernel(0, 1);
-    std::byte* record = p.blank(Kind::host_saw_stream, 0);
-    wire::store(record, race::kWord1, kBuffer);
-    wire::store(record, race::kWord2, kThere);
-    p.hand();
+    p.host_saw(race::kUnlessOnDevices, kBuffer, kThere);
     p.kernel(1, 2);
     const bool on_devices = from != Memory::pinned && to == Memory::device;
     CHECK(p.races() == (on_devices ? 1 : 0));
+  }
+}
+
+TEST_CASE("a copy from the host's memory to the host's is waited for, whatever the call's name") {
+  using Memory = wire::allocation::Kind;
+  constexpr std::uint64_t kThere = kBuffer + (1 << 20);
+  for (const auto& [from, to, waits] :
+       {std::tuple{Memory::pinned, Memory::pinned, true}, std::tuple{Memory::none, Memory::registered, true},
+        std::tuple{Memory::device, Memory::pinned, false}, std::tuple{Memory::pinned, Memory::device, false},
+        std::tuple{Memory::pinned, Memory::managed, false}, std::tuple{Memory::managed, Memory::pinned, false}}) {
+    Process p;
+    const std::uint64_t source = from == Memory::none ? 0x55550000 : kBuffer;
+    if (from != Memory::none) p.made(kBuffer, 1 << 20, from);
+    p.made(kThere, 1 << 20, to);
+    p.kernel(0, 1);
+    p.host_saw(race::kIfOnHost, source, kThere);
+    p.kernel(1, 2);
+    CHECK(p.races() == (waits ? 0 : 1));
   }
 }
 
