@@ -83,35 +83,12 @@ void RaceRecords::host_saw_context(ThreadState& thread, std::uint32_t context) {
   publish(thread, record);
 }
 
-namespace {
-
-// It returns when the data of its copy have arrived, or may at least be taken to have, unless both places are of device
-// memory: what the program's host code does next, it does after it. A copy to the host says so by its own record.
-bool waits_for_copy(std::uint32_t id) {
-  switch (id) {
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2_ptds:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy_ptds:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2_ptds:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DUnaligned_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy2DUnaligned_v2_ptds:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2:
-    case CUPTI_DRIVER_TRACE_CBID_cuMemcpy3D_v2_ptds:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
 void RaceRecords::stranger_met(ThreadState& thread) {
   publish(thread, begin(thread, Kind::stranger_met, operation::kNoStream));
 }
 
-// Arrays have no address, and are of device memory.
+// It returns when the data of its copy have arrived, or may at least be taken to have, unless both places are of device
+// memory: what the program's host code does next, it does after it. Arrays have no address, and are of device memory.
 void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
   const std::uint64_t source = call.source != 0 ? call.source : call.destination;
   const std::uint64_t destination = call.destination != 0 ? call.destination : call.source;
@@ -121,12 +98,11 @@ void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
 void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
   if ((thread.open.flags & operation::kCaptured) != 0) return;
   const CallRule& rule = driver_call(id);
-  // So does a memset that is not asynchronous by its name.
-  const bool may_wait = waits_for_copy(id) || (rule.kind == Kind::memset && rule.blocks);
-  if (may_wait || (rule.kind == Kind::copy && !rule.proves_finished)) {
+  // A copy that proves it says so by its own record.
+  if ((rule.kind == Kind::copy && !rule.proves_finished) || rule.kind == Kind::memset) {
     Call call;
     rule.decode(data.functionParams, call);
-    if (may_wait) return host_waited(thread, call);
+    if (rule.blocks) return host_waited(thread, call);
     if (call.to_host) {
       host_saw(thread, thread.open.stream, race::kIfOnHost, call.from_host ? call.source : 0, call.destination);
     }

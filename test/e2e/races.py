@@ -67,7 +67,7 @@ def memory_that_meets_is_a_race(machine):
 
 def memory_that_does_not_meet_is_none(machine):
     for which in ("slices", "two_readers", "pageable", "pageable_by_address", "freed_after_use", "copied_to_device",
-                  "copied_on_host", "pinned_set"):
+                  "copied_by_address", "copied_on_host", "pinned_set"):
         _expect_none(machine, "race_memory", which)
 
 

@@ -41,11 +41,13 @@ int main(int, char** arguments) {
     CHECK(cuMemsetD8Async(buffer, 0, kHalf, a));
     CHECK(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), kHalf, a));
     CHECK(cuMemsetD8Async(buffer, 0, kHalf, b));
-  } else if (is("copied_to_device") || is("pinned_set")) {
+  } else if (is("copied_to_device") || is("copied_by_address") || is("pinned_set")) {
     void* host = nullptr;
     CHECK(cuMemHostAlloc(&host, kHalf, 0));
     const auto pinned = reinterpret_cast<CUdeviceptr>(host);
-    CHECK(is("pinned_set") ? cuMemsetD8(pinned, 0, kHalf) : cuMemcpy(buffer, pinned, kHalf));
+    if (is("copied_to_device")) CHECK(cuMemcpy(buffer, pinned, kHalf));
+    if (is("copied_by_address")) CHECK(cuMemcpyDtoD(buffer, pinned, kHalf));
+    if (is("pinned_set")) CHECK(cuMemsetD8(pinned, 0, kHalf));
     CHECK(cuMemsetD8Async(is("pinned_set") ? pinned : buffer, 0, kHalf, b));
   } else if (is("freed_without_waiting")) {
     CUdeviceptr memory = 0;
