@@ -1,0 +1,260 @@
+"""What CUDA's documentation says of the order of a script's steps (script.cc), by a graph of all that happens and the
+question of what leads where; nothing in it is lib/races'.
+
+Every edge has a strength. SURE: so it is documented. TOLD: the program may have been told, by a host function or a word
+in memory; races that this may have prevented are possible ones. OPEN: the documentation says that the driver may wait,
+or does not say; whatever is reported is accepted.
+"""
+
+import collections
+
+Step = collections.namedtuple("Step", "thread what place stream to to_offset origin origin_offset bytes",
+                              defaults=(0,) * 7)
+Access = collections.namedtuple("Access", "buffer begin end mode exact")
+Pair = collections.namedtuple("Pair", "first second verdict")  # numbers of happenings
+
+READ, WRITE, ATOMIC = "read", "write", "atomic"
+SURE, TOLD, OPEN = 1, 2, 4
+ORDERED, RACE, POSSIBLE = "ordered", "race", "possible"
+DOUBTED = "doubted"  # a race or a possible one
+EITHER = "either"    # may be told or not
+LEGACY, LEGACY_BY_NAME, OWN = -1, -2, -3
+
+COPIES = {"copy", "copy_on", "copy_out", "copy_in"}
+HOSTS = {"pinned", "pageable"}
+
+
+def accesses_of(step, sizes):
+    """Of a kernel the first byte alone, as the manual says."""
+    name = step.what.removesuffix("_now")
+    to = (step.to, step.to_offset, step.to_offset + step.bytes)
+    origin = (step.origin, step.origin_offset, step.origin_offset + step.bytes)
+    if name in ("set", "set_words"):
+        return [Access(*to, WRITE, True)]
+    if name in COPIES:
+        return [Access(*origin, READ, True), Access(*to, WRITE, True)]
+    if name in ("allocate", "free"):
+        return [Access(step.to, 0, sizes[step.to], WRITE, True)]
+    at, read = (step.to, step.to_offset, step.to_offset + 1), (step.origin, step.origin_offset, step.origin_offset + 1)
+    return {"write__8": [Access(*at, WRITE, False)], "count__8": [Access(*at, ATOMIC, False)],
+            "copy__8_8": [Access(*at, WRITE, False), Access(*read, READ, False)]}[name]
+
+
+def disturb(a, b):
+    modes = {a.mode, b.mode}
+    return a.buffer == b.buffer and a.begin < b.end and b.begin < a.end and modes not in ({READ}, {ATOMIC})
+
+
+class Happening:
+    def __init__(self, step, accesses=(), launch=None):
+        self.step, self.accesses, self.launch = step, accesses, launch
+        self.vague = False  # a wait for a word: what else may have ended it, or waits for the same, is not said
+        # What leads here, as bits: by SURE edges alone, by those that are TOLD too, by OPEN ones too, by all.
+        self.before = {}
+
+
+class Story:
+    """All that happens, in the order in which it is issued; edges lead forwards alone."""
+
+    def __init__(self):
+        self.happenings = []
+        self.host = None          # what the host came to last: its threads hand over to each other
+        self.last = {}            # by stream
+        self.blocking = set()
+        self.made, self.gone = {LEGACY}, set()  # streams
+        self.events = {}          # what was recorded in them
+        self.words = {}           # what wrote them, by value
+        self.graphs, self.launched = {}, {}
+        self.captures = {}        # by stream: the capture that it is part of, and the nodes that its next one follows
+        self.sizes, self.kinds = {}, {}
+
+    # ---- the graph
+
+    def happens(self, step, edges, **more):
+        new = Happening(step, **more)
+        for strengths in (SURE, SURE | TOLD, SURE | OPEN, SURE | TOLD | OPEN):
+            reached = 0
+            for number, strength in edges:
+                if number is not None and strength & strengths:
+                    reached |= self.happenings[number].before[strengths] | 1 << number
+            new.before[strengths] = reached
+        self.happenings.append(new)
+        return len(self.happenings) - 1
+
+    def host_sees(self, step, numbers, strength=SURE):
+        self.host = self.happens(step, [(self.host, SURE)] + [(number, strength) for number in numbers])
+
+    def tails(self, streams):
+        return [self.last.get(stream) for stream in streams]
+
+    def stream_of(self, step):
+        if step.stream == OWN:
+            self.blocking.add(("own", step.thread))
+            return ("own", step.thread)
+        stream = LEGACY if step.stream == LEGACY_BY_NAME else step.stream
+        if stream not in self.made - self.gone:
+            raise ValueError(f"no stream {stream}")
+        return stream
+
+    def issues(self, step, stream, also=(), **more):
+        """In a stream: behind what was issued to it, and behind all that the host has seen. The legacy stream waits for
+        all blocking ones, and they for it; what was destroyed while it worked is not said to be one of them."""
+        edges = [(self.host, SURE), (self.last.get(stream), SURE), *also]
+        if stream == LEGACY:
+            edges += [(number, SURE) for number in self.tails(self.blocking - self.gone)]
+            edges += [(number, OPEN) for number in self.tails(self.blocking & self.gone)]
+        elif stream in self.blocking:
+            edges.append((self.last.get(LEGACY), SURE))
+        self.last[stream] = self.happens(step, edges, **more)
+        return self.last[stream]
+
+    # ---- steps
+
+    def tell(self, step, answer=True):
+        """`answer`: whether a question was answered by yes."""
+        if step.place:
+            self.uses(step)
+        elif not step.what.startswith("ask_") or answer:
+            getattr(self, step.what.replace("ask_", "see_"))(step)
+
+    def uses(self, step):
+        stream = self.stream_of(step)
+        if step.what == "allocate":
+            self.sizes[step.to], self.kinds[step.to] = step.bytes, "ordered"
+        accesses = [access for access in accesses_of(step, self.sizes) if self.kinds[access.buffer] != "pageable"]
+        if stream in self.captures:
+            capture, follows = self.captures[stream]
+            capture.append((step, accesses, follows))
+            self.captures[stream] = capture, {len(capture) - 1}
+            return
+        before = self.tails([stream])
+        if stream == LEGACY:
+            before += self.tails(self.blocking)
+        number = self.issues(step, stream, accesses=accesses)
+        kinds = self.kinds.get(step.origin), self.kinds.get(step.to)
+        if step.what.removesuffix("_now") in COPIES:
+            self.returns(step, kinds, before, number)
+        elif step.what == "set_now" and kinds[1] == "pinned":
+            self.host_sees(step, [number])
+
+    def returns(self, step, kinds, before, number):
+        """From a copy."""
+        now, (origin, to) = step.what.endswith("_now"), kinds
+        if HOSTS >= {origin, to}:
+            self.host_sees(step, [number])  # "fully synchronous with respect to the host", whatever the name
+        elif to == "pageable" or (now and "pinned" in kinds):
+            self.host_sees(step, [number])  # of an asynchronous one so until CUDA 11; later it "might be synchronous"
+        elif origin == "pageable":
+            # "A stream sync is performed before the copy is initiated", of an asynchronous one it may be. The data have
+            # left the host's memory then, and may not have come to the device's.
+            self.host_sees(step, before, SURE if now else OPEN)
+            self.host_sees(step, [number], OPEN)
+        # Between two places of one device "no host-side synchronization is performed".
+
+    def stream(self, step):
+        self.made.add(step.stream)
+        if step.to == 0:
+            self.blocking.add(step.stream)
+
+    def stream_gone(self, step):
+        self.gone.add(step.stream)
+
+    def event(self, step):
+        self.events.pop(step.to, None)
+
+    event_gone = event
+
+    def record(self, step):
+        stream = self.stream_of(step)
+        if stream in self.captures:
+            self.events[step.to] = self.captures[stream]
+        else:
+            self.events[step.to] = self.issues(step, stream)
+
+    def wait(self, step):
+        stream, event = self.stream_of(step), self.events.get(step.to)
+        if isinstance(event, tuple):
+            capture, follows = event
+            self.captures[stream] = capture, follows | self.captures.get(stream, (None, set()))[1]
+        else:
+            self.issues(step, stream, [(event, SURE)])
+
+    def see_stream(self, step):
+        stream = self.stream_of(step)
+        if stream == LEGACY:  # which of the blocking ones this waits for, when it was given nothing, is not said
+            self.host_sees(step, self.tails(self.blocking), OPEN)
+        self.host_sees(step, self.tails([stream]))
+
+    def see_event(self, step):
+        self.host_sees(step, [self.events.get(step.to)])
+
+    def see_time(self, step):
+        self.host_sees(step, [self.events.get(step.to), self.events.get(step.origin)])
+
+    def see_context(self, step):
+        self.host_sees(step, list(self.last.values()))
+
+    def function(self, step):
+        self.host_sees(step, [self.issues(step, self.stream_of(step))], TOLD)
+
+    callback = function
+
+    def write_word(self, step):
+        self.function(step)
+        self.words[step.to, step.bytes] = self.last[self.stream_of(step)]
+
+    def wait_word(self, step):
+        number = self.issues(step, self.stream_of(step), [(self.words[step.to, step.bytes], SURE)])
+        self.happenings[number].vague = True
+
+    def capture(self, step):
+        self.captures[self.stream_of(step)] = [], set()
+
+    def captured(self, step):
+        self.graphs[step.to] = self.captures[self.stream_of(step)][0]
+        self.captures.clear()
+        self.launched.pop(step.to, None)
+
+    def graph_gone(self, step):
+        del self.graphs[step.to]
+
+    def launch(self, step):
+        """Launches of one executable graph follow each other."""
+        stream = self.stream_of(step)
+        begin = self.issues(step, stream, [(self.launched.get(step.to), SURE)])
+        nodes = []
+        for node, accesses, follows in self.graphs[step.to]:
+            edges = [(begin, SURE)] + [(nodes[each], SURE) for each in follows]
+            nodes.append(self.happens(node, edges, accesses=accesses, launch=begin))
+        self.launched[step.to] = self.issues(step, stream, [(node, SURE) for node in nodes], launch=begin)
+
+    def memory(self, step):
+        self.sizes[step.to], self.kinds[step.to] = step.bytes, step.what
+
+    pinned = pageable = memory
+
+    def memory_gone(self, step):
+        """"May perform implicit synchronization"; of memory of a stream's order, none."""
+        if self.kinds[step.to] != "ordered":
+            self.host_sees(step, list(self.last.values()), OPEN)
+
+    # ---- the answer
+
+    def pairs(self):
+        """All that disturb each other, with the verdict."""
+        users = [number for number, each in enumerate(self.happenings) if each.accesses]
+        vague = sum(1 << number for number, each in enumerate(self.happenings) if each.vague)
+        for at, second in enumerate(users):
+            for first in users[:at]:
+                if any(disturb(a, b) for a in self.happenings[first].accesses for b in self.happenings[second].accesses):
+                    yield Pair(first, second, self.verdict(first, second, vague))
+
+    def verdict(self, first, second, vague):
+        leads = {strengths: bits >> first & 1 for strengths, bits in self.happenings[second].before.items()}
+        if leads[SURE]:
+            return ORDERED
+        if leads[SURE | OPEN] or (leads[SURE | TOLD | OPEN] and not leads[SURE | TOLD]):
+            return EITHER
+        if vague & ((1 << second) - 1):
+            return DOUBTED
+        return POSSIBLE if leads[SURE | TOLD] else RACE
