@@ -1,4 +1,6 @@
 // The simulated faults behave as the hardware's were measured to.
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "in_child.h"
@@ -48,6 +50,63 @@ TEST_CASE("a healthy stream is cut off with the bad one") {
   CHECK(found.bad == 2);
   CHECK(found.healthy == 3);
   CHECK(found.reported == CUDA_ERROR_ASSERT);
+}
+
+TEST_CASE("an operation is picked by its size, whatever it is, and the driver tells which one has failed") {
+  struct Found {
+    unsigned int slot;
+    CUresult reported;
+    char told[64];
+  };
+  const Found found = in_child<Found>("fault size=64 nth=3 code=719", [] {
+    char path[] = "/tmp/cudadiag-sim-faults-XXXXXX";
+    close(mkstemp(path));
+    setenv("CUDADIAG_SIM_FAULTS", path, 1);
+    Rig rig;
+    CUdeviceptr memory = 0;
+    cuMemAlloc(&memory, 64);
+    const auto launch = [&](unsigned int blocks) {
+      cuLaunchKernel(rig.kernel("scale"), blocks, 1, 1, 32, 1, 1, 0, rig.streams[0], nullptr, nullptr);
+    };
+    launch(64);
+    launch(65);
+    cuMemsetD8Async(memory, 0, 64, rig.streams[0]);
+    rig.mark(0, 1);
+    launch(64);
+    rig.mark(0, 2);
+    Found seen{};
+    seen.reported = cuStreamSynchronize(rig.streams[0]);
+    seen.slot = rig.slots[0];
+    std::ifstream(path).getline(seen.told, sizeof seen.told);
+    unlink(path);
+    return seen;
+  });
+  CHECK(found.reported == CUDA_ERROR_LAUNCH_FAILED);
+  CHECK(found.slot == 1);
+  CHECK(std::string(found.told) == "kernel size=64 nth=3 stream=1");
+}
+
+TEST_CASE("streams that are shuffled keep their order, and all that can finish does") {
+  struct Found {
+    unsigned int bad, healthy, behind;
+    CUresult reported;
+  };
+  const Found found = in_child<Found>("shuffle=7; fault kernel=scale nth=3 code=700", [] {
+    Rig rig;
+    CUevent event = nullptr;
+    cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+    rig.launch_marked("fill", 1, 50);
+    cuEventRecord(event, rig.streams[1]);
+    rig.launch_marked("scale", 0, 5);
+    cuStreamWaitEvent(rig.streams[2], event, 0);
+    rig.launch_marked("fill", 2, 50);
+    const CUresult reported = cuCtxSynchronize();
+    return Found{rig.slots[0], rig.slots[1], rig.slots[2], reported};
+  });
+  CHECK(found.reported == CUDA_ERROR_ILLEGAL_ADDRESS);
+  CHECK(found.bad == 2);
+  CHECK(found.healthy == 50);
+  CHECK(found.behind == 50);
 }
 
 TEST_CASE("what waits for an event behind the fault never runs") {

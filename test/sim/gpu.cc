@@ -1,7 +1,9 @@
 #include "gpu.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <thread>
 #include <utility>
 
@@ -24,6 +26,16 @@ bool value_matches(const Op& op) {
     default:
       return ~(now | op.value) != 0;
   }
+}
+
+// To whoever wants to know what truly failed: a line at the end of CUDADIAG_SIM_FAULTS.
+void tell_of_fault(const CUstream_st& stream, const Op& op) {
+  constexpr const char* kWork[] = {"nothing", "kernel", "copy", "memset", "prefetch"};
+  const char* path = std::getenv("CUDADIAG_SIM_FAULTS");
+  if (!path) return;
+  std::ofstream(path, std::ios::app) << kWork[static_cast<std::size_t>(op.work())] << " size=" << op.size()
+                                     << " nth=" << (op.rule ? op.rule->nth : 0) << " stream=" << stream.index
+                                     << std::endl;
 }
 
 }  // namespace
@@ -98,7 +110,7 @@ CUresult Gpu::submit(Lock& lock, CUstream_st& stream, Op op) {
   if (const CUresult error = context.error; error != CUDA_SUCCESS) return error;
   op.sequence = ++sequence_;
   if (plan.has_rules() && op.work() != Work::none) {
-    op.rule = plan.match(op.work(), op.function ? &op.function->name : nullptr, stream.index);
+    op.rule = plan.match(op.work(), op.function ? &op.function->name : nullptr, op.size(), stream.index);
   }
   put_barriers(stream);
   enqueue(stream, std::move(op));
@@ -204,7 +216,8 @@ void Gpu::run() {
     urgent_ = false;
     for (std::size_t i = 0; i < active_.size(); ++i) {
       const auto stream = active_[i];  // a copy: launching threads append to the list meanwhile
-      moved |= run_stream(lock, *stream);
+      // One that has its turn later may still move.
+      moved |= (plan.shuffles() && plan.toss(1, 3)) || run_stream(lock, *stream);
     }
     std::erase_if(active_, [](const auto& stream) {
       stream->active = stream->next < stream->running.size() || !stream->incoming.empty();
@@ -214,7 +227,11 @@ void Gpu::run() {
     faults_may_fire_ = fault_due_ && (!moved || due_rounds_ > kPatience);
     if (!moved && !fault_due_) last_quiet_ = pass_;
     if (waiters_ > 0) done_.notify_all();
-    if (last_quiet_ == pass_ && last_quiet_ >= wanted_quiet_) rest(lock);
+    if (last_quiet_ == pass_ && last_quiet_ >= wanted_quiet_) {
+      rest(lock);
+    } else if (plan.shuffles() && waiters_ == 0 && plan.toss(1, 2)) {
+      wake_.wait_for(lock, kNap, [&] { return urgent_; });  // so that launching threads get ahead
+    }
   }
 }
 
@@ -248,6 +265,7 @@ bool Gpu::run_stream(Lock& lock, CUstream_st& stream) {
   while (stream.next < stream.running.size() && step(stream, stream.running[stream.next])) {
     moved = true;
     if (plan.orders_streams()) break;  // one at a time, so that no stream runs past what a rule waits for
+    if (plan.shuffles() && plan.toss(1, 3)) break;
   }
   lock.lock();
   return moved;
@@ -259,6 +277,7 @@ bool Gpu::step(CUstream_st& stream, Op& op) {
     case Verdict::stay:
       return false;
     case Verdict::fault:
+      tell_of_fault(stream, op);
       fail(*stream.context, code);
       return true;
     case Verdict::go:

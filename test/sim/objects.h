@@ -56,6 +56,8 @@ struct Op {
   std::vector<std::vector<char>> parameters;  // of a kernel whose name says how large they are
 
   Work work() const;
+  // As plans say it: a kernel's blocks in x, bytes of the others.
+  std::uint64_t size() const { return kind == Kind::kernel ? grid[0] : bytes; }
 };
 
 struct Capture {

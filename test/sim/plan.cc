@@ -59,6 +59,12 @@ std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_
     cupti_ = first == "cupti=held" ? CuptiPolicy::held : CuptiPolicy::too_new;
     return {};
   }
+  if (first.starts_with("shuffle=")) {
+    const auto seed = number(std::string_view(first).substr(8));
+    if (!seed) return "shuffle= wants a number";
+    shuffle_.emplace(static_cast<std::minstd_rand::result_type>(*seed));
+    return {};
+  }
   if (first == "mps") {
     shared_ = true;
     return {};
@@ -84,7 +90,8 @@ std::string Plan::parse_rule(const std::vector<std::string>& words, std::uint64_
     if (auto wrong = parse_option(rule, words[i]); !wrong.empty()) return wrong;
   }
   if (rule.effect == Rule::Effect::fail && rule.api.empty()) return "fail wants api=";
-  if (rule.effect != Rule::Effect::fail && !rule.work && !rule.kernel && !rule.stream) return "applies to nothing";
+  const bool applies = rule.work || rule.kernel || rule.stream || rule.size;
+  if (rule.effect != Rule::Effect::fail && !applies) return "applies to nothing";
   if (run < rule.first_run || run > rule.last_run) return {};
   fails_calls_ |= rule.effect == Rule::Effect::fail;
   orders_streams_ |= rule.after.has_value();
@@ -110,6 +117,8 @@ std::string Plan::parse_option(Rule& rule, const std::string& word) {
     rule.api = value;
   } else if (key == "stream" && count) {
     rule.stream = static_cast<std::uint32_t>(*count);
+  } else if (key == "size" && count) {
+    rule.size = *count;
   } else if (word == "nth=every") {
     rule.nth = 0;
   } else if (key == "nth" && count && *count > 0) {
@@ -138,13 +147,14 @@ std::string Plan::parse_option(Rule& rule, const std::string& word) {
   return {};
 }
 
-Rule* Plan::match(Work work, const std::string* kernel, std::uint32_t stream) {
+Rule* Plan::match(Work work, const std::string* kernel, std::uint64_t size, std::uint32_t stream) {
   Rule* met = nullptr;
   for (Rule& rule : rules_) {
     if (rule.effect == Rule::Effect::fail || rule.effect == Rule::Effect::missing) continue;
     if (rule.work && *rule.work != work) continue;
     if (rule.kernel && (!kernel || *rule.kernel != *kernel)) continue;
     if (rule.stream && *rule.stream != stream) continue;
+    if (rule.size && *rule.size != size) continue;
     if (takes(rule) && !met) met = &rule;
   }
   return met;

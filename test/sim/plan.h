@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@ struct Rule {
   std::optional<Work> work;
   std::optional<std::string> kernel;
   std::optional<std::uint32_t> stream;
+  std::optional<std::uint64_t> size;  // a kernel's blocks in x; bytes of the others
   std::string api;
 
   std::uint64_t nth = 1;  // 0: every one
@@ -46,7 +48,7 @@ class Plan {
   std::string parse(std::string_view text, std::uint64_t run);
 
   // The rule that the next operation of this kind meets; counts it.
-  Rule* match(Work work, const std::string* kernel, std::uint32_t stream);
+  Rule* match(Work work, const std::string* kernel, std::uint64_t size, std::uint32_t stream);
   // The rule by which this call of `api` must fail, if it must; counts it.
   const Rule* failure_of(std::string_view api);
   bool lacks_kernel(std::string_view name) const;
@@ -55,6 +57,9 @@ class Plan {
 
   bool has_rules() const { return !rules_.empty(); }
   bool orders_streams() const { return orders_streams_; }
+  bool shuffles() const { return shuffle_.has_value(); }
+  // Heads with a chance of `of` in `in`. The GPU's worker alone asks.
+  bool toss(unsigned of, unsigned in) { return (*shuffle_)() % in < of; }
   bool fails_calls() const { return fails_calls_; }
   int devices() const { return devices_; }
   bool shared() const { return shared_; }  // the devices are, under MPS
@@ -68,6 +73,7 @@ class Plan {
 
   std::vector<Rule> rules_;
   bool orders_streams_ = false;
+  std::optional<std::minstd_rand> shuffle_;
   bool fails_calls_ = false;
   int devices_ = 1;
   bool shared_ = false;
