@@ -98,12 +98,24 @@ std::uint32_t ordinal_again(const Failure& again, Key whole) {
 SameCode same_code(const Failure& failure, const Failure& again) {
   const SiteKeys keys(failure.process->record);
   const Key key = lead_key(again);
+  const auto is_of_code = [&](std::uint32_t site) {
+    return keys.of_site(site) == key || (is_hooked(again) && keys.of_hooked_site(site) == key);
+  };
   SameCode found;
+  std::vector<Candidate> very_calls;
   for (const Candidate& candidate : failure.candidates) {
     const std::uint32_t site = candidate.operation->site;
-    if (keys.of_site(site) != key && (!is_hooked(again) || keys.of_hooked_site(site) != key)) continue;
-    if (candidate.operation->site_ordinal == ordinal_again(again, keys.of_site(site))) return {{candidate}, true};
+    if (!is_of_code(site)) continue;
+    if (candidate.operation->site_ordinal == ordinal_again(again, keys.of_site(site))) very_calls.push_back(candidate);
     found.candidates.push_back(candidate);
+  }
+  if (!very_calls.empty()) {
+    // Each thread counts its calls of the code: one of that number may be among those that are not listed, too.
+    const auto& sites = failure.process->record.sites;
+    std::size_t counts = 0;
+    for (std::uint32_t site = 1; failure.unlisted > 0 && site <= sites.size(); ++site) counts += is_of_code(site);
+    found.very_call = very_calls.size() == 1 && counts <= 1;
+    found.candidates = std::move(very_calls);
   }
   if (!found.candidates.empty() || again.grade != Grade::proven) return found;
   SameLines lines(failure, again);

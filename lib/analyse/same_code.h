@@ -24,8 +24,9 @@ struct SameCode {
   bool other_way = false;
 };
 
-// The candidates that were issued by the code that issued `again`: the very call if it is among them, else all. Counts
-// differ between runs of programs with threads or random data.
+// The candidates that were issued by the code that issued `again`: the very call if it is among them, where several
+// threads run the code each one's of that number, else all. Counts differ between runs of programs with threads or
+// random data.
 SameCode same_code(const Failure& failure, const Failure& again);
 
 // Whether some candidate of one is code of the other's.

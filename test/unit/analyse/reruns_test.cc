@@ -163,6 +163,30 @@ TEST_CASE("another call than in the first run proves the line, not the call") {
   CHECK(!same.look().failures.at(0).call_not_known);
 }
 
+TEST_CASE("threads count their calls of a line apart: which of those with the rerun's number it was is not known") {
+  Runs runs(run_of_two("bad", "bad"));
+  runs.add(waited_for(run_of_bad(0, 1), 0));
+  Failure failure = runs.look().failures.at(0);
+  CHECK(failure.grade == Grade::proven);
+  CHECK(failure.candidates.size() == 2);
+  CHECK(failure.call_not_known);
+  CHECK(says(failure, "one of 2 candidates: call 1 of this line failed in a rerun"));
+
+  // Of one thread's calls the third is listed, of the other's only the first.
+  PictureBuilder picture;
+  const std::uint32_t sites[] = {picture.site("bad"), picture.site("bad")};
+  const std::uint32_t streams[] = {picture.stream(0), picture.stream(0)};
+  for (int i = 0; i < 70; ++i) picture.issue_at(sites[0], streams[0]);
+  for (int i = 0; i < 3; ++i) picture.issue_at(sites[1], streams[1]);
+  Runs many(picture.process);
+  many.add(waited_for(run_of_bad(2, 3), 2));
+  failure = many.look().failures.at(0);
+  CHECK(failure.grade == Grade::proven);
+  REQUIRE(failure.candidates.size() == 1);
+  CHECK(failure.candidates[0].operation->site_ordinal == 3);
+  CHECK(failure.call_not_known);
+}
+
 TEST_CASE("another code in the rerun is said") {
   Runs runs(run_of_bad(0, 1));
   auto again = waited_for(run_of_bad(0, 1), 0);
