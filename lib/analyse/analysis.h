@@ -46,6 +46,7 @@ struct Candidate {
   std::uint32_t changed = 0;  // site of the call that has given it other parameters since; 0: they are those of its own
   bool made_apart = false;    // `nodes` were made at several sites, before that call
   bool alike = true;          // `nodes` are of one type and kernel
+  bool same_shape = true;     // and of one grid and block
 
   // Where what it was given was said.
   std::uint32_t site() const { return changed != 0 ? changed : node != nullptr ? node->site : operation->site; }

@@ -48,7 +48,7 @@ bool checks_data(const GraphNode& node, const ProcessRecord& record) {
 struct Group {
   std::uint32_t first = 0, size = 0;  // index of a node
   std::uint32_t changed = 0;
-  bool checks_data = false, made_apart = false, alike = true;
+  bool checks_data = false, made_apart = false, alike = true, same_shape = true;
 };
 
 // `launch`: of the graph.
@@ -69,6 +69,7 @@ std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Grap
     const GraphNode& first = graph.nodes[group.first];
     group.made_apart |= node.site != first.site;
     group.alike &= node.type == first.type && node.function == first.function;
+    group.same_shape &= node.grid == first.grid && node.block == first.block && node.shared_bytes == first.shared_bytes;
   }
   std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.checks_data; });
   return groups;
@@ -83,6 +84,7 @@ Candidate candidate_of(const Candidate& launch, const Group& group, const Graph&
   candidate.changed = group.changed;
   candidate.made_apart = group.made_apart;
   candidate.alike = group.alike;
+  candidate.same_shape = group.same_shape;
   if (group.checks_data) {
     candidate.because = "its kernel is one that checks the program's data and asserts";
   } else if (group.size > 1) {

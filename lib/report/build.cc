@@ -192,6 +192,16 @@ class FindingBuilder {
     launch.process_ordinal = launch.stream_ordinal = launch.site_ordinal = std::nullopt;
     launch.replay = std::nullopt;
     if (!stream_is_known) launch.stream = 0;
+    forget_shape(launch);
+  }
+
+  // Where the calls that can be the one differ in what they launch; the rerun that proved the code saw it.
+  void forget_shape(Launch& launch) const {
+    if (!finding_.candidates.empty() && !finding_.candidates.front().launch.shape_known()) launch.forget_shape();
+    if (!failure_.call_not_known || failure_.again == nullptr) return;
+    launch.grid = failure_.again->grid;
+    launch.block = failure_.again->block;
+    launch.shared_bytes = failure_.again->shared_bytes;
   }
 
   // Which node it was is not known: the line that launched the graph is.
@@ -248,8 +258,9 @@ class FindingBuilder {
       return same_line(other.location, candidate.location) && other.launch.mangled == candidate.launch.mangled &&
              other.launch.operation == candidate.launch.operation;
     });
-    same == finding_.candidates.end() ? finding_.candidates.push_back(std::move(candidate))
-                                      : void(same->launches += candidate.launches);
+    if (same == finding_.candidates.end()) return finding_.candidates.push_back(std::move(candidate));
+    same->launches += candidate.launches;
+    if (!same->launch.has_shape_of(candidate.launch)) same->launch.forget_shape();
   }
 
   void report_of(const session::Error& error) {

@@ -329,7 +329,7 @@ class FindingText {
     if (!finding_.launch || finding_.launch->operation == "call") return;
     const Launch& launch = *finding_.launch;
     std::string facts;
-    if (launch.operation == "kernel") {
+    if (launch.operation == "kernel" && launch.shape_known()) {
       facts = fmt::format("  grid {}  block {}", dimensions(launch.grid), dimensions(launch.block));
     }
     if (launch.shared_bytes != 0) facts += fmt::format("  shared {} B", launch.shared_bytes);

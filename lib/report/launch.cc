@@ -88,7 +88,11 @@ Launch node_launch_of(const Process& process, const analyse::Candidate& candidat
   launch.site_ordinal.reset();
   if (!candidate.alike) return launch;
   launch.operation = operation_word(node);
-  if ((candidate.operation->graph_flags & wire::operation::kGraphAltered) == 0) {
+  // Where it is told which nodes were given something else, the others are as they were made.
+  const std::uint32_t flags = candidate.operation->graph_flags;
+  const bool told = (flags & wire::operation::kGraphUntold) == 0;
+  const bool as_made = (flags & wire::operation::kGraphAltered) == 0 || (told && candidate.changed == 0);
+  if (as_made && candidate.same_shape) {
     launch.grid = node.grid;
     launch.block = node.block;
     launch.shared_bytes = node.shared_bytes;

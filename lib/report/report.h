@@ -47,7 +47,7 @@ struct GraphNode {
 struct Launch {
   std::string operation;  // "kernel" | "graph" | "copy" | "memset" | "call"
   std::string kernel, mangled;
-  std::array<std::uint32_t, 3> grid{}, block{};
+  std::array<std::uint32_t, 3> grid{}, block{};  // all 0: not known
   std::uint32_t shared_bytes = 0;
   std::uint64_t stream = 0;
   std::optional<std::uint32_t> device;
@@ -57,6 +57,15 @@ struct Launch {
   std::optional<GraphNode> graph_node;          // operation and kernel are this node's; the rest is the graph's launch
   std::optional<std::uint32_t> replay;          // launches of a graph and its nodes: which one of the executable graph
   std::optional<std::uint64_t> kernel_ordinal;  // among the kernels of the process, where all of them are known
+
+  bool shape_known() const { return grid[0] != 0; }
+  bool has_shape_of(const Launch& other) const {
+    return grid == other.grid && block == other.block && shared_bytes == other.shared_bytes;
+  }
+  void forget_shape() {
+    grid = block = {};
+    shared_bytes = 0;
+  }
 };
 
 // What the GPU itself said in a rerun of the failure: its core dump, or an assertion that it printed.

@@ -188,6 +188,17 @@ TEST_CASE("nodes of several lines that one line changed are of that one") {
   CHECK(failure.candidates[0].alike == (nodes[1].function == nodes[0].function));
 }
 
+TEST_CASE("nodes of one line have a shape only where it is that of all") {
+  for (const std::uint32_t blocks : {8u, 16u}) {
+    Replayed replayed(700, {{kKernel, "scale", 1}, {kKernel, "scale", 1}});
+    auto& nodes = replayed.picture.process.record.graphs[0].nodes;
+    nodes[0].grid = {8, 1, 1}, nodes[1].grid = {blocks, 1, 1};
+    const auto failure = replayed.failure();
+    REQUIRE(failure.candidates.size() == 1);
+    CHECK(failure.candidates[0].same_shape == (blocks == 8));
+  }
+}
+
 TEST_CASE("nodes of one line are told apart where one of them was changed") {
   Replayed replayed(700, {{kKernel, "scale", 1}, {kKernel, "scale", 1}});
   replayed.change(1, 6);

@@ -199,6 +199,61 @@ TEST_CASE("of a proven line the number of the replay is told only where it is kn
   }
 }
 
+TEST_CASE("the shape of a launch is told where all calls that can be the one have it") {
+  session::Session session = session_of({process()});
+  const auto shape = [&] {
+    const Report report = report_of(session, {failure_of(session.processes[0], 3)});
+    const report::Finding& finding = report.findings.at(0);
+    CHECK(finding.launch->has_shape_of(finding.candidates.at(0).launch));
+    const bool shown = report::write_text(report, {}).find("  grid ") != std::string::npos;
+    CHECK(shown == finding.launch->shape_known());
+    return finding.launch->grid;
+  };
+  CHECK(shape() == session::Dim3{8, 1, 1});
+  session.processes[0].record.operations[1].grid = {9, 1, 1};
+  CHECK(shape() == session::Dim3{});
+}
+
+TEST_CASE("of a line that a rerun proved at another call, the shape is that of the rerun") {
+  session::Session session = session_of({process()});
+  session::Operation again = session.processes[0].record.operations[2];
+  again.grid = {4, 1, 1};
+  for (const bool known : {true, false}) {
+    analyse::Failure failure = failure_of(session.processes[0], 1);
+    failure.grade = analyse::Grade::proven;
+    failure.again = &again;
+    failure.again_process = &session.processes[0];
+    failure.call_not_known = !known;
+    const Report report = report_of(session, {failure});
+    CHECK(report.findings.at(0).launch->grid == session::Dim3{known ? 8u : 4u, 1, 1});
+  }
+}
+
+TEST_CASE("a node of a graph has the shape that it was made with, unless it was given another since") {
+  session::Session session = session_of({process()});
+  session::GraphNode node;
+  node.site = node.function = 1;
+  node.grid = {6, 1, 1};
+  const auto grid = [&](std::uint32_t flags, std::uint32_t changed, bool same_shape = true) {
+    session.processes[0].record.operations[0].graph_flags = flags;
+    analyse::Failure failure = failure_of(session.processes[0], 1);
+    failure.kind = analyse::Kind::graph_node;
+    analyse::Candidate& candidate = failure.candidates[0];
+    candidate.node = &node;
+    candidate.node_index = candidate.nodes_of_graph = 1;
+    candidate.changed = changed;
+    candidate.same_shape = same_shape;
+    return report_of(session, {failure}).findings.at(0).launch->grid;
+  };
+  using wire::operation::GraphFlag;
+  const session::Dim3 made{6, 1, 1};
+  CHECK(grid(0, 0) == made);
+  CHECK(grid(GraphFlag::kGraphAltered, 0) == made);
+  CHECK(grid(GraphFlag::kGraphAltered, 2) != made);
+  CHECK(grid(GraphFlag::kGraphAltered | GraphFlag::kGraphUntold, 0) != made);
+  CHECK(grid(0, 0, false) != made);
+}
+
 TEST_CASE("candidates of several lines are all listed, the likeliest first") {
   session::Session session = session_of({process()});
   session.processes[0].record.operations[2].site = 2;
