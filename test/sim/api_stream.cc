@@ -26,7 +26,7 @@ CUresult record_event(CUevent event, CUstream handle, unsigned int flags, bool p
   }
   event->capture = stream->capture;
   event->tail = stream->tail;
-  if (!stream->capture) event->recorded = {stream->shared_from_this(), stream->issued};
+  if (!stream->capture && stream->context->error == CUDA_SUCCESS) event->recorded = Gpu::instance().record(*stream);
   return stream->context->error;
 }
 

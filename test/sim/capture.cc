@@ -58,7 +58,7 @@ CUresult issue(Gpu::Lock& lock, CUstream_st& stream, Op op) {
     }
     auto* event = static_cast<CUevent>(op.data);
     if (op.kind == Op::Kind::record_event) {
-      event->recorded = {stream.shared_from_this(), stream.issued};
+      event->recorded = gpu.record(stream);
       return CUDA_SUCCESS;
     }
     if (op.kind == Op::Kind::wait_event) op = {.kind = Op::Kind::wait_streams, .after = {event->recorded}};

@@ -86,6 +86,27 @@ TEST_CASE("an operation is picked by its size, whatever it is, and the driver te
   CHECK(std::string(found.told) == "kernel size=64 nth=3 stream=1");
 }
 
+TEST_CASE("an event of a blocking stream waits for the legacy stream, and one of that for them") {
+  for (const bool legacy : {false, true}) {
+    setenv("RECORDED_IN", legacy ? "legacy" : "blocking", 1);
+    const auto asked = in_child<CUresult>("hold kernel=slow until=stream:1:1", [] {
+      Rig rig;
+      const bool in_legacy = std::string(getenv("RECORDED_IN")) == "legacy";
+      CUstream blocking = nullptr;
+      CUevent event = nullptr;
+      cuStreamCreate(&blocking, CU_STREAM_DEFAULT);
+      cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+      cuLaunchKernel(rig.kernel("slow"), 1, 1, 1, 1, 1, 1, 0, in_legacy ? blocking : nullptr, nullptr, nullptr);
+      cuEventRecord(event, in_legacy ? nullptr : blocking);
+      const CUresult result = cuEventQuery(event);
+      rig.launch("release", 0);
+      cuCtxSynchronize();
+      return result;
+    });
+    CHECK(asked == CUDA_ERROR_NOT_READY);
+  }
+}
+
 TEST_CASE("streams that are shuffled keep their order, and all that can finish does") {
   struct Found {
     unsigned int bad, healthy, behind;

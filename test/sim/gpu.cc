@@ -117,6 +117,12 @@ CUresult Gpu::submit(Lock& lock, CUstream_st& stream, Op op) {
   return CUDA_SUCCESS;
 }
 
+// An action of its stream as any other: it waits for what the stream has to wait for.
+Dependency Gpu::record(CUstream_st& stream) {
+  put_barriers(stream);
+  return {stream.shared_from_this(), stream.issued};
+}
+
 // The legacy stream waits for the blocking ones and they for it, by an entry in front of the operation.
 void Gpu::put_barriers(CUstream_st& stream) {
   CUctx_st& context = *stream.context;
