@@ -316,7 +316,7 @@ class Script:
                 if self.runs(size) and self.operations[size].can_fail and
                 (code in (700, 719) or self.operations[size].verb == "kernel")]
         nodes = [size for size in able if self.operations[size].launches]
-        now = " when=now" if pick.random() < 0.5 else ""
+        now = pick.choice(("", " when=now", " when=unseen"))
         for i in range(2 if pick.random() < 0.15 else 1):
             if not able or not with_fault:
                 return "; ".join(rules)

@@ -86,6 +86,32 @@ TEST_CASE("an operation is picked by its size, whatever it is, and the driver te
   CHECK(std::string(found.told) == "kernel size=64 nth=3 stream=1");
 }
 
+TEST_CASE("a fault that nobody has asked about stops all streams, and calls succeed") {
+  struct Found {
+    unsigned int bad, late;
+    CUresult launched, reported;
+  };
+  const Found found = in_child<Found>("fault kernel=scale nth=1 code=700 when=unseen", [] {
+    char path[] = "/tmp/cudadiag-sim-faults-XXXXXX";
+    close(mkstemp(path));
+    setenv("CUDADIAG_SIM_FAULTS", path, 1);
+    Rig rig;
+    rig.launch_marked("scale", 0, 1);
+    while (std::ifstream(path).peek() == EOF) sched_yield();
+    unlink(path);
+    Found seen{};
+    seen.launched = rig.launch("fill", 2);
+    rig.mark(2, 1);
+    seen.reported = cuStreamSynchronize(rig.streams[2]);
+    seen.bad = rig.slots[0], seen.late = rig.slots[2];
+    return seen;
+  });
+  CHECK(found.launched == CUDA_SUCCESS);
+  CHECK(found.reported == CUDA_ERROR_ILLEGAL_ADDRESS);
+  CHECK(found.bad == 0);
+  CHECK(found.late == 0);
+}
+
 TEST_CASE("an event of a blocking stream waits for the legacy stream, and one of that for them") {
   for (const bool legacy : {false, true}) {
     setenv("RECORDED_IN", legacy ? "legacy" : "blocking", 1);

@@ -64,7 +64,7 @@ Gpu& Gpu::instance() {
 void Gpu::start_context(CUctx_st& context, CUdevice device) {
   context.device = device;
   context.uid = next_context_uid_++;
-  context.error = CUDA_SUCCESS;
+  context.error = context.unseen = CUDA_SUCCESS;
   context.legacy = create_stream(context, CU_STREAM_DEFAULT, 0);
   context.alive = true;
 }
@@ -104,7 +104,10 @@ CUresult Gpu::submit(Lock& lock, CUstream_st& stream, Op op) {
   if (stream.incoming.size() >= kQueueLimit) {
     ask(context);
     ++waiters_;
-    done_.wait(lock, [&] { return context.error != CUDA_SUCCESS || stream.incoming.size() < kQueueLimit; });
+    done_.wait(lock, [&] {
+      reveal(context);
+      return context.error != CUDA_SUCCESS || stream.incoming.size() < kQueueLimit;
+    });
     --waiters_;
   }
   if (const CUresult error = context.error; error != CUDA_SUCCESS) return error;
@@ -169,6 +172,7 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
     }
     return true;
   };
+  reveal(context);
   if (const CUresult error = context.error; error != CUDA_SUCCESS) return error;
   // With a plan, whatever can happen has happened before the call returns: who notices a fault is no matter of luck.
   const std::uint64_t quiet = plan.has_rules() ? pass_ + 1 : 0;
@@ -176,7 +180,10 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
   if (quiet > wanted_quiet_) wanted_quiet_ = quiet;
   ask(context);
   ++waiters_;
-  done_.wait(lock, [&] { return context.error != CUDA_SUCCESS || (last_quiet_ >= quiet && met()); });
+  done_.wait(lock, [&] {
+    reveal(context);
+    return context.error != CUDA_SUCCESS || (last_quiet_ >= quiet && met());
+  });
   // What could fault upon this question has: what a rule lets run later waits for the next one.
   if (--waiters_ == 0 && quiet != 0) context.asked = 0;
   return context.error;
@@ -257,6 +264,7 @@ void Gpu::rest(Lock& lock) {
 }
 
 bool Gpu::run_stream(Lock& lock, CUstream_st& stream) {
+  if (stream.context->unseen != CUDA_SUCCESS) return false;
   if (stream.context->error != CUDA_SUCCESS || stream.context->uid != stream.context_uid) {
     drop(stream);  // destroyed with work left, so that `fail` did not find it
     return false;
@@ -284,8 +292,8 @@ bool Gpu::step(CUstream_st& stream, Op& op) {
       return false;
     case Verdict::fault:
       tell_of_fault(stream, op);
-      fail(*stream.context, code);
-      return true;
+      fail(*stream.context, code, op.rule && op.rule->unseen);
+      return false;  // the queue may be gone by now
     case Verdict::go:
       break;
   }
@@ -371,9 +379,16 @@ void Gpu::execute(const Op& op) {
 }
 
 // The operation never completes, and nothing else in the context does: healthy streams are cut off where they are.
-void Gpu::fail(CUctx_st& context, CUresult code) {
+void Gpu::fail(CUctx_st& context, CUresult code, bool unseen) {
   Lock lock(mutex);
-  context.error = code;
+  context.unseen = code;
+  if (!unseen) reveal(context);
+  done_.notify_all();  // who waits asks
+}
+
+void Gpu::reveal(CUctx_st& context) {
+  if (context.unseen == CUDA_SUCCESS) return;
+  context.error = std::exchange(context.unseen, CUDA_SUCCESS);
   for (const auto& stream : context.streams) drop(*stream);
   done_.notify_all();
 }

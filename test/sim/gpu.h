@@ -56,7 +56,8 @@ class Gpu {
   bool may_fault(bool asked);
   bool reached(const Progress& progress);
   void execute(const Op& op);
-  void fail(CUctx_st& context, CUresult code);
+  void fail(CUctx_st& context, CUresult code, bool unseen);
+  void reveal(CUctx_st& context);
   static void drop(CUstream_st& stream);
   void enqueue(CUstream_st& stream, Op op);
   void put_barriers(CUstream_st& stream);

@@ -76,6 +76,7 @@ struct CUctx_st {
   CUdevice device = 0;
   std::atomic<std::uint32_t> uid{0};  // changes when a primary context is made anew at the same address
   std::atomic<CUresult> error{CUDA_SUCCESS};
+  CUresult unseen = CUDA_SUCCESS;  // it has failed with this, and nothing runs any more; but nobody has asked yet
   std::atomic<bool> alive{false};
   std::atomic<std::uint64_t> asked{0};  // sequence of the newest operation that the program has asked about
   unsigned int retained = 0;

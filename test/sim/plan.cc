@@ -132,8 +132,9 @@ std::string Plan::parse_option(Rule& rule, const std::string& word) {
     if (!first || (!last && dash + 1 != value.size())) return "\"" + word + "\" wants N, N-M or N-";
     rule.first_run = *first;
     if (last) rule.last_run = *last;
-  } else if (word == "when=now") {
+  } else if (word == "when=now" || word == "when=unseen") {
     rule.at_once = true;
+    rule.unseen = word == "when=unseen";
   } else if (word == "beside") {
     rule.beside = true;
   } else if (word == "until=notify") {

@@ -37,6 +37,7 @@ struct Rule {
   CUresult code = CUDA_ERROR_ILLEGAL_ADDRESS;
   std::optional<Progress> after;  // fault: not before this; hold: until this, or until sim_notify()
   bool at_once = false;           // fault: does not wait until the program asks
+  bool unseen = false;            // fault: calls succeed until the program asks, though nothing runs any more
   bool beside = false;            // fail: not before another thread's call has ended
   bool fired = false;
   std::uint64_t first_run = 1, last_run = UINT64_MAX;  // in which it holds
