@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "analyse/first_failure.h"
 #include "analyse/graph_progress.h"
+#include "analyse/site_keys.h"
 #include "analyse/suspects.h"
 #include "wire/graph_node.h"
 #include "wire/kernel_names.h"
@@ -124,6 +126,43 @@ bool are_alike(const Graph& a, const ProcessRecord& of_a, const Graph& b, const 
                     });
 }
 
+// What a rerun saw fail at another call of the line than the first run may have: one line may launch any graph.
+class LaunchedAgain {
+ public:
+  explicit LaunchedAgain(const Failure& failure)
+      : again_(*failure.again),
+        here_(failure.process->record),
+        there_(failure.again_process->record),
+        keys_here_(here_),
+        keys_there_(there_) {}
+
+  // Whether that launched the same: nodes that were made and changed at the same lines.
+  bool is(const session::Operation& launch) const {
+    const Graph *one = session::by_id(here_.graphs, launch.graph), *other = session::by_id(there_.graphs, again_.graph);
+    if (one == nullptr || other == nullptr || !other->whole || !are_alike(*one, here_, *other, there_)) return false;
+    for (std::uint32_t node = 0; node < one->nodes.size(); ++node) {
+      const std::uint32_t site = site_of(node, *one, launch, here_), there = site_of(node, *other, again_, there_);
+      const auto key = keys_there_.of_site(there), lines = keys_there_.of_own_lines(there);
+      if (keys_here_.of_site(site) != key && keys_here_.of_hooked_site(site) != key &&
+          (lines == 0 || keys_here_.of_own_lines(site) != lines)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static std::uint32_t site_of(std::uint32_t node, const Graph& graph, const session::Operation& launch,
+                               const ProcessRecord& record) {
+    const std::uint32_t changed = session::changed_at(record, launch, node);
+    return changed != 0 ? changed : graph.nodes[node].site;
+  }
+
+  const session::Operation& again_;
+  const ProcessRecord &here_, &there_;
+  const SiteKeys keys_here_, keys_there_;
+};
+
 // Leaves the nodes that were under way when the launch failed, where a rerun has watched them. A rerun's graph must
 // be the same as the first run's: nodes are known by their number.
 void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch, const Failure& failure) {
@@ -199,15 +238,20 @@ bool launches_checking_kernel(const session::Operation& operation, const Process
 void name_graph_nodes(Failure& failure) {
   if (failure.stale != nullptr) return;
   const ProcessRecord& record = failure.process->record;
+  std::optional<LaunchedAgain> elsewhere;
+  if (failure.again != nullptr && failure.call_not_known) elsewhere.emplace(failure);
+  const auto nodes_in = [&](const session::Operation& launch) {
+    return elsewhere && !elsewhere->is(launch) ? Nodes{} : nodes_of(launch, record, failure.code);
+  };
   if (failure.candidates.size() == 1) {
-    Nodes nodes = nodes_of(*failure.candidates.front().operation, record, failure.code);
+    Nodes nodes = nodes_in(*failure.candidates.front().operation);
     if (nodes.graph == nullptr) return;
     leave_those_under_way(nodes, *failure.candidates.front().operation, failure);
     name_in_one(failure, nodes);
     return;
   }
   for (Candidate& candidate : failure.candidates) {
-    Nodes nodes = nodes_of(*candidate.operation, record, failure.code);
+    Nodes nodes = nodes_in(*candidate.operation);
     // Launches of one line, of which a rerun watched one.
     if (nodes.graph != nullptr && failure.again != nullptr) leave_those_under_way(nodes, *candidate.operation, failure);
     const bool untold = (candidate.operation->graph_flags & wire::operation::kGraphUntold) != 0;

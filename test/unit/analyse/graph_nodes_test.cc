@@ -153,6 +153,27 @@ TEST_CASE("of several launches of a line the node is named that a rerun watched 
   }
 }
 
+TEST_CASE("where a rerun failed at another call of the line, nodes are those of the launch there or not known") {
+  for (const bool alone : {true, false}) {
+    for (const char* line : {"one", "other"}) {
+      Replayed first(700, {{kKernel, "scale", 1}}), rerun(700, {{kKernel, "scale", 1}});
+      auto& record = rerun.picture.process.record;
+      for (auto* functions : {&first.picture.process.record.functions, &record.functions}) functions->push_back("one");
+      record.functions.back() = line;
+      first.picture.process.record.sites[0].function = record.sites[0].function = 2;
+      auto failure = *analyse::first_failure(first.picture.process);
+      if (!alone) failure.candidates.push_back(failure.candidates.front());
+      failure.again = &record.operations[0];
+      failure.again_process = &rerun.picture.process;
+      failure.call_not_known = true;
+      analyse::name_graph_nodes(failure);
+      const bool same = std::string(line) == "one";
+      CHECK(indices(failure) == std::vector<std::uint32_t>(alone ? 1 : 2, same ? 1 : 0));
+      CHECK(failure.kind == (same ? analyse::Kind::graph_node : analyse::Kind::async_error));
+    }
+  }
+}
+
 TEST_CASE("a node that was given other parameters stands for the line that did it") {
   Replayed replayed(710, {{kCopy, "", 1}, {kKernel, "check", 2}});
   replayed.change(1, 6);
