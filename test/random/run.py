@@ -51,6 +51,7 @@ class Trial:
             self.options.append(f"--markers={markers}")
         if pick.random() < 0.15:
             self.options.append("--full-log")
+        self.program = pick.choice(("work", "work", "work_per_thread"))
         self.reruns = pick.random() < 0.2
         self.options.append("--rerun=always" if self.reruns else "--rerun=never")
         self.outcome = collections.Counter()
@@ -64,7 +65,7 @@ class Trial:
         machine.plan(self.plan)
         machine.environment["CUDADIAG_SIM_FAULTS"] = str(faults)
         try:
-            ran = machine.run(machine.build / "random/work", script, options=self.options, timeout=120)
+            ran = machine.run(machine.build / "random" / self.program, script, options=self.options, timeout=120)
         except subprocess.TimeoutExpired as late:
             raise Wrong("it hangs; it said " + str(late.stderr)) from late
         self.faults = [dict(word.partition("=")[::2] for word in line.split()[1:])
@@ -162,7 +163,8 @@ class Trial:
         return location["line"] == line and told
 
     def tell(self, wrong):
-        return f"seed {self.seed} ({' '.join(self.options)}; {self.plan}; end {self.script.ending}): {wrong}"
+        how = " ".join([self.program, *self.options])
+        return f"seed {self.seed} ({how}; {self.plan}; end {self.script.ending}): {wrong}"
 
 
 def trial(build, seed, only, keep):

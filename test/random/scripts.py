@@ -60,7 +60,7 @@ class Script:
         self.events = []  # (context, owner)
         for context in range(self.contexts):
             self.add_stream(context, "default", None)
-            self.add_stream(context, "thread", None)
+            self.add_stream(context, pick.choice(("thread", "legacy")), None)
             for _ in range(pick.randint(0, 3)):
                 self.add_stream(context, pick.choice(("blocking", "apart", "apart")), None)
             for thread in range(self.threads):
@@ -177,7 +177,7 @@ class Script:
 
     def values(self, thread):
         stream = self.stream_for(thread)
-        if self.words == 4096:
+        if self.words == 4096 or self.random.random() < 0.3:
             return self.say(thread, "host", stream)
         other = self.stream_for(thread, self.streams[stream][0])
         self.say(thread, "signal", stream, self.words)

@@ -1,7 +1,7 @@
-// Does what a script says, a line a step: work.py makes them up. A script is a file of numbers and words:
+// Does what a script says, a line a step: scripts.py makes them up. A script is a file of numbers and words:
 //
 //    context DEVICE|own                     the next context: a device's primary one, or one more of device 0
-//    stream CONTEXT default|thread|blocking|apart
+//    stream CONTEXT default|thread|legacy|blocking|apart
 //    event CONTEXT, graph, exec             the next of these
 //    THREAD VERB ...                        a step of that thread; 0 is the main thread
 //    end stop|exit|ignore|abort|unasked     what the program does about an error; whether it waits for its work
@@ -148,7 +148,7 @@ CUresult issue(Step& s) {
 void CUDA_CB on_host(void*) {}
 
 CUstream made(const Stream& of) {
-  CUstream handle = of.kind == "thread" ? CU_STREAM_PER_THREAD : nullptr;
+  CUstream handle = of.kind == "thread" ? CU_STREAM_PER_THREAD : of.kind == "legacy" ? CU_STREAM_LEGACY : nullptr;
   if (of.kind == "blocking") CHECK(cuStreamCreate(&handle, CU_STREAM_DEFAULT));
   if (of.kind == "apart") CHECK(cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING));
   return handle;
