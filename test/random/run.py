@@ -9,6 +9,7 @@ import concurrent.futures
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 
@@ -70,6 +71,10 @@ class Trial:
             raise Wrong("it hangs; it said " + str(late.stderr)) from late
         self.faults = [dict(word.partition("=")[::2] for word in line.split()[1:])
                        for line in faults.read_text().splitlines()]
+        refused = re.match(r".*: error \d+ at (\d+)\n", ran.stdout)
+        if not self.faults and refused:
+            self.check_refused(FIRST + int(refused[1]))
+            return
         if not self.faults:
             self.outcome["clean"] += 1
             wants((ran.returncode, ran.stdout, ran.stderr) == (0, "done\n", ""),
@@ -96,6 +101,17 @@ class Trial:
             self.outcome[f"also {other['kind']} {other['evidence']['grade']}"] += 1
             if other["kind"] in ("async_error", "graph_node"):
                 self.check_one(other, self.faults)
+
+    def check_refused(self, line):
+        if self.script.ending == "ignore" and not self.machine.sessions():
+            self.outcome["refused, kept silent"] += 1
+            return
+        wants(self.machine.sessions(), "a refused call, and no session")
+        findings = self.machine.report()["findings"]
+        wants(findings, "a refused call, and no finding")
+        for finding in findings:
+            self.outcome[f"refused: {finding['kind']} {finding['evidence']['grade']}"] += 1
+            wants(finding["location"]["line"] == line, f"{finding['kind']} at {finding['location']}, and not {line}")
 
     def check_one(self, finding, truths):
         grade = finding["evidence"]["grade"]

@@ -1,5 +1,6 @@
 """Makes up what work.cc does: a correct CUDA program of a few threads, streams, events and graphs, from a number."""
 
+import collections
 import random
 import typing
 
@@ -7,6 +8,11 @@ SITES = 32
 KERNELS = ("scale", "fill", "reduce", "smooth")
 # Calls that wait for their operation. The driver looks at its addresses before it queues it: it is never what fails.
 NOW = ("sync", "in_now", "out_now", "within_now", "out_page")
+
+# What can be refused; the program ends by it, or goes on.
+REFUSED = {"plain": "cuLaunchKernel", "ex": "cuLaunchKernelEx", "cooperative": "cuLaunchCooperativeKernel",
+           "bytes": "cuMemsetD8Async", "words": "cuMemsetD32Async", "in": "cuMemcpyHtoDAsync_v2",
+           "within": "cuMemcpyDtoDAsync_v2", "any": "cuMemcpyAsync", "replay": "cuGraphLaunch"}
 
 
 class Operation(typing.NamedTuple):
@@ -39,6 +45,7 @@ class Script:
         self.operations = {}
         self.last_size = 1000
         self.calls = {}
+        self.called = collections.Counter()  # how often anything is called in each way
         self.graphs = self.execs_made = self.words = 0
         self.lay_out()
         for _ in range(length or self.random.choice((20, 60, 150, 400))):
@@ -141,6 +148,7 @@ class Script:
             count = self.random.choice((2, 40, 3000) if self.floods and how not in NOW else (2, 3, 40))
         site, size = self.made(thread, verb, kernel, context, can_fail=how not in NOW)
         self.say(thread, verb, *filter(None, (kernel, how)), site, stream, size, count)
+        self.called[how] += count
         key = thread, site, verb, kernel, how
         before = self.calls.get(key, 0)
         self.calls[key] = before + count
@@ -277,6 +285,7 @@ class Script:
         for _ in range(self.random.choice((1, 1, 2, 5))):
             site = self.random.choice(self.sites[thread])
             self.say(thread, "replay", site, exec_.index, self.stream_for(thread, exec_.context))
+            self.called["replay"] += 1
             exec_.replays[0] += 1
             for size in filter(None, exec_.sizes):
                 self.operations[size].launches.append((site, exec_.replays[0]))
@@ -311,6 +320,11 @@ class Script:
         rules = [f"devices={self.devices}"]
         if pick.random() < 0.75:
             rules.append(f"shuffle={pick.randrange(1, 1 << 30)}")
+        hows = sorted(set(self.called) & set(REFUSED))
+        if with_fault and hows and pick.random() < 0.1:
+            how = pick.choice(hows)
+            rules.append(f"fail api={REFUSED[how]} nth={pick.randint(1, self.called[how])} code={pick.choice((1, 2, 701))}")
+            return "; ".join(rules)
         code = pick.choice((700, 700, 719, 710, 716))
         able = [size for size in self.operations
                 if self.runs(size) and self.operations[size].can_fail and

@@ -265,7 +265,10 @@ CUresult perform(Step& s) {
   s.size = s.numbers[1];
   s.launch = {s.size, 1, 1, 32, 1, 1, 0, s.stream, nullptr, 0};
   CUresult result = CUDA_SUCCESS;
-  for (unsigned i = 0; i < s.numbers[2] && (result == CUDA_SUCCESS || ending == "ignore"); ++i) result = issue(s);
+  for (unsigned i = 0; i < s.numbers[2] && (result == CUDA_SUCCESS || ending == "ignore"); ++i) {
+    const CUresult issued = issue(s);
+    if (result == CUDA_SUCCESS) result = issued;
+  }
   return result;
 }
 
@@ -278,8 +281,9 @@ CUresult work(std::vector<Step>& steps, std::barrier<>& meeting) {
       continue;
     }
     const CUresult result = perform(step);
-    if (!failed(result) || ending == "ignore") continue;
-    std::printf("%s: error %d\n", step.verb.c_str(), result);
+    if (!failed(result)) continue;
+    std::printf("%s: error %d at %u\n", step.verb.c_str(), result, step.site);
+    if (ending == "ignore") continue;
     std::fflush(stdout);
     if (ending == "exit") std::exit(1);
     if (ending == "abort") std::abort();
