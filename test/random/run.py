@@ -129,7 +129,7 @@ class Trial:
         line = FIRST + true.site
         if grade == "suspected":
             self.outcome["suspected: " + finding["evidence"]["because"]] += 1
-            wants(" lost" in finding["evidence"]["because"], "only suspected, and nothing is lost")
+            wants(self.script.floods and " lost" in finding["evidence"]["because"], "only suspected, and nothing is lost")
             return
         launch, listed = finding["launch"], listed_of(finding)
         among = any(self.is_one(true, line, *each) for each in listed)
