@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parents[1] / "e2e"))
 sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")
 
 from harness import Machine
