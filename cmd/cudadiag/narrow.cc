@@ -64,26 +64,24 @@ bool wants_dump(const Analysis& analysis, const session::Manifest& manifest) {
                      [](const auto& failure) { return is_async(failure) && leaves_a_dump(failure.code); });
 }
 
-bool has_torch(const session::ProcessRecord& record) {
-  return record.properties.contains("python") &&
-         std::any_of(record.modules.begin(), record.modules.end(), [](const session::Module& module) {
-           return module.path.find("libc10_cuda") != std::string::npos;
-         });
-}
-
 // A call that found no memory of the device, in a process with PyTorch's allocator.
 bool wants_memory(const Analysis& analysis, const session::Manifest& manifest) {
   return !was_made(manifest, "memory") &&
          std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
-           return failure.kind == analyse::Kind::out_of_memory && failure.reported != nullptr &&
-                  !analyse::wanted_host_memory(*failure.reported) && has_torch(failure.process->record);
+           if (failure.kind != analyse::Kind::out_of_memory || failure.reported == nullptr) return false;
+           const auto& modules = failure.process->record.modules;
+           return !analyse::wanted_host_memory(*failure.reported) &&
+                  failure.process->record.properties.contains("python") &&
+                  std::any_of(modules.begin(), modules.end(), [](const session::Module& module) {
+                    return module.path.find("libc10_cuda") != std::string::npos;
+                  });
          });
 }
 
-// The call that is saved is one of PyTorch's.
-bool has_inputs(const Analysis& analysis) {
+// The call that is saved is one of Python's.
+bool may_have_inputs(const Analysis& analysis) {
   return std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const analyse::Failure& failure) {
-    return is_async(failure) && failure.process != nullptr && has_torch(failure.process->record);
+    return is_async(failure) && failure.process != nullptr && failure.process->record.properties.contains("python");
   });
 }
 
@@ -223,9 +221,7 @@ class Narrowing {
     }
     if (!add(spec)) return false;
     if (options_.tell_passes) tell_pass();
-    // Nor would others come to anything.
-    if (came_to_nothing()) possible_ = false;
-    return goes_on();
+    return !interrupted_;
   }
 
   void memory() {
@@ -430,8 +426,8 @@ bool narrow(session::Session& session, session::SessionWriter& writer, launch::S
 
 bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest,
                      const RerunOptions& options) {
-  return wants_proof(analysis) || (options.save_inputs && has_inputs(analysis)) || wants_eager(analysis, manifest) ||
-         (options.hang_dump && wants_hang_dump(analysis, manifest)) ||
+  return wants_proof(analysis) || (options.save_inputs && may_have_inputs(analysis)) ||
+         wants_eager(analysis, manifest) || (options.hang_dump && wants_hang_dump(analysis, manifest)) ||
          (options.device && wants_dump(analysis, manifest)) || (options.values && wants_memory(analysis, manifest)) ||
          (options.cross_check && unchecked_dump(manifest.passes) != nullptr) ||
          (options.sanitize && wants_sanitizer(analysis, manifest));

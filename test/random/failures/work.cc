@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "../targets/driver.h"
+#include "driver.h"
 
 namespace {
 
