@@ -315,7 +315,8 @@ bool is_of_kernels(const Error& error) { return is_of(error, {"cuModule", "cuLib
 // Of a launch: what it was given is no kernel that was ever loaded.
 bool has_no_kernel(const Error& failed, const ProcessRecord& record) {
   const session::Site* site = session::by_id(record.sites, failed.site);
-  return failed.flags & wire::error::kLaunch && site != nullptr && site->function == 0;
+  const std::string* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
+  return failed.flags & wire::error::kLaunch && site != nullptr && (kernel == nullptr || kernel->empty());
 }
 
 // The earliest after which the thread issued nothing else: what failed later may have been given what it did not make.

@@ -406,6 +406,9 @@ TEST_CASE("what failed before, with nothing issued in between") {
   calls.process.record.errors[1].site = 1;
   CHECK(swallowed() == &calls.process.record.errors[0]);
   calls.process.record.sites[0].function = 1;
+  calls.process.record.functions = {""};
+  CHECK(swallowed() == &calls.process.record.errors[0]);
+  calls.process.record.functions = {"fill"};
   CHECK(swallowed() == nullptr);
   calls.process.record.errors[1].operation = 8;
   calls.process.record.errors[0].tid = 2;
