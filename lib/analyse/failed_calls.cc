@@ -328,15 +328,17 @@ const Error* swallowed_before(const Error& failed, const ProcessRecord& record) 
   const bool counted =
       failed.domain == wire::error::Domain::driver &&
       (failed.flags & wire::error::kLaunch || issued_by(failed, record) != wire::operation::Kind::none);
+  const auto nothing_between = [&](const Error& error) {
+    return error.operation + (counted ? 1 : 0) >= failed.operation && !was_given_memory(record, error, failed.ticks);
+  };
   const bool no_kernel = failed.code == kInvalidHandle && has_no_kernel(failed, record);
   const auto found = std::find_if(record.errors.begin(), record.errors.end(), [&](const Error& error) {
     const bool makes_nothing =
         error.flags & wire::error::kLaunch || wire::operation::can_fault(issued_by(error, record));
     const bool may_matter = !is_benign(error) || (error.code == kNotFound && failed.code == kInvalidHandle);
     return error.tid == failed.tid && error.serial < failed.serial && may_matter && !makes_nothing &&
-           !(failed.code == kInvalidHandle && is_of_memory(error)) && !was_given_memory(record, error, failed.ticks) &&
-           !(error.flags & wire::error::kSticky) &&
-           (error.operation + (counted ? 1 : 0) >= failed.operation || (no_kernel && is_of_kernels(error))) &&
+           !(failed.code == kInvalidHandle && is_of_memory(error)) && !(error.flags & wire::error::kSticky) &&
+           ((no_kernel && is_of_kernels(error)) || nothing_between(error)) &&
            (failed.code != kInvalidValue || may_lack(failed, error, record));
   });
   return found == record.errors.end() ? nullptr : &*found;

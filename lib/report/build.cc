@@ -299,10 +299,12 @@ class FindingBuilder {
   void relate_swallowed(const session::Error& earlier) {
     const symbolize::Location line = resolve(symbolizer_, process_, earlier.site).line.location;
     const Location at = located(line);
-    finding_.because +=
-        fmt::format("; before it {} had returned {} ({}){}, and the thread issued nothing in between",
-                    session::visible_call(earlier), earlier.code, analyse::cuda_error(earlier.code).title,
-                    is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "");
+    const bool issued_since = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr &&
+                              failure_.reported->operation > earlier.operation + 1;
+    finding_.because += fmt::format("; before it {} had returned {} ({}){}{}", session::visible_call(earlier),
+                                    earlier.code, analyse::cuda_error(earlier.code).title,
+                                    is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "",
+                                    issued_since ? "" : ", and the thread issued nothing in between");
     finding_.related.push_back({"swallowed", at});
   }
 

@@ -405,6 +405,11 @@ TEST_CASE("what failed before, with nothing issued in between") {
   calls.process.record.sites.resize(1);
   calls.process.record.errors[1].site = 1;
   CHECK(swallowed() == &calls.process.record.errors[0]);
+  session::Allocation& memory = calls.process.record.allocations.emplace_back();
+  memory.made = calls.process.record.errors[1].ticks - 1;
+  memory.thread = static_cast<std::uint16_t>(calls.process.record.errors[0].thread);
+  CHECK(swallowed() == &calls.process.record.errors[0]);
+  memory = {};
   calls.process.record.sites[0].function = 1;
   calls.process.record.functions = {""};
   CHECK(swallowed() == &calls.process.record.errors[0]);
