@@ -152,7 +152,7 @@ class FindingBuilder {
     const bool may_be_started =
         node == nullptr && failure_.stale == nullptr && !analyse::runs_node(*candidate.operation);
     if (leads && may_be_started) finding_.thread_start = lead_to_start(site.line, failure_, symbolizer_);
-    fold({located(site.line.location), launch, candidate.because, candidate.nodes});
+    fold({located(site.line.location), launch, candidate.because, candidate.nodes, kernels_of(candidate)});
     if (finding_.launch) return;
     finding_.launch = launch;
     finding_.launch->shares_line = shares_line(symbolizer_, process_, candidate.operation->site, site.line.location);
@@ -237,6 +237,20 @@ class FindingBuilder {
     if (node == nullptr || node->function != 0) return node == nullptr ? 0 : node->function;
     const session::Site* made = session::by_id(process_.record.sites, node->site);
     return made == nullptr ? 0 : made->function;
+  }
+
+  // Of nodes that one line made or changed.
+  std::vector<std::string> kernels_of(const analyse::Candidate& candidate) const {
+    std::vector<std::string> kernels;
+    if (candidate.node == nullptr || candidate.alike) return kernels;
+    const session::Graph& graph = *session::by_id(process_.record.graphs, candidate.operation->graph);
+    for (std::uint32_t index = 0; index < graph.nodes.size(); ++index) {
+      const session::GraphNode& node = graph.nodes[index];
+      const std::uint32_t changed = session::changed_at(process_.record, *candidate.operation, index);
+      const std::string* name = session::by_id(process_.record.functions, kernel_of(&node));
+      if ((changed != 0 ? changed : node.site) == candidate.site() && name != nullptr) kernels.push_back(*name);
+    }
+    return kernels;
   }
 
   void relate(const char* role, std::uint32_t site) {

@@ -166,7 +166,10 @@ class Matching {
     if (!finding.launch->mangled.empty()) return std::nullopt;
     std::optional<Fit> best;
     for (std::size_t i = 0; i < finding.candidates.size(); ++i) {
-      if (finding.candidates[i].launch.mangled != failure.mangled) continue;
+      const Candidate& candidate = finding.candidates[i];
+      const bool among =
+          std::find(candidate.kernels.begin(), candidate.kernels.end(), failure.mangled) != candidate.kernels.end();
+      if (candidate.launch.mangled != failure.mangled && !among) continue;
       Fit found = fit(failure, finding, finding.candidates[i].launch);
       found.words += fmt::format("; of the candidates number {}", i + 1);
       if (!best || found.points > best->points) best = std::move(found);

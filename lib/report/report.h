@@ -254,6 +254,7 @@ struct Candidate {
   Launch launch;
   std::string because;
   std::size_t launches = 1;
+  std::vector<std::string> kernels{};  // mangled, of nodes of one line that are of several; else empty
 };
 
 struct Finding {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analyse/graph_nodes.h"
 #include "report/dump_candidates.h"
 #include "report/report.h"
 #include "report/text.h"
@@ -385,6 +386,35 @@ TEST_CASE("a graph's node that leads is not outweighed by a dump") {
   CHECK(leads(&node, analyse::Kind::async_error));
   CHECK(leads(&node, analyse::Kind::graph_node));
   CHECK(leads(nullptr, analyse::Kind::graph_stale_pointer));
+}
+
+TEST_CASE("of a graph's nodes the dump may name any, also one of several kernels of a line") {
+  Recorded recorded;
+  recorded.add_lines();
+  recorded.add_device("freed.nvcudmp.gz");
+  session::ProcessRecord& record = recorded.session.processes[0].record;
+  record.functions.push_back("_Z7sharpenv");
+  session::Graph& graph = record.graphs.emplace_back();
+  graph.whole = true;
+  for (const auto& [function, site] : {std::pair{1, 1}, {3, 2}, {2, 2}}) {
+    session::GraphNode& node = graph.nodes.emplace_back();
+    node.function = static_cast<std::uint32_t>(function), node.site = static_cast<std::uint32_t>(site);
+  }
+  recorded.failing().kind = wire::operation::Kind::graph;
+  recorded.failing().graph = 1;
+  analyse::Failure failure;
+  failure.code = 700;
+  failure.process = &recorded.session.processes[0];
+  failure.candidates = {{&recorded.failing(), "next", 3}};
+  analyse::name_graph_nodes(failure);
+  analyse::Analysis analysis;
+  analysis.failures = {failure};
+  analysis.reruns.resize(1);
+  symbolize::Symbolizer symbolizer(recorded.session);
+  const Report report = report::build(recorded.session, analysis, symbolizer);
+  CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 10, 20});
+  CHECK(device_of(report).line == 8);
+  CHECK(device_of(report).join == "same kernel; its grid was not kept; of the candidates number 2");
 }
 
 TEST_CASE("of two findings the dump is that whose kernel and grid it names") {
