@@ -38,6 +38,8 @@ class Graphs {
   // Nodes' handles are used again: the latest news holds.
   void node_created(CUgraphNode node, std::uint32_t site);
   void node_cloned(CUgraphNode node, CUgraphNode original);
+  // It may be a graph's, or of an executable one.
+  void node_unknown(CUgraphNode node) { conditionals_.forget(node); }
   // The call has returned with success.
   void conditional_made(const GraphCall& call);
 

@@ -61,7 +61,11 @@ void Recorder::graph_node(const ThreadState* thread, std::uint32_t id, const CUp
   if (failures_.frozen()) return;
   const bool captured = thread != nullptr && thread->open.record != nullptr;
   if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) {
-    if (captured || (thread != nullptr && thread->adds_nodes)) graphs_.node_cloned(data.node, data.originalNode);
+    if (captured || (thread != nullptr && thread->adds_nodes)) {
+      graphs_.node_cloned(data.node, data.originalNode);
+    } else if (thread == nullptr || thread->graph_site == 0) {
+      graphs_.node_unknown(data.node);
+    }
   } else if (captured) {
     graphs_.node_created(data.node, thread->open.site);
   } else if (thread == nullptr || thread->graph_site == 0 || thread->adds_nodes) {
