@@ -310,7 +310,9 @@ bool is_of(const Error& error, const std::string_view (&families)[N]) {
 
 // Memory is no handle.
 bool is_of_memory(const Error& error) { return is_of(error, {"cuMem", "cudaMalloc", "cudaMem", "cudaHost"}); }
-bool is_of_kernels(const Error& error) { return is_of(error, {"cuModule", "cuLibrary", "cuLink"}); }
+bool loads_kernels(const Error& error) {
+  return is_of(error, {"cuModuleLoad", "cuModuleGetFunction", "cuLibraryLoad", "cuLibraryGet", "cuLink"});
+}
 
 // Of a launch: what it was given is no kernel that was ever loaded.
 bool has_no_kernel(const Error& failed, const ProcessRecord& record) {
@@ -320,8 +322,8 @@ bool has_no_kernel(const Error& failed, const ProcessRecord& record) {
 }
 
 // The earliest after which the thread issued nothing else: what failed later may have been given what it did not make.
-// For a launch of no kernel it does not matter what was issued since its module could not be loaded. A look-up that
-// found nothing is a probe, mostly: not before a call whose handle is not valid.
+// Of a launch of no kernel, else, the latest that could not load one, whatever was issued since. A look-up that found
+// nothing is a probe, mostly: not before a call whose handle is not valid.
 const Error* swallowed_before(const Error& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
   // Of a refused operation there is a record as well, but not where the runtime refused it.
@@ -331,17 +333,22 @@ const Error* swallowed_before(const Error& failed, const ProcessRecord& record) 
   const auto nothing_between = [&](const Error& error) {
     return error.operation + (counted ? 1 : 0) >= failed.operation && !was_given_memory(record, error, failed.ticks);
   };
-  const bool no_kernel = failed.code == kInvalidHandle && has_no_kernel(failed, record);
-  const auto found = std::find_if(record.errors.begin(), record.errors.end(), [&](const Error& error) {
+  const auto may_have_made = [&](const Error& error) {
     const bool makes_nothing =
         error.flags & wire::error::kLaunch || wire::operation::can_fault(issued_by(error, record));
     const bool may_matter = !is_benign(error) || (error.code == kNotFound && failed.code == kInvalidHandle);
     return error.tid == failed.tid && error.serial < failed.serial && may_matter && !makes_nothing &&
            !(failed.code == kInvalidHandle && is_of_memory(error)) && !(error.flags & wire::error::kSticky) &&
-           ((no_kernel && is_of_kernels(error)) || nothing_between(error)) &&
            (failed.code != kInvalidValue || may_lack(failed, error, record));
-  });
-  return found == record.errors.end() ? nullptr : &*found;
+  };
+  const auto& errors = record.errors;
+  const auto found = std::find_if(errors.begin(), errors.end(),
+                                  [&](const Error& error) { return may_have_made(error) && nothing_between(error); });
+  if (found != errors.end()) return &*found;
+  if (failed.code != kInvalidHandle || !has_no_kernel(failed, record)) return nullptr;
+  const auto latest = std::find_if(errors.rbegin(), errors.rend(),
+                                   [&](const Error& error) { return may_have_made(error) && loads_kernels(error); });
+  return latest == errors.rend() ? nullptr : &*latest;
 }
 
 // Of a call that the program is said to have died of, where its thread had missed earlier ones: it may have ended for

@@ -23,15 +23,9 @@ using session::ProcessRecord;
 namespace graph_node = wire::graph_node;
 constexpr std::uint32_t kAssert = 710;
 
-bool holds_others(const Graph& graph, std::uint32_t index) {
-  return std::any_of(graph.nodes.begin() + index, graph.nodes.end(),
-                     [&](const GraphNode& node) { return node.parent == index + 1; });
-}
-
-bool can_raise(const Graph& graph, std::uint32_t index, std::uint32_t code) {
-  const GraphNode& node = graph.nodes[index];
-  // One whose bodies are not known stands for all that is in them.
-  if (node.type == graph_node::kConditional) return !holds_others(graph, index);
+// A conditional node whose bodies are not known stands for all that is in them.
+bool can_raise(const GraphNode& node, bool holds_others, std::uint32_t code) {
+  if (node.type == graph_node::kConditional) return !holds_others;
   return node.type == graph_node::kKernel || (graph_node::is_marked(node.type) && !only_kernels_raise(code));
 }
 
@@ -109,8 +103,9 @@ Nodes nodes_of(const session::Operation& operation, const ProcessRecord& record,
   if (operation.kind != wire::operation::Kind::graph) return nodes;
   const Graph* graph = session::by_id(record.graphs, operation.graph);
   if (graph == nullptr || !graph->whole) return nodes;
+  const std::vector<bool> holders = nodes_that_hold_others(*graph);
   for (std::uint32_t i = 0; i < graph->nodes.size(); ++i) {
-    if (can_raise(*graph, i, code)) nodes.able.push_back(i);
+    if (can_raise(graph->nodes[i], holders[i], code)) nodes.able.push_back(i);
   }
   nodes.groups = groups_of(nodes.able, *graph, operation, record, code);
   if (!nodes.groups.empty()) nodes.graph = graph;
@@ -137,7 +132,14 @@ class LaunchedAgain {
         keys_there_(there_) {}
 
   // Whether that launched the same: nodes that were made and changed at the same lines.
-  bool is(const session::Operation& launch) const {
+  bool is(const session::Operation& launch) {
+    const auto [known, is_new] = known_.try_emplace({launch.graph, launch.graph_changed});
+    if (is_new) known->second = look(launch);
+    return known->second;
+  }
+
+ private:
+  bool look(const session::Operation& launch) const {
     const Graph *one = session::by_id(here_.graphs, launch.graph), *other = session::by_id(there_.graphs, again_.graph);
     if (one == nullptr || other == nullptr || !other->whole || !are_alike(*one, here_, *other, there_)) return false;
     for (std::uint32_t node = 0; node < one->nodes.size(); ++node) {
@@ -151,7 +153,6 @@ class LaunchedAgain {
     return true;
   }
 
- private:
   static std::uint32_t site_of(std::uint32_t node, const Graph& graph, const session::Operation& launch,
                                const ProcessRecord& record) {
     const std::uint32_t changed = session::changed_at(record, launch, node);
@@ -161,6 +162,7 @@ class LaunchedAgain {
   const session::Operation& again_;
   const ProcessRecord &here_, &there_;
   const SiteKeys keys_here_, keys_there_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> known_;
 };
 
 // Leaves the nodes that were under way when the launch failed, where a rerun has watched them. A rerun's graph must
@@ -178,7 +180,7 @@ void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch,
   const auto words = std::span(there.graph_words).subspan(first - 1, graph->nodes.size());
   std::vector<std::uint32_t> left;
   for (const std::uint32_t node : nodes_under_way(*graph, words)) {
-    if (can_raise(*nodes.graph, node, failure.code)) left.push_back(node);
+    if (std::binary_search(nodes.able.begin(), nodes.able.end(), node)) left.push_back(node);
   }
   if (left.empty()) return;
   nodes.able = std::move(left);
@@ -227,6 +229,14 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
 }
 
 }  // namespace
+
+std::vector<bool> nodes_that_hold_others(const Graph& graph) {
+  std::vector<bool> holders(graph.nodes.size());
+  for (const GraphNode& node : graph.nodes) {
+    if (node.parent != 0) holders[node.parent - 1] = true;
+  }
+  return holders;
+}
 
 bool launches_checking_kernel(const session::Operation& operation, const ProcessRecord& record) {
   if (operation.kind != wire::operation::Kind::graph) return false;

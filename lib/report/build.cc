@@ -163,7 +163,11 @@ class FindingBuilder {
   }
 
   void tell_of_several() {
-    const bool of_nodes = failure_.candidates.front().node != nullptr;
+    const analyse::Candidate& first = failure_.candidates.front();
+    // Of one launch of a graph.
+    const bool of_nodes =
+        first.node != nullptr && std::all_of(failure_.candidates.begin(), failure_.candidates.end(),
+                                             [&](const auto& other) { return other.operation == first.operation; });
     if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && finding_.unlisted == 0) {
       finding_.because += fmt::format("; the {} is known, which of its {} launches failed is not",
                                       finding_.location.line > 0 ? "line" : "function", failure_.candidates.size());
@@ -198,7 +202,7 @@ class FindingBuilder {
   // Where the calls that can be the one differ in what they launch; the rerun that proved the code saw it.
   void forget_shape(Launch& launch) const {
     if (!finding_.candidates.empty() && !finding_.candidates.front().launch.shape_known()) launch.forget_shape();
-    if (!failure_.call_not_known || failure_.again == nullptr) return;
+    if (!failure_.call_not_known || failure_.again == nullptr || launch.graph_node) return;
     launch.grid = failure_.again->grid;
     launch.block = failure_.again->block;
     launch.shared_bytes = failure_.again->shared_bytes;
@@ -313,8 +317,10 @@ class FindingBuilder {
   void relate_swallowed(const session::Error& earlier) {
     const symbolize::Location line = resolve(symbolizer_, process_, earlier.site).line.location;
     const Location at = located(line);
-    const bool issued_since = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr &&
-                              failure_.reported->operation > earlier.operation + 1;
+    const session::Error* refused = analyse::is_asynchronous(failure_.kind) ? nullptr : failure_.reported;
+    // Of an operation that the driver refused there is a record as well.
+    const bool counted = refused != nullptr && refused->domain == wire::error::Domain::driver;
+    const bool issued_since = refused != nullptr && refused->operation > earlier.operation + (counted ? 1 : 0);
     finding_.because += fmt::format("; before it {} had returned {} ({}){}{}", session::visible_call(earlier),
                                     earlier.code, analyse::cuda_error(earlier.code).title,
                                     is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "",

@@ -58,7 +58,7 @@ struct Launch {
   std::optional<std::uint32_t> replay;          // launches of a graph and its nodes: which one of the executable graph
   std::optional<std::uint64_t> kernel_ordinal;  // among the kernels of the process, where all of them are known
 
-  bool shape_known() const { return grid[0] != 0; }
+  bool shape_known() const { return grid != std::array<std::uint32_t, 3>{} || block != grid; }
   bool has_shape_of(const Launch& other) const {
     return grid == other.grid && block == other.block && shared_bytes == other.shared_bytes;
   }

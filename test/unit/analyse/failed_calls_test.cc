@@ -420,6 +420,20 @@ TEST_CASE("what failed before, with nothing issued in between") {
   CHECK(swallowed() == nullptr);
 }
 
+TEST_CASE("of calls that could not load a kernel the latest is told with the launch that was given none") {
+  Calls calls;
+  calls.fail("cuModuleGetFunction", 500).operation = 1;  // an optional one
+  calls.fail("cuModuleLoad", 301).operation = 7;
+  calls.fail("cuModuleUnload", 400).operation = 7;
+  session::Error& launch = calls.fail("cuLaunchKernel", 400, wire::error::kLaunch);
+  launch.operation = 20;
+  launch.site = 1;
+  calls.process.record.sites.resize(1);
+  CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
+  launch.operation = 8;  // the first with nothing in between
+  CHECK(calls.after(0).failures.back().swallowed == &calls.process.record.errors[1]);
+}
+
 TEST_CASE("what failed before a copy that is refused, by what the copy was given") {
   using wire::operation::Kind;
   Calls calls;

@@ -254,6 +254,23 @@ TEST_CASE("a node of a graph has the shape that it was made with, unless it was 
   CHECK(grid(0, 0, false) != made);
 }
 
+TEST_CASE("of several launches of a graph neither replay nor number is told of the node that failed in one of them") {
+  session::Session session = session_of({process()});
+  session::GraphNode node;
+  node.site = node.function = 1;
+  analyse::Failure failure = failure_of(session.processes[0], 2);
+  failure.kind = analyse::Kind::graph_node;
+  for (analyse::Candidate& candidate : failure.candidates) {
+    candidate.node = &node;
+    candidate.node_index = candidate.nodes_of_graph = candidate.nodes = 1;
+  }
+  session.processes[0].record.operations[0].replay = 36;
+  const report::Launch launch = report_of(session, {failure}).findings.at(0).launch.value();
+  CHECK(launch.graph_node);
+  CHECK_FALSE(launch.replay);
+  CHECK_FALSE(launch.process_ordinal);
+}
+
 TEST_CASE("candidates of several lines are all listed, the likeliest first") {
   session::Session session = session_of({process()});
   session.processes[0].record.operations[2].site = 2;
@@ -283,6 +300,8 @@ TEST_CASE("a failed call is its own location, with its dimensions in full") {
   CHECK(finding.launch->grid == session::Dim3{1, 100000, 1});
   CHECK(finding.launch->device == 2u);
   CHECK_FALSE(finding.launch->process_ordinal);
+  error.grid = {0, 1, 1};  // as much a fact
+  CHECK(report_of(session, {failure}).findings.at(0).launch->shape_known());
 }
 
 TEST_CASE("a broken capture: the call that broke it, the one that noticed, the line that began it") {

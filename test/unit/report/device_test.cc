@@ -320,6 +320,11 @@ TEST_CASE("that one line launches a kernel is not concluded from a record that i
         graph.whole = true;
         graph.nodes.emplace_back().function = 2;
       },
+      [](session::Session& session) {
+        session::Graph& graph = session.processes[0].record.graphs.emplace_back();
+        graph.whole = true;
+        graph.nodes.emplace_back().type = 13;  // a conditional node, of whose body nothing is known
+      },
       [](session::Session& session) { session.processes[0].record.sites[1].python = 0; },
       [](session::Session& session) { session.processes[0].record.operations[1].origin.node_thread = 1; }};
   for (const Spoil spoil : kSpoils) {
