@@ -12,7 +12,8 @@
 
 namespace cudadiag::record {
 
-// Holds the latest kMost nodes; of an older one, or a copy of one, the bodies are not known. Any thread may call it.
+// Any thread may call it. A node takes the place of an older one whose handle has the same hash; of that, and of
+// copies, the bodies are not known.
 class ConditionalNodes {
  public:
   // `bodies`: the driver's own array, which lives as long as the node.
@@ -23,17 +24,17 @@ class ConditionalNodes {
   std::span<const CUgraph> bodies_of(CUgraphNode node);
 
  private:
-  static constexpr std::uint32_t kMost = 1024;
+  static constexpr std::size_t kPlaces = 4096;
   struct Node {
     CUgraphNode handle;
     const CUgraph* bodies;
     std::uint32_t count;
   };
-  Node* find(CUgraphNode node);
+  Node& place(CUgraphNode node);
 
   Mutex mutex_;
-  std::atomic<std::uint32_t> made_ = 0;
-  std::array<Node, kMost> nodes_{};
+  std::atomic<bool> any_ = false;
+  std::array<Node, kPlaces> nodes_{};
 };
 
 }  // namespace cudadiag::record

@@ -23,7 +23,8 @@ class GraphDescription {
   GraphDescription& operator=(const GraphDescription&) = delete;
 
   // False: the driver does not say, or the graph is too large. The bodies of conditional nodes, as far as they are
-  // known there, are read like child graphs.
+  // known there, are read like child graphs; nodes
+  // are numbered otherwise without.
   bool read(CUgraph graph, Interner& interner, ConditionalNodes* conditionals = nullptr);
 
   std::size_t size() const { return count_; }

@@ -107,7 +107,7 @@ void Graphs::keep(GraphDescription& description, std::span<const GraphPointer> p
   made.nodes = static_cast<std::uint32_t>(description.size());
   for (std::size_t node = 0; node < description.size(); ++node) {
     const std::uint32_t parent = wire::load(description.record(node), intern::kNodeParent);
-    exec_nodes_[exec_nodes_used_++ % kExecNodes] = {description.handle(node), 0, parent};
+    exec_nodes_[exec_nodes_used_++ % kExecNodes] = {description.handle(node), 0, parent, description.may_not_run(node)};
   }
   made.first_pointer = pointers_used_;
   made.pointers = static_cast<std::uint32_t>(pointers.size()) + kSparePointers;
@@ -242,7 +242,8 @@ void Graphs::node_set(const GraphCall& call, std::uint32_t site) {
   exec->replay.flags |= operation::kGraphRepointed | (altered ? operation::kGraphAltered : 0);
   const std::uint32_t first = index_of(*exec, call.node);
   forget_pointers(*exec, first);
-  if (first != kNoNode) add_pointers(*exec, first, std::span(given).first(pointers));
+  const bool runs = first != kNoNode && !exec_node(*exec, first).may_not_run;
+  if (runs) add_pointers(*exec, first, std::span(given).first(pointers));
   if (call.what != GraphCall::What::set_node) return;
   if (first == kNoNode || site == 0) exec->replay.flags |= operation::kGraphUntold;
   // With a node that holds a child graph, all of that is given anew; its nodes come behind it.

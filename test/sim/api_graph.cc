@@ -135,6 +135,8 @@ SIM_API_STREAM(cuGraphLaunch, _ptsz, context, (CUgraphExec hGraphExec, CUstream 
 SIM_API(cuGraphExecDestroy, driver, (CUgraphExec hGraphExec), (hGraphExec)) {
   if (!hGraphExec) return CUDA_ERROR_INVALID_VALUE;
   Gpu::Lock lock(Gpu::instance().mutex);
+  const auto& spare = spare_execs();
+  if (std::find(spare.begin(), spare.end(), hGraphExec) != spare.end()) return CUDA_ERROR_INVALID_VALUE;
   *hGraphExec = {};
   spare_execs().push_back(hGraphExec);
   return CUDA_SUCCESS;
