@@ -130,7 +130,8 @@ SuspectedKernels suspected_kernels(const Analysis& analysis) {
                                      : site != nullptr         ? site->function
                                                                : 0;
       const std::string* name = session::by_id(record.functions, function);
-      kernels.all &= candidate.operation->kind != wire::operation::Kind::graph || candidate.node != nullptr;
+      const bool of_graph = candidate.operation->kind == wire::operation::Kind::graph;
+      kernels.all &= !of_graph || (candidate.node != nullptr && candidate.alike && name != nullptr);
       if (name == nullptr || name->empty()) continue;
       if (std::find(kernels.names.begin(), kernels.names.end(), *name) == kernels.names.end()) {
         kernels.names.push_back(*name);

@@ -52,7 +52,7 @@ std::vector<fs::path> each_once(const std::vector<fs::path>& folders) {
   return once;
 }
 
-// Sessions, those of a folder by name, and so oldest first.
+// Sessions; those of a folder by name.
 session::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) {
   std::vector<std::string> wanted = options.sessions;
   if (wanted.empty() && options.output) wanted.push_back(*options.output);
@@ -74,8 +74,12 @@ session::Result<std::vector<fs::path>> sessions_of(const RanksOptions& options) 
     const std::vector<fs::path> all = session::recordings_in(path);
     if (all.empty())
       return session::Failure{"there is no session in " + word, "give -o " + word + " to every launcher"};
-    found.insert(found.end(), all.begin(), all.end());
+    for (const fs::path& each : all) {
+      const auto failure = session::unreadable(each);
+      failure ? say(*failure) : found.push_back(each);
+    }
   }
+  if (found.empty()) return session::Failure{"none of these sessions can be read", ""};
   return each_once(found);
 }
 

@@ -191,7 +191,8 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
   }
   if (!recording.keeps_session()) {
     if (!recording.findings()) return;
-    return say("not rerun to confirm this, as no session could be kept; name a folder for it with -o FOLDER");
+    return say(std::string("not rerun to confirm this, as no session could be kept") +
+               (options.output ? "" : "; name a folder for it with -o FOLDER"));
   }
   const std::string obstacle = relay.interrupted() ? "it was interrupted"
                                : options.rerun.mode == RerunMode::always || hang_dump

@@ -174,9 +174,9 @@ std::vector<fs::path> recordings_in(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
-    if (!it->is_symlink(ignored) && it->is_directory(ignored) && holds_recording(it->path())) {
-      found.push_back(it->path());
-    }
+    if (it->is_symlink(ignored) || !it->is_directory(ignored)) continue;
+    const bool named = is_session_name(it->path().filename().string()) && holds_recording(it->path());
+    if (named || !areas_in(it->path()).empty()) found.push_back(it->path());
   }
   std::sort(found.begin(), found.end());
   return found;

@@ -51,7 +51,7 @@ std::pair<std::string, std::filesystem::file_time_type> age_of(const std::filesy
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
 std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
 
-// Whatever holds a recording in a folder, also under another name, or somebody else's; by name.
+// Also what is somebody else's, and what has another name and holds an area; by name.
 std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
 
 // Why no session can be created here; whether the folder is there already or not. Nothing: one can.

@@ -117,7 +117,7 @@ std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots) {
     const bool meant = root.asked_for || root.by_variable;
     if (const auto others = recordings_in(root.folder); meant && !others.empty() && sessions_in(root.folder).empty()) {
       return Failure{"the sessions in " + root.folder.string() + " belong to somebody else, or have other names",
-                     "name one: cudadiag report " + others.back().string()};
+                     "name one of them, such as " + others.back().string()};
     }
   }
   return std::nullopt;

@@ -65,7 +65,7 @@ def sessions_of_others_are_not_taken_for_the_newest_but_named(machine):
     for command in ("list", "report", "status"):
         result = machine.cudadiag(command, "-o", "shared")
         expect(result.returncode, 125, f"status of {command}")
-        expect_in(f"name one: cudadiag report shared/{renamed.name}", result.stderr, command)
+        expect_in(f"name one of them, such as shared/{renamed.name}", result.stderr, command)
     expect_in("[bracketed]", machine.cudadiag("report", "shared/of-monday").stdout, "the one that is named")
 
 
