@@ -35,19 +35,30 @@ cudaKernelNodeParams fill_at(void** parameters) {
   return kernel;
 }
 
-cudaGraph_t added() {
+// One kernel that does no harm.
+cudaGraph_t harmless(cudaGraphNode_t* node) {
   cudaGraph_t graph;
-  cudaGraphNode_t first, second;
   int value = 3;
-  long far = kFar;
-  void* good[] = {&memory, &value};
-  void* bad[] = {&memory, &far};
-  cudaKernelNodeParams kernel = fill_at(good);
+  void* parameters[] = {&memory, &value};
+  const cudaKernelNodeParams kernel = fill_at(parameters);
   cudaGraphCreate(&graph, 0);
-  cudaGraphAddKernelNode(&first, graph, nullptr, 0, &kernel);
+  cudaGraphAddKernelNode(node, graph, nullptr, 0, &kernel);  // CAPTURE changed
+  return graph;
+}
+
+cudaKernelNodeParams stray() {
+  static long far = kFar;
+  static void* parameters[] = {&memory, &far};
+  cudaKernelNodeParams kernel = fill_at(parameters);
   kernel.func = reinterpret_cast<void*>(stray_store);
-  kernel.kernelParams = bad;
-  cudaGraphAddKernelNode(&second, graph, &first, 1, &kernel);  // TRUE LINE added, TRUE LINE child
+  return kernel;
+}
+
+cudaGraph_t added() {
+  cudaGraphNode_t first, second;
+  cudaGraph_t graph = harmless(&first);
+  const cudaKernelNodeParams bad = stray();
+  cudaGraphAddKernelNode(&second, graph, &first, 1, &bad);  // TRUE LINE added, TRUE LINE child
   return graph;
 }
 
@@ -64,24 +75,16 @@ cudaGraph_t with_child() {
 
 // The body always runs.
 cudaGraph_t conditional() {
-  cudaGraph_t graph;
   cudaGraphNode_t first, branch, body;
+  cudaGraph_t graph = harmless(&first);
+  const cudaKernelNodeParams bad = stray();
   cudaGraphNodeParams params = {};
-  int value = 3;
-  long far = kFar;
-  void* good[] = {&memory, &value};
-  void* bad[] = {&memory, &far};
-  cudaKernelNodeParams kernel = fill_at(good);
-  cudaGraphCreate(&graph, 0);
-  cudaGraphAddKernelNode(&first, graph, nullptr, 0, &kernel);
   params.type = cudaGraphNodeTypeConditional;
   params.conditional.type = cudaGraphCondTypeIf;
   params.conditional.size = 1;
   cudaGraphConditionalHandleCreate(&params.conditional.handle, graph, 1, cudaGraphCondAssignDefault);
   cudaGraphAddNode(&branch, graph, &first, nullptr, 1, &params);
-  kernel.func = reinterpret_cast<void*>(stray_store);
-  kernel.kernelParams = bad;
-  cudaGraphAddKernelNode(&body, params.conditional.phGraph_out[0], nullptr, 0, &kernel);  // TRUE LINE conditional
+  cudaGraphAddKernelNode(&body, params.conditional.phGraph_out[0], nullptr, 0, &bad);  // TRUE LINE conditional
   return graph;
 }
 
@@ -101,18 +104,7 @@ cudaGraph_t branches() {
   return graph;
 }
 
-cudaGraphNode_t changed_node;
-
-// One kernel that does no harm, until it is given another pointer.
-cudaGraph_t harmless() {
-  cudaGraph_t graph;
-  int value = 3;
-  void* parameters[] = {&memory, &value};
-  const cudaKernelNodeParams kernel = fill_at(parameters);
-  cudaGraphCreate(&graph, 0);
-  cudaGraphAddKernelNode(&changed_node, graph, nullptr, 0, &kernel);  // CAPTURE changed
-  return graph;
-}
+cudaGraphNode_t changed_node;  // does no harm until it is given another pointer
 
 void change(cudaGraphExec_t exec) {
   int value = 3;
@@ -128,7 +120,7 @@ cudaGraph_t graph_of(const std::string& what) {
   if (what == "conditional") return conditional();
   if (what == "branches") return branches();
   if (what == "updated") return captured(20, -1);
-  if (what == "changed") return harmless();
+  if (what == "changed") return harmless(&changed_node);
   return what == "thousand" ? captured(1000, 411) : captured(5, 2);
 }
 
