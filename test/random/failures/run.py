@@ -3,7 +3,6 @@
 knows to have failed. A seed is N or N-M; --jobs N runs so many at once; --keep FOLDER keeps what was wrong; --only TEXT
 takes the seeds alone whose options have it, such as rerun=always."""
 
-import argparse
 import collections
 import concurrent.futures
 import os
@@ -14,9 +13,10 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "e2e"))
+sys.path[:0] = [str(HERE.parents[1] / "e2e"), str(HERE.parent)]
 sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")
 
+import seeds
 from harness import Machine
 from scripts import Script
 
@@ -201,24 +201,20 @@ def trial(build, seed, only, keep):
 
 
 def main():
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("build")
-    arguments.add_argument("seeds", nargs="+")
-    arguments.add_argument("--jobs", type=int, default=1)
+    arguments = seeds.parser()
     arguments.add_argument("--only", default="")
     arguments.add_argument("--keep")
     given = arguments.parse_args()
-    ranges = [each.partition("-") for each in given.seeds]
-    seeds = [seed for first, _, last in ranges for seed in range(int(first), int(last or first) + 1)]
+    numbers = seeds.each_of(given.seeds)
     outcomes, most, wrong = collections.Counter(), 0, 0
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        for outcome, listed, text in pool.map(lambda seed: trial(given.build, seed, given.only, given.keep), seeds):
+        for outcome, listed, text in pool.map(lambda seed: trial(given.build, seed, given.only, given.keep), numbers):
             outcomes += outcome
             most = max(most, listed)
             if text:
                 wrong += 1
                 print(text, flush=True)
-    print(f"{len(seeds)} seeds, {wrong} wrong; candidates at most {most};", dict(outcomes))
+    print(f"{len(numbers)} seeds, {wrong} wrong; candidates at most {most};", dict(outcomes))
     return 1 if wrong else 0
 
 

@@ -3,17 +3,17 @@
 them. A seed is N or N-M; --jobs N runs so many at once; --shorten makes of each program that fails one that is as short as
 can be and fails in the same way."""
 
-import argparse
 import json
 import multiprocessing
 import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "e2e"))
+sys.path[:0] = [str(HERE.parents[1] / "e2e"), str(HERE.parent)]
 sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")
 
 import harness
+import seeds
 from happens_before import DOUBTED, EITHER, ORDERED, POSSIBLE, RACE, Story, disturb
 from programs import Maker
 
@@ -160,20 +160,16 @@ def look(arguments):
 
 
 def main():
-    arguments = argparse.ArgumentParser()
-    arguments.add_argument("build")
-    arguments.add_argument("seeds", nargs="+")
-    arguments.add_argument("--jobs", type=int, default=1)
+    arguments = seeds.parser()
     arguments.add_argument("--shorten", action="store_true")
     given = arguments.parse_args()
-    ranges = [each.partition("-") for each in given.seeds]
-    seeds = [seed for first, _, last in ranges for seed in range(int(first), int(last or first) + 1)]
+    numbers = seeds.each_of(given.seeds)
     wrong = 0
     with multiprocessing.Pool(given.jobs) as pool:
-        for lines in pool.imap_unordered(look, [(given.build, seed, given.shorten) for seed in seeds]):
+        for lines in pool.imap_unordered(look, [(given.build, seed, given.shorten) for seed in numbers]):
             wrong += bool(lines)
             print(*lines, sep="\n", end="\n" if lines else "", flush=True)
-    print(f"{len(seeds)} seeds, {wrong} wrong")
+    print(f"{len(numbers)} seeds, {wrong} wrong")
     return 1 if wrong else 0
 
 
