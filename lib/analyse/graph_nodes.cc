@@ -23,6 +23,16 @@ using session::ProcessRecord;
 namespace graph_node = wire::graph_node;
 constexpr std::uint32_t kAssert = 710;
 
+// Of each node, whether others lie in it: those of a child graph, or of the bodies of a conditional node as far as they
+// are known. An empty one counts as not known.
+std::vector<bool> nodes_that_hold_others(const Graph& graph) {
+  std::vector<bool> holders(graph.nodes.size());
+  for (const GraphNode& node : graph.nodes) {
+    if (node.parent != 0) holders[node.parent - 1] = true;
+  }
+  return holders;
+}
+
 // A conditional node whose bodies are not known stands for all that is in them.
 bool can_raise(const GraphNode& node, bool holds_others, std::uint32_t code) {
   if (node.type == graph_node::kConditional) return !holds_others;
@@ -30,9 +40,7 @@ bool can_raise(const GraphNode& node, bool holds_others, std::uint32_t code) {
 }
 
 const std::string* kernel_of(const GraphNode& node, const ProcessRecord& record) {
-  if (node.function != 0) return session::by_id(record.functions, node.function);
-  const auto* site = session::by_id(record.sites, node.site);
-  return site == nullptr ? nullptr : session::by_id(record.functions, site->function);
+  return session::by_id(record.functions, session::kernel_id(record, node));
 }
 
 bool checks_data(const GraphNode& node, const ProcessRecord& record) {
@@ -143,7 +151,8 @@ class LaunchedAgain {
     const Graph *one = session::by_id(here_.graphs, launch.graph), *other = session::by_id(there_.graphs, again_.graph);
     if (one == nullptr || other == nullptr || !other->whole || !are_alike(*one, here_, *other, there_)) return false;
     for (std::uint32_t node = 0; node < one->nodes.size(); ++node) {
-      const std::uint32_t site = site_of(node, *one, launch, here_), there = site_of(node, *other, again_, there_);
+      const std::uint32_t site = session::site_at(here_, launch, *one, node);
+      const std::uint32_t there = session::site_at(there_, again_, *other, node);
       const auto key = keys_there_.of_site(there), lines = keys_there_.of_own_lines(there);
       if (keys_here_.of_site(site) != key && keys_here_.of_hooked_site(site) != key &&
           (lines == 0 || keys_here_.of_own_lines(site) != lines)) {
@@ -151,12 +160,6 @@ class LaunchedAgain {
       }
     }
     return true;
-  }
-
-  static std::uint32_t site_of(std::uint32_t node, const Graph& graph, const session::Operation& launch,
-                               const ProcessRecord& record) {
-    const std::uint32_t changed = session::changed_at(record, launch, node);
-    return changed != 0 ? changed : graph.nodes[node].site;
   }
 
   const session::Operation& again_;
@@ -230,12 +233,12 @@ void name_in_one(Failure& failure, const Nodes& nodes) {
 
 }  // namespace
 
-std::vector<bool> nodes_that_hold_others(const Graph& graph) {
-  std::vector<bool> holders(graph.nodes.size());
-  for (const GraphNode& node : graph.nodes) {
-    if (node.parent != 0) holders[node.parent - 1] = true;
+bool hides_nodes(const Graph& graph) {
+  const std::vector<bool> holders = nodes_that_hold_others(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].type == graph_node::kConditional && !holders[i]) return true;
   }
-  return holders;
+  return false;
 }
 
 bool launches_checking_kernel(const session::Operation& operation, const ProcessRecord& record) {

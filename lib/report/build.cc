@@ -140,7 +140,8 @@ class FindingBuilder {
   // The first one leads, unless the launch of its graph does.
   void locate(const analyse::Candidate& candidate) {
     const session::GraphNode* node = candidate.node;
-    ResolvedSite site = resolve(symbolizer_, process_, candidate.site(), kernel_of(node));
+    ResolvedSite site = resolve(symbolizer_, process_, candidate.site(),
+                                node == nullptr ? 0 : session::kernel_id(process_.record, *node));
     if (!candidate.alike) site.mangled.clear();
     const Launch launch = node == nullptr ? launch_of(process_, candidate, site.mangled)
                                           : node_launch_of(process_, candidate, site.mangled);
@@ -236,23 +237,15 @@ class FindingBuilder {
                                     start.pool ? "gave this work to the pool" : "started it");
   }
 
-  // 0: that of the site.
-  std::uint32_t kernel_of(const session::GraphNode* node) const {
-    if (node == nullptr || node->function != 0) return node == nullptr ? 0 : node->function;
-    const session::Site* made = session::by_id(process_.record.sites, node->site);
-    return made == nullptr ? 0 : made->function;
-  }
-
   // Of nodes that one line made or changed.
   std::vector<std::string> kernels_of(const analyse::Candidate& candidate) const {
     std::vector<std::string> kernels;
     if (candidate.node == nullptr || candidate.alike) return kernels;
     const session::Graph& graph = *session::by_id(process_.record.graphs, candidate.operation->graph);
     for (std::uint32_t index = 0; index < graph.nodes.size(); ++index) {
-      const session::GraphNode& node = graph.nodes[index];
-      const std::uint32_t changed = session::changed_at(process_.record, *candidate.operation, index);
-      const std::string* name = session::by_id(process_.record.functions, kernel_of(&node));
-      if ((changed != 0 ? changed : node.site) == candidate.site() && name != nullptr) kernels.push_back(*name);
+      if (session::site_at(process_.record, *candidate.operation, graph, index) != candidate.site()) continue;
+      const std::uint32_t kernel = session::kernel_id(process_.record, graph.nodes[index]);
+      if (const std::string* name = session::by_id(process_.record.functions, kernel)) kernels.push_back(*name);
     }
     return kernels;
   }

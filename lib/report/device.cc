@@ -170,7 +170,7 @@ class Matching {
       const bool among =
           std::find(candidate.kernels.begin(), candidate.kernels.end(), failure.mangled) != candidate.kernels.end();
       if (candidate.launch.mangled != failure.mangled && !among) continue;
-      Fit found = fit(failure, finding, finding.candidates[i].launch);
+      Fit found = fit(failure, finding, candidate.launch);
       found.words += fmt::format("; of the candidates number {}", i + 1);
       if (!best || found.points > best->points) best = std::move(found);
     }

@@ -9,7 +9,6 @@
 #include "analyse/forward_launches.h"
 #include "analyse/graph_nodes.h"
 #include "report/resolved_site.h"
-#include "wire/graph_node.h"
 
 namespace cudadiag::report {
 namespace {
@@ -124,11 +123,8 @@ class Weighing {
   }
 
   bool may_launch(const ProcessRecord& record, const session::Graph& graph) const {
-    const std::vector<bool> holders = analyse::nodes_that_hold_others(graph);
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (graph.nodes[i].type == wire::graph_node::kConditional && !holders[i]) return true;
-    }
-    return !graph.whole || std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const session::GraphNode& node) {
+    if (!graph.whole || analyse::hides_nodes(graph)) return true;
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const session::GraphNode& node) {
       const std::string* kernel = session::by_id(record.functions, node.function);
       return kernel != nullptr && *kernel == exception_.mangled;
     });

@@ -322,6 +322,20 @@ inline std::uint32_t changed_at(const ProcessRecord& record, const Operation& la
   return at != changed->changes.end() && at->node == node ? at->site : 0;
 }
 
+// Where the node was given what it had in this launch of its graph; 0: not known.
+inline std::uint32_t site_at(const ProcessRecord& record, const Operation& launch, const Graph& graph,
+                             std::uint32_t node) {
+  const std::uint32_t changed = changed_at(record, launch, node);
+  return changed != 0 ? changed : graph.nodes[node].site;
+}
+
+// Id of the node's kernel: its own, else that of the site which made it; 0: not known.
+inline std::uint32_t kernel_id(const ProcessRecord& record, const GraphNode& node) {
+  if (node.function != 0) return node.function;
+  const Site* made = by_id(record.sites, node.site);
+  return made == nullptr ? 0 : made->function;
+}
+
 // Whether a launch of the graph may record events, any of them: true of one that is not known in full.
 inline bool may_record_events(const ProcessRecord& record, std::uint32_t graph) {
   const Graph* known = by_id(record.graphs, graph);
