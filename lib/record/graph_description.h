@@ -23,8 +23,7 @@ class GraphDescription {
   GraphDescription& operator=(const GraphDescription&) = delete;
 
   // False: the driver does not say, or the graph is too large. The bodies of conditional nodes, as far as they are
-  // known there, are read like child graphs; nodes
-  // are numbered otherwise without.
+  // known there, are read like child graphs; without, nodes are numbered otherwise.
   bool read(CUgraph graph, Interner& interner, ConditionalNodes* conditionals = nullptr);
 
   std::size_t size() const { return count_; }

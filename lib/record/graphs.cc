@@ -107,7 +107,8 @@ void Graphs::keep(GraphDescription& description, std::span<const GraphPointer> p
   made.nodes = static_cast<std::uint32_t>(description.size());
   for (std::size_t node = 0; node < description.size(); ++node) {
     const std::uint32_t parent = wire::load(description.record(node), intern::kNodeParent);
-    exec_nodes_[exec_nodes_used_++ % kExecNodes] = {description.handle(node), 0, parent, description.may_not_run(node)};
+    exec_nodes_[exec_nodes_used_++ % kExecNodes] = {description.handle(node), 0, parent & 0x7fffffff,
+                                                    description.may_not_run(node)};
   }
   made.first_pointer = pointers_used_;
   made.pointers = static_cast<std::uint32_t>(pointers.size()) + kSparePointers;

@@ -79,9 +79,9 @@ class Graphs {
   };
   struct ExecNode {
     CUgraphNode handle;
-    std::uint32_t site;    // of the call that gave it its parameters, where it is no longer as described; 0: it is
-    std::uint32_t parent;  // wire/intern.h
-    bool may_not_run;      // it lies in the body of a conditional node
+    std::uint32_t site;         // of the call that gave it its parameters, where it is no longer as described; 0: it is
+    std::uint32_t parent : 31;  // wire/intern.h
+    std::uint32_t may_not_run : 1;  // it lies in the body of a conditional node
   };
   static constexpr std::uint32_t kNoNode = 0xffffffff;
   // Rows of places; a handle lies in the row that its hash picks. Where a row is full, its oldest entry goes: that of

@@ -115,7 +115,8 @@ std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots) {
     }
     // What others have written may be named, but is taken for nobody's newest.
     const bool meant = root.asked_for || root.by_variable;
-    if (const auto others = recordings_in(root.folder); meant && !others.empty() && sessions_in(root.folder).empty()) {
+    if (!meant || !sessions_in(root.folder).empty()) continue;
+    if (const auto others = recordings_in(root.folder); !others.empty()) {
       return Failure{"the sessions in " + root.folder.string() + " belong to somebody else, or have other names",
                      "name one of them, such as " + others.back().string()};
     }
