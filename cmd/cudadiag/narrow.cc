@@ -323,7 +323,8 @@ class Narrowing {
     if (kernels.names.empty()) {
       const auto& failures = analysis_.failures;
       const bool wanted = std::any_of(failures.begin(), failures.end(), memcheck_may_tell);
-      return wanted ? say("no rerun under compute-sanitizer: no kernel is suspected by name") : void();
+      if (wanted) say("no rerun under compute-sanitizer: no kernel is suspected by name");
+      return;
     }
     if (kernels.all) spec.kernels = std::move(kernels.names);
     spec.sanitizer = find_sanitizer();

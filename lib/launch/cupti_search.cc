@@ -1,3 +1,5 @@
+#include <elf.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -62,11 +64,9 @@ void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
 }
 
 bool is_elf(const fs::path& file) {
-  char start[4] = {};
+  char start[SELFMAG] = {};
   std::ifstream(file, std::ios::binary).read(start, sizeof start);
-  return std::string_view(start, sizeof start) ==
-         "\x7f"
-         "ELF";
+  return std::string_view(start, sizeof start) == ELFMAG;
 }
 
 }  // namespace

@@ -223,20 +223,16 @@ void Feed::record(const std::byte* record) {
 // Memory that is not known may be the host's.
 bool Feed::is_seen(const std::byte* record) const {
   using Memories = wire::allocation::Kind;
+  const std::uint64_t seen = wire::load(record, race::kWord0);
+  if (seen == race::kAnyway) return true;
   const std::uint64_t source = wire::load(record, race::kWord1);
   const Memory *from = memory_at(source), *to = memory_at(wire::load(record, race::kWord2));
   const auto of_host = [](const Memory* memory) {
     return memory == nullptr || memory->kind == Memories::pinned || memory->kind == Memories::registered;
   };
   const auto of_device = [](const Memory* memory) { return memory != nullptr && memory->context != 0; };
-  switch (wire::load(record, race::kWord0)) {
-    case race::kAnyway:
-      return true;
-    case race::kUnlessOnDevices:
-      return !(of_device(from) && of_device(to));
-    default:
-      return to == nullptr || (source != 0 && of_host(from) && of_host(to));
-  }
+  if (seen == race::kUnlessOnDevices) return !(of_device(from) && of_device(to));
+  return to == nullptr || (source != 0 && of_host(from) && of_host(to));
 }
 
 void Feed::note_parameters(const std::byte* record, Pending& pending) {
