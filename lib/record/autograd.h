@@ -27,9 +27,9 @@ class Autograd {
   [[gnu::hot]] Origin current(ThreadState& thread);
 
  private:
-  void look();
-  void describe_node(const std::byte* node, const std::byte* control_block, Origin& origin);
-  [[gnu::hot]] std::uint16_t type_of(const std::byte* node);
+  [[gnu::cold, gnu::noinline]] void look();
+  [[gnu::hot, gnu::noinline]] void describe_node(const std::byte* node, const std::byte* control_block, Origin& origin);
+  std::uint16_t type_of(const std::byte* node);
   void give_up(const char* why);
 
   enum class State : std::uint8_t { unknown, looking, ready, off };

@@ -130,16 +130,20 @@ class Inside {
   if (self.state != nullptr) pthread_setspecific(g_thread_end, self.state);
 }
 
-[[gnu::hot, gnu::noinline]] void enter_driver_call(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
-                                                   const CUpti_CallbackData& call, std::uintptr_t frame) {
+// All that a launch goes through comes to lie in these two, without calls: by then the processor has other things in
+// its caches, and it is the lines of code that cost.
+[[gnu::hot, gnu::noinline, gnu::flatten]] void enter_driver_call(Recorder& recorder, ThisThread& self,
+                                                                 CUpti_CallbackId id, const CUpti_CallbackData& call,
+                                                                 std::uintptr_t frame) {
   const Inside inside(self);
   if (self.told) [[unlikely]]
     driver_log::forget();
   recorder.enter_driver_call(self.state, id, call, frame);
 }
 
-[[gnu::hot, gnu::noinline]] void leave_driver_call(Recorder& recorder, ThisThread& self, CUpti_CallbackId id,
-                                                   const CUpti_CallbackData& call, std::uintptr_t frame) {
+[[gnu::hot, gnu::noinline, gnu::flatten]] void leave_driver_call(Recorder& recorder, ThisThread& self,
+                                                                 CUpti_CallbackId id, const CUpti_CallbackData& call,
+                                                                 std::uintptr_t frame) {
   const Inside inside(self);
   recorder.leave_driver_call(self.state, id, call, frame);
 }
@@ -206,14 +210,15 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   asm("" : "+r"(found));  // looked for once: each time would be a call
   ThisThread& self = *found;
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
-  if (recorder == nullptr) return;
+  if (recorder == nullptr) [[unlikely]]
+    return;
   if (self.inside || self.quiet) [[unlikely]]
     return see_on_the_side(*recorder, self, domain, id, data);
   if (!self.asked) [[unlikely]]
     introduce(*recorder, self);
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+  if (domain == CUPTI_CB_DOMAIN_DRIVER_API) [[likely]] {
     call.callbackSite == CUPTI_API_ENTER ? enter_driver_call(*recorder, self, id, call, frame)
                                          : leave_driver_call(*recorder, self, id, call, frame);
   } else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {

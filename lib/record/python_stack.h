@@ -28,7 +28,7 @@ class PythonStacks {
   // 0: no Python frame on this thread.
   std::uint32_t current();
   // What tells that stack from the process's other ones, without a look at what is interned. False: not to be had yet.
-  [[gnu::hot]] bool fingerprint(std::uint64_t& hash) const;
+  [[gnu::hot, gnu::noinline]] bool fingerprint(std::uint64_t& hash) const;
 
  private:
   static constexpr std::size_t kFrames = 128;

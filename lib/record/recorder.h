@@ -69,7 +69,7 @@ class Recorder {
   // False: there is nowhere to record to. Everything else that fails leaves a note and a disabled area.
   bool start(CUpti_CallbackFunc callback, const Options& options);
 
-  // `thread` of these may be null.
+  // `thread` of these may be null. Cold and not inlined, here and in what it has: what few launches need.
   [[gnu::hot]] void enter_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
   [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
@@ -129,26 +129,31 @@ class Recorder {
     return id == CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020 ||
            id == CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020;
   }
-  static void interrupt(ThreadState& thread);
-  static void resume(ThreadState& thread);
+  [[gnu::cold, gnu::noinline]] static void interrupt(ThreadState& thread);
+  [[gnu::cold, gnu::noinline]] static void resume(ThreadState& thread);
   // Of calls that do not only issue an operation.
-  void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-                   std::uintptr_t frame);
+  [[gnu::cold, gnu::noinline]] void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                                                const CUpti_CallbackData& data, std::uintptr_t frame);
   // Of a thread that has no ring: its operations are lost, but what its calls do to others' is followed.
-  void enter_unrecorded(std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data);
+  [[gnu::cold, gnu::noinline]] void enter_unrecorded(std::uint32_t id, const CallRule& rule,
+                                                     const CUpti_CallbackData& data);
   [[gnu::hot]] void enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                     const CUpti_CallbackData& data, std::uintptr_t frame);
   [[gnu::hot]] bool is_due(const ThreadState& thread, std::uint32_t site_ordinal) const;
-  [[gnu::hot]] bool mark(ThreadState& thread);
+  [[gnu::noinline]] bool mark(ThreadState& thread);
   void mark_last(const CallRule& rule, const CUpti_CallbackData& data);
-  void take_turn(ThreadState& thread, bool armed);
+  [[gnu::cold, gnu::noinline]] void take_turn(ThreadState& thread, bool armed);
   [[gnu::hot]] void write_operation(ThreadState& thread, const CallRule& rule, const Call& call,
                                     std::uint32_t site_ordinal);
-  void leave_other(ThreadState& thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-                   std::uint32_t result);
+  [[gnu::cold, gnu::noinline]] void leave_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                                                const CUpti_CallbackData& data, std::uint32_t result);
   // Of calls that do more than issue an operation, or failed to.
-  void look_at_result(ThreadState* thread, std::uint32_t id, const CallRule& rule, const CUpti_CallbackData& data,
-                      std::uint32_t result, std::uintptr_t frame);
+  [[gnu::cold, gnu::noinline]] void look_at_result(ThreadState* thread, std::uint32_t id, const CallRule& rule,
+                                                   const CUpti_CallbackData& data, std::uint32_t result,
+                                                   std::uintptr_t frame);
+  // The part of a replay's record that is about its graph.
+  [[gnu::cold, gnu::noinline]] StalePointer write_replay(std::byte* record, const OpenOperation& open,
+                                                         CUgraphExec graph);
   [[gnu::hot]] void leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result);
   // `of_call`: FailedCall's.
   void fail(ThreadState* thread, wire::error::Domain domain, std::uint32_t id, const CUpti_CallbackData& data,
@@ -186,7 +191,7 @@ class Recorder {
     std::uint64_t key;
     NativeStacks::Recognition recognition;  // of the native stack
   };
-  void seek_python();
+  [[gnu::cold, gnu::noinline]] void seek_python();
   Place place(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
               std::uintptr_t frame);
   // An operation's site, and which call of it this is; site 0: not known.
@@ -199,8 +204,13 @@ class Recorder {
                                   const char* symbol, std::uintptr_t frame);
   bool enter_site(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind, std::uint32_t function,
                   std::uintptr_t frame, SiteCache::Entry& entry);
+  // One that the thread's cache does not have. `key`: its own there; 0: it cannot have one.
+  [[gnu::cold, gnu::noinline]] SiteCall new_site_call(ThreadState& thread, std::uint32_t id, wire::operation::Kind kind,
+                                                      CUfunction kernel, const char* symbol, std::uintptr_t frame,
+                                                      std::uint64_t key);
+  SiteCall call_of(const SiteCache::Entry& entry);
   bool wants_native() const;
-  void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
+  [[gnu::cold, gnu::noinline]] void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   std::uint32_t count_at(std::uint32_t site);
 
   // What every launch looks at comes together and is small, so that it shares few lines and pages: behind the table of

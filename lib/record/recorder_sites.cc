@@ -73,7 +73,8 @@ bool Recorder::enter_site(ThreadState& thread, std::uint32_t id, Kind kind, std:
 
 Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Kind kind, CUfunction kernel,
                                        const char* symbol, std::uintptr_t frame) {
-  if (options_.python && !python_sought_.load(std::memory_order_relaxed)) seek_python();
+  if (options_.python && !python_sought_.load(std::memory_order_relaxed)) [[unlikely]]
+    seek_python();
   const bool native = wants_native();
   std::uint64_t python = 0;
   const bool can_cache = !has_python_.load(std::memory_order_acquire) || python_.fingerprint(python);
@@ -85,18 +86,28 @@ Recorder::SiteCall Recorder::site_call(ThreadState& thread, std::uint32_t id, Ki
       1;
   const auto stands = [&](const SiteCache::Entry& entry) { return !native || native_.stands(entry, thread, frame); };
   const SiteCache::Entry* entry = can_cache ? thread.sites.find(key, stands) : nullptr;
-  SiteCache::Entry uncached{};
-  if (entry == nullptr) {
-    const std::uint32_t function = kind == Kind::kernel ? function_id(kernel, symbol) : 0;
-    if (!enter_site(thread, id, kind, function, frame, uncached)) return {};
-    uncached.key = key;
-    // A native stack that is not known now may be another time.
-    entry = can_cache && (!native || uncached.addresses != 0) ? &thread.sites.insert(uncached) : &uncached;
-  }
-  const std::uint32_t ordinal = count_at(entry->site), armed_from = entry->armed_from;
-  if (armed_from != Window::kNever && ordinal + window_.near() >= armed_from) hook_.come_near();
-  const bool armed = armed_from != Window::kNever && ordinal >= armed_from;
-  return {entry->site, ordinal, entry->function, entry->checks_its_data, armed};
+  if (entry != nullptr) [[likely]]
+    return call_of(*entry);
+  return new_site_call(thread, id, kind, kernel, symbol, frame, can_cache ? key : 0);
+}
+
+Recorder::SiteCall Recorder::new_site_call(ThreadState& thread, std::uint32_t id, Kind kind, CUfunction kernel,
+                                           const char* symbol, std::uintptr_t frame, std::uint64_t key) {
+  SiteCache::Entry entry{};
+  const std::uint32_t function = kind == Kind::kernel ? function_id(kernel, symbol) : 0;
+  if (!enter_site(thread, id, kind, function, frame, entry)) return {};
+  entry.key = key;
+  // A native stack that is not known now may be another time.
+  if (key != 0 && (!wants_native() || entry.addresses != 0)) thread.sites.insert(entry);
+  return call_of(entry);
+}
+
+Recorder::SiteCall Recorder::call_of(const SiteCache::Entry& entry) {
+  const std::uint32_t ordinal = count_at(entry.site), armed_from = entry.armed_from;
+  if (armed_from == Window::kNever) [[likely]]
+    return {entry.site, ordinal, entry.function, entry.checks_its_data, false};
+  if (ordinal + window_.near() >= armed_from) hook_.come_near();
+  return {entry.site, ordinal, entry.function, entry.checks_its_data, ordinal >= armed_from};
 }
 
 std::uint32_t Recorder::count_at(std::uint32_t at) {

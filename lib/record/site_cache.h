@@ -31,7 +31,8 @@ struct SiteCache {
   const Entry* find(std::uint64_t key, Fits fits) const {
     const Entry* set = &entries[set_of(key)];
     for (const Entry* entry = set; entry != set + kWays; ++entry) {
-      if (entry->key == key && fits(*entry)) return entry;
+      if (entry->key == key && fits(*entry)) [[likely]]
+        return entry;
     }
     return nullptr;
   }

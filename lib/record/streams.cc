@@ -194,7 +194,7 @@ bool Streams::find_known(ThreadState& thread, StreamHandle given, std::uint32_t 
   const auto is_it = [&](const StreamCacheEntry& cached) {
     return cached.handle == handle && cached.context_uid == context_uid && cached.generation == generation;
   };
-  if (!is_it(thread.newest_stream)) {
+  if (!is_it(thread.newest_stream)) [[unlikely]] {
     const StreamCacheEntry& cached = cache_place(thread, handle, context_uid);
     if (!is_it(cached)) return false;
     thread.newest_stream = cached;
@@ -405,14 +405,15 @@ std::uint32_t Streams::unmarked(std::uint32_t at) const {
 std::uint32_t Streams::enter(std::uint32_t at, std::uint8_t& flags) {
   const std::uint64_t before =
       wire::atomic(entry(at), stream::kIssuedInFlight).fetch_add(kOneInFlight + 1, std::memory_order_acq_rel);
-  if (before >= kOneInFlight) flags |= wire::operation::kContended;
+  if (before >= kOneInFlight) [[unlikely]]
+    flags |= wire::operation::kContended;
   return static_cast<std::uint32_t>(before) + 1;
 }
 
 void Streams::leave(std::uint32_t at, std::uint32_t ordinal, std::uint8_t& flags) {
   const std::uint64_t before =
       wire::atomic(entry(at), stream::kIssuedInFlight).fetch_sub(kOneInFlight, std::memory_order_acq_rel);
-  if (before >= 2 * kOneInFlight || static_cast<std::uint32_t>(before) != ordinal) {
+  if (before >= 2 * kOneInFlight || static_cast<std::uint32_t>(before) != ordinal) [[unlikely]] {
     flags |= wire::operation::kContended;
   }
 }

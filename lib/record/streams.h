@@ -70,10 +70,10 @@ class alignas(64) Streams {
   std::uint32_t queued(std::uint32_t stream) const;
   // Queues a marker behind all operations issued so far. The ordinal of the last of them; 0: none was queued (refused,
   // capturing, contended), or another thread's operation came meanwhile, on either side of it.
-  std::uint32_t mark(std::uint32_t stream);
+  [[gnu::noinline]] std::uint32_t mark(std::uint32_t stream);
 
   // The host has seen the operation's result.
-  void completed(std::uint32_t stream, std::uint32_t ordinal);
+  [[gnu::noinline]] void completed(std::uint32_t stream, std::uint32_t ordinal);
   // What a successful wait proves: everything queued before it began has finished. An operation is counted before it is
   // queued: while a call is in flight, nothing is known to be.
   void begin_wait(ThreadState& thread, std::uint32_t stream) const;
@@ -82,7 +82,7 @@ class alignas(64) Streams {
   void finish_context_wait(ThreadState& thread, std::uint32_t context_uid);
 
   // What it is given from now on has an entry of its own.
-  void renew(std::uint32_t stream);
+  [[gnu::cold, gnu::noinline]] void renew(std::uint32_t stream);
 
   CUstream handle(std::uint32_t stream) const;
   std::uint32_t context_of(std::uint32_t stream) const;  // index; kNone for no stream
@@ -108,7 +108,7 @@ class alignas(64) Streams {
     if (captures_.load(std::memory_order_relaxed) > 0) captures_.fetch_sub(1, std::memory_order_relaxed);
   }
   bool capture_going_on() const { return captures_.load(std::memory_order_relaxed) > 0; }
-  bool is_capturing(StreamHandle stream) const;
+  [[gnu::cold, gnu::noinline]] bool is_capturing(StreamHandle stream) const;
 
  private:
   static constexpr std::size_t kPerPage = wire::area::kPage / wire::area::kMarkerSize;
@@ -121,7 +121,7 @@ class alignas(64) Streams {
   std::byte* marker(std::uint32_t stream) const { return markers_ + stream * wire::area::kMarkerSize; }
   // It lives, or is the default stream of a thread that may have ended without waiting for it.
   bool can_be_at_work(std::uint32_t stream) const;
-  void hold(const std::byte* record, std::uint32_t stream);
+  [[gnu::cold, gnu::noinline]] void hold(const std::byte* record, std::uint32_t stream);
   std::uint32_t home_of(std::uint64_t handle, std::uint32_t current);
   void end_all(std::uint64_t handle, std::uint32_t tid);
   // kNotReady: the context is not made yet, or there will be a place once a stream that was destroyed has finished.

@@ -57,7 +57,8 @@ void Threads::release(ThreadState& state) {
 }
 
 std::byte* next_record(ThreadState& state, Streams& streams) {
-  if (static_cast<std::uint32_t>(state.serial + 1) == 0) ++state.serial;
+  if (static_cast<std::uint32_t>(state.serial + 1) == 0) [[unlikely]]
+    ++state.serial;
   std::byte* record = state.ring + state.serial % area::kRingRecords * area::kOperationSize;
   if (state.serial >= area::kRingRecords) streams.hold_unfinished(record);
   wire::store_release(record, wire::operation::kSerial, 0);

@@ -1,0 +1,209 @@
+// What is recorded of an operation, between ENTER and EXIT of the call that issues it: a launch goes through all of it.
+#include <string.h>
+
+#include <algorithm>
+
+#include "record/clock.h"
+#include "record/recorder.h"
+
+namespace cudadiag::record {
+
+namespace area = wire::area;
+namespace operation = wire::operation;
+using operation::Kind;
+
+namespace {
+
+constexpr std::uint32_t kMostBlocks = 0xffff;  // of a grid's second and third dimension
+
+bool fits_record(const Call& call) {
+  return call.grid[1] <= kMostBlocks && call.grid[2] <= kMostBlocks && operation::Block::fit(call.block) &&
+         operation::Cluster::fit(call.cluster);
+}
+
+void write_launch(std::byte* record, const Call& call) {
+  wire::store(record, operation::kGridX, call.grid[0]);
+  wire::store(record, operation::kGridY, static_cast<std::uint16_t>(std::min(call.grid[1], kMostBlocks)));
+  wire::store(record, operation::kGridZ, static_cast<std::uint16_t>(std::min(call.grid[2], kMostBlocks)));
+  wire::store(record, operation::kBlock, operation::Block::pack(call.block));
+  wire::store(record, operation::kCluster, operation::Cluster::pack(call.cluster));
+  wire::store(record, operation::kSharedBytes, call.shared_bytes);
+}
+
+// Of what does not fit, each number as large as the record can have it.
+[[gnu::cold, gnu::noinline]] void write_cut_launch(std::byte* record, const Call& call) { write_launch(record, call); }
+
+}  // namespace
+
+void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule,
+                               const CUpti_CallbackData& data, std::uintptr_t frame) {
+  Call call;
+  rule.decode(data.functionParams, call);
+  call.stream.per_thread = rule.per_thread;
+  OpenOperation& open = thread.open;
+  open = {};
+  if (streams_.capture_going_on() && streams_.is_capturing(call.stream)) [[unlikely]]
+    open.flags |= operation::kCaptured;
+  if (!streams_.find_known(thread, call.stream, data.contextUid, open.stream)) [[unlikely]] {
+    meet_stream(thread, call, data);
+  }
+  SiteCall site;
+  if (operation::can_stand(rule.kind)) [[likely]]
+    site = site_call(thread, id, rule.kind, call.function, data.symbolName, frame);
+  open.site = site.site;
+  // What a wait waits for could not be issued while it had the GPU to itself.
+  if (alone_.on()) [[unlikely]]
+    take_turn(thread, site.armed && operation::can_fault(rule.kind));
+  if ((open.flags & operation::kAlone) != 0) [[unlikely]] {
+    rule.kind == Kind::kernel ? arguments_.read(call) : arguments_.forget();
+  }
+
+  const bool young = site.ordinal > 0 && site.ordinal <= kDenseOperations;
+  // Another thread's default stream cannot be asked how far it is: in a rerun its markers say.
+  const bool dense = options_.markers == MarkerMode::dense || young || site.checks_its_data ||
+                     (alone_.on() && open.stream != Streams::kNone && streams_.thread_of(open.stream) != 0);
+  if (open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0) [[likely]] {
+    const std::uint32_t marked = dense && streams_.unmarked(open.stream) > 0 ? streams_.mark(open.stream) : 0;
+    open.ordinal = streams_.enter(open.stream, open.flags);
+    if (marked != 0 && open.ordinal == marked + 1) open.flags |= operation::kMarkedBefore;
+    open.mark = dense || is_due(thread, site.ordinal);
+  }
+  if (options_.races && (open.flags & operation::kCaptured) == 0) [[unlikely]] {
+    if (rule.kind == Kind::kernel) races_.before_kernel(thread, call, site.function);
+    if (call.rows != 1) races_.before_rows(thread, call);
+  }
+  write_operation(thread, rule, call, site.ordinal);
+}
+
+void Recorder::meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data) {
+  see_context(data);
+  thread.open.stream = streams_.find(thread, call.stream, data.contextUid);
+  // No operation is older than its stream's entry, which may have been made just now.
+  wire::store(thread.entry, wire::thread::kCallTicks, ticks());
+}
+
+bool Recorder::is_due(const ThreadState& thread, std::uint32_t site_ordinal) const {
+  const std::uint32_t unmarked = streams_.unmarked(thread.open.stream);
+  if (unmarked < kSparseDistance) return false;
+  return site_ordinal <= kSettledOperations || unmarked >= kFarDistance ||
+         wire::load(thread.entry, wire::thread::kCallTicks) >= thread.next_marker;
+}
+
+// False: there is none behind this operation.
+bool Recorder::mark(ThreadState& thread) {
+  const std::uint64_t began = ticks();
+  const bool marked = streams_.mark(thread.open.stream) == thread.open.ordinal;
+  const std::uint64_t ended = ticks();
+  thread.next_marker = ended + kPartsOfTime * (ended - began);
+  return marked;
+}
+
+void Recorder::take_turn(ThreadState& thread, bool armed) {
+  OpenOperation& open = thread.open;
+  const bool can_wait = open.stream != Streams::kNone && (open.flags & operation::kCaptured) == 0;
+  if (armed && can_wait && alone_.begin(thread)) {
+    open.flags |= operation::kAlone;
+  } else {
+    alone_.pass(thread);
+  }
+}
+
+void Recorder::write_operation(ThreadState& thread, const CallRule& rule, const Call& call,
+                               std::uint32_t site_ordinal) {
+  OpenOperation& open = thread.open;
+  std::byte* record = next_record(thread, streams_);
+  // The whole line at once: what a kind does not have is zero.
+  memset(record + operation::kSerial.end, 0, area::kOperationSize - operation::kSerial.end);
+  wire::store(record, operation::kKind, static_cast<std::uint8_t>(rule.kind));
+  wire::store(record, operation::kThread, static_cast<std::uint8_t>(thread.index));
+  wire::store(record, operation::kSite, static_cast<std::uint16_t>(open.site));
+  wire::store(record, operation::kStream, static_cast<std::uint16_t>(open.stream));
+  wire::store(record, operation::kOrdinal, open.ordinal);
+  wire::store(record, operation::kSiteOrdinal, site_ordinal);
+  // The clock was read at ENTER, but for what had to wait for its turn since, or is of no call of its own.
+  const bool is_late = alone_.on() || rule.role != Role::operation;
+  wire::store(record, operation::kTicks, is_late ? ticks() : wire::load(thread.entry, wire::thread::kCallTicks));
+  if (rule.kind == Kind::kernel) [[likely]] {
+    if (fits_record(call)) [[likely]] {
+      write_launch(record, call);
+    } else {
+      write_cut_launch(record, call);
+      open.flags |= operation::kSaturated;
+    }
+  } else if (operation::has_bytes(rule.kind)) {
+    const std::uint64_t bytes = std::min(call.argument, operation::kMostBytes);
+    if (bytes < call.argument) open.flags |= operation::kSaturated;
+    wire::store(record, operation::kDestination, call.destination);
+    wire::store(record, operation::kSource, call.source);
+    wire::store(record, operation::kBytes, static_cast<std::uint32_t>(bytes));
+    wire::store(record, operation::kBytesAbove, static_cast<std::uint8_t>(bytes >> 32));
+  } else {
+    wire::store(record, operation::kArgument, call.argument);
+    if (rule.kind == Kind::event_sync) {
+      wire::store(record, operation::kBegan, wire::load(thread.entry, wire::thread::kCallTicks));
+    }
+    if (rule.kind == Kind::memory_operation) {
+      wire::store(record, operation::kValue, call.value);
+      wire::store(record, operation::kMemoryOperation, static_cast<std::uint8_t>(call.memory_operation));
+    }
+  }
+  StalePointer stale{};
+  if (rule.kind == Kind::graph && (open.flags & operation::kCaptured) == 0) [[unlikely]] {
+    stale = write_replay(record, open, reinterpret_cast<CUgraphExec>(call.argument));
+  }
+  const Origin origin = autograd_.current(thread);
+  wire::store(record, operation::kNumber, origin.number);
+  wire::store(record, operation::kNode, origin.node);
+  wire::store(record, operation::kOwnThread, thread.torch_thread);
+  wire::store(record, operation::kNodeThread, origin.node_thread);
+  wire::store(record, operation::kGraphTask, origin.graph_task);
+  wire::store(record, operation::kNodeType, origin.node_type);
+  if (rule.proves_finished) open.flags |= operation::kBlocking;
+  wire::store(record, operation::kFlags, open.flags);
+  if (operation::has_ordinal(rule.kind)) wire::store(thread.entry, wire::thread::kOperations, ++thread.operations);
+  publish(thread, record);
+  open.record = record;
+  if (stale.allocation != 0) [[unlikely]]
+    interner_.stale_pointer(thread.index, thread.serial, stale);
+}
+
+StalePointer Recorder::write_replay(std::byte* record, const OpenOperation& open, CUgraphExec graph) {
+  const GraphReplay replay = graphs_.launched(graph);
+  wire::store(record, operation::kGraph, replay.graph);
+  wire::store(record, operation::kReplay, replay.ordinal);
+  wire::store(record, operation::kGraphFlags, static_cast<std::uint8_t>(replay.flags));
+  if ((open.flags & operation::kAlone) != 0 && replay.words.count > 0) {
+    graph_markers_.clear(replay.words);
+    wire::store(record, operation::kGraphWords, replay.words.first + 1);
+  }
+  return replay.stale;
+}
+
+void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::uint32_t result) {
+  OpenOperation& open = thread.open;
+  if (open.record == nullptr) return;
+  const bool ok = result == CUDA_SUCCESS;
+  open.flags |= operation::kReturned;
+  wire::store(open.record, operation::kResult, static_cast<std::uint16_t>(std::min(result, 0xffffu)));
+  if (open.ordinal != 0) [[likely]] {
+    streams_.leave(open.stream, open.ordinal, open.flags);
+    const bool contended = (open.flags & operation::kContended) != 0;
+    if (ok && rule.proves_finished && !contended) streams_.completed(open.stream, open.ordinal);
+    // After a refused call nothing more is asked of the driver.
+    if (ok && open.mark && !rule.proves_finished) {
+      const bool marked = mark(thread);
+      if (marked) open.flags |= operation::kMarked;
+      // What has no marker behind it would never be seen to have finished.
+      if (open.ordinal >= (marked ? Streams::kMarkedOrdinal : Streams::kLastOrdinal)) streams_.renew(open.stream);
+    }
+    // Whether it failed or finished, the record says so before anything else can be issued.
+    if (ok && (open.flags & operation::kAlone) != 0 && !alone_.wait(thread)) {
+      open.flags &= static_cast<std::uint8_t>(~operation::kAlone);
+    }
+  }
+  if (is_sticky(result) && (open.flags & operation::kAlone) != 0) arguments_.keep(thread.index, thread.serial);
+  wire::store_release(open.record, operation::kFlags, open.flags);
+  if (ok && thread.recent_errors != thread.recent_worked) failures_.worked(thread);
+}
+
+}  // namespace cudadiag::record
