@@ -47,6 +47,7 @@ class Script:
         self.calls = {}
         self.called = collections.Counter()  # how often anything is called in each way
         self.graphs = self.execs_made = self.words = 0
+        self.behind = []  # sizes of what was issued right behind a wait of its stream for another
         self.lay_out()
         for _ in range(length or self.random.choice((20, 60, 150, 400))):
             self.step()
@@ -160,11 +161,18 @@ class Script:
         stream = self.stream_for(thread)
         event = self.event_for(thread, self.streams[stream][0])
         if event in self.recorded and self.random.random() < 0.6:
-            return self.say(thread, "wait", event, stream)
+            self.say(thread, "wait", event, stream)
+            return self.follow(thread, stream)
         self.recorded.add(event)
         self.say(thread, "record", event, stream)
         if self.random.random() < 0.5:
-            self.say(thread, "wait", event, self.stream_for(thread, self.streams[stream][0]))
+            other = self.stream_for(thread, self.streams[stream][0])
+            self.say(thread, "wait", event, other)
+            self.follow(thread, other)
+
+    def follow(self, thread, stream):
+        if self.random.random() < 0.5:
+            self.behind.append(self.issue(thread, stream))
 
     def wait(self, thread):
         what = self.random.random()
@@ -192,6 +200,7 @@ class Script:
         self.issue(thread)
         self.say(thread, "await", other, self.words)
         self.words += 1
+        self.follow(thread, other)
 
     def renew(self, thread):
         streams = [index for index, (_, _, owner) in enumerate(self.streams) if owner == thread]
@@ -330,14 +339,15 @@ class Script:
                 if self.runs(size) and self.operations[size].can_fail and
                 (code in (700, 719) or self.operations[size].verb == "kernel")]
         nodes = [size for size in able if self.operations[size].launches]
+        behind = [size for size in self.behind if size in able]
         now = pick.choice(("", " when=now", " when=unseen"))
         for i in range(2 if pick.random() < 0.15 else 1):
             if not able or not with_fault:
                 return "; ".join(rules)
-            size = pick.choice(nodes if nodes and pick.random() < 0.4 else able)
+            size = pick.choice(pick.choices((nodes or able, behind or able, able), (4, 3, 3))[0])
             rules.append(f"fault size={size} nth={pick.randint(1, self.runs(size))} code={code}{now}")
             able = [other for other in able if self.operations[other].context == self.operations[size].context]
-            nodes = [other for other in nodes if other in able]
+            nodes, behind = ([other for other in some if other in able] for some in (nodes, behind))
         return "; ".join(rules)
 
     def text(self):
