@@ -111,7 +111,9 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
     }
   }
   if (failure.candidates.empty()) return std::nullopt;
-  const UnfinishedStream& first = *streams.front();
+  // Of a stream may be left what is no operation of it, such as a call that the driver refused.
+  const UnfinishedStream& first = **std::find_if(
+      streams.begin(), streams.end(), [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
   if (const WaitingThread* waiting = who_waits(work, first)) {
     failure.hang->thread = waiting->thread;
     failure.hang->site = waiting->site;

@@ -79,8 +79,8 @@ std::vector<StreamHistory> stream_histories(const ProcessRecord& record, const E
     histories[i].completed = record.streams[i].completed();
   }
   for (const auto& operation : record.operations) {
-    const bool placed = operation.ordinal != 0 && !(operation.flags & wire::operation::kCaptured);
-    if (placed && operation.stream < histories.size()) histories[operation.stream].operations.push_back(&operation);
+    if (operation.ordinal != 0 && operation.stream < histories.size())
+      histories[operation.stream].operations.push_back(&operation);
   }
   for (auto& history : histories) std::sort(history.operations.begin(), history.operations.end(), in_stream_order);
   apply_event_waits(record, events, histories);

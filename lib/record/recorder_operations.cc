@@ -196,6 +196,11 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
       // What has no marker behind it would never be seen to have finished.
       if (open.ordinal >= (marked ? Streams::kMarkedOrdinal : Streams::kLastOrdinal)) streams_.renew(open.stream);
     }
+    // A wait for what is being captured has brought its own stream into the capture.
+    if (ok && rule.kind == Kind::event_wait && streams_.capture_going_on() &&
+        streams_.is_capturing({streams_.handle(open.stream), false})) [[unlikely]] {
+      open.flags |= operation::kCaptured;
+    }
     // Whether it failed or finished, the record says so before anything else can be issued.
     if (ok && (open.flags & operation::kAlone) != 0 && !alone_.wait(thread)) {
       open.flags &= static_cast<std::uint8_t>(~operation::kAlone);

@@ -126,8 +126,8 @@ void Join::note(const std::byte* record) {
   if (!wanted_.empty() && wanted_.contains({wire::load(record, o::kThread), log_.serial()})) keep(log_.current());
   if (kind == Kind::event_sync) return note_wait(kind, record, false);
   // The stream's entry may have been given to another one since.
-  const bool placed = index < streams_.size() && ordinal != 0 && !captured(record) &&
-                      wire::load(record, o::kTicks) >= record_.streams[index].created;
+  const bool placed =
+      index < streams_.size() && ordinal != 0 && wire::load(record, o::kTicks) >= record_.streams[index].created;
   const std::uint64_t event = wire::load(record, o::kArgument);
   if (kind == Kind::event_forgotten || (kind == Kind::event_record && !placed && !captured(record)))
     events_.erase(event);
@@ -141,7 +141,7 @@ void Join::note(const std::byte* record) {
   if (ordinal > completed || (contended && completed - ordinal < kContention)) {
     note_unfinished(streams_[index], index, ordinal);
   }
-  if (kind == Kind::event_wait) note_wait(kind, record, ordinal > completed);
+  if (kind == Kind::event_wait && !captured(record)) note_wait(kind, record, ordinal > completed);
   // One from before a gap may be told behind it, and what superseded it may be lost.
   const bool certain = wire::load(record, o::kTicks) >= since_;
   if (kind == Kind::event_record && certain && (!returned(record) || worked(record))) {

@@ -90,7 +90,8 @@ constexpr bool can_stand(Kind kind) {
 
 enum Flag : std::uint8_t {
   kReturned = 1,       // EXIT was seen; kResult holds
-  kCaptured = 2,       // issued into a capture: it became a graph node and has no ordinal
+  kCaptured = 2,       // issued into a capture: it became a graph node and has no ordinal, but for a wait that brought
+                       // its stream into the capture, whose ordinal stands for nothing in the stream's queue
   kContended = 4,      // another thread was inside a call on the same stream: its ordinal may be off by the overlap
   kBlocking = 8,       // the call returned only after the operation had finished
   kSaturated = 16,     // a dimension or size did not fit its field: `errors` has it in full if the call failed

@@ -33,6 +33,7 @@ FAILING = {
     "two_threads": Failing(),
     "event_wait": Failing(),
     "event_recorded_anew": Failing(),
+    "event_captured": Failing("inferred", candidates=True, leads=False),
     "event_elsewhere:gone": Failing(),
     "event_elsewhere:context": Failing(),
     "event_elsewhere:graph": Failing(),

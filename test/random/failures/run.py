@@ -191,7 +191,7 @@ def trial(build, seed, only, keep):
             return one.outcome, 0, ""
         try:
             one.run()
-        except Wrong as wrong:
+        except (Wrong, AssertionError) as wrong:
             if keep:
                 machine.folder.rename(pathlib.Path(keep) / f"{seed}-{os.getpid()}")
             return one.outcome, one.listed, one.tell(wrong)

@@ -242,6 +242,12 @@ class Script:
         graph = self.new_graph()
         verbs = types or self.random.choices(("kernel", "set", "copy"), (6, 1, 1), k=self.random.randint(1, 6))
         forks = len(verbs) > 2 and self.random.random() < 0.4
+        own = [index for index, (of, _, owner) in enumerate(self.streams) if (of, owner) == (context, thread)]
+        if own and self.random.random() < 0.5:  # one that has work of its own is brought into the capture
+            streams = [streams[0], self.random.choice(own)]
+            event = self.event_for(thread, context)
+            if self.events[event][1] == thread:
+                events = [event, events[1]]
         self.say(thread, "begin", streams[0])
         sizes = []
         for index, verb in enumerate(verbs):
@@ -256,6 +262,9 @@ class Script:
             self.say(thread, "wait", events[1], streams[0])
         self.say(thread, "end", streams[0], graph)
         self.say(thread, "named", graph, *sizes)
+        if forks and self.events[events[0]][1] == thread:  # an event that was captured cannot be asked
+            self.say(thread, "record", events[0], streams[1])
+            self.recorded.add(events[0])
         return graph, list(verbs), sizes
 
     def number(self, size, index):

@@ -67,6 +67,17 @@ TEST_CASE("a wait for a context with two unfinished streams leaves open which on
   CHECK(failure->hang->site == 1);
 }
 
+TEST_CASE("a stream on which nothing can stand is not the one that hangs") {
+  Still run;
+  const auto first = run.stream(0), second = run.stream(0);
+  run.issue(first, op::Kind::event_record, op::kMarked);
+  run.issue(second, op::Kind::kernel, op::kMarked);
+  const auto failure = hang(run.process, 60);
+  REQUIRE(failure);
+  CHECK(failure->candidates.size() == 1);
+  CHECK(failure->candidates.front().operation->stream == second);
+}
+
 TEST_CASE("of several operations, one that waits for a value leads") {
   Still run;
   const auto stream = run.stream(0);
