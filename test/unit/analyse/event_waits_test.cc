@@ -58,6 +58,17 @@ TEST_CASE("an event that may have been reached puts the waiting operation behind
         "waits for an event of another stream, and can have run only if that had completed");
 }
 
+TEST_CASE("a marker behind the record of an event, queued later, does not tell that the event was not reached") {
+  PictureBuilder picture;
+  const auto t = picture.stream(0), s = picture.stream(0);
+  picture.issue(t);
+  picture.issue(t, op::Kind::event_record, 0, kEvent);
+  picture.issue(s, op::Kind::event_wait, 0, kEvent);
+  picture.issue(s, op::Kind::kernel, op::kMarked);
+  picture.issue(t, op::Kind::kernel, op::kMarkedBefore | op::kMarked);
+  CHECK(candidate_streams(picture) == Streams{t, s});
+}
+
 TEST_CASE("the wait refers to the latest record before it") {
   PictureBuilder picture;
   const auto s = picture.stream(0), t = picture.stream(1);
