@@ -111,7 +111,7 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
     }
   }
   if (failure.candidates.empty()) return std::nullopt;
-  // Of a stream may be left what is no operation of it, such as a call that the driver refused.
+  // Of a stream may be left what nothing can stand at, such as the recording of an event.
   const UnfinishedStream& first = **std::find_if(
       streams.begin(), streams.end(), [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
   if (const WaitingThread* waiting = who_waits(work, first)) {
