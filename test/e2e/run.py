@@ -2,9 +2,11 @@
 """run.py BUILD CASE: one end-to-end case, a function of one of the rooms below, or target:NAME; the simulated driver
 stands in for a GPU."""
 
+import os
 import pathlib
 import signal
 import sys
+import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")  # each case is a process
@@ -115,13 +117,56 @@ def check_finding(report, name, wanted):
         expect(place(finding["reported_at"]), reported, "reported line")
 
 
+class OutOfTime(Exception):
+    """Before ctest's own limit, which ends a test without a word."""
+
+
+def started_here():
+    """Of this process and all that it has started, as the kernel sees them."""
+    parents = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # gone
+            continue
+        parents[int(folder.name)] = int(fields[1])
+    found = [os.getpid()]
+    for process in found:
+        found += [pid for pid, parent in parents.items() if parent == process]
+    return found
+
+
+def describe(process):
+    folder = pathlib.Path("/proc", str(process))
+    try:
+        words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        threads = [f"{(task / 'stat').read_text().rpartition(')')[2].split()[0]} in {(task / 'wchan').read_text()}"
+                   for task in sorted((folder / "task").iterdir())]
+    except OSError:
+        return f"{process}: gone"
+    return f"{process}: {words}: {', '.join(threads)}"
+
+
+def out_of_time(*_):
+    _, *others = started_here()
+    told = "\n".join(map(describe, others))
+    for process in others:
+        os.kill(process, signal.SIGKILL)
+    raise OutOfTime("still there:\n" + told)
+
+
 def main(build, name):
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.alarm(100)
     machine = Machine(build)
     try:
         if name.startswith("target:"):
             check_target(machine, name.removeprefix("target:"))
         else:
             next(getattr(room, name) for room in ROOMS if hasattr(room, name))(machine)
+    except OutOfTime as error:
+        print("".join(traceback.TracebackException.from_exception(error, capture_locals=True).format()))
+        raise SystemExit(1) from None
     finally:
         machine.close()
 
