@@ -289,6 +289,13 @@ void tell_unfinished(const session::Session& session, bool kept) {
   say(text + (kept ? "; cudadiag status " + session.folder.string() + " shows all that was unfinished" : ""));
 }
 
+void remove_older_report(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;  // what cannot be removed cannot be written either, and that is told then
+  // No link, and nothing like /dev/stdout.
+  if (fs::is_regular_file(fs::symlink_status(path, ignored))) fs::remove(path, ignored);
+}
+
 void write_json_file(const report::Report& report, const std::string& path) {
   errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);

@@ -158,6 +158,23 @@ def report_in_every_format_names_the_line(machine):
     expect(at["physicalLocation"]["region"]["startLine"], line, "line of the result")
 
 
+def older_report_is_not_taken_for_one_of_a_run_that_wrote_none(machine):
+    report = machine.folder / "report.json"
+    for words, status, left in ((["no_such_command"], 127, None), (["true"], 0, "inconclusive"), (["true"], 0, "")):
+        report.unlink(missing_ok=True)
+        if left == "":
+            report.symlink_to("/dev/null")
+        else:
+            report.write_text("older")
+        expect(machine.run(*words, options=["--json", report]).returncode, status, words)
+        found = report.read_text() if report.exists() else None
+        expect(json.loads(found)["verdict"] if found else found, left, f"file of {words}")
+    report.unlink()
+    report.write_text("older")
+    expect(machine.cudadiag("run", "--json", report, "--repeat=0", "--", "true").returncode, 125, "refused")
+    expect(report.read_text(), "older", "file where nothing was asked for rightly")
+
+
 def wrong_values_are_refused_before_anything_runs(machine):
     for value, message in (
             ("--rerun=foo", "--rerun: foo is none of auto, always, never"),
