@@ -3,51 +3,19 @@
 knows to have failed. A seed is N or N-M; --jobs N runs so many at once; --keep FOLDER keeps what was wrong; --only TEXT
 takes the seeds alone whose options have it, such as rerun=always."""
 
-import collections
-import concurrent.futures
-import os
-import pathlib
 import random
 import re
 import subprocess
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parents[1] / "e2e"), str(HERE.parent)]
-sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")
-
-import seeds
-from harness import Machine
-from scripts import Script
-
-SOURCE = HERE / "work.cc"
-FIRST = next(number for number, line in enumerate(SOURCE.read_text().splitlines(), 1) if "case 0: return" in line)
-WORDS = {"kernel": "kernel", "set": "memset", "copy": "copy"}
+from trial import FIRST, WORDS, Trial, Wrong, listed_of, main, wants
 
 
-class Wrong(Exception):
-    pass
-
-
-def wants(condition, text):
-    if not condition:
-        raise Wrong(text)
-
-
-def listed_of(finding):
-    """What can be the one: places and launches."""
-    return [(each["location"], each["launch"]) for each in finding["candidates"] or [finding]]
-
-
-class Trial:
-    """One seed."""
-
+class Failure(Trial):
     def __init__(self, machine, seed):
-        self.machine, self.seed = machine, seed
-        self.script = Script(seed)
+        super().__init__(machine, seed)
         pick = random.Random(f"how {seed}")
         self.plan = self.script.plan(with_fault=pick.random() > 0.1)
-        self.options = []
         if (markers := pick.choice((None, None, "dense", "sparse", "off"))) is not None:
             self.options.append(f"--markers={markers}")
         if pick.random() < 0.15:
@@ -55,18 +23,13 @@ class Trial:
         self.program = pick.choice(("work", "work", "work_per_thread"))
         self.reruns = pick.random() < 0.2
         self.options.append("--rerun=always" if self.reruns else "--rerun=never")
-        self.outcome = collections.Counter()
-        self.listed = 0
 
     def run(self):
-        machine = self.machine
-        script, faults = machine.folder / "script", machine.runs
-        script.write_text(self.script.text())
+        machine, faults = self.machine, self.machine.runs
         faults.write_text("")
-        machine.plan(self.plan)
         machine.environment["CUDADIAG_SIM_FAULTS"] = str(faults)
         try:
-            ran = machine.run(machine.build / "random" / self.program, script, options=self.options, timeout=120)
+            ran = machine.run(*self.command(), options=self.options, timeout=120)
         except subprocess.TimeoutExpired as late:
             raise Wrong("it hangs; it said " + str(late.stderr)) from late
         self.faults = [dict(word.partition("=")[::2] for word in line.split()[1:])
@@ -131,16 +94,10 @@ class Trial:
             self.outcome["suspected: " + finding["evidence"]["because"]] += 1
             wants(self.script.floods and " lost" in finding["evidence"]["because"], "only suspected, and nothing is lost")
             return
-        launch, listed = finding["launch"], listed_of(finding)
-        among = any(self.is_one(true, line, *each) for each in listed)
+        launch, among = finding["launch"], self.is_among(finding, true)
         if grade == "inferred":
-            if "calls that are not all recorded" in finding["evidence"]["because"]:
-                self.outcome["changed by unknown calls"] += 1
-                return
-            if "more are not listed" in finding["evidence"]["because"]:
-                self.outcome["more than 64"] += 1
-                return
-            wants(among, f"{true} at {line} is not among {[(where['line'], one['kernel']) for where, one in listed]}")
+            found = [(where["line"], one["kernel"]) for where, one in listed_of(finding)]
+            wants(among or self.lacks_some(finding), f"{true} at {line} is not among {found}")
             return
         if true.launches:
             return self.check_graph(finding, true, (size, nth), line, among)
@@ -171,52 +128,6 @@ class Trial:
         if true.verb == "kernel" and any(launch["grid"]):
             wants((launch["grid"][0], launch["kernel"]) == (size, true.kernel), f"{size}, {true}: told as {launch}")
 
-    def is_one(self, true, line, location, launch):
-        if launch["operation"] == "graph":  # which of its nodes is not said
-            return location["line"] in [FIRST + site for site, _ in true.launches] + [line]
-        # Of nodes that were given something else the kernel is that of the capture.
-        told = launch["kernel"] in (true.kernel, None, "") or true.verb != "kernel" or true.launches
-        return location["line"] == line and told
-
-    def tell(self, wrong):
-        how = " ".join([self.program, *self.options])
-        return f"seed {self.seed} ({how}; {self.plan}; end {self.script.ending}): {wrong}"
-
-
-def trial(build, seed, only, keep):
-    machine = Machine(build)
-    try:
-        one = Trial(machine, seed)
-        if only and only not in " ".join(one.options):
-            return one.outcome, 0, ""
-        try:
-            one.run()
-        except (Wrong, AssertionError) as wrong:
-            if keep:
-                machine.folder.rename(pathlib.Path(keep) / f"{seed}-{os.getpid()}")
-            return one.outcome, one.listed, one.tell(wrong)
-        return one.outcome, one.listed, ""
-    finally:
-        machine.close()
-
-
-def main():
-    arguments = seeds.parser()
-    arguments.add_argument("--only", default="")
-    arguments.add_argument("--keep")
-    given = arguments.parse_args()
-    numbers = seeds.each_of(given.seeds)
-    outcomes, most, wrong = collections.Counter(), 0, 0
-    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        for outcome, listed, text in pool.map(lambda seed: trial(given.build, seed, given.only, given.keep), numbers):
-            outcomes += outcome
-            most = max(most, listed)
-            if text:
-                wrong += 1
-                print(text, flush=True)
-    print(f"{len(numbers)} seeds, {wrong} wrong; candidates at most {most};", dict(outcomes))
-    return 1 if wrong else 0
-
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Failure))

@@ -359,6 +359,20 @@ class Script:
             nodes, behind = ([other for other in some if other in able] for some in (nodes, behind))
         return "; ".join(rules)
 
+    def plan_of_hang(self, pick):
+        """Of an operation that never ends: its size, which of its runs, and the plan. Size 0: there is none."""
+        rules = [f"devices={self.devices}"]
+        if pick.random() < 0.75:
+            rules.append(f"shuffle={pick.randrange(1, 1 << 30)}")
+        able = [size for size in self.operations if self.runs(size) and self.operations[size].can_fail]
+        if not able:
+            return 0, 0, ""
+        nodes = [size for size in able if self.operations[size].launches]
+        behind = [size for size in self.behind if size in able]
+        size = pick.choice(pick.choices((nodes or able, behind or able, able), (3, 3, 4))[0])
+        nth = pick.randint(1, self.runs(size))
+        return size, nth, "; ".join([*rules, f"hang size={size} nth={nth}"])
+
     def text(self):
         """Definitions first: what a thread does refers to them."""
         steps = [line for line in self.lines if line[0].isdigit()]
