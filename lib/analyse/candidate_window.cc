@@ -63,11 +63,13 @@ Window candidate_window(const StreamHistory& history) {
   window.end = window.bounded ? first_after(history.operations, marker) : history.operations.size();
 
   const std::uint32_t last = window.bounded ? marker : history.stream->issued;
-  const auto expected = last > history.completed ? last - history.completed : 0;
+  const std::uint32_t expected = history.stream->given_between(history.completed, last);
   const auto present = static_cast<std::uint32_t>(window.end - window.begin);
   window.missing = expected > present ? expected - present : 0;
-  window.lost_first =
-      expected > 0 && (present == 0 || history.operations[window.begin]->ordinal > history.completed + 1);
+  const auto given_before = [&](const Operation& operation) {
+    return operation.ordinal > 0 ? history.stream->given_between(history.completed, operation.ordinal - 1) : 0;
+  };
+  window.lost_first = expected > 0 && (present == 0 || given_before(*history.operations[window.begin]) > 0);
 
   widen_by_contention(history.operations, window, certain);
   window.bound =

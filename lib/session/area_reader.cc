@@ -69,12 +69,14 @@ class AreaReader {
   void read_streams();
   void read_operations();
   void leave_out_what_was_not_given();
+  static void leave_out(Stream& stream, const std::set<std::uint32_t>& recorded, std::uint32_t in_flight);
   void read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity);
   void read_held();
   std::uint64_t full_serial(const std::byte* record, std::size_t thread) const;
   void add_operation(const RecordCopy<wire::area::kOperationSize>& copy);
   void read_graph_words();
   void read_errors();
+  void freeze_at_lost_context();
   void read_error(const std::byte* slot);
   void read_allocations();
   void read_site_counts();
@@ -287,23 +289,39 @@ std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t threa
   return serial > newest && serial >= kTurn ? serial - kTurn : serial;
 }
 
-// A thread that is about to call the driver has its operation's ordinal before the record of it: newest ordinals
-// without a record, of as many as are in flight beside the calls that have one, stand for nothing that the GPU can have
-// been given.
+// A thread that is about to call the driver has its operation's ordinal before the record of it: ordinals without a
+// record, of as many as are in flight beside the calls that have one, stand for nothing that the GPU can have been
+// given.
 void AreaReader::leave_out_what_was_not_given() {
-  std::vector<std::uint32_t> newest(record_.streams.size()), open(record_.streams.size());
-  for (std::size_t i = 0; i < newest.size(); ++i) {
-    newest[i] = std::max(record_.streams[i].marker_issued, record_.streams[i].host_completed);
-  }
+  std::vector<std::uint32_t> open(record_.streams.size());
+  std::vector<std::set<std::uint32_t>> recorded(record_.streams.size());
   for (const Operation& operation : record_.operations) {
-    if (operation.stream >= newest.size() || operation.ordinal == 0) continue;
-    newest[operation.stream] = std::max(newest[operation.stream], operation.ordinal);
+    if (operation.stream >= open.size() || operation.ordinal == 0 || in_flight_[operation.stream] == 0) continue;
     if ((operation.flags & wire::operation::kReturned) == 0) ++open[operation.stream];
+    const bool unfinished = operation.ordinal > record_.streams[operation.stream].completed();
+    if (unfinished) recorded[operation.stream].insert(operation.ordinal);
   }
-  for (std::size_t i = 0; i < newest.size(); ++i) {
-    std::uint32_t& issued = record_.streams[i].issued;
-    const std::uint32_t unrecorded = in_flight_[i] - std::min(in_flight_[i], open[i]);
-    if (issued > newest[i] && issued - newest[i] <= unrecorded) issued = newest[i];
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    Stream& stream = record_.streams[i];
+    const std::uint32_t threads = std::min(in_flight_[i], static_cast<std::uint32_t>(record_.threads.size()));
+    if (threads > open[i]) leave_out(stream, recorded[i], threads - open[i]);
+  }
+}
+
+void AreaReader::leave_out(Stream& stream, const std::set<std::uint32_t>& recorded, std::uint32_t in_flight) {
+  const std::uint32_t completed = stream.completed();
+  const std::uint32_t newest = std::max({stream.marker_issued, completed, recorded.empty() ? 0 : *recorded.rbegin()});
+  if (stream.issued > newest && stream.issued - newest <= in_flight) {
+    in_flight -= stream.issued - newest;
+    stream.issued = newest;
+  }
+  const auto end = recorded.upper_bound(stream.issued);
+  const auto known = static_cast<std::uint32_t>(std::distance(recorded.begin(), end));
+  if (stream.issued <= completed || stream.issued - completed - known > in_flight) return;
+  std::uint32_t ordinal = completed;
+  for (auto next = recorded.begin(); ordinal != stream.issued;) {
+    ++ordinal;
+    next != end&&* next == ordinal ? void(++next) : stream.not_given.push_back(ordinal);
   }
 }
 
@@ -374,6 +392,18 @@ void AreaReader::read_errors() {
   const auto frozen = std::find_if(record_.errors.begin(), record_.errors.end(),
                                    [&](const Error& error) { return error.serial == frozen_serial; });
   if (frozen_serial != 0) record_.frozen_error = static_cast<std::uint32_t>(frozen - record_.errors.begin()) + 1;
+  if (record_.state == wire::area::State::recording) freeze_at_lost_context();
+}
+
+// Another thread may end the process after the failed call has been recorded and before the picture was frozen.
+void AreaReader::freeze_at_lost_context() {
+  const auto lost = std::find_if(record_.errors.begin(), record_.errors.end(),
+                                 [](const Error& error) { return (error.flags & wire::error::kSticky) != 0; });
+  if (lost == record_.errors.end()) return;
+  record_.state = wire::area::State::frozen;
+  record_.frozen_error = static_cast<std::uint32_t>(lost - record_.errors.begin()) + 1;
+  record_.frozen_code = lost->code;
+  record_.frozen_ticks = lost->ticks;
 }
 
 void AreaReader::read_error(const std::byte* slot) {

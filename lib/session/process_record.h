@@ -213,9 +213,17 @@ struct Stream {
   std::uint32_t marker_issued = 0;
   std::uint32_t marker = 0;          // value the GPU wrote; at the freeze if there was one, else the latest
   std::uint32_t host_completed = 0;  // likewise
+  // Ordinals up to `issued`, ascending, of calls that had not come to the driver: they stand for nothing in the queue.
+  std::vector<std::uint32_t> not_given;
 
   // Everything up to this ordinal is known to have finished.
   std::uint32_t completed() const { return marker > host_completed ? marker : host_completed; }
+  // How many operations have the ordinals behind `after`, up to `last`.
+  std::uint32_t given_between(std::uint32_t after, std::uint32_t last) const {
+    if (last <= after) return 0;
+    const auto begin = std::upper_bound(not_given.begin(), not_given.end(), after);
+    return last - after - static_cast<std::uint32_t>(std::upper_bound(begin, not_given.end(), last) - begin);
+  }
 };
 
 // One that a failed call is about (wire/error.h).

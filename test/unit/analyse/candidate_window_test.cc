@@ -27,6 +27,23 @@ TEST_CASE("without an unwritten marker every unfinished operation is in the wind
   CHECK(ordinals(picture) == Ordinals{2, 3, 4});
 }
 
+TEST_CASE("an ordinal that stands for nothing is not missing") {
+  PictureBuilder picture;
+  const auto stream = picture.stream(0);
+  picture.issue_many(stream, 3);
+  picture.process.record.operations.erase(picture.process.record.operations.begin());
+  auto& session_stream = picture.process.record.streams[stream];
+  const auto window = [&] {
+    const EventLog events(picture.process.record);
+    return candidate_window(stream_histories(picture.process.record, events)[stream]);
+  };
+  CHECK(window().missing == 1);
+  CHECK(window().lost_first);
+  session_stream.not_given = {1};
+  CHECK(window().missing == 0);
+  CHECK_FALSE(window().lost_first);
+}
+
 TEST_CASE("a marker before an operation ends the window in front of it") {
   PictureBuilder picture;
   const auto s = picture.stream(1);

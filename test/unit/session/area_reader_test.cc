@@ -125,6 +125,35 @@ TEST_CASE("an ordinal without a record is no operation yet while its thread is i
   CHECK(issued(3, 2) == 2);
 }
 
+TEST_CASE("an ordinal without a record between others is no operation yet, either") {
+  AreaBuilder area;
+  area.live_thread(0, 11, 2);
+  area.live_thread(1, 12, 0);
+  area.live_stream(0);
+  for (std::uint64_t serial : {1, 2}) {
+    std::byte* record = area.kernel(0, serial, 0, serial);
+    wire::store(record, wire::operation::kOrdinal, static_cast<std::uint32_t>(2 * serial - 1));
+    wire::store(record, wire::operation::kFlags, std::uint8_t{wire::operation::kReturned});
+  }
+  wire::store(area.stream(0), wire::stream::kIssued, 3u);
+  const auto stream = [&](std::uint32_t in_flight) {
+    wire::store(area.stream(0), wire::stream::kInFlight, in_flight);
+    return read(area).streams[0];
+  };
+  CHECK(stream(0).not_given.empty());  // lost
+  CHECK(stream(0).given_between(0, 3) == 3);
+  const auto met = stream(1);
+  CHECK(met.issued == 3);
+  CHECK(met.not_given == std::vector<std::uint32_t>{2});
+  CHECK(met.given_between(0, 3) == 2);
+  CHECK(met.given_between(0, 1) == 1);
+  CHECK(met.given_between(2, 3) == 1);
+  CHECK(met.given_between(3, 3) == 0);
+  // Behind what is known to have finished.
+  wire::store(area.marker(0), wire::marker::kCompleted, 2u);
+  CHECK(stream(1).not_given.empty());
+}
+
 TEST_CASE("interned things refer to each other by their ids") {
   AreaBuilder area;
   using wire::intern::Tag;
@@ -300,6 +329,25 @@ TEST_CASE("errors come by serial and the freeze finds its own") {
   CHECK(record.errors[0].code == 702);
   CHECK(record.frozen_error == 2);
   CHECK(record.errors[record.frozen_error - 1].call == "cuMemcpyDtoH");
+}
+
+TEST_CASE("a process that ended between the record of a sticky error and the freeze has failed at that call") {
+  namespace e = wire::error;
+  AreaBuilder area;
+  area.state(wire::area::State::recording);
+  wire::store(area.error(1), e::kDomain, 1);
+  wire::store(area.error(1), e::kCode, 710);
+  wire::store(area.error(1), e::kTicks, 77);
+  wire::store(area.error(1), e::kSerial, 2);
+  wire::store(area.error(0), e::kDomain, 1);
+  wire::store(area.error(0), e::kSerial, 1);
+  CHECK(read(area).state == wire::area::State::recording);
+  wire::store(area.error(1), e::kFlags, e::kSticky);
+  const auto record = read(area);
+  CHECK(record.state == wire::area::State::frozen);
+  CHECK(record.frozen_error == 2);
+  CHECK(record.frozen_code == 710);
+  CHECK(record.frozen_ticks == 77);
 }
 
 TEST_CASE("an error names the capture that it is about, and its site only if there is one") {
