@@ -51,10 +51,14 @@ std::string because_one(const UnfinishedStream& stream) {
                      stream.candidates.front()->ordinal);
 }
 
-std::string because_several(std::size_t operations, std::size_t streams, std::uint32_t missing) {
+std::string because_several(std::size_t operations, const std::vector<const UnfinishedStream*>& streams,
+                            std::uint32_t missing) {
   std::string text = fmt::format("{} operations", operations);
-  if (streams > 1) text += fmt::format(" on {} streams", streams);
-  text += " can be the one, as no marker stands between them";
+  if (streams.size() > 1) text += fmt::format(" on {} streams", streams.size());
+  const bool may_wait = std::any_of(streams.begin(), streams.end(),
+                                    [](const UnfinishedStream* stream) { return stream->may_wait_for_stream(); });
+  text += may_wait ? " can be the one, as streams may wait for each other"
+                   : " can be the one, as no marker stands between them";
   if (operations > kMost) text += fmt::format("; {} of them are not listed", operations - kMost);
   if (missing > 0) text += fmt::format("; the records of {} more are lost", missing);
   return text;
@@ -121,7 +125,7 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
   }
   const bool one = operations == 1 && missing == 0 && first.proven();
   failure.grade = one ? Grade::bracketed : Grade::inferred;
-  failure.because = one ? because_one(first) : because_several(operations, streams.size(), missing);
+  failure.because = one ? because_one(first) : because_several(operations, streams, missing);
   return failure;
 }
 

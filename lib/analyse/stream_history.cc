@@ -33,8 +33,9 @@ void apply_event_waits(const ProcessRecord& record, const EventLog& events, std:
 
 }  // namespace
 
-EventLog::EventLog(const ProcessRecord& record) : process_(record) {
+EventLog::EventLog(const ProcessRecord& record) : process_(record), calls_(record.threads.size()) {
   for (const auto& operation : record.operations) {
+    if (operation.thread < calls_.size()) calls_[operation.thread].push_back(operation.ticks);
     const bool recorded = operation.kind == wire::operation::Kind::event_record && was_queued(operation);
     const bool forgotten = operation.kind == wire::operation::Kind::event_forgotten;
     if (recorded || forgotten) records_[operation.argument].push_back(&operation);
@@ -42,6 +43,7 @@ EventLog::EventLog(const ProcessRecord& record) : process_(record) {
     if (launched && may_record_events(record, operation.graph)) of_any_event_.push_back(operation.ticks);
   }
   std::sort(of_any_event_.begin(), of_any_event_.end());
+  for (auto& ticks : calls_) std::sort(ticks.begin(), ticks.end());
   for (auto& [event, records] : records_) std::sort(records.begin(), records.end(), earlier);
   certain_since_ = record.dropped_operations > 0 ? std::numeric_limits<std::uint64_t>::max() : complete_since(record);
 }
@@ -69,6 +71,39 @@ const Operation* EventLog::recorded(const Operation& wait) const {
   // Recorded anew while the host waited: which of the two recordings it saw complete is not known.
   const bool anew = found != nullptr && wait.began != 0 && found->ticks >= wait.began;
   return anew ? nullptr : found;
+}
+
+bool EventLog::knows_all_until(std::uint64_t ticks) const {
+  const bool by_graph = !of_any_event_.empty() && of_any_event_.front() < ticks;
+  return certain_since_ == 0 && !by_graph && process_.sees_events_at(ticks);
+}
+
+// By then the operation's own call has returned.
+std::uint64_t EventLog::next_call_after(const Operation& operation) const {
+  constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+  if (operation.thread >= calls_.size()) return kNever;
+  const auto& ticks = calls_[operation.thread];
+  if (const auto next = std::upper_bound(ticks.begin(), ticks.end(), operation.ticks); next != ticks.end())
+    return *next;
+  const session::Thread& thread = process_.threads[operation.thread];
+  const bool inside = thread.call_domain != wire::error::Domain::none;
+  return inside && thread.call_ticks > operation.ticks ? thread.call_ticks : kNever;
+}
+
+std::vector<const Operation*> EventLog::possible(const Operation& wait) const {
+  std::vector<const Operation*> found;
+  const auto records = records_.find(wait.argument);
+  if (records == records_.end()) return found;
+  const std::uint64_t returned = next_call_after(wait);
+  const Operation* last = nullptr;  // the youngest that certainly came before the wait
+  for (auto record = records->second.rbegin(); record != records->second.rend(); ++record) {
+    const bool own = (*record)->thread == wait.thread;
+    if ((*record)->ticks >= (own ? wait.ticks : returned)) continue;
+    if (last != nullptr && ((*record)->thread == last->thread || next_call_after(**record) <= last->ticks)) continue;
+    found.push_back(*record);
+    if (last == nullptr && (own || next_call_after(**record) <= wait.ticks)) last = *record;
+  }
+  return found;
 }
 
 std::vector<StreamHistory> stream_histories(const ProcessRecord& record, const EventLog& events) {

@@ -19,13 +19,20 @@ class EventLog {
   const session::Operation* latest(std::uint64_t event, std::uint64_t ticks) const;
   // The same of a wait for an event, or a look of the host at one, of this process.
   const session::Operation* recorded(const session::Operation& wait) const;
+  // All that may be the one that such a wait stood for, as another thread's call may have overlapped with one of these.
+  // Nothing: the event was not recorded before, or not by what is known.
+  std::vector<const session::Operation*> possible(const session::Operation& wait) const;
+  // Whether none can be missing among these.
+  bool knows_all_until(std::uint64_t ticks) const;
 
  private:
+  std::uint64_t next_call_after(const session::Operation& operation) const;
   bool may_be_superseded(const session::Operation& record, std::uint64_t until) const;
 
   const session::ProcessRecord& process_;
   std::unordered_map<std::uint64_t, std::vector<const session::Operation*>> records_;  // by ticks
-  std::vector<std::uint64_t> of_any_event_;  // ticks of graph launches that may have recorded it
+  std::vector<std::vector<std::uint64_t>> calls_;  // ticks of each thread's operations
+  std::vector<std::uint64_t> of_any_event_;        // ticks of graph launches that may have recorded it
   std::uint64_t certain_since_ = 0;
 };
 

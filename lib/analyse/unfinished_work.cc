@@ -1,10 +1,9 @@
 #include "analyse/unfinished_work.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 #include "analyse/candidate_window.h"
-#include "analyse/record_horizon.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -33,16 +32,20 @@ bool can_stand(const Operation& operation) {
 class Search {
  public:
   explicit Search(const ProcessRecord& record)
-      : record_(record),
-        events_(record),
-        histories_(stream_histories(record, events_)),
-        whole_(record.dropped_operations == 0 && complete_since(record) == 0) {}
+      : record_(record), events_(record), histories_(stream_histories(record, events_)) {}
 
   UnfinishedWork work() {
     find_threads();
     find_bounds();
     for (const StreamHistory& history : histories_) add_stream(history);
     for (UnfinishedStream& stream : work_.streams) settle(stream);
+    for (UnfinishedStream& stream : work_.streams) {
+      for (const UnfinishedStream& other : work_.streams) {
+        if (ordered_by_legacy(stream, other) && may_be_behind(stream, other)) stream.behind.push_back(other.index);
+      }
+      // What it stands at is not known at all.
+      if (stream.candidates.empty() && stream.missing == 0 && stream.behind.empty()) stream.waits_for_any = true;
+    }
     const auto age = [](const UnfinishedStream& stream) {
       return stream.operations.empty() ? 0 : stream.operations.front()->ticks;
     };
@@ -164,7 +167,7 @@ class Search {
       ++present;
       if (can_stand(*operation)) stream.candidates.push_back(operation);
     }
-    const std::uint32_t expected = last - history.completed;
+    const std::uint32_t expected = history.stream->given_between(history.completed, last);
     stream.missing = expected > present ? expected - present : 0;
     // All that came behind was refused.
     if (stream.operations.empty() && stream.missing == 0) return;
@@ -172,9 +175,14 @@ class Search {
   }
 
   // Whether the event that the operation waits for has completed: then it holds nothing up.
-  bool passes(const Operation& wait, const Operation* recorded) const {
-    if (recorded == nullptr) return whole_;  // never recorded: the wait does nothing
-    return recorded->stream == wait.stream || finished(*recorded);
+  bool passes(const Operation& wait) const {
+    const std::vector<const Operation*> possible = events_.possible(wait);
+    const bool known = events_.knows_all_until(wait.ticks) || events_.latest(wait.argument, wait.ticks) != nullptr;
+    if (possible.empty() || !known) return known;
+    return std::all_of(possible.begin(), possible.end(), [&](const Operation* recorded) {
+      if (recorded->ordinal == 0 || recorded->stream >= histories_.size()) return false;
+      return recorded->stream == wait.stream || finished(*recorded);
+    });
   }
 
   const Operation* queued_write(const Operation& wait) const {
@@ -190,13 +198,14 @@ class Search {
   // Drops the waits that are over, and notes the others.
   void settle(UnfinishedStream& stream) {
     std::erase_if(stream.candidates, [&](const Operation* operation) {
-      return operation->kind == wire::operation::Kind::event_wait &&
-             passes(*operation, events_.latest(operation->argument, operation->ticks));
+      return operation->kind == wire::operation::Kind::event_wait && passes(*operation);
     });
     for (const Operation* operation : stream.candidates) {
       if (operation->kind == wire::operation::Kind::event_wait) {
         const Operation* recorded = events_.latest(operation->argument, operation->ticks);
         if (recorded != nullptr) stream.waits.push_back({operation, StreamWait::For::stream, recorded, nullptr});
+        const bool certain = recorded != nullptr && events_.possible(*operation).size() == 1;
+        stream.waits_for_any = stream.waits_for_any || !certain;
       } else if (waits_for_value(*operation)) {
         stream.waits.push_back({operation, StreamWait::For::value, nullptr, queued_write(*operation)});
       } else if (operation->memory_operation == MemoryOperation::wait_semaphore) {
@@ -205,30 +214,74 @@ class Search {
     }
   }
 
+  // The legacy default stream of a context waits for all its blocking streams, and they for it.
+  static bool ordered_by_legacy(const UnfinishedStream& a, const UnfinishedStream& b) {
+    const auto is = [](const UnfinishedStream& stream, std::uint32_t flag) {
+      return (stream.stream->flags & flag) != 0;
+    };
+    if (a.stream->context != b.stream->context || is(a, wire::stream::kLegacy) == is(b, wire::stream::kLegacy)) {
+      return false;
+    }
+    return !is(a, wire::stream::kNonBlocking) && !is(b, wire::stream::kNonBlocking);
+  }
+
+  // Whether anything of `other` was issued before something that `stream` may stand at or before. Of two threads' calls
+  // it is not known which was queued first.
+  static bool may_be_behind(const UnfinishedStream& stream, const UnfinishedStream& other) {
+    if (stream.missing > 0 || other.missing > 0) return true;
+    const Operation& oldest = *other.operations.front();
+    const bool one_thread = std::all_of(other.operations.begin(), other.operations.end(),
+                                        [&](const Operation* operation) { return operation->thread == oldest.thread; });
+    return std::any_of(stream.operations.begin(), stream.operations.end(), [&](const Operation* operation) {
+      const bool counts = stream.bound == 0 || operation->ordinal <= stream.bound;
+      return counts && (!one_thread || operation->thread != oldest.thread || oldest.ticks < operation->ticks);
+    });
+  }
+
   const ProcessRecord& record_;
   EventLog events_;
   std::vector<StreamHistory> histories_;
-  bool whole_;
   std::vector<std::uint32_t> bounds_;  // by stream; 0: none
   UnfinishedWork work_;
 };
 
 }  // namespace
 
-bool UnfinishedStream::waits_for_stream() const {
-  return std::any_of(waits.begin(), waits.end(),
-                     [](const StreamWait& wait) { return wait.what == StreamWait::For::stream; });
+std::vector<std::uint32_t> UnfinishedStream::streams_waited_for() const {
+  std::vector<std::uint32_t> streams;
+  for (const StreamWait& wait : waits) {
+    const Operation* other = wait.what == StreamWait::For::stream ? wait.recorded : wait.write;
+    if (other != nullptr) streams.push_back(other->stream);
+  }
+  return streams;
 }
 
 UnfinishedWork unfinished_work(const ProcessRecord& record) { return Search(record).work(); }
 
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work) {
-  std::vector<const UnfinishedStream*> standing, waiting;
+  std::vector<const UnfinishedStream*> standing;
+  std::set<std::uint32_t> reached;
   for (const UnfinishedStream& stream : work.streams) {
-    if (stream.proven()) (stream.waits_for_stream() ? waiting : standing).push_back(&stream);
+    if (!stream.proven()) continue;
+    if (!stream.may_wait_for_stream()) standing.push_back(&stream);
+    reached.insert(stream.index);
   }
-  // All of them wait for each other, or for one whose work cannot be proven unfinished.
-  return standing.empty() ? waiting : standing;
+  if (!standing.empty()) return standing;
+  for (std::size_t before = 0; before != reached.size();) {
+    before = reached.size();
+    for (const UnfinishedStream& stream : work.streams) {
+      if (!reached.contains(stream.index)) continue;
+      reached.insert(stream.behind.begin(), stream.behind.end());
+      const auto waited_for = stream.streams_waited_for();
+      reached.insert(waited_for.begin(), waited_for.end());
+      if (!stream.waits_for_any) continue;
+      for (const UnfinishedStream& any : work.streams) reached.insert(any.index);
+    }
+  }
+  for (const UnfinishedStream& stream : work.streams) {
+    if (reached.contains(stream.index)) standing.push_back(&stream);
+  }
+  return standing;
 }
 
 }  // namespace cudadiag::analyse

@@ -33,10 +33,14 @@ struct UnfinishedStream {
   std::uint32_t missing = 0;           // records among them that are lost
   std::vector<std::uint32_t> refused;  // ordinals behind `completed` of calls that queued nothing
   std::vector<StreamWait> waits;       // candidates that wait for somebody else
+  // Streams, as `index`, behind whose work its own may stand without a wait, as the legacy default stream has it.
+  std::vector<std::uint32_t> behind;
+  bool waits_for_any = false;  // a candidate waits for an event of which it is not known where it was recorded
 
   bool proven() const { return bound != 0; }
-  // It stands at a wait for another stream, whatever else it has.
-  bool waits_for_stream() const;
+  // It may stand at a wait for another stream, whatever else it has, or behind one.
+  bool may_wait_for_stream() const { return waits_for_any || !behind.empty() || !streams_waited_for().empty(); }
+  std::vector<std::uint32_t> streams_waited_for() const;  // by `waits`
 };
 
 // A thread inside a call that may wait for the GPU.
@@ -56,7 +60,8 @@ struct UnfinishedWork {
 
 UnfinishedWork unfinished_work(const session::ProcessRecord& record);
 
-// Streams that have proven unfinished work and wait for no other such stream, by its age: where a hang has its cause.
+// Where a hang has its cause, by the age of its work: streams that have proven unfinished work and wait for no other
+// stream. Where all of those may: they, and all that they may wait for.
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work);
 
 }  // namespace cudadiag::analyse

@@ -234,7 +234,7 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
   }
   const bool legacy = handle == reinterpret_cast<std::uint64_t>(CU_STREAM_LEGACY);
   unsigned made_with = 0;
-  if (tells_of_streams_ && driver_->stream_get_flags != nullptr && !legacy && tid == 0 && can_ask) {
+  if (driver_->stream_get_flags != nullptr && !legacy && tid == 0 && can_ask) {
     driver_->stream_get_flags(reinterpret_cast<CUstream>(handle), &made_with);
   }
   const std::uint32_t flags = (legacy ? stream::kLegacy : 0u) | (tid != 0 ? stream::kPerThread : 0u) |

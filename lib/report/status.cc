@@ -106,6 +106,9 @@ class StatusBuilder {
     open.grade = grade_of(stream);
     open.candidates = static_cast<std::uint32_t>(stream.candidates.size());
     open.missing = stream.missing;
+    for (const std::uint32_t other : stream.behind) {
+      open.may_wait_for.push_back(analyse::stream_name(record_.streams[other]));
+    }
     // What a stream cannot stand at is of no interest while something else is there.
     const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
     for (std::size_t i = 0; i < std::min(shown.size(), kShown); ++i) open.operations.push_back(of(*shown[i], stream));
@@ -184,7 +187,8 @@ const Operation* proven_of(const analyse::Analysis& analysis, const Process& pro
 
 analyse::Grade grade_of(const analyse::UnfinishedStream& stream) {
   if (!stream.proven()) return analyse::Grade::suspected;
-  return stream.candidates.size() == 1 && stream.missing == 0 ? analyse::Grade::bracketed : analyse::Grade::inferred;
+  const bool one = stream.candidates.size() == 1 && stream.missing == 0 && stream.behind.empty();
+  return one ? analyse::Grade::bracketed : analyse::Grade::inferred;
 }
 
 std::string wait_text(const Process& process, const StreamWait& wait, symbolize::Symbolizer& symbolizer,

@@ -43,6 +43,7 @@ struct OpenStream {
   std::vector<OpenOperation> operations;  // the oldest ones
   std::uint32_t more = 0;                 // that follow them
   std::vector<OpenWait> waits;
+  std::vector<std::string> may_wait_for;  // streams, without a wait: as the legacy default stream has it
 };
 
 struct OpenCall {

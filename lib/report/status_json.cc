@@ -42,7 +42,8 @@ Json stream(const OpenStream& open) {
           {"candidates", open.candidates},
           {"lost", open.missing},
           {"operations", array_of(open.operations, operation)},
-          {"waits", array_of(open.waits, wait)}};
+          {"waits", array_of(open.waits, wait)},
+          {"may_wait_for", open.may_wait_for}};
 }
 
 Json call(const OpenCall& open) {

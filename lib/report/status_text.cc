@@ -85,11 +85,14 @@ class StatusText {
     const std::uint32_t open = stream.issued - stream.completed;
     std::string text = printable(stream.name);
     if (stream.device.value_or(0) != 0) text += fmt::format(" of device {}", *stream.device);
+    const bool can_stand = stream.candidates + stream.missing > 0;
     if (!stream.proven) {
       text += fmt::format(": {} operation{} may be unfinished, no marker stands behind {}", open, open == 1 ? "" : "s",
                           open == 1 ? "it" : "them");
     } else if (stream.candidates == 1 && stream.missing == 0) {
       text += fmt::format(": stands at operation {}, of {} issued", stream.operations.front().ordinal, stream.issued);
+    } else if (!can_stand) {
+      text += fmt::format(": stands behind operation {} of {} issued", stream.completed, stream.issued);
     } else {
       text += fmt::format(": stands behind operation {} of {} issued, at one of {}", stream.completed, stream.issued,
                           stream.candidates > 0 ? stream.candidates : stream.missing);
@@ -97,6 +100,10 @@ class StatusText {
         text += stream.candidates > 0 ? fmt::format(" or of {} more whose records are lost", stream.missing)
                                       : " whose records are lost";
       }
+    }
+    if (stream.proven && !stream.may_wait_for.empty()) {
+      text += fmt::format(", {} for {}", can_stand ? "or waits" : "waits", printable(stream.may_wait_for.front()));
+      if (stream.may_wait_for.size() > 1) text += fmt::format(" or {} others", stream.may_wait_for.size() - 1);
     }
     line(2, text + fmt::format("  [{}]", word(stream.grade)));
     std::size_t written = 0;

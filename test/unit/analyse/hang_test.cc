@@ -90,6 +90,96 @@ TEST_CASE("of several operations, one that waits for a value leads") {
   CHECK(failure->candidates.size() == 3);
 }
 
+TEST_CASE("what the legacy stream was given before may hold up a blocking stream") {
+  Still run;
+  const auto legacy = run.stream(0), stream = run.stream(0);
+  auto& streams = run.process.record.streams;
+  streams[legacy].flags = wire::stream::kLegacy;
+  run.issue(legacy);
+  run.issue(stream, op::Kind::kernel, op::kMarked);
+  SUBCASE("where the stream is a blocking one") {
+    const auto failure = hang(run.process, 60);
+    REQUIRE(failure);
+    CHECK(failure->grade == Grade::inferred);
+    CHECK(failure->candidates.size() == 2);
+    CHECK(failure->because == "2 operations on 2 streams can be the one, as streams may wait for each other");
+  }
+  SUBCASE("and a stream holds up the legacy one, which holds up another") {
+    const auto third = run.stream(0);
+    streams[stream].marker_issued = 0;
+    run.issue(legacy);
+    run.issue(third, op::Kind::kernel, op::kMarked);
+    const auto failure = hang(run.process, 60);
+    REQUIRE(failure);
+    CHECK(failure->candidates.size() == 4);
+  }
+  SUBCASE("but not one that was made not to wait") {
+    streams[stream].flags = wire::stream::kNonBlocking;
+    const auto failure = hang(run.process, 60);
+    REQUIRE(failure);
+    CHECK(failure->grade == Grade::bracketed);
+    CHECK(failure->candidates.front().operation->stream == stream);
+  }
+  SUBCASE("nor one of another context") {
+    run.process.record.contexts.push_back(run.process.record.contexts.front());
+    streams[stream].context = 1;
+    CHECK(hang(run.process, 60)->grade == Grade::bracketed);
+  }
+  SUBCASE("nor where it has been seen to finish") {
+    streams[legacy].marker = streams[legacy].marker_issued = 1;
+    CHECK(hang(run.process, 60)->grade == Grade::bracketed);
+  }
+}
+
+TEST_CASE("what the legacy stream is given later holds up nothing that was issued before, unless by another thread") {
+  Still run;
+  const auto legacy = run.stream(0), stream = run.stream(0);
+  run.process.record.streams[legacy].flags = wire::stream::kLegacy;
+  run.issue(stream, op::Kind::kernel, op::kMarked);
+  run.issue(legacy, op::Kind::kernel, op::kMarked);
+  const auto failure = hang(run.process, 60);
+  REQUIRE(failure);
+  CHECK(failure->grade == Grade::bracketed);
+  CHECK(failure->candidates.front().operation->stream == stream);
+  run.process.record.operations.back().thread = 1;
+  CHECK(hang(run.process, 60)->grade == Grade::inferred);
+}
+
+TEST_CASE("a wait for an event whose recording is lost may wait for any stream") {
+  Still run;
+  const auto first = run.stream(0), second = run.stream(0);
+  run.issue(second);
+  run.issue(first, op::Kind::event_wait, op::kMarked, 0xe0);
+  CHECK(hang(run.process, 60)->candidates.size() == 1);  // one that was never recorded holds nothing up
+  run.process.record.dropped_operations = 1;
+  const auto failure = hang(run.process, 60);
+  REQUIRE(failure);
+  CHECK(failure->grade == Grade::inferred);
+  CHECK(failure->candidates.size() == 2);
+}
+
+TEST_CASE("a stream that waits for a value leaves the lead to the one that is to write it") {
+  Still run;
+  const auto first = run.stream(0), second = run.stream(0);
+  run.issue(first, op::Kind::memory_operation, op::kMarked, 0xa0).memory_operation = op::MemoryOperation::wait_equal;
+  SUBCASE("where that is proven to stand") {
+    run.issue(second, op::Kind::kernel, op::kMarked);
+    run.issue(second, op::Kind::memory_operation, 0, 0xa0).memory_operation = op::MemoryOperation::write;
+    const auto failure = hang(run.process, 60);
+    REQUIRE(failure);
+    CHECK(failure->grade == Grade::bracketed);
+    CHECK(failure->candidates.front().operation->stream == second);
+  }
+  SUBCASE("or stands beside it where that may be") {
+    run.issue(second);
+    run.issue(second, op::Kind::memory_operation, 0, 0xa0).memory_operation = op::MemoryOperation::write;
+    const auto failure = hang(run.process, 60);
+    REQUIRE(failure);
+    CHECK(failure->grade == Grade::inferred);
+    CHECK(failure->candidates.size() == 2);
+  }
+}
+
 TEST_CASE("a process whose picture is frozen has failed, not hung") {
   Still run;
   run.issue(run.stream(0), op::Kind::kernel, op::kMarked);

@@ -139,6 +139,48 @@ TEST_CASE("waits for events that are over, or were never recorded, hold nothing 
   CHECK(work.streams[0].waits.empty());
 }
 
+TEST_CASE("a wait whose call overlapped with another thread's recording of the event may stand at it") {
+  Running run;
+  run.process.record.threads.resize(2);
+  const auto first = run.stream(0), second = run.stream(0);
+  auto& operations = run.process.record.operations;
+  run.issue(first);
+  run.issue(second, op::Kind::event_wait, op::kMarked, 0xe0);
+  auto& record = run.issue(first, op::Kind::event_record, 0, 0xe0);  // begun later, and maybe done before
+  record.thread = 1;
+  record.serial = run.process.record.threads[1].published = 1;
+  --run.process.record.threads[0].published;
+  const auto waiting = [&](const UnfinishedWork& work) { return work.streams.back().candidates.size() == 1; };
+  SUBCASE("until its thread issues something else") {
+    auto work = run.look();
+    REQUIRE(work.streams.size() == 2);
+    CHECK(waiting(work));
+    CHECK(work.streams.back().waits_for_any);
+    CHECK(standing_streams(work).size() == 2);
+    run.issue(second).ticks = 25;
+    CHECK_FALSE(waiting(run.look()));
+  }
+  SUBCASE("unless both are of one thread") {
+    record.thread = 0;
+    record.serial = ++run.process.record.threads[0].published;
+    run.process.record.threads[1].published = 0;
+    CHECK_FALSE(waiting(run.look()));
+  }
+  SUBCASE("unless that has finished") {
+    run.process.record.streams[first].marker = 2;
+    CHECK_FALSE(waiting(run.look()));
+  }
+  SUBCASE("where the recording's own call may have been done later, the one before it counts, too") {
+    operations[1].ticks = 35;
+    run.process.record.streams[first].marker = 1;
+    auto& earlier = run.issue(first, op::Kind::event_record, 0, 0xe0);
+    earlier.ticks = 15;
+    const auto work = run.look();
+    CHECK(waiting(work));
+    CHECK(work.streams.back().waits_for_any);
+  }
+}
+
 TEST_CASE("a wait for a value names the write that is queued for it") {
   Running run;
   const auto first = run.stream(0), second = run.stream(0);
