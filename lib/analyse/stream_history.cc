@@ -38,20 +38,23 @@ EventLog::EventLog(const ProcessRecord& record) : process_(record), calls_(recor
     if (operation.thread < calls_.size()) calls_[operation.thread].push_back(operation.ticks);
     const bool recorded = operation.kind == wire::operation::Kind::event_record && was_queued(operation);
     const bool forgotten = operation.kind == wire::operation::Kind::event_forgotten;
-    if (recorded || forgotten) records_[operation.argument].push_back(&operation);
+    if (recorded || forgotten) {
+      records_[operation.argument].all.push_back(&operation);
+      records_[operation.argument].threads.insert(operation.thread);
+    }
     const bool launched = operation.kind == wire::operation::Kind::graph && was_queued(operation);
     if (launched && may_record_events(record, operation.graph)) of_any_event_.push_back(operation.ticks);
   }
   std::sort(of_any_event_.begin(), of_any_event_.end());
   for (auto& ticks : calls_) std::sort(ticks.begin(), ticks.end());
-  for (auto& [event, records] : records_) std::sort(records.begin(), records.end(), earlier);
+  for (auto& [event, records] : records_) std::sort(records.all.begin(), records.all.end(), earlier);
   certain_since_ = record.dropped_operations > 0 ? std::numeric_limits<std::uint64_t>::max() : complete_since(record);
 }
 
 const Operation* EventLog::latest(std::uint64_t event, std::uint64_t ticks) const {
   const auto found = records_.find(event);
   if (found == records_.end()) return nullptr;
-  const auto& records = found->second;
+  const auto& records = found->second.all;
   const auto after = std::lower_bound(records.begin(), records.end(), ticks,
                                       [](const Operation* record, std::uint64_t at) { return record->ticks < at; });
   if (after == records.begin()) return nullptr;
@@ -92,16 +95,27 @@ std::uint64_t EventLog::next_call_after(const Operation& operation) const {
 
 std::vector<const Operation*> EventLog::possible(const Operation& wait) const {
   std::vector<const Operation*> found;
-  const auto records = records_.find(wait.argument);
-  if (records == records_.end()) return found;
+  const auto recordings = records_.find(wait.argument);
+  if (recordings == records_.end()) return found;
+  const auto& [all, threads] = recordings->second;
   const std::uint64_t returned = next_call_after(wait);
+  std::size_t at = static_cast<std::size_t>(
+      std::lower_bound(all.begin(), all.end(), returned,
+                       [](const Operation* record, std::uint64_t ticks) { return record->ticks < ticks; }) -
+      all.begin());
   const Operation* last = nullptr;  // the youngest that certainly came before the wait
-  for (auto record = records->second.rbegin(); record != records->second.rend(); ++record) {
-    const bool own = (*record)->thread == wait.thread;
-    if ((*record)->ticks >= (own ? wait.ticks : returned)) continue;
-    if (last != nullptr && ((*record)->thread == last->thread || next_call_after(**record) <= last->ticks)) continue;
-    found.push_back(*record);
-    if (last == nullptr && (own || next_call_after(**record) <= wait.ticks)) last = *record;
+  // Of each thread the youngest before that: what is older has returned before.
+  for (std::set<std::uint16_t> seen; at > 0 && seen.size() < threads.size(); --at) {
+    const Operation* record = all[at - 1];
+    const bool own = record->thread == wait.thread;
+    if (own && record->ticks >= wait.ticks) continue;
+    if (last != nullptr && !seen.insert(record->thread).second) continue;
+    if (last != nullptr && next_call_after(*record) <= last->ticks) continue;
+    found.push_back(record);
+    if (last == nullptr && (own || next_call_after(*record) <= wait.ticks)) {
+      last = record;
+      seen.insert(record->thread);
+    }
   }
   return found;
 }

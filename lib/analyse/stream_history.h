@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,9 +31,14 @@ class EventLog {
   bool may_be_superseded(const session::Operation& record, std::uint64_t until) const;
 
   const session::ProcessRecord& process_;
-  std::unordered_map<std::uint64_t, std::vector<const session::Operation*>> records_;  // by ticks
-  std::vector<std::vector<std::uint64_t>> calls_;  // ticks of each thread's operations
-  std::vector<std::uint64_t> of_any_event_;        // ticks of graph launches that may have recorded it
+  struct Recordings {
+    std::vector<const session::Operation*> all;  // by ticks
+    std::set<std::uint16_t> threads;
+  };
+
+  std::unordered_map<std::uint64_t, Recordings> records_;  // by event
+  std::vector<std::vector<std::uint64_t>> calls_;          // ticks of each thread's operations
+  std::vector<std::uint64_t> of_any_event_;                // ticks of graph launches that may have recorded it
   std::uint64_t certain_since_ = 0;
 };
 
