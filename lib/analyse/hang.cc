@@ -53,7 +53,7 @@ std::string because_one(const UnfinishedStream& stream) {
 
 std::string because_several(std::size_t operations, const std::vector<const UnfinishedStream*>& streams,
                             std::uint32_t missing) {
-  std::string text = fmt::format("{} operations", operations);
+  std::string text = fmt::format("{} operation{}", operations, operations == 1 ? "" : "s");
   if (streams.size() > 1) text += fmt::format(" on {} streams", streams.size());
   const bool may_wait = std::any_of(streams.begin(), streams.end(),
                                     [](const UnfinishedStream* stream) { return stream->may_wait_for_stream(); });

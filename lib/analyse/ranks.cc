@@ -274,6 +274,7 @@ std::set<const Operation*> standing_at(const Process& process) {
   std::set<const Operation*> standing;
   const UnfinishedWork work = unfinished_work(process.record);
   for (const UnfinishedStream* stream : standing_streams(work)) {
+    if (!stream->proven()) continue;
     for (const Operation* operation : stream->candidates) {
       if (launches_collective(process.record, *operation)) standing.insert(operation);
     }
