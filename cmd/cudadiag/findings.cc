@@ -289,11 +289,9 @@ void tell_unfinished(const session::Session& session, bool kept) {
   say(text + (kept ? "; cudadiag status " + session.folder.string() + " shows all that was unfinished" : ""));
 }
 
-void remove_older_report(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;  // what cannot be removed cannot be written either, and that is told then
-  // No link, and nothing like /dev/stdout.
-  if (fs::is_regular_file(fs::symlink_status(path, ignored))) fs::remove(path, ignored);
+void empty_older_report(const std::string& path) {
+  std::error_code ignored;  // what cannot be written is told when the report is
+  if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::resize_file(path, 0, ignored);
 }
 
 void write_json_file(const report::Report& report, const std::string& path) {

@@ -23,7 +23,7 @@ void tell_reruns(const report::Report& before, const report::Report& after, repo
 void tell_unfinished(const session::Session& session, bool kept);
 
 // What an earlier run has left there is no report of this one, which may not come to write its own.
-void remove_older_report(const std::string& path);
+void empty_older_report(const std::string& path);
 
 // Says so where it cannot be written.
 void write_json_file(const report::Report& report, const std::string& path);

@@ -232,7 +232,7 @@ int run(const RunOptions& given) {
     if (const auto* failure = std::get_if<session::Failure>(&window)) return say(*failure), kOwnFailure;
     options.window = with_patience(std::get<std::string>(window), options.rerun.patience);
   }
-  if (!options.json.empty()) remove_older_report(options.json);
+  if (!options.json.empty()) empty_older_report(options.json);
   advise_on_remote_commands(options.command.front());
   for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
   for (const std::string& sentence : doubtful_lines(options.watch, options.command)) say(sentence);

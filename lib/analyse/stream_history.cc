@@ -39,22 +39,25 @@ EventLog::EventLog(const ProcessRecord& record) : process_(record), calls_(recor
     const bool recorded = operation.kind == wire::operation::Kind::event_record && was_queued(operation);
     const bool forgotten = operation.kind == wire::operation::Kind::event_forgotten;
     if (recorded || forgotten) {
-      records_[operation.argument].all.push_back(&operation);
-      records_[operation.argument].threads.insert(operation.thread);
+      records_[operation.argument].push_back(&operation);
+      records_of_[operation.argument][operation.thread].push_back(&operation);
     }
     const bool launched = operation.kind == wire::operation::Kind::graph && was_queued(operation);
     if (launched && may_record_events(record, operation.graph)) of_any_event_.push_back(operation.ticks);
   }
   std::sort(of_any_event_.begin(), of_any_event_.end());
   for (auto& ticks : calls_) std::sort(ticks.begin(), ticks.end());
-  for (auto& [event, records] : records_) std::sort(records.all.begin(), records.all.end(), earlier);
+  for (auto& [event, records] : records_) std::sort(records.begin(), records.end(), earlier);
+  for (auto& [event, threads] : records_of_) {
+    for (auto& [thread, records] : threads) std::sort(records.begin(), records.end(), earlier);
+  }
   certain_since_ = record.dropped_operations > 0 ? std::numeric_limits<std::uint64_t>::max() : complete_since(record);
 }
 
 const Operation* EventLog::latest(std::uint64_t event, std::uint64_t ticks) const {
   const auto found = records_.find(event);
   if (found == records_.end()) return nullptr;
-  const auto& records = found->second.all;
+  const auto& records = found->second;
   const auto after = std::lower_bound(records.begin(), records.end(), ticks,
                                       [](const Operation* record, std::uint64_t at) { return record->ticks < at; });
   if (after == records.begin()) return nullptr;
@@ -76,11 +79,6 @@ const Operation* EventLog::recorded(const Operation& wait) const {
   return anew ? nullptr : found;
 }
 
-bool EventLog::knows_all_until(std::uint64_t ticks) const {
-  const bool by_graph = !of_any_event_.empty() && of_any_event_.front() < ticks;
-  return certain_since_ == 0 && !by_graph && process_.sees_events_at(ticks);
-}
-
 // By then the operation's own call has returned.
 std::uint64_t EventLog::next_call_after(const Operation& operation) const {
   constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
@@ -93,31 +91,33 @@ std::uint64_t EventLog::next_call_after(const Operation& operation) const {
   return inside && thread.call_ticks > operation.ticks ? thread.call_ticks : kNever;
 }
 
-std::vector<const Operation*> EventLog::possible(const Operation& wait) const {
-  std::vector<const Operation*> found;
-  const auto recordings = records_.find(wait.argument);
-  if (recordings == records_.end()) return found;
-  const auto& [all, threads] = recordings->second;
+EventLog::Possible EventLog::possible(const Operation& wait) const {
+  Possible possible;
   const std::uint64_t returned = next_call_after(wait);
-  std::size_t at = static_cast<std::size_t>(
-      std::lower_bound(all.begin(), all.end(), returned,
-                       [](const Operation* record, std::uint64_t ticks) { return record->ticks < ticks; }) -
-      all.begin());
-  const Operation* last = nullptr;  // the youngest that certainly came before the wait
-  // Of each thread the youngest before that: what is older has returned before.
-  for (std::set<std::uint16_t> seen; at > 0 && seen.size() < threads.size(); --at) {
-    const Operation* record = all[at - 1];
-    const bool own = record->thread == wait.thread;
-    if (own && record->ticks >= wait.ticks) continue;
-    if (last != nullptr && !seen.insert(record->thread).second) continue;
-    if (last != nullptr && next_call_after(*record) <= last->ticks) continue;
-    found.push_back(record);
-    if (last == nullptr && (own || next_call_after(*record) <= wait.ticks)) {
-      last = record;
-      seen.insert(record->thread);
+  // Of each thread the youngest that certainly came before the wait: it supersedes what the thread had recorded before.
+  std::vector<const Operation*> before;
+  if (const auto threads = records_of_.find(wait.argument); threads != records_of_.end()) {
+    for (const auto& [thread, records] : threads->second) {
+      const bool own = thread == wait.thread;
+      auto next = std::lower_bound(records.begin(), records.end(), own ? wait.ticks : returned,
+                                   [](const Operation* record, std::uint64_t ticks) { return record->ticks < ticks; });
+      for (; next != records.begin(); --next) {
+        const Operation* record = *std::prev(next);
+        const bool certain = own || next_call_after(*record) <= wait.ticks;
+        (certain ? before : possible.recordings).push_back(record);
+        if (certain) break;
+      }
     }
   }
-  return found;
+  const auto last = std::max_element(before.begin(), before.end(), earlier);
+  for (const Operation* record : before) {
+    if (record == *last || next_call_after(*record) > (*last)->ticks) possible.recordings.push_back(record);
+  }
+  const std::uint64_t since = before.empty() ? 0 : (*last)->ticks;
+  const auto by_graph = std::lower_bound(of_any_event_.begin(), of_any_event_.end(), since);
+  possible.complete = since >= certain_since_ && process_.sees_events_at(returned) &&
+                      (by_graph == of_any_event_.end() || *by_graph >= returned);
+  return possible;
 }
 
 std::vector<StreamHistory> stream_histories(const ProcessRecord& record, const EventLog& events) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,25 +20,23 @@ class EventLog {
   const session::Operation* latest(std::uint64_t event, std::uint64_t ticks) const;
   // The same of a wait for an event, or a look of the host at one, of this process.
   const session::Operation* recorded(const session::Operation& wait) const;
-  // All that may be the one that such a wait stood for, as another thread's call may have overlapped with one of these.
-  // Nothing: the event was not recorded before, or not by what is known.
-  std::vector<const session::Operation*> possible(const session::Operation& wait) const;
-  // Whether none can be missing among these.
-  bool knows_all_until(std::uint64_t ticks) const;
+  struct Possible {
+    std::vector<const session::Operation*> recordings;
+    bool complete = false;  // none can be missing among them: where there is none, the event was not recorded before
+  };
+  // What such a wait may have stood for, as another thread's call may have overlapped with one of these.
+  Possible possible(const session::Operation& wait) const;
 
  private:
   std::uint64_t next_call_after(const session::Operation& operation) const;
   bool may_be_superseded(const session::Operation& record, std::uint64_t until) const;
 
   const session::ProcessRecord& process_;
-  struct Recordings {
-    std::vector<const session::Operation*> all;  // by ticks
-    std::set<std::uint16_t> threads;
-  };
-
-  std::unordered_map<std::uint64_t, Recordings> records_;  // by event
-  std::vector<std::vector<std::uint64_t>> calls_;          // ticks of each thread's operations
-  std::vector<std::uint64_t> of_any_event_;                // ticks of graph launches that may have recorded it
+  // By event, and by thread; each by ticks.
+  std::unordered_map<std::uint64_t, std::vector<const session::Operation*>> records_;
+  std::unordered_map<std::uint64_t, std::map<std::uint16_t, std::vector<const session::Operation*>>> records_of_;
+  std::vector<std::vector<std::uint64_t>> calls_;  // ticks of each thread's operations
+  std::vector<std::uint64_t> of_any_event_;        // ticks of graph launches that may have recorded it
   std::uint64_t certain_since_ = 0;
 };
 

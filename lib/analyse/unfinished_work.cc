@@ -1,7 +1,7 @@
 #include "analyse/unfinished_work.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "analyse/candidate_window.h"
 
@@ -15,6 +15,8 @@ using wire::thread::Wait;
 
 // A call that has only just begun may be about to return: it proves nothing yet.
 constexpr double kSettled = 0.1;  // seconds
+// Of one context: where it was renewed while it was at work.
+constexpr std::size_t kMostLegacy = 16;
 
 bool waits_for_value(const Operation& operation) {
   const MemoryOperation what = operation.memory_operation;
@@ -39,10 +41,8 @@ class Search {
     find_bounds();
     for (const StreamHistory& history : histories_) add_stream(history);
     for (UnfinishedStream& stream : work_.streams) settle(stream);
+    order_by_legacy();
     for (UnfinishedStream& stream : work_.streams) {
-      for (const UnfinishedStream& other : work_.streams) {
-        if (ordered_by_legacy(stream, other) && may_be_behind(stream, other)) stream.behind.push_back(other.index);
-      }
       // What it stands at is not known at all.
       if (stream.candidates.empty() && stream.missing == 0 && stream.behind.empty()) stream.waits_for_any = true;
     }
@@ -176,13 +176,12 @@ class Search {
 
   // Whether the event that the operation waits for has completed: then it holds nothing up.
   bool passes(const Operation& wait) const {
-    const std::vector<const Operation*> possible = events_.possible(wait);
-    const bool known = events_.knows_all_until(wait.ticks) || events_.latest(wait.argument, wait.ticks) != nullptr;
-    if (possible.empty() || !known) return known;
-    return std::all_of(possible.begin(), possible.end(), [&](const Operation* recorded) {
-      if (recorded->ordinal == 0 || recorded->stream >= histories_.size()) return false;
-      return recorded->stream == wait.stream || finished(*recorded);
-    });
+    const EventLog::Possible possible = events_.possible(wait);
+    const auto& all = possible.recordings;
+    return possible.complete && std::all_of(all.begin(), all.end(), [&](const Operation* recorded) {
+             if (recorded->ordinal == 0 || recorded->stream >= histories_.size()) return false;
+             return recorded->stream == wait.stream || finished(*recorded);
+           });
   }
 
   const Operation* queued_write(const Operation& wait) const {
@@ -204,7 +203,8 @@ class Search {
       if (operation->kind == wire::operation::Kind::event_wait) {
         const Operation* recorded = events_.latest(operation->argument, operation->ticks);
         if (recorded != nullptr) stream.waits.push_back({operation, StreamWait::For::stream, recorded, nullptr});
-        const bool certain = recorded != nullptr && events_.possible(*operation).size() == 1;
+        const EventLog::Possible possible = events_.possible(*operation);
+        const bool certain = recorded != nullptr && possible.complete && possible.recordings.size() == 1;
         stream.waits_for_any = stream.waits_for_any || !certain;
       } else if (waits_for_value(*operation)) {
         stream.waits.push_back({operation, StreamWait::For::value, nullptr, queued_write(*operation)});
@@ -215,14 +215,24 @@ class Search {
   }
 
   // The legacy default stream of a context waits for all its blocking streams, and they for it.
-  static bool ordered_by_legacy(const UnfinishedStream& a, const UnfinishedStream& b) {
-    const auto is = [](const UnfinishedStream& stream, std::uint32_t flag) {
-      return (stream.stream->flags & flag) != 0;
-    };
-    if (a.stream->context != b.stream->context || is(a, wire::stream::kLegacy) == is(b, wire::stream::kLegacy)) {
-      return false;
+  void order_by_legacy() {
+    std::map<std::uint32_t, std::vector<UnfinishedStream*>> legacy;  // by context; a damaged record may have many
+    for (UnfinishedStream& stream : work_.streams) {
+      if ((stream.stream->flags & wire::stream::kLegacy) != 0) legacy[stream.stream->context].push_back(&stream);
     }
-    return !is(a, wire::stream::kNonBlocking) && !is(b, wire::stream::kNonBlocking);
+    for (UnfinishedStream& stream : work_.streams) {
+      const auto found = legacy.find(stream.stream->context);
+      const bool apart = (stream.stream->flags & (wire::stream::kLegacy | wire::stream::kNonBlocking)) != 0;
+      if (apart || found == legacy.end()) continue;
+      if (found->second.size() > kMostLegacy) {
+        stream.waits_for_any = true;
+        continue;
+      }
+      for (UnfinishedStream* other : found->second) {
+        if (may_be_behind(stream, *other)) stream.behind.push_back(other->index);
+        if (may_be_behind(*other, stream)) other->behind.push_back(stream.index);
+      }
+    }
   }
 
   // Whether anything of `other` was issued before something that `stream` may stand at or before. Of two threads' calls
@@ -245,6 +255,20 @@ class Search {
   UnfinishedWork work_;
 };
 
+std::vector<bool> reached_from(std::vector<std::size_t> open, const std::vector<std::vector<std::size_t>>& next) {
+  std::vector<bool> reached(next.size());
+  for (const std::size_t at : open) reached[at] = true;
+  while (!open.empty()) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    for (const std::size_t other : next[at]) {
+      if (!reached[other]) open.push_back(other);
+      reached[other] = true;
+    }
+  }
+  return reached;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> UnfinishedStream::streams_waited_for() const {
@@ -259,29 +283,42 @@ std::vector<std::uint32_t> UnfinishedStream::streams_waited_for() const {
 UnfinishedWork unfinished_work(const ProcessRecord& record) { return Search(record).work(); }
 
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work) {
-  std::vector<const UnfinishedStream*> standing;
-  std::set<std::uint32_t> reached;
-  for (const UnfinishedStream& stream : work.streams) {
-    if (!stream.proven()) continue;
-    if (!stream.may_wait_for_stream()) standing.push_back(&stream);
-    reached.insert(stream.index);
-  }
-  if (!standing.empty()) return standing;
-  for (std::size_t before = 0; before != reached.size();) {
-    before = reached.size();
-    for (const UnfinishedStream& stream : work.streams) {
-      if (!reached.contains(stream.index)) continue;
-      reached.insert(stream.behind.begin(), stream.behind.end());
-      const auto waited_for = stream.streams_waited_for();
-      reached.insert(waited_for.begin(), waited_for.end());
-      if (!stream.waits_for_any) continue;
-      for (const UnfinishedStream& any : work.streams) reached.insert(any.index);
+  std::map<std::uint32_t, std::size_t> places;
+  for (std::size_t i = 0; i < work.streams.size(); ++i) places[work.streams[i].index] = i;
+  // Which others each may wait for; who waits for any may wait for all.
+  std::vector<std::vector<std::size_t>> others(work.streams.size()), back(work.streams.size());
+  std::vector<std::size_t> sources, anybody;
+  for (std::size_t i = 0; i < work.streams.size(); ++i) {
+    const UnfinishedStream& stream = work.streams[i];
+    std::vector<std::uint32_t> waited_for = stream.streams_waited_for();
+    waited_for.insert(waited_for.end(), stream.behind.begin(), stream.behind.end());
+    for (const std::uint32_t other : waited_for) {
+      const auto place = places.find(other);
+      if (place == places.end()) continue;
+      others[i].push_back(place->second);
+      back[place->second].push_back(i);
     }
+    if (stream.waits_for_any) anybody.push_back(i);
+    if (stream.proven() && !stream.may_wait_for_stream()) sources.push_back(i);
   }
-  for (const UnfinishedStream& stream : work.streams) {
-    if (reached.contains(stream.index)) standing.push_back(&stream);
+  // Who may wait for one that is sure to stand need not stand by itself.
+  std::vector<std::size_t> held_up = sources;
+  if (!sources.empty()) held_up.insert(held_up.end(), anybody.begin(), anybody.end());
+  const std::vector<bool> explained = reached_from(held_up, back);
+  std::vector<std::size_t> rest;
+  for (std::size_t i = 0; i < work.streams.size(); ++i) {
+    if (work.streams[i].proven() && !explained[i]) rest.push_back(i);
   }
-  return standing;
+  std::vector<bool> standing = reached_from(rest, others);
+  for (const std::size_t i : sources) standing[i] = true;
+  if (std::any_of(anybody.begin(), anybody.end(), [&](std::size_t i) { return standing[i]; })) {
+    standing.assign(standing.size(), true);
+  }
+  std::vector<const UnfinishedStream*> found;
+  for (std::size_t i = 0; i < work.streams.size(); ++i) {
+    if (standing[i]) found.push_back(&work.streams[i]);
+  }
+  return found;
 }
 
 }  // namespace cudadiag::analyse

@@ -61,7 +61,7 @@ struct UnfinishedWork {
 UnfinishedWork unfinished_work(const session::ProcessRecord& record);
 
 // Where a hang has its cause, by the age of its work: streams that have proven unfinished work and wait for no other
-// stream. Where all of those may: they, and all that they may wait for.
+// stream. Beside them those that may wait, though for none of these, and all that they may wait for.
 std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work);
 
 }  // namespace cudadiag::analyse

@@ -58,7 +58,12 @@ class StatusBuilder {
     for (analyse::UnfinishedStream stream : work.streams) {
       const auto& candidates = stream.candidates;
       const bool proven = std::find(candidates.begin(), candidates.end(), proven_) != candidates.end();
-      if (proven) stream.candidates = {proven_};
+      if (proven) {
+        stream.candidates = {proven_};
+        stream.missing = 0;
+        stream.waits.clear();
+        stream.behind.clear();
+      }
       status.streams.push_back(of(stream));
       if (proven) status.streams.back().grade = analyse::Grade::proven;
     }

@@ -103,7 +103,8 @@ class StatusText {
     }
     if (stream.proven && !stream.may_wait_for.empty()) {
       text += fmt::format(", {} for {}", can_stand ? "or waits" : "waits", printable(stream.may_wait_for.front()));
-      if (stream.may_wait_for.size() > 1) text += fmt::format(" or {} others", stream.may_wait_for.size() - 1);
+      const std::size_t others = stream.may_wait_for.size() - 1;
+      if (others > 0) text += fmt::format(" or {} other{}", others, others == 1 ? "" : "s");
     }
     line(2, text + fmt::format("  [{}]", word(stream.grade)));
     std::size_t written = 0;

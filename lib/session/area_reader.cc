@@ -69,7 +69,8 @@ class AreaReader {
   void read_streams();
   void read_operations();
   void leave_out_what_was_not_given();
-  static void leave_out(Stream& stream, const std::set<std::uint32_t>& recorded, std::uint32_t in_flight);
+  static void leave_out(Stream& stream, const std::set<std::uint32_t>& recorded, std::uint32_t alone,
+                        std::uint32_t in_flight);
   void read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity);
   void read_held();
   std::uint64_t full_serial(const std::byte* record, std::size_t thread) const;
@@ -295,31 +296,38 @@ std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t threa
 void AreaReader::leave_out_what_was_not_given() {
   std::vector<std::uint32_t> open(record_.streams.size());
   std::vector<std::set<std::uint32_t>> recorded(record_.streams.size());
+  std::vector<std::uint32_t> alone(
+      record_.streams.size());  // entered with nobody else inside a call: all before it returned
   for (const Operation& operation : record_.operations) {
     if (operation.stream >= open.size() || operation.ordinal == 0 || in_flight_[operation.stream] == 0) continue;
     if ((operation.flags & wire::operation::kReturned) == 0) ++open[operation.stream];
+    if ((operation.flags & wire::operation::kContended) == 0) {
+      alone[operation.stream] = std::max(alone[operation.stream], operation.ordinal);
+    }
     const bool unfinished = operation.ordinal > record_.streams[operation.stream].completed();
     if (unfinished) recorded[operation.stream].insert(operation.ordinal);
   }
   for (std::size_t i = 0; i < open.size(); ++i) {
     Stream& stream = record_.streams[i];
     const std::uint32_t threads = std::min(in_flight_[i], static_cast<std::uint32_t>(record_.threads.size()));
-    if (threads > open[i]) leave_out(stream, recorded[i], threads - open[i]);
+    if (threads > open[i]) leave_out(stream, recorded[i], alone[i], threads - open[i]);
   }
 }
 
-void AreaReader::leave_out(Stream& stream, const std::set<std::uint32_t>& recorded, std::uint32_t in_flight) {
-  const std::uint32_t completed = stream.completed();
-  const std::uint32_t newest = std::max({stream.marker_issued, completed, recorded.empty() ? 0 : *recorded.rbegin()});
+// A marker, like one that is `alone`, was queued with nobody inside a call: what has no record up to there is lost.
+void AreaReader::leave_out(Stream& stream, const std::set<std::uint32_t>& recorded, std::uint32_t alone,
+                           std::uint32_t in_flight) {
+  const std::uint32_t returned = std::max({stream.completed(), stream.marker_issued, alone});
+  const std::uint32_t newest = std::max(returned, recorded.empty() ? 0 : *recorded.rbegin());
   if (stream.issued > newest && stream.issued - newest <= in_flight) {
     in_flight -= stream.issued - newest;
     stream.issued = newest;
   }
+  if (stream.issued <= returned) return;
+  auto next = recorded.upper_bound(returned);
   const auto end = recorded.upper_bound(stream.issued);
-  const auto known = static_cast<std::uint32_t>(std::distance(recorded.begin(), end));
-  if (stream.issued <= completed || stream.issued - completed - known > in_flight) return;
-  std::uint32_t ordinal = completed;
-  for (auto next = recorded.begin(); ordinal != stream.issued;) {
+  if (stream.issued - returned - static_cast<std::uint32_t>(std::distance(next, end)) > in_flight) return;
+  for (std::uint32_t ordinal = returned; ordinal != stream.issued;) {
     ++ordinal;
     next != end&&* next == ordinal ? void(++next) : stream.not_given.push_back(ordinal);
   }
@@ -404,6 +412,7 @@ void AreaReader::freeze_at_lost_context() {
   record_.frozen_error = static_cast<std::uint32_t>(lost - record_.errors.begin()) + 1;
   record_.frozen_code = lost->code;
   record_.frozen_ticks = lost->ticks;
+  record_.clock_last = std::max(record_.clock_last, lost->ticks);
 }
 
 void AreaReader::read_error(const std::byte* slot) {

@@ -2,6 +2,7 @@
 """run.py BUILD CASE: one end-to-end case, a function of one of the rooms below, or target:NAME; the simulated driver
 stands in for a GPU."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -117,7 +118,7 @@ def check_finding(report, name, wanted):
         expect(place(finding["reported_at"]), reported, "reported line")
 
 
-class OutOfTime(Exception):
+class OutOfTime(BaseException):
     """Before ctest's own limit, which ends a test without a word."""
 
 
@@ -151,7 +152,8 @@ def out_of_time(*_):
     _, *others = started_here()
     told = "\n".join(map(describe, others))
     for process in others:
-        os.kill(process, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
     raise OutOfTime("still there:\n" + told)
 
 

@@ -113,6 +113,15 @@ TEST_CASE("what the legacy stream was given before may hold up a blocking stream
     REQUIRE(failure);
     CHECK(failure->candidates.size() == 4);
   }
+  SUBCASE("also beside another that stands by itself") {
+    const auto apart = run.stream(0);
+    streams[apart].flags = wire::stream::kNonBlocking;
+    run.issue(apart, op::Kind::kernel, op::kMarked);
+    const auto failure = hang(run.process, 60);
+    REQUIRE(failure);
+    CHECK(failure->grade == Grade::inferred);
+    CHECK(failure->candidates.size() == 3);
+  }
   SUBCASE("but not one that was made not to wait") {
     streams[stream].flags = wire::stream::kNonBlocking;
     const auto failure = hang(run.process, 60);

@@ -170,6 +170,12 @@ TEST_CASE("a wait whose call overlapped with another thread's recording of the e
     run.process.record.streams[first].marker = 2;
     CHECK_FALSE(waiting(run.look()));
   }
+  SUBCASE("unless that has finished, and an older recording may be lost") {
+    run.process.record.streams[first].marker = 2;
+    run.process.record.threads[0].published += 1;
+    run.process.record.operations[1].serial += 1;  // the one before it is not there
+    CHECK(waiting(run.look()));
+  }
   SUBCASE("where the recording's own call may have been done later, the one before it counts, too") {
     operations[1].ticks = 35;
     run.process.record.streams[first].marker = 1;

@@ -133,7 +133,8 @@ TEST_CASE("an ordinal without a record between others is no operation yet, eithe
   for (std::uint64_t serial : {1, 2}) {
     std::byte* record = area.kernel(0, serial, 0, serial);
     wire::store(record, wire::operation::kOrdinal, static_cast<std::uint32_t>(2 * serial - 1));
-    wire::store(record, wire::operation::kFlags, std::uint8_t{wire::operation::kReturned});
+    const auto flags = wire::operation::kReturned | (serial == 2 ? wire::operation::kContended : 0);
+    wire::store(record, wire::operation::kFlags, static_cast<std::uint8_t>(flags));
   }
   wire::store(area.stream(0), wire::stream::kIssued, 3u);
   const auto stream = [&](std::uint32_t in_flight) {
@@ -149,6 +150,16 @@ TEST_CASE("an ordinal without a record between others is no operation yet, eithe
   CHECK(met.given_between(0, 1) == 1);
   CHECK(met.given_between(2, 3) == 1);
   CHECK(met.given_between(3, 3) == 0);
+  // One that was issued with nobody else inside a call, and a marker, have everything before them.
+  std::byte* newest = area.ring(0, 1);
+  wire::store(newest, wire::operation::kFlags, std::uint8_t{wire::operation::kReturned});
+  CHECK(stream(1).not_given.empty());
+  wire::store(newest, wire::operation::kFlags,
+              static_cast<std::uint8_t>(wire::operation::kReturned | wire::operation::kContended));
+  wire::store(area.stream(0), wire::stream::kMarkerIssued, 2u);
+  CHECK(stream(1).not_given.empty());
+  wire::store(area.stream(0), wire::stream::kMarkerIssued, 1u);
+  CHECK(stream(1).not_given.size() == 1);
   // Behind what is known to have finished.
   wire::store(area.marker(0), wire::marker::kCompleted, 2u);
   CHECK(stream(1).not_given.empty());
