@@ -15,6 +15,11 @@ using session::ProcessRecord;
 
 bool earlier(const Operation* a, const Operation* b) { return a->ticks < b->ticks; }
 
+auto first_since(const std::vector<const Operation*>& records, std::uint64_t ticks) {
+  return std::lower_bound(records.begin(), records.end(), ticks,
+                          [](const Operation* record, std::uint64_t at) { return record->ticks < at; });
+}
+
 bool in_stream_order(const Operation* a, const Operation* b) {
   return a->ordinal != b->ordinal ? a->ordinal < b->ordinal : a->ticks < b->ticks;
 }
@@ -38,30 +43,28 @@ EventLog::EventLog(const ProcessRecord& record) : process_(record), calls_(recor
     if (operation.thread < calls_.size()) calls_[operation.thread].push_back(operation.ticks);
     const bool recorded = operation.kind == wire::operation::Kind::event_record && was_queued(operation);
     const bool forgotten = operation.kind == wire::operation::Kind::event_forgotten;
-    if (recorded || forgotten) {
-      records_[operation.argument].push_back(&operation);
-      records_of_[operation.argument][operation.thread].push_back(&operation);
-    }
+    if (recorded || forgotten) records_[operation.argument][operation.thread].push_back(&operation);
     const bool launched = operation.kind == wire::operation::Kind::graph && was_queued(operation);
     if (launched && may_record_events(record, operation.graph)) of_any_event_.push_back(operation.ticks);
   }
   std::sort(of_any_event_.begin(), of_any_event_.end());
   for (auto& ticks : calls_) std::sort(ticks.begin(), ticks.end());
-  for (auto& [event, records] : records_) std::sort(records.begin(), records.end(), earlier);
-  for (auto& [event, threads] : records_of_) {
+  for (auto& [event, threads] : records_) {
     for (auto& [thread, records] : threads) std::sort(records.begin(), records.end(), earlier);
   }
   certain_since_ = record.dropped_operations > 0 ? std::numeric_limits<std::uint64_t>::max() : complete_since(record);
 }
 
 const Operation* EventLog::latest(std::uint64_t event, std::uint64_t ticks) const {
-  const auto found = records_.find(event);
-  if (found == records_.end()) return nullptr;
-  const auto& records = found->second;
-  const auto after = std::lower_bound(records.begin(), records.end(), ticks,
-                                      [](const Operation* record, std::uint64_t at) { return record->ticks < at; });
-  if (after == records.begin()) return nullptr;
-  const Operation* latest = *std::prev(after);
+  const auto threads = records_.find(event);
+  if (threads == records_.end()) return nullptr;
+  const Operation* latest = nullptr;
+  for (const auto& [thread, records] : threads->second) {
+    const auto after = first_since(records, ticks);
+    if (after == records.begin()) continue;
+    if (latest == nullptr || earlier(latest, *std::prev(after))) latest = *std::prev(after);
+  }
+  if (latest == nullptr) return nullptr;
   const bool placed = latest->ordinal != 0 && latest->stream < process_.streams.size();
   return placed && latest->ticks >= certain_since_ && !may_be_superseded(*latest, ticks) ? latest : nullptr;
 }
@@ -96,12 +99,10 @@ EventLog::Possible EventLog::possible(const Operation& wait) const {
   const std::uint64_t returned = next_call_after(wait);
   // Of each thread the youngest that certainly came before the wait: it supersedes what the thread had recorded before.
   std::vector<const Operation*> before;
-  if (const auto threads = records_of_.find(wait.argument); threads != records_of_.end()) {
+  if (const auto threads = records_.find(wait.argument); threads != records_.end()) {
     for (const auto& [thread, records] : threads->second) {
       const bool own = thread == wait.thread;
-      auto next = std::lower_bound(records.begin(), records.end(), own ? wait.ticks : returned,
-                                   [](const Operation* record, std::uint64_t ticks) { return record->ticks < ticks; });
-      for (; next != records.begin(); --next) {
+      for (auto next = first_since(records, own ? wait.ticks : returned); next != records.begin(); --next) {
         const Operation* record = *std::prev(next);
         const bool certain = own || next_call_after(*record) <= wait.ticks;
         (certain ? before : possible.recordings).push_back(record);

@@ -33,8 +33,7 @@ class EventLog {
 
   const session::ProcessRecord& process_;
   // By event, and by thread; each by ticks.
-  std::unordered_map<std::uint64_t, std::vector<const session::Operation*>> records_;
-  std::unordered_map<std::uint64_t, std::map<std::uint16_t, std::vector<const session::Operation*>>> records_of_;
+  std::unordered_map<std::uint64_t, std::map<std::uint16_t, std::vector<const session::Operation*>>> records_;
   std::vector<std::vector<std::uint64_t>> calls_;  // ticks of each thread's operations
   std::vector<std::uint64_t> of_any_event_;        // ticks of graph launches that may have recorded it
   std::uint64_t certain_since_ = 0;

@@ -296,8 +296,8 @@ std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t threa
 void AreaReader::leave_out_what_was_not_given() {
   std::vector<std::uint32_t> open(record_.streams.size());
   std::vector<std::set<std::uint32_t>> recorded(record_.streams.size());
-  std::vector<std::uint32_t> alone(
-      record_.streams.size());  // entered with nobody else inside a call: all before it returned
+  // The newest that entered with nobody else inside a call: all before it had returned.
+  std::vector<std::uint32_t> alone(record_.streams.size());
   for (const Operation& operation : record_.operations) {
     if (operation.stream >= open.size() || operation.ordinal == 0 || in_flight_[operation.stream] == 0) continue;
     if ((operation.flags & wire::operation::kReturned) == 0) ++open[operation.stream];
@@ -329,7 +329,11 @@ void AreaReader::leave_out(Stream& stream, const std::set<std::uint32_t>& record
   if (stream.issued - returned - static_cast<std::uint32_t>(std::distance(next, end)) > in_flight) return;
   for (std::uint32_t ordinal = returned; ordinal != stream.issued;) {
     ++ordinal;
-    next != end&&* next == ordinal ? void(++next) : stream.not_given.push_back(ordinal);
+    if (next != end && *next == ordinal) {
+      ++next;
+    } else {
+      stream.not_given.push_back(ordinal);
+    }
   }
 }
 
