@@ -19,19 +19,22 @@ std::size_t first_after(const Operations& operations, std::uint32_t ordinal) {
 struct Bound {
   std::uint32_t ordinal = 0;  // that it covers; 0: none is known to have been queued
   bool certain = false;       // an operation beside it says so; else another one may have come while it was queued
+  std::uint32_t by = kAnyCall;
 };
 
 Bound first_unwritten_marker(const StreamHistory& history, std::size_t begin) {
   const std::uint32_t newest = history.stream->marker_issued > history.completed ? history.stream->marker_issued : 0;
   for (std::size_t i = begin; i < history.operations.size(); ++i) {
     const Operation& operation = *history.operations[i];
-    if (newest != 0 && operation.ordinal > newest) break;
+    if (newest != 0 && operation.ordinal > newest + 1) break;
     // A marker directly before the first unfinished operation covers finished ones only: it bounds nothing.
     const bool covers_unfinished = operation.ordinal > history.completed + 1;
-    if (operation.flags & wire::operation::kMarkedBefore && covers_unfinished) return {operation.ordinal - 1, true};
-    if (operation.flags & wire::operation::kMarked) return {operation.ordinal, true};
+    if (operation.flags & wire::operation::kMarkedBefore && covers_unfinished)
+      return {operation.ordinal - 1, true, operation.ordinal};
+    if (newest != 0 && operation.ordinal > newest) break;
+    if (operation.flags & wire::operation::kMarked) return {operation.ordinal, true, operation.ordinal};
   }
-  return {newest, false};
+  return {newest, false, kAnyCall};
 }
 
 bool contended_neighbours(const Operation& a, const Operation& b) {
@@ -58,7 +61,7 @@ void widen_by_contention(const Operations& operations, Window& window, bool cert
 Window candidate_window(const StreamHistory& history) {
   Window window;
   window.begin = first_after(history.operations, history.completed);
-  const auto [marker, certain] = first_unwritten_marker(history, window.begin);
+  const auto [marker, certain, marked_by] = first_unwritten_marker(history, window.begin);
   window.bounded = marker != 0;
   window.end = window.bounded ? first_after(history.operations, marker) : history.operations.size();
 
@@ -74,6 +77,7 @@ Window candidate_window(const StreamHistory& history) {
   widen_by_contention(history.operations, window, certain);
   window.bound =
       window.bounded && window.end > 0 ? std::max(marker, history.operations[window.end - 1]->ordinal) : marker;
+  window.marked_by = std::max(window.bound, marked_by);
   return window;
 }
 

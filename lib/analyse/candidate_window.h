@@ -15,12 +15,16 @@
 
 namespace cudadiag::analyse {
 
+inline constexpr std::uint32_t kAnyCall = 0xffffffff;  // one that is not recorded, at any time
+
 struct Window {
   std::size_t begin = 0, end = 0;  // half-open range in StreamHistory::operations
   bool bounded = false;            // a marker that was queued and not written ends it
   std::uint32_t bound = 0;         // if bounded: something up to this ordinal had not finished
-  std::uint32_t missing = 0;       // operations in it whose records are lost
-  bool lost_first = false;         // the first unfinished operation of the stream, its likeliest, is among these
+  // The marker was queued by the call of an operation up to this one, which may be one behind it.
+  std::uint32_t marked_by = 0;
+  std::uint32_t missing = 0;  // operations in it whose records are lost
+  bool lost_first = false;    // the first unfinished operation of the stream, its likeliest, is among these
 
   std::span<const session::Operation* const> of(const StreamHistory& history) const {
     return std::span(history.operations).subspan(begin, end - begin);

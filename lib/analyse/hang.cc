@@ -53,14 +53,15 @@ std::string because_one(const UnfinishedStream& stream) {
 
 std::string because_several(std::size_t operations, const std::vector<const UnfinishedStream*>& streams,
                             std::uint32_t missing) {
-  std::string text = fmt::format("{} operation{}", operations, operations == 1 ? "" : "s");
+  const std::size_t all = operations + missing;
+  std::string text = fmt::format("{} operation{}", all, all == 1 ? "" : "s");
   if (streams.size() > 1) text += fmt::format(" on {} streams", streams.size());
   const bool may_wait = std::any_of(streams.begin(), streams.end(),
                                     [](const UnfinishedStream* stream) { return stream->may_wait_for_stream(); });
   text += may_wait ? " can be the one, as streams may wait for each other"
                    : " can be the one, as no marker stands between them";
   if (operations > kMost) text += fmt::format("; {} of them are not listed", operations - kMost);
-  if (missing > 0) text += fmt::format("; the records of {} more are lost", missing);
+  if (missing > 0) text += fmt::format("; the records of {} of them are lost", missing);
   return text;
 }
 

@@ -55,6 +55,11 @@ class Search {
   }
 
  private:
+  struct Bound {
+    std::uint32_t ordinal = 0;  // 0: none
+    std::uint32_t shown_by = 0;
+  };
+
   bool lives(const session::Stream& stream) const {
     return stream.context >= record_.contexts.size() ||
            record_.contexts[stream.context].state != wire::context::State::destroyed;
@@ -94,11 +99,12 @@ class Search {
                      [](const WaitingThread& a, const WaitingThread& b) { return a.since < b.since; });
   }
 
-  void prove(std::uint32_t stream, std::uint32_t ordinal) {
+  void prove(std::uint32_t stream, std::uint32_t ordinal, std::uint32_t shown_by) {
     if (ordinal <= histories_[stream].completed) return;
-    std::uint32_t& bound = bounds_[stream];
-    if (bound == 0 || ordinal < bound) bound = ordinal;
+    Bound& bound = bounds_[stream];
+    if (bound.ordinal == 0 || ordinal < bound.ordinal) bound = {ordinal, shown_by};
   }
+  void prove(std::uint32_t stream, std::uint32_t ordinal) { prove(stream, ordinal, ordinal); }
 
   // What was issued on the stream before that moment; 0: not known, or nothing.
   std::uint32_t issued_before(std::uint32_t stream, std::uint64_t ticks) const {
@@ -141,7 +147,7 @@ class Search {
     for (const StreamHistory& history : histories_) {
       if (!unfinished(history)) continue;
       const Window window = candidate_window(history);
-      if (window.bounded) prove(history.index, window.bound);
+      if (window.bounded) prove(history.index, window.bound, window.marked_by);
     }
     for (const WaitingThread& waiting : work_.threads) prove_by(waiting);
   }
@@ -152,7 +158,8 @@ class Search {
     stream.index = history.index;
     stream.stream = history.stream;
     stream.completed = history.completed;
-    stream.bound = bounds_[history.index];
+    stream.bound = bounds_[history.index].ordinal;
+    stream.shown_by = bounds_[history.index].shown_by;
     const std::uint32_t last = stream.bound == 0 ? history.stream->issued : stream.bound;
     std::uint32_t present = 0;
     for (const Operation* operation : history.operations) {
@@ -235,15 +242,17 @@ class Search {
     }
   }
 
-  // Whether anything of `other` was issued before something that `stream` may stand at or before. Of two threads' calls
-  // it is not known which was queued first.
-  static bool may_be_behind(const UnfinishedStream& stream, const UnfinishedStream& other) {
-    if (stream.missing > 0 || other.missing > 0) return true;
+  // Whether anything of `other` was issued before something that `stream` may stand at or before: that may be the
+  // marker which shows that it stands. Of two threads' calls it is not known which was queued first.
+  bool may_be_behind(const UnfinishedStream& stream, const UnfinishedStream& other) const {
+    if (stream.missing > 0 || other.missing > 0 || stream.shown_by == kAnyCall) return true;
     const Operation& oldest = *other.operations.front();
     const bool one_thread = std::all_of(other.operations.begin(), other.operations.end(),
                                         [&](const Operation* operation) { return operation->thread == oldest.thread; });
-    return std::any_of(stream.operations.begin(), stream.operations.end(), [&](const Operation* operation) {
-      const bool counts = stream.bound == 0 || operation->ordinal <= stream.bound;
+    const std::vector<const Operation*>& operations = histories_[stream.index].operations;
+    return std::any_of(operations.begin(), operations.end(), [&](const Operation* operation) {
+      const bool counts =
+          operation->ordinal > stream.completed && (stream.bound == 0 || operation->ordinal <= stream.shown_by);
       return counts && (!one_thread || operation->thread != oldest.thread || oldest.ticks < operation->ticks);
     });
   }
@@ -251,7 +260,7 @@ class Search {
   const ProcessRecord& record_;
   EventLog events_;
   std::vector<StreamHistory> histories_;
-  std::vector<std::uint32_t> bounds_;  // by stream; 0: none
+  std::vector<Bound> bounds_;  // by stream
   UnfinishedWork work_;
 };
 

@@ -27,6 +27,8 @@ struct UnfinishedStream {
   // Something up to this ordinal has not: a marker behind it is not written, or a thread is kept waiting for it.
   // 0: what comes behind `completed` may have finished or not, as no marker stands behind it.
   std::uint32_t bound = 0;
+  // What shows that was queued by the call of an operation up to this one, as Window::marked_by.
+  std::uint32_t shown_by = 0;
   std::vector<const session::Operation*> operations;  // recorded ones behind `completed`, oldest first
   // Of those up to `bound` (of all where it is 0): the ones that the stream may stand at.
   std::vector<const session::Operation*> candidates;

@@ -66,6 +66,9 @@ class Trial:
         if "calls that are not all recorded" in because:
             self.outcome["changed by unknown calls"] += 1
             return True
+        if "of them are lost" in because:
+            self.outcome["not all recorded"] += 1
+            return True
         if "are not listed" in because:
             self.outcome["not all listed"] += 1
             return True

@@ -154,6 +154,46 @@ TEST_CASE("what the legacy stream is given later holds up nothing that was issue
   CHECK(hang(run.process, 60)->grade == Grade::inferred);
 }
 
+TEST_CASE("a marker that is queued before the next operation stands behind what came before that one") {
+  Still run;
+  const auto legacy = run.stream(0), stream = run.stream(0);
+  run.process.record.streams[legacy].flags = wire::stream::kLegacy;
+  run.issue(stream);
+  run.issue(stream);
+  SUBCASE("also on the legacy stream") {
+    run.issue(legacy, op::Kind::kernel, op::kMarked);
+    run.issue(stream, op::Kind::kernel, op::kMarkedBefore);
+    const auto failure = hang(run.process, 60);
+    REQUIRE(failure);
+    CHECK(failure->grade == Grade::inferred);
+    CHECK(failure->candidates.size() == 3);
+  }
+  SUBCASE("whatever came of that one") {
+    run.issue(legacy, op::Kind::kernel, op::kMarked);
+    run.issue(stream, op::Kind::kernel, op::kMarkedBefore | op::kReturned).result = 1;
+    CHECK(hang(run.process, 60)->candidates.size() == 3);
+  }
+  SUBCASE("but not behind what came later") {
+    run.issue(stream, op::Kind::kernel, op::kMarkedBefore);
+    run.issue(legacy, op::Kind::kernel, op::kMarked);
+    CHECK(hang(run.process, 60)->candidates.size() == 2);
+  }
+}
+
+TEST_CASE("operations whose records are lost count among those that can be the one") {
+  Still run;
+  const auto stream = run.stream(0);
+  run.issue(stream);
+  run.issue(stream);
+  run.issue(stream, op::Kind::kernel, op::kMarked);
+  run.process.record.operations.erase(run.process.record.operations.begin());
+  const auto failure = hang(run.process, 60);
+  REQUIRE(failure);
+  CHECK(failure->candidates.size() == 2);
+  CHECK(failure->because ==
+        "3 operations can be the one, as no marker stands between them; the records of 1 of them are lost");
+}
+
 TEST_CASE("a wait for an event whose recording is lost may wait for any stream") {
   Still run;
   const auto first = run.stream(0), second = run.stream(0);
