@@ -13,6 +13,8 @@ namespace {
 using session::Operation;
 using session::ProcessRecord;
 
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
 bool earlier(const Operation* a, const Operation* b) { return a->ticks < b->ticks; }
 
 auto first_since(const std::vector<const Operation*>& records, std::uint64_t ticks) {
@@ -52,7 +54,7 @@ EventLog::EventLog(const ProcessRecord& record) : process_(record), calls_(recor
   for (auto& [event, threads] : records_) {
     for (auto& [thread, records] : threads) std::sort(records.begin(), records.end(), earlier);
   }
-  certain_since_ = record.dropped_operations > 0 ? std::numeric_limits<std::uint64_t>::max() : complete_since(record);
+  certain_since_ = record.dropped_operations > 0 ? kNever : complete_since(record);
 }
 
 const Operation* EventLog::latest(std::uint64_t event, std::uint64_t ticks) const {
@@ -84,7 +86,6 @@ const Operation* EventLog::recorded(const Operation& wait) const {
 
 // By then the operation's own call has returned.
 std::uint64_t EventLog::next_call_after(const Operation& operation) const {
-  constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
   if (operation.thread >= calls_.size()) return kNever;
   const auto& ticks = calls_[operation.thread];
   if (const auto next = std::upper_bound(ticks.begin(), ticks.end(), operation.ticks); next != ticks.end())
@@ -95,16 +96,25 @@ std::uint64_t EventLog::next_call_after(const Operation& operation) const {
 }
 
 EventLog::Possible EventLog::possible(const Operation& wait) const {
+  return possible(wait.argument, wait.thread, wait.ticks, next_call_after(wait));
+}
+
+EventLog::Possible EventLog::possible(const session::Thread& waiting, std::uint64_t given) const {
+  const auto index = static_cast<std::size_t>(&waiting - process_.threads.data());
+  return possible(waiting.blocked.event, index, waiting.call_ticks, given);
+}
+
+EventLog::Possible EventLog::possible(std::uint64_t event, std::size_t waiting, std::uint64_t ticks,
+                                      std::uint64_t given) const {
   Possible possible;
-  const std::uint64_t returned = next_call_after(wait);
   // Of each thread the youngest that certainly came before the wait: it supersedes what the thread had recorded before.
   std::vector<const Operation*> before;
-  if (const auto threads = records_.find(wait.argument); threads != records_.end()) {
+  if (const auto threads = records_.find(event); threads != records_.end()) {
     for (const auto& [thread, records] : threads->second) {
-      const bool own = thread == wait.thread;
-      for (auto next = first_since(records, own ? wait.ticks : returned); next != records.begin(); --next) {
+      const bool own = thread == waiting;
+      for (auto next = first_since(records, own ? ticks : given); next != records.begin(); --next) {
         const Operation* record = *std::prev(next);
-        const bool certain = own || next_call_after(*record) <= wait.ticks;
+        const bool certain = own || next_call_after(*record) <= ticks;
         (certain ? before : possible.recordings).push_back(record);
         if (certain) break;
       }
@@ -116,8 +126,8 @@ EventLog::Possible EventLog::possible(const Operation& wait) const {
   }
   const std::uint64_t since = before.empty() ? 0 : (*last)->ticks;
   const auto by_graph = std::lower_bound(of_any_event_.begin(), of_any_event_.end(), since);
-  possible.complete = since >= certain_since_ && process_.sees_events_at(returned) &&
-                      (by_graph == of_any_event_.end() || *by_graph >= returned);
+  possible.complete = since >= certain_since_ && process_.sees_events_at(given) &&
+                      (by_graph == of_any_event_.end() || *by_graph >= given);
   return possible;
 }
 

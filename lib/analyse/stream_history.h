@@ -26,8 +26,12 @@ class EventLog {
   };
   // What such a wait may have stood for, as another thread's call may have overlapped with one of these.
   Possible possible(const session::Operation& wait) const;
+  // The same of a thread inside a call that waits for an event, and that has given it to the driver by `given`.
+  Possible possible(const session::Thread& waiting, std::uint64_t given) const;
 
  private:
+  // A thread's wait whose call began at `ticks`.
+  Possible possible(std::uint64_t event, std::size_t thread, std::uint64_t ticks, std::uint64_t given) const;
   std::uint64_t next_call_after(const session::Operation& operation) const;
   bool may_be_superseded(const session::Operation& record, std::uint64_t until) const;
 

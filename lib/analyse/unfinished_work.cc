@@ -13,7 +13,7 @@ using session::ProcessRecord;
 using wire::operation::MemoryOperation;
 using wire::thread::Wait;
 
-// A call that has only just begun may be about to return: it proves nothing yet.
+// A call that has only just begun may be about to return, and proves nothing yet; later it is the driver's.
 constexpr double kSettled = 0.1;  // seconds
 // Of one context: where it was renewed while it was at work.
 constexpr std::size_t kMostLegacy = 16;
@@ -75,7 +75,10 @@ class Search {
   void find_threads() {
     for (const session::Thread& thread : record_.threads) {
       if (thread.state != wire::thread::State::live || thread.call_domain == wire::error::Domain::none) continue;
-      WaitingThread waiting{&thread, thread.blocked.site, thread.call_ticks, {}, nullptr};
+      WaitingThread waiting;
+      waiting.thread = &thread;
+      waiting.site = thread.blocked.site;
+      waiting.since = thread.call_ticks;
       const auto index = static_cast<std::uint16_t>(&thread - record_.threads.data());
       // The operation that its call issues: the newest record, not yet returned.
       for (const Operation& operation : record_.operations) {
@@ -90,13 +93,29 @@ class Search {
         waiting.stream = waiting.operation->stream;
       }
       if (thread.blocked.site != 0 && thread.blocked.wait == Wait::event) {
-        const Operation* recorded = events_.latest(thread.blocked.event, thread.call_ticks);
-        if (recorded != nullptr) waiting.stream = recorded->stream;
+        waiting.recorded = awaited(thread);
+        if (waiting.recorded != nullptr) waiting.stream = waiting.recorded->stream;
       }
       work_.threads.push_back(waiting);
     }
     std::stable_sort(work_.threads.begin(), work_.threads.end(),
                      [](const WaitingThread& a, const WaitingThread& b) { return a.since < b.since; });
+  }
+
+  // Where the event was recorded that the thread waits for: the newest of those that may be meant, where they are of
+  // one stream. What has finished is not: its call would have returned.
+  const Operation* awaited(const session::Thread& thread) const {
+    const double ticks = record_.seconds_per_tick > 0 ? kSettled / record_.seconds_per_tick : 0;
+    const EventLog::Possible possible = events_.possible(thread, thread.call_ticks + static_cast<std::uint64_t>(ticks));
+    if (!possible.complete) return nullptr;
+    const Operation* newest = nullptr;
+    for (const Operation* recorded : possible.recordings) {
+      if (recorded->ordinal == 0 || recorded->stream >= histories_.size()) return nullptr;
+      if (finished(*recorded)) continue;
+      if (newest != nullptr && newest->stream != recorded->stream) return nullptr;
+      if (newest == nullptr || newest->ordinal < recorded->ordinal) newest = recorded;
+    }
+    return newest;
   }
 
   void prove(std::uint32_t stream, std::uint32_t ordinal, std::uint32_t shown_by) {
@@ -120,8 +139,8 @@ class Search {
   void prove_by(const WaitingThread& waiting) {
     const session::Thread::Blocked& call = waiting.thread->blocked;
     if (call.site == 0 || record_.seconds(record_.clock_last) - record_.seconds(waiting.since) < kSettled) return;
-    if (call.wait == Wait::event && waiting.stream) {
-      const Operation* recorded = events_.latest(call.event, waiting.since);
+    if (call.wait == Wait::event) {
+      const Operation* recorded = waiting.recorded;
       if (recorded != nullptr && !(recorded->flags & wire::operation::kContended)) {
         prove(recorded->stream, recorded->ordinal);
       }

@@ -52,6 +52,7 @@ struct WaitingThread {
   std::uint64_t since = 0;  // ticks
   // The stream that the call waits for, or in which the awaited event was recorded; nothing: not one, or not known.
   std::optional<std::uint32_t> stream;
+  const session::Operation* recorded = nullptr;   // of an awaited event: the recording; of several the newest
   const session::Operation* operation = nullptr;  // that the call issues, where it does
 };
 

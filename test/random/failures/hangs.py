@@ -48,8 +48,9 @@ class Hang(Trial):
         """Where no marker stands behind what does not end, as while another thread captures, a hang is known only by a
         thread in a call that does nothing but wait."""
         self.outcome["not noticed"] += 1
-        status = json.loads(self.machine.cudadiag("status", "--json").stdout)
-        proven = [stream["name"] for process in status["processes"] for stream in process["streams"]
+        asked = self.machine.cudadiag("status", "--json")
+        wants(asked.returncode == 0, f"no status: {asked.stderr}; {err}")
+        proven = [stream["name"] for process in json.loads(asked.stdout)["processes"] for stream in process["streams"]
                   if stream["proven_unfinished"]]
         wants(not proven, f"it is not ended, though {proven} are known to stand: {err}")
 

@@ -187,6 +187,49 @@ TEST_CASE("a wait whose call overlapped with another thread's recording of the e
   }
 }
 
+TEST_CASE("a thread kept waiting for an event proves that its recording is unfinished") {
+  Running run;
+  run.process.record.threads.resize(2);
+  const auto first = run.stream(0), second = run.stream(0);
+  run.issue(first);
+  run.issue(first, op::Kind::event_record, 0, 0xe1);
+  const auto by_another = [&](Operation& operation, std::uint64_t ticks) {
+    operation.thread = 1;
+    operation.serial = run.process.record.threads[1].published = 1;
+    --run.process.record.threads[0].published;
+    operation.ticks = ticks;
+  };
+  SUBCASE("by itself") {
+    run.wait(Wait::event, op::kNoStream, 0xe1);
+    const auto work = run.look();
+    REQUIRE(work.threads.size() == 1);
+    CHECK(work.threads[0].stream == first);
+    REQUIRE(work.streams.size() == 1);
+    CHECK(work.streams[0].bound == 2);
+  }
+  SUBCASE("not where another thread records it elsewhere at that moment") {
+    const std::uint64_t began = run.wait(Wait::event, op::kNoStream, 0xe1).call_ticks;
+    by_another(run.issue(second, op::Kind::event_record, 0, 0xe1), began);
+    const auto work = run.look();
+    CHECK(!work.threads[0].stream);
+    for (const auto& stream : work.streams) CHECK(!stream.proven());
+  }
+  SUBCASE("also where another thread recorded it before, and the recording before that has finished") {
+    by_another(run.issue(second, op::Kind::event_record, 0, 0xe1), 22);
+    run.process.record.streams[first].marker = 2;
+    run.wait(Wait::event, op::kNoStream, 0xe1);
+    const auto work = run.look();
+    CHECK(work.threads[0].stream == second);
+    REQUIRE(work.streams.size() == 1);
+    CHECK(work.streams[0].proven());
+  }
+  SUBCASE("which of two is open where both are of one stream") {
+    by_another(run.issue(first, op::Kind::event_record, 0, 0xe1), 22);
+    run.wait(Wait::event, op::kNoStream, 0xe1);
+    CHECK(run.look().streams[0].bound == 3);
+  }
+}
+
 TEST_CASE("a wait for a value names the write that is queued for it") {
   Running run;
   const auto first = run.stream(0), second = run.stream(0);
