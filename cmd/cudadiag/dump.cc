@@ -83,6 +83,8 @@ void dump_operation(const session::Operation& o) {
     std::printf(" shared=%u\n", o.shared_bytes);
   } else {
     std::printf(" argument=0x%" PRIx64, o.argument);
+    if (o.began != 0) std::printf(" began=%" PRIu64, o.began);
+    if (o.returned_at != 0) std::printf(" returned_at=%" PRIu64, o.returned_at);
     if (o.destination != 0 || o.source != 0) {
       std::printf(" destination=0x%" PRIx64 " source=0x%" PRIx64, o.destination, o.source);
     }

@@ -77,15 +77,18 @@ bool EventLog::may_be_superseded(const Operation& record, std::uint64_t until) c
 }
 
 const Operation* EventLog::recorded(const Operation& wait) const {
-  const bool connected = process_.dropped_operations == 0 && wait.recorded != 0;
-  const Operation* found = connected ? by_id(process_.operations, wait.recorded) : latest(wait.argument, wait.ticks);
-  // Recorded anew while the host waited: which of the two recordings it saw complete is not known.
-  const bool anew = found != nullptr && wait.began != 0 && found->ticks >= wait.began;
-  return anew ? nullptr : found;
+  if (process_.dropped_operations == 0 && wait.recorded != 0) return by_id(process_.operations, wait.recorded);
+  const bool by_host = wait.kind == wire::operation::Kind::event_sync;
+  const std::uint64_t began = by_host && wait.began != 0 ? wait.began : wait.ticks;
+  const Possible found = possible(wait.argument, wait.thread, began, by_host ? wait.ticks : returned_by(wait));
+  if (!found.complete || !found.before || found.recordings.size() != 1) return nullptr;
+  const Operation* recording = found.recordings.front();
+  return recording->ordinal != 0 && recording->stream < process_.streams.size() ? recording : nullptr;
 }
 
 // By then the operation's own call has returned.
-std::uint64_t EventLog::next_call_after(const Operation& operation) const {
+std::uint64_t EventLog::returned_by(const Operation& operation) const {
+  if (operation.returned_at != 0) return operation.returned_at;
   if (operation.thread >= calls_.size()) return kNever;
   const auto& ticks = calls_[operation.thread];
   if (const auto next = std::upper_bound(ticks.begin(), ticks.end(), operation.ticks); next != ticks.end())
@@ -96,7 +99,7 @@ std::uint64_t EventLog::next_call_after(const Operation& operation) const {
 }
 
 EventLog::Possible EventLog::possible(const Operation& wait) const {
-  return possible(wait.argument, wait.thread, wait.ticks, next_call_after(wait));
+  return possible(wait.argument, wait.thread, wait.ticks, returned_by(wait));
 }
 
 EventLog::Possible EventLog::possible(const session::Thread& waiting, std::uint64_t given) const {
@@ -114,15 +117,16 @@ EventLog::Possible EventLog::possible(std::uint64_t event, std::size_t waiting, 
       const bool own = thread == waiting;
       for (auto next = first_since(records, own ? ticks : given); next != records.begin(); --next) {
         const Operation* record = *std::prev(next);
-        const bool certain = own || next_call_after(*record) <= ticks;
+        const bool certain = own || returned_by(*record) <= ticks;
         (certain ? before : possible.recordings).push_back(record);
         if (certain) break;
       }
     }
   }
+  possible.before = !before.empty();
   const auto last = std::max_element(before.begin(), before.end(), earlier);
   for (const Operation* record : before) {
-    if (record == *last || next_call_after(*record) > (*last)->ticks) possible.recordings.push_back(record);
+    if (record == *last || returned_by(*record) > (*last)->ticks) possible.recordings.push_back(record);
   }
   const std::uint64_t since = before.empty() ? 0 : (*last)->ticks;
   const auto by_graph = std::lower_bound(of_any_event_.begin(), of_any_event_.end(), since);

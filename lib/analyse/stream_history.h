@@ -23,6 +23,7 @@ class EventLog {
   struct Possible {
     std::vector<const session::Operation*> recordings;
     bool complete = false;  // none can be missing among them: where there is none, the event was not recorded before
+    bool before = false;    // it had been recorded by then: it stands for one of them
   };
   // What such a wait may have stood for, as another thread's call may have overlapped with one of these.
   Possible possible(const session::Operation& wait) const;
@@ -32,7 +33,7 @@ class EventLog {
  private:
   // A thread's wait whose call began at `ticks`.
   Possible possible(std::uint64_t event, std::size_t thread, std::uint64_t ticks, std::uint64_t given) const;
-  std::uint64_t next_call_after(const session::Operation& operation) const;
+  std::uint64_t returned_by(const session::Operation& operation) const;
   bool may_be_superseded(const session::Operation& record, std::uint64_t until) const;
 
   const session::ProcessRecord& process_;

@@ -207,6 +207,7 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
     }
   }
   if (is_sticky(result) && (open.flags & operation::kAlone) != 0) arguments_.keep(thread.index, thread.serial);
+  if (operation::has_returned_at(rule.kind)) wire::store(open.record, operation::kReturnedAt, ticks());
   wire::store_release(open.record, operation::kFlags, open.flags);
   if (ok && thread.recent_errors != thread.recent_worked) failures_.worked(thread);
 }

@@ -177,6 +177,11 @@ void Join::note_wait(Kind kind, const std::byte* record, bool open) {
   // Recorded anew while the host waited: which of the two recordings it saw complete is not known.
   const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
   if (began != 0 && recorded.load(o::kTicks) >= began) return;
+  // Nor is it where another thread's call had not returned by then.
+  const bool by_another = recorded.load(o::kThread) != wire::load(record, o::kThread);
+  const bool open_call = (recorded.load(o::kFlags) & o::kReturned) == 0;
+  const std::uint64_t given = began != 0 ? began : wire::load(record, o::kTicks);
+  if (by_another && (open_call || recorded.load(o::kReturnedAt) > given)) return;
   const Id id{wire::load(record, o::kThread), log_.serial()};
   if ((open && links_.size() < kMostKept) || waits_.contains(id)) {
     keep(recorded);

@@ -22,6 +22,7 @@ void decode_argument(const std::byte* record, Operation& operation) {
     operation.argument = wire::load(record, o::kArgument);
   }
   if (operation.kind == Kind::event_sync) operation.began = wire::load(record, o::kBegan);
+  if (o::has_returned_at(operation.kind)) operation.returned_at = wire::load(record, o::kReturnedAt);
   if (operation.kind == Kind::memory_operation) {
     operation.value = wire::load(record, o::kValue);
     const std::uint8_t what = wire::load(record, o::kMemoryOperation);

@@ -144,9 +144,10 @@ struct Operation {
   std::uint32_t result = 0;
   std::uint32_t site_ordinal = 0;
   std::uint64_t ticks = 0;
-  std::uint64_t argument = 0;  // not for kernels; copies, memsets, prefetches: the number of bytes
-  std::uint64_t value = 0;     // memory operations
-  std::uint64_t began = 0;     // event syncs: ticks before the call; 0: not known
+  std::uint64_t argument = 0;     // not for kernels; copies, memsets, prefetches: the number of bytes
+  std::uint64_t value = 0;        // memory operations
+  std::uint64_t began = 0;        // event syncs: ticks before the call; 0: not known
+  std::uint64_t returned_at = 0;  // event records and waits: ticks behind the call; 0: not known
   wire::operation::MemoryOperation memory_operation = wire::operation::MemoryOperation::unknown;
   std::uint64_t destination = 0, source = 0;  // copies, memsets, prefetches: addresses; 0: none is named
   std::uint32_t graph = 0;                    // graph launches: id of a graph, as it was described

@@ -164,6 +164,10 @@ inline constexpr Field<std::uint64_t, 32> kArgument;
 // Event syncs, whose kTicks is when the call returned.
 inline constexpr Field<std::uint64_t, 40> kBegan;  // ticks at ENTER; 0: not told
 
+// Event records and event waits.
+inline constexpr Field<std::uint64_t, 40> kReturnedAt;  // ticks at EXIT; 0: not told
+constexpr bool has_returned_at(Kind kind) { return kind == Kind::event_record || kind == Kind::event_wait; }
+
 // Memory operations.
 inline constexpr Field<std::uint64_t, 40> kValue;          // that is written or waited for; 0 of a semaphore
 inline constexpr Field<std::uint8_t, 7> kMemoryOperation;  // MemoryOperation

@@ -1,5 +1,6 @@
 """--full-log: what the rings have lost, and what is left when the log itself is; a function each; its name is the claim."""
 
+import re
 import signal
 import stat
 
@@ -7,6 +8,7 @@ import targets
 from harness import expect, expect_in, expect_success, expect_true_line, program, true_line
 
 DEEP = "deep_queue.py"
+EVENT_RECORD, EVENT_WAIT = 7, 8  # wire::operation::Kind
 
 
 def _deep(machine, *options):
@@ -41,6 +43,20 @@ def every_operation_is_dumped(machine):
     (log,) = (machine.folder / "here").glob("2*/record/*.log")
     expect(stat.S_IMODE(log.stat().st_mode), 0o600, "mode")
     assert log.stat().st_size < 16 * 6042, f"{log.stat().st_size} bytes"
+
+
+def when_events_were_recorded_and_waited_for_is_told(machine):
+    """Of two threads' calls one came first where it had returned when the other began."""
+    for options in ([], ["--full-log"]):
+        machine.plan(targets.plan("event_wait"))
+        machine.run(*targets.command(machine.build, "event_wait"), options=options)
+        lines = expect_success(machine.cudadiag("dump")).stdout.splitlines()
+        told = [{name: int(value) for name, value in re.findall(r" (kind|ticks|returned_at)=(\d+)", line)}
+                for line in lines if line.startswith("operation ")]
+        calls = [call for call in told if call["kind"] in (EVENT_RECORD, EVENT_WAIT)]
+        expect([call["kind"] for call in calls], [EVENT_RECORD, EVENT_WAIT], "calls")
+        moments = [moment for call in calls for moment in (call["ticks"], call.get("returned_at", 0))]
+        expect(moments, sorted(moments), "their beginnings and ends")
 
 
 def damaged_log_leaves_what_the_rings_know(machine):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""run.py BUILD CASE: one end-to-end case, a function of one of the rooms below, or target:NAME; the simulated driver
-stands in for a GPU."""
+"""run.py BUILD CASE [SECONDS]: one end-to-end case, a function of one of the rooms below, or target:NAME; the simulated
+driver stands in for a GPU. After so many seconds it says what it waits for, and ends."""
 
 import contextlib
 import os
@@ -157,9 +157,9 @@ def out_of_time(*_):
     raise OutOfTime("still there:\n" + told)
 
 
-def main(build, name):
+def main(build, name, seconds="0"):
     signal.signal(signal.SIGALRM, out_of_time)
-    signal.alarm(100)
+    signal.alarm(int(seconds))
     machine = Machine(build)
     try:
         if name.startswith("target:"):

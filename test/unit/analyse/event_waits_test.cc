@@ -157,6 +157,49 @@ TEST_CASE("an event that was recorded anew while the host waited for it says not
   CHECK(first_failure(picture.process)->candidates.size() == 2);
 }
 
+TEST_CASE("an event that another thread was recording when the host looked says nothing of that recording") {
+  PictureBuilder picture;
+  auto& record = picture.process.record;
+  record.threads.resize(2);
+  const auto s = picture.stream(0);
+  picture.issue(s);
+  auto& recorded = picture.issue(s, op::Kind::event_record, 0, kEvent);
+  recorded.thread = 1;
+  recorded.serial = record.threads[1].published = 1;
+  --record.threads[0].published;
+  const std::uint64_t began = recorded.ticks + 1;
+  for (const std::uint64_t returned_at : {began, began + 1}) {
+    recorded.returned_at = returned_at;
+    PictureBuilder run = picture;
+    run.issue(op::kNoStream, op::Kind::event_sync, 0, kEvent).began = began;
+    run.process.record.operations.back().ticks = began + 2;
+    run.issue(s);
+    CHECK(first_failure(run.process)->candidates.size() == (returned_at > began ? 2 : 1));
+  }
+}
+
+TEST_CASE("a stream's wait for an event excludes nothing where another thread was recording that then") {
+  PictureBuilder picture;
+  auto& record = picture.process.record;
+  record.threads.resize(2);
+  const auto s = picture.stream(0), t = picture.stream(0);
+  picture.issue(t, op::Kind::kernel, op::kMarked);
+  auto& recorded = picture.issue(t, op::Kind::event_record, 0, kEvent);
+  recorded.thread = 1;
+  recorded.serial = record.threads[1].published = 1;
+  --record.threads[0].published;
+  const std::uint64_t waited = recorded.ticks + 1;
+  for (const std::uint64_t returned_at : {waited, waited + 1}) {
+    recorded.returned_at = returned_at;
+    PictureBuilder run = picture;
+    auto& wait = run.issue(s, op::Kind::event_wait, 0, kEvent);
+    wait.ticks = waited;
+    wait.returned_at = waited + 2;
+    run.issue(s, op::Kind::kernel, op::kMarked);
+    CHECK(candidate_streams(run) == (returned_at > waited ? Streams{t, s} : Streams{t}));
+  }
+}
+
 TEST_CASE("an event that stands for something else by then says nothing of its latest record") {
   PictureBuilder picture;
   const auto s = picture.stream(0);
