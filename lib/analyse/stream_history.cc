@@ -86,9 +86,11 @@ const Operation* EventLog::recorded(const Operation& wait) const {
   return recording->ordinal != 0 && recording->stream < process_.streams.size() ? recording : nullptr;
 }
 
-// By then the operation's own call has returned.
+// By then the operation's own call has returned. What is told of an event that is gone holds from its beginning: who
+// uses the handle has got it anew.
 std::uint64_t EventLog::returned_by(const Operation& operation) const {
   if (operation.returned_at != 0) return operation.returned_at;
+  if (operation.kind == wire::operation::Kind::event_forgotten) return operation.ticks;
   if (operation.thread >= calls_.size()) return kNever;
   const auto& ticks = calls_[operation.thread];
   if (const auto next = std::upper_bound(ticks.begin(), ticks.end(), operation.ticks); next != ticks.end())

@@ -178,6 +178,23 @@ TEST_CASE("an event that another thread was recording when the host looked says 
   }
 }
 
+TEST_CASE("an event that another thread destroyed is another one when its handle is recorded again") {
+  PictureBuilder picture;
+  auto& record = picture.process.record;
+  record.threads.resize(2);
+  const auto s = picture.stream(0);
+  picture.issue(s);
+  auto& gone = picture.issue(op::kNoStream, op::Kind::event_forgotten, 0, kEvent);
+  gone.thread = 1;
+  gone.serial = record.threads[1].published = 1;
+  --record.threads[0].published;
+  gone.ticks -= 1;
+  picture.issue(s, op::Kind::event_record, 0, kEvent);
+  picture.issue(op::kNoStream, op::Kind::event_sync, 0, kEvent);
+  picture.issue(s);
+  CHECK(first_failure(picture.process)->candidates.size() == 1);
+}
+
 TEST_CASE("a stream's wait for an event excludes nothing where another thread was recording that then") {
   PictureBuilder picture;
   auto& record = picture.process.record;
