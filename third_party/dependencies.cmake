@@ -21,7 +21,8 @@ endif()
 if(CUDADIAG_STATIC)
   set(Boost_USE_STATIC_LIBS ON)
 endif()
-find_package(Boost 1.74 REQUIRED COMPONENTS filesystem)  # Boost.Process needs it
+# For Boost.Process. CMake 3.30 dropped its own search for Boost (CMP0167).
+find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS filesystem)
 
 # elfutils: static where asked for; then it brings its own compression libraries along.
 find_path(LIBDW_INCLUDE_DIR elfutils/libdw.h REQUIRED)

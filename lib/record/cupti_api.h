@@ -4,6 +4,8 @@
 
 #include <cupti.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "record/lock.h"

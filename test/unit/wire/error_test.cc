@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <initializer_list>
+
 using cudadiag::wire::error::is_sticky;
 
 TEST_CASE("errors that lose the context are sticky, others are not") {
