@@ -344,6 +344,7 @@ class Narrowing {
     RerunSpec spec;
     spec.time_limit = options_.time_limit.value_or(kStartSeconds + kSlowest * expected_seconds(session_));
     spec.operations = operations_of(session_);
+    spec.expected_seconds = expected_seconds(session_);
     spec.show = options_.show;
     spec.input = options_.input;
     return spec;

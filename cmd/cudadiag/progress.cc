@@ -1,36 +1,76 @@
 #include "progress.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "report/words.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
+namespace {
 
-Progress::Progress(std::string what, std::uint64_t operations)
-    : what_(std::move(what)),
+// An estimate from less of the work is off by too much.
+constexpr double kLeastShare = 0.02;
+constexpr int kUsualColumns = 80;  // of a terminal that does not say
+
+// "6 s", without the tenths that would flicker.
+std::string plain_duration(double seconds) {
+  const double whole = std::ceil(seconds);
+  return whole < 10 ? fmt::format("{:.0f} s", whole) : report::duration(whole);
+}
+
+std::string time_text(const ProgressState& state) {
+  if (!state.share) {
+    const std::string so_far = plain_duration(state.seconds);
+    return state.seconds < state.expected_seconds ? so_far + " of about " + plain_duration(state.expected_seconds)
+                                                  : so_far + " so far";
+  }
+  if (*state.share < kLeastShare || *state.share >= 1) return "";
+  return plain_duration(state.seconds / *state.share - state.seconds) + " left";
+}
+
+}  // namespace
+
+std::string progress_line(const ProgressState& state, std::size_t columns) {
+  std::string what = "cudadiag: " + state.doing;
+  if (state.share) what += fmt::format(" {:.0f}%", std::floor(*state.share * 100));
+  const std::string time = time_text(state);
+  const std::string timed = time.empty() ? what : what + ", " + time;
+  for (const std::string& line : {timed + " (Ctrl-C skips)", timed, what}) {
+    if (line.size() <= columns) return line;
+  }
+  return what.substr(0, columns);
+}
+
+double TickedTime::tick(Clock::time_point now) {
+  seconds_ += std::min(1.0, std::chrono::duration<double>(now - last_).count());
+  last_ = now;
+  return seconds_;
+}
+
+Progress::Progress(std::string doing, std::uint64_t operations, double expected_seconds)
+    : state_{std::move(doing), 0, std::nullopt, expected_seconds},
       operations_(operations),
-      started_(std::chrono::steady_clock::now()),
+      time_(std::chrono::steady_clock::now()),
       terminal_(can_be_driven(STDERR_FILENO)) {}
 
 Progress::~Progress() {
-  if (shown_) write_error_text("\r\033[K");
+  if (shown_ && may_paint()) write_error_text("\r\033[K");
 }
 
+bool Progress::may_paint() const { return terminal_ && in_foreground(STDERR_FILENO); }
+
 void Progress::show(std::uint64_t done) {
-  if (!terminal_) return;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
-  std::string left;
-  std::string text =
-      "\r\033[Kcudadiag: rerun (" + what_ + "), " + report::duration(seconds) + ": " + report::thousands(done);
-  if (operations_ > 0) {
-    text += " of " + report::thousands(operations_);
-    const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(operations_));
-    if (share > 0.02 && share < 1) left = ", " + report::duration(seconds / share - seconds) + " left";
-  }
-  write_error_text(text + " operations" + left + "; Ctrl-C skips it");
+  state_.seconds = time_.tick(std::chrono::steady_clock::now());
+  if (!may_paint()) return;
+  if (operations_ > 0) state_.share = std::min(1.0, static_cast<double>(done) / static_cast<double>(operations_));
+  // Some terminals wrap at the last column.
+  const int columns = columns_of(STDERR_FILENO).value_or(kUsualColumns) - 1;
+  write_error_text("\r\033[K" + progress_line(state_, static_cast<std::size_t>(columns)));
   shown_ = true;
 }
 

@@ -1,26 +1,54 @@
-// How far a rerun has got, on a line of the terminal that is wiped afterwards. Elsewhere nothing is shown.
+// How far a rerun has got, on one row of the terminal that is wiped afterwards. Shown only on a terminal that this
+// process group is in the foreground of: after Ctrl-Z and bg the row belongs to the shell.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace cudadiag::command {
 
+struct ProgressState {
+  std::string doing;              // "confirming"
+  double seconds = 0;             // since it began
+  std::optional<double> share{};  // of its work that is done, 0 to 1
+  double expected_seconds = 0;    // that it takes in all, by the first run; 0: not known
+};
+
+// At most `columns` columns; the least important words are left out first.
+std::string progress_line(const ProgressState& state, std::size_t columns);
+
+// Time that passes while somebody ticks: a gap of more than a second counts as one, as then this process was stopped.
+class TickedTime {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit TickedTime(Clock::time_point now) : last_(now) {}
+  double tick(Clock::time_point now);  // seconds
+
+ private:
+  Clock::time_point last_;
+  double seconds_ = 0;
+};
+
 class Progress {
  public:
-  // `operations`: of the whole, 0 if not known.
-  Progress(std::string what, std::uint64_t operations);
+  // `operations`: how many the first run issued, 0 if not known.
+  Progress(std::string doing, std::uint64_t operations, double expected_seconds);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // Called several times a second.
   void show(std::uint64_t done);
 
  private:
-  std::string what_;
+  bool may_paint() const;
+
+  ProgressState state_;
   std::uint64_t operations_;
-  std::chrono::steady_clock::time_point started_;
+  TickedTime time_;
   bool terminal_;
   bool shown_ = false;
 };

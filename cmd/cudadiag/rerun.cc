@@ -57,6 +57,25 @@ const char* name_of(RerunSpec::Kind kind) {
   return "confirm";
 }
 
+// For the progress shown.
+const char* doing(RerunSpec::Kind kind) {
+  switch (kind) {
+    case RerunSpec::Kind::device:
+      return "getting a GPU core dump";
+    case RerunSpec::Kind::eager:
+      return "running without torch.compile";
+    case RerunSpec::Kind::sanitize:
+      return "running compute-sanitizer";
+    case RerunSpec::Kind::memory:
+      return "asking who holds the memory";
+    case RerunSpec::Kind::races:
+      return "looking for the racing tensors";
+    case RerunSpec::Kind::confirm:
+      break;
+  }
+  return "confirming";
+}
+
 // Waits for the end of a target, and sees to it that there is one.
 class Supervision {
  public:
@@ -70,7 +89,7 @@ class Supervision {
 
   // Why it was ended; empty if it ended by itself or had failed.
   std::string wait() {
-    Progress progress(name_of(spec_.kind), arena_ == nullptr ? 0 : spec_.operations);
+    Progress progress(doing(spec_.kind), arena_ == nullptr ? 0 : spec_.operations, spec_.expected_seconds);
     const auto limit = Clock::now() + milliseconds(static_cast<std::int64_t>(spec_.time_limit * 1000));
     std::optional<Clock::time_point> failed_by;
     std::string reason;

@@ -24,6 +24,7 @@ struct RerunSpec {
   double time_limit = 0;                 // seconds
   std::optional<double> dump_after{};    // of a device pass: when the driver is asked for a dump, in seconds
   std::uint64_t operations = 0;          // that the first run issued, for the progress shown; 0: not known
+  double expected_seconds = 0;           // that it takes by the first run, for the progress shown
   bool show = false;                     // its output goes to our standard error, not to a file
   const launch::Input* input = nullptr;  // null: /dev/null
 };

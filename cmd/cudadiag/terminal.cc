@@ -98,14 +98,21 @@ bool can_be_driven(int file) {
   return ::isatty(file) != 0 && kind != nullptr && *kind != '\0' && std::strcmp(kind, "dumb") != 0;
 }
 
+bool in_foreground(int file) { return ::tcgetpgrp(file) == ::getpgrp(); }
+
+std::optional<int> columns_of(int file) {
+  winsize size{};
+  if (::ioctl(file, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
 report::TextOptions text_options(report::Verbosity verbosity, int file) {
   report::TextOptions options;
   options.verbosity = verbosity;
   if (::isatty(file) == 0) return options;
   const char* no_colour = std::getenv("NO_COLOR");
   options.colour = can_be_driven(file) && (no_colour == nullptr || *no_colour == '\0');
-  winsize size{};
-  if (::ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) options.columns = size.ws_col;
+  if (const auto columns = columns_of(file); columns >= 40) options.columns = *columns;
   return options;
 }
 

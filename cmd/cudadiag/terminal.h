@@ -1,6 +1,7 @@
 // How the command speaks: lines of its own on stderr, and the form of a report there.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "report/text.h"
@@ -34,6 +35,12 @@ bool output_arrived();
 
 // A terminal that knows escape sequences, by what TERM says. `file` is 1 or 2.
 bool can_be_driven(int file);
+
+// Whether the terminal at `file` is this process group's to draw on: it is our controlling terminal, and no shell or
+// other job has it now.
+bool in_foreground(int file);
+// Columns of the terminal, asked each time; nothing if it does not say.
+std::optional<int> columns_of(int file);
 
 // Colour only on such a terminal and where NO_COLOR is unset; the width of any terminal.
 report::TextOptions text_options(report::Verbosity verbosity, int file);

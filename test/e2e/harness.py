@@ -1,13 +1,16 @@
 """Runs the built launcher and recorder on small programs against the simulated driver."""
 
+import fcntl
 import json
 import os
 import pathlib
 import pty
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 
 from targets import marked_line, plan
 
@@ -63,10 +66,11 @@ class Machine:
             options = ["--rerun=never", *options]
         return self.cudadiag("run", *options, "--", *command, **others)
 
-    def on_terminal(self, *command, typed=b""):
-        """What the terminal shows, and the wait status; `typed` after it has shown "ready"."""
+    def on_terminal(self, *command, typed=b"", columns=0, after=b"ready"):
+        """What the terminal shows, and the wait status; `typed` once it has shown `after`."""
         pid, terminal = pty.fork()
         if pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24 if columns else 0, columns, 0, 0))
             os.chdir(self.folder)
             os.execvpe(command[0], command, self.environment)
         shown = b""
@@ -78,7 +82,7 @@ class Machine:
             if not piece:
                 break
             shown += piece
-            if typed and b"ready" in shown:
+            if typed and after in shown:
                 os.write(terminal, typed)
                 typed = b""
         return shown.decode(), os.waitpid(pid, 0)[1]

@@ -27,6 +27,7 @@ import scarcity
 import shapes
 import survival
 import targets
+import terminal
 import unasked
 import unrecorded
 import values
@@ -34,7 +35,7 @@ import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (backward_passes, cases, command_line, eager, full_log, hangs, lines, memory, processes, races, reruns, scarcity,
-         shapes, survival, unasked, unrecorded, values, witnesses)
+         shapes, survival, terminal, unasked, unrecorded, values, witnesses)
 
 
 def check_target(machine, name):

@@ -1,0 +1,43 @@
+#include "progress.h"
+
+#include <doctest/doctest.h>
+
+namespace cudadiag::command {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST_CASE("progress says how much is done and how long the rest takes") {
+  CHECK(progress_line({"confirming", 3.5, 0.37}, 79) == "cudadiag: confirming 37%, 6 s left (Ctrl-C skips)");
+  CHECK(progress_line({"confirming", 60, 0.25}, 79) == "cudadiag: confirming 25%, 3 min left (Ctrl-C skips)");
+}
+
+TEST_CASE("progress gives no estimate from the first operations, and none after the last") {
+  CHECK(progress_line({"confirming", 1, 0.01}, 79) == "cudadiag: confirming 1% (Ctrl-C skips)");
+  CHECK(progress_line({"confirming", 1, 1.0}, 79) == "cudadiag: confirming 100% (Ctrl-C skips)");
+}
+
+TEST_CASE("progress without a count of operations compares with the first run") {
+  const ProgressState state{"getting a GPU core dump", 2.2, std::nullopt, 6};
+  CHECK(progress_line(state, 79) == "cudadiag: getting a GPU core dump, 3 s of about 6 s (Ctrl-C skips)");
+  CHECK(progress_line({"getting a GPU core dump", 7}, 79) ==
+        "cudadiag: getting a GPU core dump, 7 s so far (Ctrl-C skips)");
+}
+
+TEST_CASE("progress never has more columns than it may, and drops the hint first") {
+  const ProgressState state{"confirming", 3.5, 0.37};
+  CHECK(progress_line(state, 39) == "cudadiag: confirming 37%, 6 s left");
+  CHECK(progress_line(state, 30) == "cudadiag: confirming 37%");
+  CHECK(progress_line(state, 12) == "cudadiag: co");
+  CHECK(progress_line(state, 0).empty());
+}
+
+TEST_CASE("the time that this process was stopped does not count") {
+  const TickedTime::Clock::time_point begin{};
+  TickedTime time(begin);
+  CHECK(time.tick(begin + milliseconds(200)) == doctest::Approx(0.2));
+  CHECK(time.tick(begin + milliseconds(10200)) == doctest::Approx(1.2));
+}
+
+}  // namespace
+}  // namespace cudadiag::command
