@@ -2,6 +2,7 @@
 """Who may include whom: checks every include under lib/, cmd/ and the links in their CMakeLists.txt.
 
 Usage: includes.py SOURCE_FOLDER. Prints what is wrong, one line each, and exits 1 if anything is.
+       includes.py --table. Prints the table of rooms for lib/README.md.
 """
 import pathlib
 import re
@@ -20,6 +21,22 @@ MAY_INCLUDE = {
     "explain": set(),
     "report": {"analyse", "symbolize", "explain", "session", "wire"},
 }
+
+# In the order of the table in lib/README.md: the act, and a sentence each.
+ROOMS = {
+    "wire": ("", "The layout of what the recorder writes. Both sides include it."),
+    "record": ("record", "`libcudadiag_record.so`, which runs inside the user's process."),
+    "launch": ("record", "Starts the command: environment, signals, shared memory, exit status."),
+    "session": ("read", "The folder of a run, and the readers of everything in it."),
+    "gpucore": ("read", "GPU core dumps, and the text of `cuda-gdb`. Demangles names."),
+    "symbolize": ("read", "Native, Python and device lines. Decides whose code a frame is."),
+    "analyse": ("diagnose", "The first failure, its candidates and grade; hangs, ranks, allocations."),
+    "races": ("diagnose", "The order between streams, the memory of each operation, and machine code of kernels."),
+    "explain": ("diagnose", "The tables of causes, a file for each family."),
+    "report": ("report", "Builds the findings, and writes text, JSON, SARIF and HTML; also `status`."),
+    "cmd": ("report", "The command: options, the supervision of a run and its reruns, subcommands."),
+}
+TABLE_BEGIN, TABLE_END = "<!-- printed by test/rooms/includes.py --table -->\n", "<!-- end -->\n"
 
 THIRD_PARTY = re.compile(
     r"(CLI|nlohmann|boost|doctest|elfutils|fmt|libiberty|benchmark)/|(libelf|gelf|dwarf|unwind|libunwind|zlib|lzma|Python)\.h")
@@ -74,6 +91,21 @@ def links_to_recorder(text):
             yield f"{target} links the recorder: it is only ever opened by the driver"
 
 
+def table():
+    lines = ["| act | room | owns | may include |", "| --- | --- | --- | --- |"]
+    for room, (act, owns) in ROOMS.items():
+        folder = "cmd/cudadiag" if room == "cmd" else f"lib/{room}"
+        others = "every room but `record`" if room == "cmd" else ", ".join(f"`{o}`" for o in sorted(MAY_INCLUDE[room]))
+        lines.append(f"| {act} | `{folder}` | {owns} | {others} |")
+    return "\n".join(lines) + "\n"
+
+
+def complaints_about_table(file):
+    text = file.read_text() if file.exists() else ""
+    if TABLE_BEGIN + table() + TABLE_END not in text:
+        yield "the table of rooms is not what test/rooms/includes.py --table prints"
+
+
 def check(source):
     for top in ("lib", "cmd"):
         for file in sorted((source / top).rglob("*")):
@@ -89,7 +121,11 @@ def check(source):
 
 
 def main():
-    wrong = list(check(pathlib.Path(sys.argv[1])))
+    if sys.argv[1] == "--table":
+        print(table(), end="")
+        return 0
+    source = pathlib.Path(sys.argv[1])
+    wrong = list(check(source)) + [f"lib/README.md: {wrong}" for wrong in complaints_about_table(source / "lib/README.md")]
     print("\n".join(wrong) if wrong else "every include is allowed")
     return 1 if wrong else 0
 

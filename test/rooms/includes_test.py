@@ -44,6 +44,17 @@ class Includes(unittest.TestCase):
         self.assert_refused("lib/report/a.h", '#include "report/json_values.h"\n', "of its room alone")
         self.assert_refused("lib/report/a.cc", '#include "session/json_values.h"\n', "of its room alone")
 
+    def test_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            readme = pathlib.Path(folder) / "README.md"
+            readme.write_text("Rooms\n" + includes.TABLE_BEGIN + includes.table() + includes.TABLE_END)
+            self.assertEqual(list(includes.complaints_about_table(readme)), [])
+            readme.write_text(readme.read_text().replace("| `lib/wire` |", "| `lib/wires` |"))
+            self.assertEqual(len(list(includes.complaints_about_table(readme))), 1)
+
+    def test_every_room_is_in_the_table(self):
+        self.assertEqual(set(includes.ROOMS), set(includes.MAY_INCLUDE) | {"cmd"})
+
     def test_links(self):
         self.assert_refused("cmd/cudadiag/CMakeLists.txt",
                             "target_link_libraries(cudadiag PRIVATE\n  cudadiag_record)\n", "links the recorder")
