@@ -1,4 +1,4 @@
-// What the values of the arguments prove, as facts for the texts of rules.
+// Facts that the values of the arguments prove, for the texts of rules.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace cudadiag::explain {
 
-// What an index of 32 bits reaches.
+// The largest index of 32 bits.
 constexpr std::uint64_t kMost32 = std::numeric_limits<std::int32_t>::max();
 
 std::string text_of(const Number& number);

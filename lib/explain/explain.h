@@ -25,7 +25,7 @@ struct Cause {
 
 std::optional<Cause> explain(const Symptoms& symptoms);
 
-// Of every rule, each once, in the order of the table.
+// The id of every rule, each once, in the order of the table.
 std::vector<std::string_view> cause_ids();
 
 }  // namespace cudadiag::explain

@@ -57,7 +57,7 @@ bool peer_exchange(const Symptoms& symptoms, Facts& facts) {
 
 bool host_function(const Symptoms& symptoms, Facts&) { return symptoms.operation == "host function"; }
 
-// What tells where the threads are, unless it has been tried.
+// Adds the way to find out where the threads are, unless it has been tried.
 void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.line_in_dump) {
     facts.add("way", "the GPU core dump has it");

@@ -1,4 +1,4 @@
-// What lies below the program: memory, links, the display's watchdog, others on the GPU.
+// Causes outside the program: memory, links, the display's watchdog, other programs on the GPU.
 
 #include "explain/families.h"
 

@@ -103,7 +103,7 @@ bool checked_apart(const Symptoms& symptoms, Facts& facts) {
          add_bad_index(symptoms, facts) && facts.find("value") != nullptr && facts.find("bound") != nullptr;
 }
 
-// Of a kernel that asserts nothing, indices that cannot be right are at least suspicious.
+// If the kernel asserts nothing, indices that cannot be right are at least suspicious.
 bool unchecked_index(const Symptoms& symptoms, Facts& facts) {
   return symptoms.asynchronous && symptoms.assertion.empty() && add_bad_index(symptoms, facts) &&
          facts.find("value") != nullptr && facts.find("bound") != nullptr;

@@ -1,4 +1,5 @@
-// What a kernel did to itself: its own assertion, a trap, too deep a recursion. Last, as its code alone says little.
+// Failures of the kernel itself: its own assertion, a trap, too deep a recursion. This family comes last, because its
+// codes alone say little.
 
 #include "explain/families.h"
 

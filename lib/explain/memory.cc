@@ -25,7 +25,7 @@ const Argument* add_first(const Symptoms& symptoms, Facts& facts, Is is) {
 
 bool is_freed(const Argument& argument) { return argument.memory && argument.memory->state == "freed"; }
 
-// What a launch is refused for is not where its pointers lead.
+// A launch is refused for its configuration, and not for its pointers.
 bool freed(const Symptoms& symptoms, Facts& facts) {
   if (symptoms.launch && !symptoms.asynchronous) return false;
   const Argument* pointer = add_first(symptoms, facts, is_freed);
@@ -39,7 +39,7 @@ bool is_of_host(const Symptoms& symptoms, const Argument& argument) {
   return !symptoms.host_side.empty() && argument.name == symptoms.host_side;
 }
 
-// Nothing else among the pointers can be what was used. A kernel can index past the end of any, a copy cannot.
+// Whether no other pointer can have been used. A kernel can index past the end of any allocation, a copy cannot.
 bool only_freed(const Symptoms& symptoms, Facts& facts) {
   const bool copy = !symptoms.asynchronous || std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(),
                                                           [](const Argument& argument) { return argument.bytes; });
@@ -127,7 +127,7 @@ std::vector<std::string_view> parameter_types(std::string_view kernel) {
   return {};
 }
 
-// What the kernel's name calls a pointer.
+// Whether the kernel's name declares it as a pointer.
 bool is_pointer_by_type(const Symptoms& symptoms, const Argument& argument) {
   constexpr std::string_view kStart = "parameter ";
   const auto types = parameter_types(symptoms.kernel);
@@ -149,8 +149,8 @@ bool null_pointer(const Symptoms& symptoms, Facts& facts) {
          }) != nullptr;
 }
 
-// Of kernels without types eight bytes of zero may be a number, or a pointer that is null by design, as Triton's
-// scratch memory and the owners of Numba's arrays are.
+// If a kernel's name has no types, eight bytes of zero may be a number. They may also be a pointer that is null by
+// design, such as Triton's scratch memory and the owners of Numba's arrays.
 bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.python.empty() || !parameter_types(symptoms.kernel).empty()) return false;
   if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);

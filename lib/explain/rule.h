@@ -14,7 +14,7 @@
 
 namespace cudadiag::explain {
 
-// What a rule took from the symptoms, by the names that its text uses.
+// The facts that a rule took from the symptoms, by the names that its text uses.
 struct Facts {
   std::vector<std::pair<std::string, std::string>> values;
   std::vector<std::size_t> proof;  // indices of the arguments that show it
@@ -36,7 +36,7 @@ struct Rule {
   // known, of code 710 alone unless there are no `assertions`.
   std::vector<std::string_view> kernels{};
   std::vector<std::string_view> calls{};  // parts of the name of the refused call
-  // What else must be so; adds the facts that the texts name.
+  // A further condition; adds the facts that the texts name.
   bool (*when)(const Symptoms&, Facts&) = nullptr;
   // "{name}" stands for a fact. The first text that lacks none is the cause's; steps that lack one are left out. Steps
   // and link are in the program's own words, as in_dialect() has them.
@@ -48,8 +48,9 @@ struct Rule {
 // `text` with its facts; nothing where one is missing.
 std::optional<std::string> filled(std::string_view text, const Facts& facts);
 
-// Of "{cuda:cudaFree|cuMemFree}" what stands before the bar where the program uses the runtime, else what stands behind
-// it; likewise "{python:…|…}" and "{torch:…|…}" of programs that use these. Without a bar nothing is the other choice.
+// Chooses by dialect: "{cuda:cudaFree|cuMemFree}" becomes the part before the bar if the program uses the runtime, else
+// the part after it. "{python:…|…}" and "{torch:…|…}" are for programs that use these. Without a bar the other choice
+// is empty.
 std::string in_dialect(std::string_view text, const Dialect& dialect);
 
 bool fits(const Rule& rule, const Symptoms& symptoms, Facts& facts);

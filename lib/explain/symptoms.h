@@ -1,5 +1,5 @@
-// What is known of one failure, as the rules ask for it: plain data, names resolved and demangled, numbers exact.
-// Empty, zero or nothing is "not known", and a rule that needs it does not fire.
+// The known facts of one failure, as the rules need them: plain data, names resolved and demangled, numbers exact.
+// Empty, zero or nothing is "not known", and a rule that needs the fact does not fire.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ struct Argument {
   std::vector<std::int64_t> shape, strides;
   std::optional<Number> min, max;
   std::optional<std::uint64_t> nan, inf;
-  // Of indices into something of `bound` entries: how many are no such index, and the first of them.
+  // For indices into something with `bound` entries: how many are out of range, and the first of them.
   std::optional<std::int64_t> bound;
   std::optional<std::uint64_t> outside;
   std::vector<std::int64_t> first_outside;
@@ -47,7 +47,7 @@ struct Frame {
   bool user = false;
 };
 
-// What the process was seen to use: advice names calls of that.
+// The APIs that the process was seen to use: advice names calls of these.
 struct Dialect {
   bool driver = false;  // it calls the driver itself; else the runtime, or that is not known
   bool python = false;
@@ -65,7 +65,7 @@ struct Symptoms {
   std::uint64_t bytes = 0;            // that the call asked for
   std::optional<std::uint64_t> free;  // bytes that the device had left then
   std::string operation;              // "kernel" | "graph" | "copy" | "memset" | "call"
-  // Nothing failed: the operation, or one of several, does not end.
+  // No call failed: the operation, or one of several, does not end.
   bool hang = false;
   std::string waits_for;                // "value" | "stream" | "semaphore", where the operation waits for somebody else
   std::string wait;                     // that in words: "until the word at 0x7f40 equals 1; …"
@@ -73,7 +73,7 @@ struct Symptoms {
   bool asked_for_dump = false;          // a rerun for a GPU core dump was made
   bool line_in_dump = false;            // and it shows where threads of the operation's kernel are
   std::optional<std::uint32_t> device;  // that the operation ran on
-  // Of a hang in a collective of several ranks, whose calls are known.
+  // For a hang in a collective of several ranks, if their calls are known.
   std::size_t ranks = 0;
   std::string ranks_part;     // "absence" | "line" | "kernel" | "blocks" | "none"; empty: not known
   std::string missing_ranks;  // "rank 1": they have not come to it

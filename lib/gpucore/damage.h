@@ -1,4 +1,4 @@
-// What in a dump could not be believed, and how much may be read at all.
+// Counts the parts of a dump that cannot be right, and limits how much is read.
 #pragma once
 
 #include <cstdint>

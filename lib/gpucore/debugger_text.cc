@@ -29,7 +29,7 @@ std::string_view trimmed(std::string_view text) {
 
 std::string kept(std::string_view text) { return std::string(trimmed(text).substr(0, kLongestPart)); }
 
-// What follows `mark`; nothing where it is not there.
+// The text after `mark`; nothing if the mark is not there.
 std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
   const std::size_t at = text.find(mark);
   if (at == std::string_view::npos) return std::nullopt;

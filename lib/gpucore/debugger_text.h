@@ -1,4 +1,4 @@
-// What NVIDIA's debugger prints of a core dump (`cuda-gdb --batch`), and how that fits what was read here.
+// Parses the output of NVIDIA's debugger on a core dump (`cuda-gdb --batch`), and compares it with our own reading.
 //
 // The text is a foreign program's: nothing in it is believed beyond the shapes below, and what does not fit is left
 // out.
@@ -46,7 +46,7 @@ struct CrossCheck {
 // Field by field; what only one of the two knows is not compared.
 CrossCheck cross_check(const Failure& failure, const DebuggerTestimony& debugger);
 
-// What came of asking the debugger.
+// The result of asking the debugger.
 struct DebuggerWitness {
   std::string failed;  // why it has nothing to say, as a sentence; empty: see `check`
   CrossCheck check;

@@ -107,7 +107,7 @@ struct Metadata {
 
 class Dump {
  public:
-  // Nothing where the file is no GPU core dump at all. `file` must outlive the dump.
+  // Empty if the file is not a GPU core dump. `file` must outlive the dump.
   static std::optional<Dump> read(Bytes file);
 
   std::vector<Device> devices;

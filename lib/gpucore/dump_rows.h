@@ -7,7 +7,7 @@
 
 namespace cudadiag::gpucore {
 
-// What every version of the driver writes; a table of smaller rows is none.
+// The size that every version of the driver writes; a table with smaller rows is invalid.
 inline constexpr std::uint64_t smallest_row(Kind kind) {
   switch (kind) {
     case Kind::devices:

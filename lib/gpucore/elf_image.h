@@ -30,7 +30,7 @@ struct Section {
 
 class ElfImage {
  public:
-  // Nothing where this is no little-endian ELF64 for CUDA. Sections that lie beyond the end of `file` are not counted.
+  // Empty if this is not a little-endian ELF64 file for CUDA. Sections beyond the end of `file` are not counted.
   static std::optional<ElfImage> read(Bytes file);
 
   std::uint16_t type() const { return file_.u16(16); }

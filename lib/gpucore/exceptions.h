@@ -1,4 +1,4 @@
-// What the exception codes of the hardware mean.
+// The meaning of the hardware's exception codes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline constexpr std::uint32_t kAssertion = 12;
 // "Warp Illegal Address" for 14; "exception 99" for what is not known here.
 std::string exception_name(std::uint32_t code);
 
-// What a trap instruction is called: it stops a warp without a code.
+// The name of a trap instruction: it stops a warp without a code.
 inline constexpr const char* kTrapName = "Trap Instruction";
 
 }  // namespace cudadiag::gpucore

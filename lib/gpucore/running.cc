@@ -10,7 +10,7 @@
 namespace cudadiag::gpucore {
 namespace {
 
-// Of each kernel; threads spread over its loops, and the rest says nothing new.
+// For each kernel. Threads spread over its loops, and more places add nothing.
 constexpr std::size_t kMostPlaces = 8;
 
 struct Gathered {

@@ -1,5 +1,5 @@
-// What a GPU core dump says of the failure it was written for: plain data, with "not known" wherever the hardware
-// did not keep it. Function names are mangled.
+// The contents of a GPU core dump that concern the failure: plain data, with "not known" for everything that the
+// hardware did not keep. Function names are mangled.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ struct Failure {
   std::string exception_name;
   std::string message;  // the driver's own words, where it left any
 
-  // Of the first failing thread, in the order of blocks and threads; unknown once its warp has exited.
+  // The first failing thread, in the order of blocks and threads; unknown once its warp has exited.
   std::optional<std::uint32_t> warp, lane;
   std::optional<Dim3> block, thread;
   std::uint32_t device = 0, sm = 0;
@@ -89,7 +89,7 @@ struct Testimony {
   std::uint64_t damaged = 0;              // parts that were left out because they could not be right
 };
 
-// Nothing where `file` is no GPU core dump.
+// Empty if `file` is not a GPU core dump.
 std::optional<Testimony> examine(Bytes file);
 
 }  // namespace cudadiag::gpucore

@@ -1,6 +1,6 @@
-// What is known to have happened before some point of a stream, as a sparse vector clock: most streams have heard of
-// few others. A component is one life of a stream, or all blocking streams of a context together; its value is the
-// latest moment of it that is known.
+// A sparse vector clock: everything that happened before some point of a stream, as far as it is known. Most streams
+// know of few others. A component is one life of a stream, or all blocking streams of a context together. Its value is
+// the latest known moment of that component.
 #pragma once
 
 #include <cstdint>

@@ -139,7 +139,8 @@ void Feed::stream_made(const std::byte* record, std::uint32_t index, std::uint64
                        static_cast<std::uint32_t>(wire::load(record, race::kWord2))));
 }
 
-// What was told of the entry's lives counts; what it says itself is of its latest one, which may have come since.
+// The records about the entry's lives decide. The entry itself describes only its latest life, which may have begun
+// since.
 bool Feed::find_stream(std::uint32_t index, std::uint64_t ticks, StreamNumber& stream) {
   if (index >= known_.size()) return false;
   Known& known = known_[index];

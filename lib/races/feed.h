@@ -23,7 +23,7 @@ namespace cudadiag::races {
 
 class Feed : public session::RingReader {
  public:
-  // What a kernel does with the memory of one of its parameters, in a launch of which this is known; nothing: ask
+  // How a kernel uses the memory of one parameter, in a launch about which this is known. Nothing: not known yet, ask
   // again.
   using KernelMode =
       std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter, const LaunchWords& launch)>;
@@ -36,7 +36,7 @@ class Feed : public session::RingReader {
   // How kernels use their memory may be known by now.
   void settle(bool at_last);
   bool settled() const { return history_.settled(); }
-  // What the recorder itself had no place for: asked now and then.
+  // Counts the records that the recorder had no room for. Called now and then.
   void look_for_drops();
 
   std::vector<session::Race> races() const;
@@ -66,7 +66,7 @@ class Feed : public session::RingReader {
     std::uint64_t width = 0, destination_pitch = 0, source_pitch = 0;
     std::uint32_t rows = 1;
   };
-  // What came before an operation's record in its ring.
+  // Records that precede an operation's record in its ring.
   struct Pending {
     std::vector<Word> words;
     ZeroWords zeros = 0;

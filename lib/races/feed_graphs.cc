@@ -1,4 +1,4 @@
-// What graphs do to memory, as their parts tell it when they are made, and when they are launched.
+// The memory accesses of graphs: collected from the nodes when a graph is made, and applied when it is launched.
 #include <algorithm>
 #include <utility>
 
@@ -68,7 +68,7 @@ void Feed::graph_edges(const std::byte* record, Graph& graph) {
   count_graph_parts(graph, 3);
 }
 
-// What a kernel is given, which bytes a copy or memset touches, or whose event it is.
+// A node: the words that a kernel is given, the bytes of a copy or memset, or the event of an event node.
 void Feed::graph_node(const std::byte* record, Graph& graph, const Pending& pending) {
   const std::uint32_t node = wire::load(record, race::kNode);
   if (node >= graph.successors.size() || graph.accesses.size() >= kMostAccesses) return;

@@ -1,4 +1,4 @@
-// What an executable graph's nodes do to memory, as the recorder wrote it down when the graph was made.
+// The memory accesses of an executable graph's nodes, as recorded when the graph was made.
 #pragma once
 
 #include <cstdint>

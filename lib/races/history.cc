@@ -7,7 +7,8 @@
 namespace cudadiag::races {
 namespace {
 
-// What all of an allocation is to the other side: it does not matter where in it that uses it.
+// The mode of an access as it counts against `other`. An allocation or a free covers all of its memory, so an access
+// near an address counts as one inside it.
 Mode somewhere_in(const Access& other, Mode mode) {
   if (other.what != What::allocation && other.what != What::free) return mode;
   return mode == Mode::near_read ? Mode::read : mode == Mode::near_write ? Mode::unknown : mode;
@@ -61,8 +62,9 @@ void History::put(Place& place, Access access) {
   ++accesses_;
 }
 
-// What can race no more and what the coming access stands for; else the least telling of the stream that has most
-// here, and the older of these. No stream loses all, save where there are very many.
+// Removes accesses that can no longer race. Otherwise removes the oldest one that the coming access stands for.
+// Otherwise removes from the stream with most accesses here the least informative, oldest one. No stream loses all of
+// its accesses, except if there are very many streams.
 void History::make_room_at(Place& place, Access& coming) {
   if (const std::size_t over = std::erase_if(place, [this](const Access& known) { return order_.done(known); })) {
     accesses_ -= over;
@@ -277,7 +279,7 @@ bool History::conclude(Race& race, bool at_last) {
   const bool altered = alters(a) || alters(b), unknown = a == Mode::unknown || b == Mode::unknown;
   if (!altered && a == b && unknown) keep_unjudged(race);
   if (!altered && (!unknown || a == b)) return true;
-  // What is not known may be atomic as well.
+  // An unknown access may be atomic too.
   const bool written = a == Mode::write || b == Mode::write;
   race.possible = race.uncertain || (unknown && !written) || may_keep_off(race.first, race.second) ||
                   may_keep_off(race.second, race.first);
@@ -296,7 +298,7 @@ void History::keep(const Race& race) {
     const std::uint64_t times = known.times + race.times;
     const auto parameters = [](const Race& of) { return std::minmax(of.first.parameter, of.second.parameter); };
     const bool several = known.several || parameters(known) != parameters(race);
-    // What is certain tells more.
+    // A certain race is more informative than a possible one.
     if (known.possible && !race.possible) known = race;
     known.times = times;
     known.several = several;

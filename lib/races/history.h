@@ -19,8 +19,8 @@
 
 namespace cudadiag::races {
 
-// What a kernel does with the memory that one of its parameters points to; nothing: that is being looked for, ask
-// again. Asked for pairs alone that nothing orders.
+// How a kernel uses the memory behind one of its parameters. Nothing: not known yet, ask again. It is called only for
+// pairs that nothing orders.
 using ModeOf = std::function<std::optional<Mode>(const Access&)>;
 
 struct Race {

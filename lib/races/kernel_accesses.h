@@ -1,4 +1,4 @@
-// What a kernel's code does with the memory that its parameters point to.
+// How a kernel's code uses the memory behind its parameters.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ struct LiveWord {
 };
 using LiveWords = std::vector<LiveWord>;  // by offset; none: nothing is known of the launch
 
-// Of the first 32 times 4 bytes of a launch's parameters, a bit for each that are 0, as numbers of 8 bytes too.
+// A bit for each of the first 32 words of 4 bytes among a launch's parameters: set if the word is 0, also as part of a
+// number of 8 bytes.
 using ZeroWords = std::uint32_t;
 
 struct LaunchWords {
@@ -48,9 +49,9 @@ struct KernelAccesses {
   std::set<CodeAccess> accesses;
   std::vector<std::uint32_t> parameters;  // where each begins, sorted; none: not known
 
-  // Of the memory that the word at `parameter` points to. Unknown where code may alter it by an address that may as
-  // well be made of another word, or of another element of an array; of words that hold the same address one counts, of
-  // those that hold none of memory none does.
+  // How the code uses the memory behind the word at `parameter`. Unknown if code may write through an address that
+  // could also be made of another word, or of another element of an array. Of several words with the same address only
+  // one counts; words that hold no address of memory do not count.
   Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;
 };
 

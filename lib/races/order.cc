@@ -158,7 +158,7 @@ bool Order::follows(const Written& later, const Written& earlier) const {
   return later.stream == earlier.stream || covers(later.point.clock, before) || done(before);
 }
 
-// Of the values that the stream may find there and that end its wait, the one that all others of them follow.
+// The value that all others follow, among those that the stream may find there and that end its wait.
 const Order::Written* Order::surely_met(const Word& word, StreamNumber stream,
                                         const std::function<bool(std::uint64_t)>& meets) const {
   const auto over = [&](auto written) {

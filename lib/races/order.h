@@ -28,8 +28,8 @@ struct StreamTraits {
 class Order {
  public:
   StreamNumber stream_made(const StreamTraits& traits);
-  // Nothing more is issued to it; what was may still be at work. Of very many such streams the oldest are taken to have
-  // finished.
+  // The stream gets no more operations; earlier ones may still be running. If there are very many such streams, the
+  // oldest are assumed to have finished.
   void stream_gone(StreamNumber stream);
   const StreamTraits& traits(StreamNumber stream) const { return streams_[stream].traits; }
 
@@ -40,7 +40,7 @@ class Order {
   void event_made(std::uint64_t event);
   void event_gone(std::uint64_t event) { events_.erase(event); }
   void event_recorded(std::uint64_t event, StreamNumber stream);
-  // Of an event that nobody was seen to make or record (another process's, say) the order is not known.
+  // If nobody was seen to make or record the event (another process did, for example), its order is not known.
   void event_waited(std::uint64_t event, StreamNumber stream);
   void event_seen(std::uint64_t event);  // by the host, to be over
 
@@ -54,7 +54,7 @@ class Order {
   // By other means than these, in the stream's latest operation: whatever waits for words there is taken to wait for
   // what is written afterwards.
   void words_overwritten(std::uint64_t begin, std::uint64_t end, StreamNumber stream);
-  // What comes before this in the stream, the host may learn without asking the driver: a host function.
+  // A host function: the host may learn without a driver call that everything before it in the stream has finished.
   void host_told(StreamNumber stream);
   // The stream waits for something that is not this process's.
   void stranger_waited(StreamNumber stream);
@@ -89,7 +89,7 @@ class Order {
   struct Context {
     Component barrier = 0;
     std::vector<StreamNumber> active, pending;
-    // What those of them that are gone had come to.
+    // How far the streams among them had got that no longer exist.
     Clock gone_active, gone_pending;
     StreamNumber legacy = 0;
     Moment legacy_at = 0;  // 0: there was no operation on it
@@ -101,7 +101,7 @@ class Order {
     Moment at = 0;
   };
 
-  // What a word was made to hold, by whom; nothing: what nobody waits for.
+  // The value that a word was given, and by whom. No value: one that nobody waits for.
   struct Written {
     Point point;
     StreamNumber stream = 0;

@@ -35,7 +35,7 @@ class Walk {
         if (again) open_.insert(block);
       }
     }
-    // What an address is made of is known now: before, it would have been too little.
+    // Only now are the origins of all addresses complete.
     instructions_.begin_noting();
     for (const auto& [begin, held] : entries_) pass(begin);
     return true;
@@ -93,7 +93,8 @@ class Walk {
     bring_back(block);
   }
 
-  // What functions left in registers, to where they return: once the call has been seen, for the other registers.
+  // Merges the registers that functions left into the state at their return. The other registers come from the call,
+  // which must have been seen.
   void bring_back(std::uint32_t block) {
     const auto entry = entries_.find(block);
     const auto returned = returned_.find(block);

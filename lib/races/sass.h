@@ -22,10 +22,10 @@ struct ParameterBank {
   std::uint32_t offset = 0, size = 0;
 };
 
-// What functions that lie elsewhere, or are called by their address, may do with what they are given.
+// The possible effects of functions in other files, or called by their address, on the memory they are given.
 enum class Calls { anything, harmless };
 
-// Of launches whose parameters have these zeros. Not known where the text is none, or too much of it.
+// For launches whose parameters have these zeros. Not known if there is no text, or too much.
 KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls = Calls::anything, ZeroWords zeros = 0);
 
 }  // namespace cudadiag::races

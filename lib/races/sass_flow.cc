@@ -137,7 +137,7 @@ void Program::connect_returns(const Joints& joints) {
     }
   }
   for (std::uint32_t at = 0; at < code_.size() && is_small(); ++at) {
-    // Of which function is not seen.
+    // The function that it ends is not known.
     if (code_[at].base() == "RET" && !returns_.contains(at)) lead(at, joints.after_calls, kAll);
   }
 }

@@ -24,8 +24,8 @@ class Program {
   const std::vector<std::uint32_t>& next(std::uint32_t at) const { return flow_[at].next; }
   // The next instruction alone follows, and it follows nothing else.
   bool falls_through(std::uint32_t at) const;
-  // What a return may lead to: behind the calls of the functions that it may end. Registers that such a function does
-  // not alter are there as they were at the call; the call itself leads there, too.
+  // The places that a return may lead to: after the calls of the functions that it may end. Registers that such a
+  // function does not alter are there as they were at the call. The call itself leads there too.
   struct Return {
     std::uint32_t to = 0;
     const std::vector<std::uint32_t>* altered = nullptr;

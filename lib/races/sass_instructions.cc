@@ -191,7 +191,7 @@ void Instructions::call(const Step& s) {
   for (std::uint32_t at = kFirstArgument; at < kEndOfArguments; ++at) s.state.set(at, 0, s.predicate);
 }
 
-// What an instruction decides is a new condition under an old name. Carries come behind the result.
+// An instruction that sets a predicate makes a new condition under an old name. Carries follow the result.
 void Instructions::forget_conditions(const Step& s) {
   const auto& operands = s.i.operands;
   for (std::size_t at = 0; at < s.first && at < 2; ++at) s.state.forget_condition(operands[at]);
@@ -224,7 +224,7 @@ void Instructions::move(const Step& s) {
   if (moved.empty()) set_words(s, 0);
 }
 
-// What another thread has in the register is in its set too.
+// The set of the register covers its value in every thread.
 void Instructions::shuffle(const Step& s) {
   forget_conditions(s);
   if (s.to != kNone && s.first + 1 < s.i.operands.size()) {
@@ -242,7 +242,7 @@ Lead Instructions::lead_of(std::string_view operand, Id id) const {
   return negative ? Lead::down : Lead::anywhere;
 }
 
-// What is multiplied, or shifted to the left.
+// A product, or a shift to the left.
 Instructions::Term Instructions::product(const Step& s, const std::vector<std::string_view>& factors) {
   const bool multiplied = s.i.base().ends_with("IMAD");
   Term made;
@@ -263,7 +263,7 @@ Instructions::Term Instructions::product(const Step& s, const std::vector<std::s
   return made;
 }
 
-// Of their sum, without one of them.
+// The lead of the sum of all terms but one.
 Lead Instructions::lead_of_sum(const std::vector<Term>& terms, std::size_t without) {
   bool away = false, anywhere = false, back = false, down = false;
   for (std::size_t at = 0; at < terms.size(); ++at) {
@@ -410,7 +410,7 @@ OriginSets::Id Instructions::constant(const Step& s, std::string_view operand, s
   return word < bank_.offset || word >= bank_.offset + bank_.size ? 0 : parameter((word - bank_.offset) & ~3u);
 }
 
-// What an operand brings; `half`: of a pair or more the how-manieth register.
+// The value of an operand. `half`: which register of a pair or a larger group.
 OriginSets::Id Instructions::value(const Step& s, std::string_view operand, std::uint32_t half) {
   if (operand.find("c[0x0]") != std::string_view::npos) return constant(s, operand, half);
   const std::uint32_t at = register_of(operand);

@@ -1,4 +1,4 @@
-// What one instruction does to the registers and to memory, as far as addresses go. Internal to the room.
+// The effect of one instruction on registers and memory, as far as addresses go. Internal to the room.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ class Instructions {
 
  private:
   using Id = OriginSets::Id;
-  // Of an address.
+  // The halves of an address.
   struct Halves {
     Id low = 0, high = 0;
   };
   struct Step;
   using Rule = void (Instructions::*)(const Step&);
-  // What does not change from pass to pass.
+  // The parts that stay the same in every pass.
   struct Decoded {
     Rule rule = nullptr;          // null: it never happens
     std::uint32_t predicate = 0;  // kNone: always

@@ -1,4 +1,4 @@
-// What instructions do to memory.
+// The effects of instructions on memory.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace {
 
 using namespace origin;
 
-// What is between the brackets that name a place: the last of "desc[UR6][R2.64+0x10]".
+// The text between the brackets that name a place: the last pair in "desc[UR6][R2.64+0x10]".
 std::string_view inside(std::string_view operand) {
   const std::size_t open = operand.rfind('[');
   if (open == std::string_view::npos || operand.find("c[0x") != std::string_view::npos) return "";
@@ -17,7 +17,7 @@ std::string_view inside(std::string_view operand) {
   return rest.substr(0, rest.find(']'));
 }
 
-// Of "[R7], desc[UR6][R2.64+0x10]" the last.
+// The last address of an instruction: R2.64+0x10 in "[R7], desc[UR6][R2.64+0x10]".
 std::string_view address_of(const Instruction& i) {
   for (auto operand = i.operands.rbegin(); operand != i.operands.rend(); ++operand) {
     if (const std::string_view text = inside(*operand); !text.empty()) return text;
@@ -127,7 +127,7 @@ void Instructions::note(const Halves& place, Mode mode) {
   if (access.anywhere || !access.origins.empty()) accesses_.insert(std::move(access));
 }
 
-// What memory holds is no word of the parameters, unless it is theirs, or memory that may be local.
+// A loaded value is not a word of the parameters, unless it was loaded from them, or from memory that may be local.
 void Instructions::set_loaded(const Step& s, const Halves& place) {
   forget_conditions(s);
   if (s.to == kNone) return;

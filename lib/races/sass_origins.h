@@ -33,7 +33,7 @@ inline constexpr std::uint32_t kValue = 0x01ffffff;
 constexpr bool is_place(std::uint32_t origin) { return origin != kTop && (origin & kPlace) != 0; }
 constexpr bool is_number(std::uint32_t origin) { return origin != kTop && (origin & kNumber) != 0; }
 constexpr bool is_word(std::uint32_t origin) { return (origin & (kPlace | kNumber | kUpper)) == 0; }
-// Of what a register holds on all paths.
+// A mark that holds on all paths.
 constexpr bool is_certain(std::uint32_t origin) { return origin >= kAddend && origin <= kConstant; }
 constexpr bool is_mark(std::uint32_t origin) { return origin == kThread || is_certain(origin); }
 constexpr bool is_indexed(std::uint32_t origin) { return (origin & kIndexed) != 0; }
@@ -64,19 +64,19 @@ class OriginSets {
 
   Id number(Set set);
   Id one(std::uint32_t origin) { return number({origin}); }
-  // What it holds is one or the other.
+  // The register holds one or the other.
   Id join(Id a, Id b);
   // It is a sum that leads there, or made of them otherwise.
   Id together(Id a, Id b, Lead lead);
   Id led(Id id, Lead lead);
   // Without what has to hold on all paths.
   Id uncertain(Id id);
-  // What is made of it by anything but moving it around.
+  // The result of any calculation with it, other than a move.
   Id blurred(Id id);
-  // What a number that is made of it still tells; what it tells of addresses.
+  // The marks that a number made of it keeps; and its origins without marks.
   Id marks(Id id);
   Id without_marks(Id id);
-  // What their sum may be an address because of. Nothing that has to hold on all paths is kept.
+  // The origins that may make their sum an address. Marks that must hold on all paths are dropped.
   Id sum(Id a, Id b);
 
  private:

@@ -1,4 +1,4 @@
-// What a kernel's registers hold at one place of its code, as far as addresses go. Internal to the room.
+// The contents of a kernel's registers at one place of its code, as far as addresses go. Internal to the room.
 #pragma once
 
 #include <array>

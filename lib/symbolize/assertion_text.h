@@ -1,4 +1,4 @@
-// What programs print of assertions that failed on the GPU, found in the output of a rerun.
+// Finds the assertions that failed on the GPU in the output of a rerun.
 //
 // CUDA's assert(), PyTorch's CUDA_KERNEL_ASSERT and Triton's device_assert print a line for each thread:
 //   FILE:LINE: FUNCTION: block: [x,y,z], thread: [x,y,z] Assertion `CONDITION` failed.
@@ -34,7 +34,7 @@ inline constexpr std::size_t kMostAssertions = 64;
 // In the order of their first appearance.
 std::vector<Assertion> assertions_in(std::string_view output);
 
-// Of a file: only its first and its last `kept` bytes are read. Nothing where it is no regular file.
+// Reads only the first and the last `kept` bytes. Empty if it is not a regular file.
 inline constexpr std::uint64_t kOutputKept = std::uint64_t{4} << 20;
 std::vector<Assertion> read_assertions(const std::filesystem::path& output, std::uint64_t kept = kOutputKept);
 

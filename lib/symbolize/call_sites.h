@@ -29,8 +29,8 @@ class CallSites {
   bool defines(Function function) const;
   const std::string& name(Function function) const;  // linkage name; empty for what only its own file can see
 
-  // What the call that returns to `return_address` calls: nothing if no call site is described there, kNotKnown if the
-  // call goes through a pointer or could mean several functions.
+  // The function that the call before `return_address` calls. Empty if no call site is described there; kNotKnown if
+  // the call goes through a pointer or could mean several functions.
   std::optional<Function> called_at(std::uint64_t return_address) const;
 
   // Tail calls by which control came from `from` to `to`, innermost first, each as an address inside of its jump. Those

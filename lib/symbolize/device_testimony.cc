@@ -39,7 +39,7 @@ DeviceFailure plain(const gpucore::Failure& from) {
   return failure;
 }
 
-// Of the instruction where most of its threads stand.
+// For the instruction at which most of its threads are.
 DeviceFailure plain(const gpucore::RunningKernel& from) {
   DeviceFailure running;
   running.kernel = demangle(from.kernel);
@@ -81,7 +81,7 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   if (sanitizer.failed.empty()) sanitizer.failed = "it did not finish its log";
 }
 
-// What CUDA_COREDUMP_SHOW_PROGRESS has the driver print.
+// Whether the driver printed, with CUDA_COREDUMP_SHOW_PROGRESS, that it began a dump and did not finish it.
 bool left_a_dump_unfinished(const std::filesystem::path& output) {
   const std::string text = read_log(output);
   return text.find("coredump: Starting GPU coredump generation") != std::string::npos &&

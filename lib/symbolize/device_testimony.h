@@ -1,5 +1,5 @@
-// What the reruns say of the failure on the GPU itself: the GPU core dump of the device pass, and the assertions that
-// a rerun printed. Names are demangled; what is not known is empty.
+// Evidence from the GPU itself, in reruns: the GPU core dump of the device pass, and the assertions that a rerun
+// printed. Names are demangled; unknown fields are empty.
 #pragma once
 
 #include <array>
@@ -71,7 +71,7 @@ struct DeviceTestimony {
 
 inline constexpr std::size_t kDebuggerTextKept = std::size_t{1} << 20;
 
-// Of the last device pass of `session`, and of its other reruns.
+// From the last device pass of `session`, and from its other reruns.
 DeviceTestimony device_testimony(const session::Session& session);
 
 }  // namespace cudadiag::symbolize

@@ -39,7 +39,7 @@ int number_attribute(Dwarf_Die& die, unsigned name) {
   return found && value <= 0x7fffffff ? static_cast<int>(value) : 0;
 }
 
-// What the linker dropped begins at 0 and may reach over code that is there.
+// Code that the linker dropped begins at 0, and may overlap code that exists.
 bool covers(Dwarf_Die& die, std::uint64_t address, std::size_t& entries) {
   Dwarf_Addr base = 0, begin = 0, end = 0;
   std::ptrdiff_t next = 0;

@@ -1,5 +1,5 @@
-// What DWARF says of one module: functions, inlined calls and lines. Versions 4 and 5, in the module itself or in a
-// debug file, split (.dwo) or not. Internal to the room: elfutils' types stay below elf_module.h.
+// DWARF of one module: functions, inlined calls and lines. Versions 4 and 5, in the module itself or in a debug file,
+// split (.dwo) or not. Internal to the room: elfutils' types stay below elf_module.h.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the readers of DWARF's tree of entries have in common. Internal to the room.
+// Parts that the readers of DWARF's entries share. Internal to the room.
 #pragma once
 
 namespace cudadiag::symbolize {

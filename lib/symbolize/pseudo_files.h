@@ -1,4 +1,4 @@
-// What stands where a file's name should, when code was typed, made of a string, or packed away.
+// Names that take the place of a file's name, for code that was typed, made of a string, or packed away.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace cudadiag::symbolize {
 
-// What IPython calls the rest of a cell that begins with %%time or %%timeit. What %time and %timeit were given on a
-// line of their own is called the same: there the line around it tells more.
+// IPython's name for the rest of a cell that begins with %%time or %%timeit. The argument of %time and %timeit on a
+// line of their own has the same name; there the line around it says more.
 bool is_cell_of_magic(std::string_view file);
 
 // "cell In[3]" for `<ipython-input-3-0a1b>`, "cell ipykernel_12/345.py" for what a kernel calls its cells; else empty.

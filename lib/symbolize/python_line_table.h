@@ -1,6 +1,6 @@
 // From the place inside a code object's bytecode to the source line that a traceback would show for it.
 //
-// What `offset` stands for, in bytes from the start of the bytecode, and why one look-up serves all releases:
+// The meaning of `offset`, in bytes from the start of the bytecode, and why one look-up serves all releases:
 //    3.9   f_lasti: the instruction being executed.
 //    3.10  f_lasti counts two-byte units there; offset is twice that.
 //    3.11, 3.12  prev_instr - code: the instruction being executed; while it runs a Python function that it called,

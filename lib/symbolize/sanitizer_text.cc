@@ -94,7 +94,7 @@ void read_old_place(std::string_view text, Place& place) {
   place.function = kept(text);
 }
 
-// What stands behind "at " or "Device Frame:".
+// Parses the text after "at " or "Device Frame:".
 Place place_of(std::string_view text) {
   Place place;
   text = trimmed(text);

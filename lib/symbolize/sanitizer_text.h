@@ -1,4 +1,4 @@
-// What compute-sanitizer's memcheck wrote of invalid accesses, found in its log. Each is a record of lines:
+// Finds the invalid accesses in the log of compute-sanitizer's memcheck. Each is a record of lines:
 //   ========= Invalid __global__ write of size 4 bytes
 //   =========     at FUNCTION+0x90 in FILE:LINE
 //   =========     by thread (x,y,z) in block (x,y,z)
@@ -49,7 +49,7 @@ inline constexpr std::size_t kMostAccesses = 256;
 
 SanitizerLog sanitizer_log(std::string_view text);
 
-// Of a file's first `kept` bytes. Nothing where it is no regular file.
+// Reads the first `kept` bytes. Empty if it is not a regular file.
 inline constexpr std::uint64_t kLogKept = std::uint64_t{4} << 20;
 std::string read_log(const std::filesystem::path& file, std::uint64_t kept = kLogKept);
 

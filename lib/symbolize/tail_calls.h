@@ -22,9 +22,9 @@ struct PhysicalFrame {
 // Opened only when asked for.
 using Modules = std::function<std::vector<ElfModule*>()>;
 
-// What tail calls took from between two frames, innermost first; empty where nothing is missing, where it is not
-// certain, and where compilers left no word of it. `inner` is the outermost frame of CUDA or of nvcc's host side of
-// `kernel` and `outer` the one that seems to have called it. `others` are asked for functions that both lack.
+// The frames that tail calls removed from between two frames, innermost first. Empty if none is missing, if it is not
+// certain, or if compilers left no record of it. `inner` is the outermost frame of CUDA or of nvcc's host side of
+// `kernel`, and `outer` the one that seems to have called it. `others` are asked for functions that both lack.
 std::vector<PhysicalFrame> lost_to_tail_calls(const PhysicalFrame& inner, const PhysicalFrame& outer,
                                               std::string_view kernel, const Modules& others);
 

@@ -90,7 +90,8 @@ bool is_name_of_cuda(std::string_view name) {
   return false;
 }
 
-// Of CUDA's headers, built without line information: `cudaError cudaLaunchKernel<char>(char const*, dim3, …)`.
+// A function of CUDA's headers, built without line information: `cudaError cudaLaunchKernel<char>(char const*, dim3,
+// …)`.
 bool is_cuda_template(const NativeFrame& frame) {
   const std::string_view name = unqualified(frame.function);
   return name.find('<') != name.npos && name.find("::") == name.npos && is_name_of_cuda(bare_name(name));
@@ -122,7 +123,7 @@ std::size_t frames_inside_cuda(const std::vector<NativeFrame>& native, const Use
 }
 
 bool is_user_native(const NativeFrame& frame, const UserCode& code) {
-  // What the compiler puts before main() is in the user's executable too.
+  // The compiler's code before main() is in the user's executable too.
   return code.native(frame) && !is_device_stub(frame) && !is_cuda_function(frame) && frame.function != "_start";
 }
 
@@ -216,7 +217,7 @@ bool UserCode::made_at_run_time(const PythonFrame& frame) const {
   return session::is_made_at_run_time(frame.file) && rule_for(frame.file) == nullptr;
 }
 
-// What an installer writes to start a package by its name: `bin/train`, a few lines that call its main().
+// A script that an installer writes to start a package by its name: `bin/train`, a few lines that call its main().
 bool UserCode::is_entry_point(const PythonFrame& frame) const {
   constexpr int kLongest = 16;
   const std::filesystem::path file(frame.file);

@@ -43,7 +43,7 @@ class UserCode {
   std::vector<std::string> interpreters_;
 };
 
-// What nvcc generates on the host for the launch of `kernel`: its stub, and the function of the kernel's own name.
+// Code that nvcc generates on the host for the launch of `kernel`: its stub, and the function of the kernel's own name.
 bool is_launch_code(const NativeFrame& frame, std::string_view kernel);
 
 // How many of the innermost frames are the recorder's, CUDA's and nvcc's for a launch, and of which kernel if nvcc's
@@ -59,7 +59,7 @@ LaunchFrames launch_frames(const std::vector<NativeFrame>& native, std::string_v
 // function that launches a kernel that kernel's own name and the line of its definition, which nobody calls a launch.
 void mark_user_frames(SourceStack& stack, std::string_view kernel, const UserCode& code = {});
 
-// What is marked decides, save that a frame which is the host side of `kernel` never leads.
+// The marks decide, except that a frame which is the host side of `kernel` never leads.
 TrueLine find_true_line(const SourceStack& stack, std::string_view kernel);
 
 }  // namespace cudadiag::symbolize
