@@ -46,7 +46,7 @@ class AllocationMap {
 // Whether every allocation of the process was recorded, so that "in none" can be said.
 inline bool knows_all_allocations(const session::ProcessRecord& record) { return record.dropped_allocations == 0; }
 
-// What a device's memory, or the host memory pinned for it, was taken by.
+// The line that took memory of a device, or host memory pinned for it.
 struct MemoryHolder {
   std::uint32_t site = 0;
   std::uint64_t bytes = 0;

@@ -24,8 +24,8 @@ using session::Process;
 using session::ProcessRecord;
 using session::Session;
 
-// Of a call that its process is said to have died of, when it did: until then it may have been dealt with, and another
-// process have failed.
+// For a call that its process is reported to have ended for: the time of that end. Until then it may have been handled,
+// and another process may have failed.
 double time_of(const Failure& failure) {
   const ProcessRecord& record = failure.process->record;
   std::uint64_t ticks = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
@@ -150,7 +150,7 @@ std::optional<Note> outlived(const std::set<std::uint32_t>& by) {
                                           "to their end, let the command wait for them"};
 }
 
-// Of one that has given the GPU nothing to do there is nothing to be known: a daemon, say, that asked for a device.
+// A process that gave the GPU no work does not count: a daemon, for example, that asked for a device.
 bool went_on_at_work(const Session& session, const Process& process) {
   const ProcessRecord& record = process.record;
   return session.manifest.outlived_by.contains(process.pid) && record.state == wire::area::State::recording &&
@@ -200,7 +200,7 @@ bool ended_badly(const Session& session) {
          });
 }
 
-// Whoever waits for a collective gives up in the end, and then nothing may be left unfinished. Programs that end for
+// A process that waits for a collective gives up in the end, and then no work may be unfinished. Programs that end for
 // other reasons end while some ranks are a collective ahead.
 void look_at_ranks(const Session& session, Analysis& analysis) {
   const auto& failures = analysis.failures;
@@ -214,7 +214,7 @@ void look_at_ranks(const Session& session, Analysis& analysis) {
 }  // namespace
 
 bool comes_before(const Failure& a, const Failure& b) {
-  // Whoever hangs may wait for one that failed, and who stands in a collective for one that hangs elsewhere.
+  // A process that hangs may wait for one that failed; a process in a collective may wait for one that hangs elsewhere.
   const auto rank = [](const Failure& failure) {
     const bool hangs = failure.kind == Kind::hang;
     return std::tuple(is_guess(failure), hangs, hangs && in_collective(failure), time_of(failure));

@@ -39,8 +39,8 @@ struct Candidate {
   std::string because;  // why it is where it is in the list: "next after the last finished operation of its stream"
   // How many stream operations the process had issued up to and including this one; nothing if rings lost too much.
   std::optional<std::uint64_t> process_ordinal;
-  // Of a launched graph: the node that may have failed; null: not known. `nodes` of its line may have, the first is
-  // `node`, number `node_index` (from 1) of `nodes_of_graph`.
+  // For a launched graph: the node that may have failed; null: not known. `nodes` nodes of its line may have; the first
+  // is `node`, number `node_index` (from 1) of `nodes_of_graph`.
   const session::GraphNode* node = nullptr;
   std::uint32_t node_index = 0, nodes_of_graph = 0, nodes = 1;
   std::uint32_t changed = 0;  // site of the call that has given it other parameters since; 0: they are those of its own
@@ -52,7 +52,7 @@ struct Candidate {
   std::uint32_t site() const { return changed != 0 ? changed : node != nullptr ? node->site : operation->site; }
 };
 
-// Of a hang: since when nothing moved, and who is kept waiting.
+// For a hang: since when there was no progress, and which threads wait.
 struct Standstill {
   double seconds = 0;
   const session::Thread* thread = nullptr;     // null: no thread waits inside a call
@@ -95,7 +95,7 @@ struct Failure {
   std::string rewritten;
 };
 
-// What became of a rerun.
+// The outcome of a rerun.
 struct Rerun {
   enum class Outcome {
     proven,        // the operation that failed was waited for
@@ -120,8 +120,8 @@ struct Rerun {
   Ending end{};                    // of its command
   bool gave_up = false;            // waiting: some operation took too long, and the rest went on as in the first run
   std::optional<Failure> failure;  // its own first one; `process` is one of the rerun
-  // Of one without the recorder, for a GPU core dump: whether the failure came again, by the dump or by how the program
-  // ended; nothing: neither tells.
+  // For a rerun without the recorder, for a GPU core dump: whether the failure came again, by the dump or by the end of
+  // the program. Nothing: neither decides.
   std::optional<bool> failed_unwatched{};
   bool other_text = false;  // code of what failed in the first run had been written anew: it says nothing of that
   bool disturbed = false;   // it did not fail, and the Python hook, which took values in it, may be why
@@ -162,7 +162,7 @@ struct Analysis {
   std::optional<Grade> first_grade;  // of the first failure, before reruns had their say
   std::vector<Rerun> reruns;         // of session.reruns, one each
   Vanished vanished = Vanished::no;  // the asynchronous failures
-  // Of a job of several ranks that hung in a collective, or ended badly without a failure.
+  // For a job of several ranks that hung in a collective, or ended badly without a failure.
   std::optional<Ranks> ranks;
 };
 

@@ -1,4 +1,4 @@
-// What the record lacks and why, as notes with codes that machines may rely on.
+// The gaps in a recording and their reasons, as notes with codes that machines may rely on.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace cudadiag::analyse {
 // Whether the recorder stepped aside there.
 bool is_unrecorded(const session::Process& process);
 
-// What to do when the recorder could not begin, by the code of its note; null for notes that do not stop it.
+// The remedy if the recorder could not start, by the code of its note; null for notes that do not stop it.
 const char* remedy_for(const std::string& note);
 
 // Prefixed with the process where the session has several.

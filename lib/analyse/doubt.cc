@@ -47,14 +47,14 @@ bool python_chose_to_end(const ProcessRecord& record, const Error& error, const 
 }
 
 double lived_on(const ProcessRecord& record, const Error& error) {
-  // So long the way out may take of a program that an error ends: a traceback, files to close, workers to wait for.
+  // The time in which a program may end after an error: a traceback, files to close, workers to wait for.
   constexpr double kWayOut = 10;
   if (record.clock_last <= error.ticks) return 0;  // not known
   const double seconds = record.seconds(record.clock_last) - record.seconds(error.ticks);
   return seconds > kWayOut ? seconds : 0;
 }
 
-// Of what the process did in between and how it ended.
+// The doubt that follows from what the process did afterwards, and from its end.
 Doubt doubt_of_what_followed(const Error& error, const ProcessRecord& record, const Ending& end) {
   const auto suspected = [](const char* why) { return Doubt{Grade::suspected, 0, why}; };
   if (was_given_memory(record, error, kEver)) return suspected("; it was given memory in between");

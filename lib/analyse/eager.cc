@@ -22,12 +22,13 @@ bool is_inductors(const Code& code) {
   return contains(code.file, "/torch/_inductor/") || session::is_generated(code.file);
 }
 
-// That lead from a compiled function to what Inductor made of it; backwards from none, on a thread of autograd's.
+// Code between a compiled function and Inductor's version of it; for a backward pass there is no such function, on a
+// thread of autograd's.
 bool is_compilers(const Code& code) {
   return is_inductors(code) || contains(code.file, "/torch/_") || contains(code.file, "/torch/autograd/function.py");
 }
 
-// That a generated kernel is launched through; some of it is made of strings.
+// Code through which a generated kernel is launched; some of it is made of strings.
 bool is_launchers(const Code& code) {
   return is_compilers(code) || contains(code.file, "/triton/") || code.file == "<string>";
 }

@@ -1,4 +1,5 @@
-// What torch.compile made kernels of, and where that fails in reruns that run it as it is written (passes "eager").
+// The function that torch.compile made kernels of, and where it fails in reruns that run it as written (passes
+// "eager").
 #pragma once
 
 #include "analyse/analysis.h"

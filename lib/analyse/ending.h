@@ -18,7 +18,7 @@ struct Ending {
 
   // Ended from outside rather than by a fault of its own.
   bool killed() const;
-  // Of these, by somebody who asked it to end: at the terminal, or a job's manager.
+  // Whether somebody asked it to end by such a signal: at the terminal, or from a job manager.
   bool asked_for() const { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 };
 

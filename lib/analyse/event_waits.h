@@ -1,5 +1,5 @@
-// What events between streams say about who can have started. A stream that waits for an event cannot run what
-// follows before the stream that recorded the event has got there.
+// The conclusions from events between streams about which operations can have started. A stream that waits for an event
+// cannot run later work before the stream that recorded the event has got there.
 //
 // The default stream's implicit waits for other streams are left out: which streams take part depends on flags that
 // are not recorded.

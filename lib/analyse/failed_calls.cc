@@ -49,7 +49,7 @@ bool name_has(const Error& error, std::initializer_list<std::string_view> parts)
   return std::any_of(parts.begin(), parts.end(), [&](auto part) { return name.find(part) != name.npos; });
 }
 
-// What is given back on the way out may be what was never had.
+// A call on the way out may release something that was never acquired.
 bool releases(const Error& error) {
   return name_has(error, {"Free", "Destroy", "Unload", "Unregister", "Release", "Unmap"});
 }
@@ -112,8 +112,8 @@ Failure failure_at(const session::Process& process, const Error& error, Kind kin
   return failure;
 }
 
-// What became of a call: where its thread asked for the error late, or what it did to a capture, in whose thread's
-// story `noticed` comes next.
+// Says how a failed call came out. `noticed` is the call at which the error was noticed: its thread asked late, or the
+// call broke a capture.
 std::string story_of(const Error& call, const Error& noticed) {
   if (noticed.of_call != 0) {
     return fmt::format("the call itself returned it, {} did again after its thread had worked on",
@@ -150,7 +150,7 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
         who, end.text);
     return failure;
   }
-  // Whoever kills a program may do so because of such an error, or for reasons of his own.
+  // The sender of a kill may have acted because of such an error, or for other reasons.
   failure.grade = end.killed() ? Grade::suspected : doubt.at_best;
   if (error.code == kCaptureInvalidated) failure.grade = std::max(failure.grade, Grade::inferred);
   if (says_nothing(error.code)) {
@@ -314,19 +314,20 @@ bool loads_kernels(const Error& error) {
   return is_of(error, {"cuModuleLoad", "cuModuleGetFunction", "cuLibraryLoad", "cuLibraryGet", "cuLink"});
 }
 
-// Of a launch: what it was given is no kernel that was ever loaded.
+// Whether a launch was given a kernel that was never loaded.
 bool has_no_kernel(const Error& failed, const ProcessRecord& record) {
   const session::Site* site = session::by_id(record.sites, failed.site);
   const std::string* kernel = site == nullptr ? nullptr : session::by_id(record.functions, site->function);
   return failed.flags & wire::error::kLaunch && site != nullptr && (kernel == nullptr || kernel->empty());
 }
 
-// The earliest after which the thread issued nothing else: what failed later may have been given what it did not make.
-// Of a launch of no kernel, else, the latest that could not load one, whatever was issued since. A look-up that found
-// nothing is a probe, mostly: not before a call whose handle is not valid.
+// The earliest failed call after which the thread issued nothing else: the later call may have been given something
+// that the earlier one did not make. For a launch without a kernel, otherwise, the latest call that could not load one,
+// whatever was issued since. A look-up that found nothing is mostly a probe, except before a call whose handle is not
+// valid.
 const Error* swallowed_before(const Error& failed, const ProcessRecord& record) {
   constexpr std::uint32_t kNotFound = 500, kInvalidHandle = 400, kInvalidValue = 1;
-  // Of a refused operation there is a record as well, but not where the runtime refused it.
+  // A refused operation also has a record, unless the runtime refused it.
   const bool counted =
       failed.domain == wire::error::Domain::driver &&
       (failed.flags & wire::error::kLaunch || issued_by(failed, record) != wire::operation::Kind::none);
@@ -351,8 +352,8 @@ const Error* swallowed_before(const Error& failed, const ProcessRecord& record) 
   return latest == errors.rend() ? nullptr : &*latest;
 }
 
-// Of a call that the program is said to have died of, where its thread had missed earlier ones: it may have ended for
-// any of them. The same call at the same place is told once.
+// A program may have ended for any of several calls if its thread had missed earlier ones. The same call at the same
+// place is listed once.
 void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
   const Error& last = *fatal.reported;
   const auto is_before = [&](const Failure& other) {
@@ -399,7 +400,7 @@ CallFindings failed_calls(const session::Process& process, const Ending& end, co
         if (call->of_call == 0 && same(*call, *story.cause)) add(*call);
       }
     };
-    // Whoever asks so late rarely knows what to do about it.
+    // A program that asks so late rarely knows what to do about the error.
     const bool in_vain = !end.bad && noticed.of_call != 0 && !(noticed.flags & wire::error::kThenWorked) &&
                          process.record.state != wire::area::State::frozen && should_have_been_looked_at(*story.cause);
     if (!ending.calls.empty()) {

@@ -145,7 +145,7 @@ bool place_lost(const ProcessRecord& record, const session::Operation& operation
   return (python == nullptr || python->frames.empty()) && (native == nullptr || native->frames.empty());
 }
 
-// Of such an operation nothing tells whether it has finished.
+// No marker shows whether such an operation has finished.
 bool is_of_unknown_stream(const session::Operation& operation) {
   return operation.stream == wire::operation::kNoStream && wire::operation::can_fault(operation.kind) &&
          operation.result == 0 && (operation.flags & wire::operation::kCaptured) == 0;
@@ -171,7 +171,7 @@ void grade(Failure& failure, const ProcessRecord& record, Search& found) {
     failure.grade = Grade::suspected;
     failure.because = because_none(record, found);
     failure.records_lost = found.missing > 0;
-    // Of what is not in it nobody knows how much there was.
+    // Nobody knows how many operations were lost.
     failure.damaged = record.damaged > 0;
     found.suspects.clear();
   } else if (found.suspects.size() > 1) {

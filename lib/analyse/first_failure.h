@@ -9,7 +9,7 @@ namespace cudadiag::analyse {
 
 inline constexpr std::size_t kMaxCandidates = 64;
 
-// Nothing if the process saw no sticky error. `process` must outlive the result.
+// Empty if the process saw no sticky error. `process` must outlive the result.
 std::optional<Failure> first_failure(const session::Process& process);
 
 // The GPU is shared with other processes, and a fault of one of them ends this one too (Multi-Process Service: 700 was

@@ -23,8 +23,8 @@ using session::ProcessRecord;
 namespace graph_node = wire::graph_node;
 constexpr std::uint32_t kAssert = 710;
 
-// Of each node, whether others lie in it: those of a child graph, or of the bodies of a conditional node as far as they
-// are known. An empty one counts as not known.
+// For each node, whether it contains others: the nodes of a child graph, or of the known bodies of a conditional node.
+// An empty body counts as not known.
 std::vector<bool> nodes_that_hold_others(const Graph& graph) {
   std::vector<bool> holders(graph.nodes.size());
   for (const GraphNode& node : graph.nodes) {
@@ -129,7 +129,7 @@ bool are_alike(const Graph& a, const ProcessRecord& of_a, const Graph& b, const 
                     });
 }
 
-// What a rerun saw fail at another call of the line than the first run may have: one line may launch any graph.
+// A failure that a rerun saw at another call of the line than the first run may have: one line may launch any graph.
 class LaunchedAgain {
  public:
   explicit LaunchedAgain(const Failure& failure)
@@ -191,7 +191,7 @@ void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch,
   nodes.watched = true;
 }
 
-// Of one launch that is known to be the one.
+// For one launch that is known to have failed.
 void name_in_one(Failure& failure, const Nodes& nodes) {
   const Candidate launch = failure.candidates.front();
   failure.candidates.clear();

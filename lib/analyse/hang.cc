@@ -104,7 +104,8 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
   for (const UnfinishedStream* stream : streams) {
     missing += stream->missing;
     operations += stream->candidates.size();
-    // What waits for somebody else is likelier than what only takes its time; else the oldest.
+    // An operation that waits for another process or stream is likelier than one that only takes long; otherwise the
+    // oldest.
     std::vector<const session::Operation*> candidates = stream->candidates;
     std::stable_partition(candidates.begin(), candidates.end(),
                           [&](const auto* operation) { return wait_at(*stream, operation) != nullptr; });
@@ -116,7 +117,7 @@ std::optional<Failure> hang(const session::Process& process, double seconds) {
     }
   }
   if (failure.candidates.empty()) return std::nullopt;
-  // Of a stream may be left what nothing can stand at, such as the recording of an event.
+  // A stream's remaining work may contain nothing that can block, for example only an event record.
   const UnfinishedStream& first = **std::find_if(
       streams.begin(), streams.end(), [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
   if (const WaitingThread* waiting = who_waits(work, first)) {

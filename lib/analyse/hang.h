@@ -13,8 +13,8 @@ std::optional<Failure> hang(const session::Process& process, double seconds);
 // Whether all that it may stand at are collectives of several ranks.
 bool in_collective(const Failure& hang);
 
-// Of a process that ended while a thread had waited for long, and for a collective: the libraries that call them give
-// up then, and end it. Nothing: none had.
+// For a process that ended while a thread had waited long for a collective: the libraries that call them give up then,
+// and end it. Empty if none had.
 std::optional<Failure> hang_until_end(const session::Process& process);
 
 }  // namespace cudadiag::analyse

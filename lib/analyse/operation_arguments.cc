@@ -21,7 +21,7 @@ T number_at(const std::string& bytes, std::size_t at) {
   return value;
 }
 
-// Of the types that a parameter can have, its size leaves several: integers are the commonest.
+// The size of a parameter leaves several types; integers are the commonest.
 std::string value_of(const std::string& bytes) {
   switch (bytes.size()) {
     case 1:
@@ -112,7 +112,7 @@ class Reader {
   std::vector<OperationArgument> found_;
 };
 
-// What the node of a graph points to.
+// The memory that the node of a graph points to.
 OperationArgument stale_argument(const Failure& failure) {
   const session::StalePointer& stale = *failure.stale;
   const session::GraphNode* node = failure.candidates.front().node;

@@ -1,7 +1,8 @@
-// What an operation was given: a copy's or memset's addresses, and the parameters of a kernel that a rerun waited for.
-// Of refused calls the addresses of copies, memsets and prefetches.
-// Every aligned word of eight bytes that points into, or just behind, memory that the recorder knows of is taken for a
-// pointer, wherever it stands in a parameter: structures are passed by value.
+// The arguments of an operation: the addresses of a copy or memset, and the parameters of a kernel that a rerun waited
+// for. For refused calls: the addresses of copies, memsets and prefetches.
+//
+// Every aligned word of eight bytes that points into known memory, or just past its end, is taken for a pointer,
+// wherever it is in a parameter: structures are passed by value.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,8 @@ const session::Operation* refused_operation(const session::ProcessRecord& record
 bool goes_to_host(const session::Error& copy);
 bool comes_from_host(const session::Error& copy);
 
-// Of the failure's one candidate, in the rerun that confirmed it if there was one; else of the refused call.
+// The arguments of the failure's only candidate, from the rerun that confirmed it if there was one; otherwise those of
+// the refused call.
 OperationArguments arguments_of(const Failure& failure);
 
 }  // namespace cudadiag::analyse

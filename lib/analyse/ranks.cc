@@ -175,7 +175,7 @@ bool may_be_swapped(const Sequence& a, const Sequence& b, std::uint64_t number) 
   return a.soon(number, b.line(of_b), of_a.thread) || b.soon(number, a.line(of_a), of_b.thread);
 }
 
-// Of one number. Nothing: which one parts them is not known.
+// For the collective with this number. Nothing: it is not known which one parts the ranks.
 std::optional<Ranks> compare(const std::vector<Sequence>& ranks, std::uint64_t number) {
   Ranks result;
   result.number = number;
@@ -196,7 +196,7 @@ std::optional<Ranks> compare(const std::vector<Sequence>& ranks, std::uint64_t n
   return result;
 }
 
-// What the ranks launched before that collective.
+// The kernels that the ranks launched before that collective.
 struct Turn {
   bool known = false, even = false;
   std::optional<Ranks::Uneven> uneven;  // one of them launched half as many again as each of the others, or more

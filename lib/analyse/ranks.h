@@ -29,7 +29,7 @@ struct RankCall {
 };
 
 struct Ranks {
-  // What the calls of the ranks that have come to it do not share. The number of blocks goes by the size.
+  // The property in which the ranks' calls of it differ. The number of blocks depends on the size.
   enum class Difference { none, line, kernel, blocks };
 
   std::uint64_t number = 0;  // of the collective, from 1
@@ -50,11 +50,11 @@ struct Ranks {
   bool all_have_come() const;
   // Some thread that called it, and maybe later ones, had issued nothing for long when its process was last heard of.
   bool waited_for_long() const;
-  // Nothing parts them: all have called so many alike, and no more.
+  // The ranks do not diverge: all have called the same number of collectives, alike.
   bool agree() const { return difference == Difference::none && all_have_come(); }
 };
 
-// Of the processes that have a rank or called a collective. Nothing where that is not known:
+// Compares the processes that have a rank or called a collective. Empty if the answer is not known:
 // - fewer than two did, two say that they are one rank, or they did not all live at the same time;
 // - something was not recorded, or what was does not reach back to where they part;
 // - collectives run in graphs, or some kernels are for two ranks alone, as those of a pipeline;

@@ -45,7 +45,7 @@ void add(Keys& keys, const Failure& failure, Reach reach) {
     const bool may_be_hooked = failure.process->record.properties.contains("python");
     if (may_be_hooked && site != nullptr && site->native != 0)
       keys.add(sites.of_hooked_site(candidate.operation->site), 0);
-    // Of a graph, the call that makes it too: its nodes can then be told apart.
+    // For a graph, also the call that makes it: its nodes can then be distinguished.
     const auto* graph = session::by_id(failure.process->record.graphs, candidate.operation->graph);
     if (graph != nullptr) keys.add(sites.of_site(graph->site), 1);
     if (reach == Reach::sites) keys.add(sites.of_kernel(candidate.operation->site), 1);

@@ -1,4 +1,4 @@
-// What a rerun should wait for, so that it can tell the candidates of the first run apart.
+// The operations that a rerun should wait for, to decide between the candidates of the first run.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct RerunWindow {
   std::string words;  // for people: "call 3 of train.py's…"
 };
 
-// Of the asynchronous failures of `analysis`, and for `sites` of those that reruns saw.
+// For the asynchronous failures of `analysis`, and with `sites` also for those that reruns saw.
 RerunWindow rerun_window(const Analysis& analysis, Reach reach);
 
 // All operations of sites that `wanted` takes.

@@ -33,7 +33,7 @@ std::vector<Failure> failures_of(const std::vector<Process>& processes) {
   return failures;
 }
 
-// What a process is in its run: its rank, else the how-manieth of its command line.
+// The identity of a process in its run: its rank, else its index among processes with its command line.
 using Part = std::tuple<std::optional<int>, std::vector<std::string>, std::size_t>;
 
 Part part_of(const std::vector<Process>& processes, const Process& process) {
@@ -46,8 +46,8 @@ Part part_of(const std::vector<Process>& processes, const Process& process) {
   return {std::nullopt, process.argv, before};
 }
 
-// Of several failures of either run, each is held against that of the process with the same part. A failure whose
-// counterpart did not fail in the other run may be anybody's: workers take their work as it comes.
+// If either run has several failures, each is compared with the failure of the process with the same part. If that
+// process did not fail in the other run, any failure may correspond: workers take their work as it comes.
 class Counterparts {
  public:
   Counterparts(const std::vector<Process>& first, const std::vector<Failure>& failures,
@@ -89,7 +89,7 @@ bool hook_never_ran(const session::ProcessRecord& record) {
   return record.properties.contains("python") && !record.properties.contains("python.hook") && !told;
 }
 
-// What the first run has not said already.
+// Adds notes that the first run did not have.
 void add_notes(const std::vector<Process>& processes, const session::Pass& pass, std::size_t number,
                std::vector<Note>& notes) {
   for (const Process& process : processes) {
@@ -161,7 +161,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   // The same place in another text need not be the same call.
   if (!rewritten_of(failure, pass).empty()) return false;
   if (again.candidates.empty() || again.grade == Grade::suspected) return false;
-  // What went into it is wanted even where it is no proof.
+  // The values that went into it are wanted even without a proof.
   if (again.grade == Grade::inferred && again.unproven.empty()) return false;
   auto [kept, very_call, other_way] = same_code(failure, again);
   if (kept.empty()) return false;
@@ -250,8 +250,8 @@ bool hook_may_be_why(const Rerun& rerun, const session::Pass& pass, const std::v
   return rerun.outcome == Rerun::Outcome::not_reached && stood;
 }
 
-// Of the rerun's failures, `again`, those that are what the first run saw make that better known; `judged` becomes one
-// of these, if there are any. True: there are.
+// Uses those of the rerun's failures, `again`, that match what the first run saw; `judged` becomes one of these. False:
+// there are none.
 bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, std::vector<Failure>& failures,
                  const std::vector<Process>& processes, const std::vector<Failure>& again, Failure& judged) {
   const Counterparts counterparts(first, failures, processes, again);
@@ -344,7 +344,7 @@ void settle_disturbed(std::vector<Rerun>& reruns) {
   for (Rerun& rerun : reruns) rerun.disturbed = false;
 }
 
-// What a rerun says that went another way than the next one, which took no values.
+// Notes the difference between a rerun that took values and the next one, which took none.
 void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) {
   for (std::size_t i = 0; i + 1 < reruns.size(); ++i) {
     const Rerun &one = reruns[i], &next = reruns[i + 1];
@@ -360,7 +360,7 @@ void note_disturbed(const std::vector<Rerun>& reruns, std::vector<Note>& notes) 
   }
 }
 
-// What reruns that did not fail say of the first run's failure; `reruns` were of the same text.
+// Adds to the first run's failure that reruns did not fail; `reruns` were of the same text.
 void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Failure& failure) {
   const auto count = [&](Rerun::Outcome outcome) {
     return std::count_if(reruns.begin(), reruns.end(), [&](const Rerun& rerun) { return rerun.outcome == outcome; });
@@ -450,7 +450,7 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
     if (is_asynchronous(analysis.failures[i].kind))
       say_not_reproduced(of_same_text, analysis.vanished, analysis.failures[i]);
   }
-  // What a rerun proved stands before what can no longer be read.
+  // A failure that a rerun proved precedes failures whose records can no longer be read.
   std::stable_partition(analysis.failures.begin(), analysis.failures.end(),
                         [](const Failure& failure) { return !failure.damaged; });
 }

@@ -1,4 +1,4 @@
-// What reruns add to the first run's verdict: they prove one of its candidates, find another failure, or none.
+// Applies reruns to the first run's verdict: they prove one of its candidates, find another failure, or none.
 #pragma once
 
 #include "analyse/analysis.h"

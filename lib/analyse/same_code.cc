@@ -37,7 +37,7 @@ class SameLines {
   }
 
  private:
-  // What is asked of one run again and again.
+  // Cached facts of one run.
   class Run {
    public:
     explicit Run(const Failure& failure) : record_(failure.process->record), keys_(record_) {}

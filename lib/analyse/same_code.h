@@ -1,4 +1,4 @@
-// What of a first run's failure a rerun's is, by the code that issued the operations.
+// Matches a rerun's failure with that of the first run, by the code that issued the operations.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace cudadiag::analyse {
 
-// Of the first candidate's site; 0: there is none.
+// The key of the first candidate's site; 0: there is none.
 wire::site_key::Key lead_key(const Failure& failure);
 
 // Which call of its site failed in the rerun. The site's calls before the hook took values are another site's there,

@@ -18,13 +18,13 @@ class SiteKeys {
   wire::site_key::Key of_site(std::uint32_t site) const;
   // Without the native stack: of a site inside the Python hook, which has none (lib/record/python_hook.h).
   wire::site_key::Key of_hooked_site(std::uint32_t site) const;
-  // Of the program's own lines that led there, whatever libraries lie between them, to this kernel; 0: there are none,
-  // or not all of them are known.
+  // The key of the program's own lines on the way to this kernel, whatever libraries are between them. 0: there are
+  // none, or not all of them are known.
   wire::site_key::Key of_own_lines(std::uint32_t site) const;
-  // Of the innermost of the program's own frames, Python's and native, wherever its files lie and whatever called it;
-  // 0: it has none, or it is not known which.
+  // The key of the innermost of the program's own frames, Python or native, wherever its files are and whatever called
+  // it. 0: it has none, or it is not known which.
   wire::site_key::Key of_innermost(std::uint32_t site) const;
-  // Of the kernel that is launched there; 0: none.
+  // The key of the kernel that is launched there; 0: none.
   wire::site_key::Key of_kernel(std::uint32_t site) const;
 
  private:

@@ -38,7 +38,7 @@ Candidate candidate_of(const ProcessRecord& record, const Operation& launch, con
   return candidate;
 }
 
-// What lies at the address then.
+// The allocation that was live at the address at that time.
 const Allocation* alive_at(const ProcessRecord& record, std::uint64_t address, std::uint64_t ticks) {
   const auto found = std::find_if(record.allocations.begin(), record.allocations.end(), [&](const Allocation& each) {
     return each.made <= ticks && (each.freed == 0 || each.freed > ticks) && address - each.address < each.bytes;
@@ -61,7 +61,7 @@ std::string sentence(const ProcessRecord& record, const StalePointer& stale, con
                      alive_at(record, stale.address, launch.ticks) != nullptr ? ", and handed out again since" : "");
 }
 
-// Of a launch whose nodes are not known the node is all there is.
+// If the nodes of the launch are not known, this node is the only candidate.
 void put_first(Candidate node, std::vector<Candidate>& candidates) {
   std::erase_if(candidates, [&](const Candidate& other) { return other.node == nullptr || other.node == node.node; });
   candidates.insert(candidates.begin(), std::move(node));

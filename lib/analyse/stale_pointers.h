@@ -11,7 +11,7 @@ namespace cudadiag::analyse {
 // pointer.
 std::optional<Failure> stale_replay(const session::Process& process);
 
-// Of a failure whose one candidate is such a launch: its node, and what it pointed to.
+// For a failure whose only candidate is such a launch: blames its node, and names the memory that it pointed to.
 void blame_stale_pointer(Failure& failure);
 
 }  // namespace cudadiag::analyse

@@ -1,4 +1,4 @@
-// What each stream of a process was given, in its order, and how far it is known to have got.
+// The operations of each stream of a process, in order, and how far the stream certainly got.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class EventLog {
     bool complete = false;  // none can be missing among them: where there is none, the event was not recorded before
     bool before = false;    // it had been recorded by then: it stands for one of them
   };
-  // What such a wait may have stood for, as another thread's call may have overlapped with one of these.
+  // The records that such a wait may refer to: another thread's call may have overlapped with one of these.
   Possible possible(const session::Operation& wait) const;
   // The same of a thread inside a call that waits for an event, and that has given it to the driver by `given`.
   Possible possible(const session::Thread& waiting, std::uint64_t given) const;

@@ -69,7 +69,7 @@ void drop_refused(std::vector<Suspect>& suspects) {
   };
   drop_unless_all(suspects, refused);
   if (suspects.empty() || !refused(suspects.front())) return;
-  // Nothing else is left: the first call that returned the error returned its own, the later ones were refused.
+  // No other evidence is left: the first call that returned the error returned its own, the later ones were refused.
   const auto earliest = std::min_element(suspects.begin(), suspects.end(), [](const Suspect& a, const Suspect& b) {
     return a.operation->ticks < b.operation->ticks;
   });

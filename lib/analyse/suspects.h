@@ -28,7 +28,7 @@ struct Suspect {
   bool checks_data = false;    // of an assert: its kernel's name is that of one that checks the program's data
 };
 
-// What can have been running on one stream. Refused calls are among them.
+// The operations that can have been running on one stream, refused calls included.
 std::vector<Suspect> suspects_of(const StreamHistory& history, const Window& window, std::uint32_t code);
 
 // Each drops what it can exclude, unless that would leave nobody.
@@ -36,7 +36,7 @@ void drop_refused(std::vector<Suspect>& suspects);
 void drop_not_started(std::vector<Suspect>& suspects, const std::vector<StreamStart>& starts);
 void drop_kinds_that_cannot_raise(std::vector<Suspect>& suspects, std::uint32_t code);
 
-// Of an assert, kernels that check their data come first, and graphs with such kernels.
+// After an assert, kernels that check their data come first, and graphs with such kernels.
 void prefer_checking_kernels(std::vector<Suspect>& suspects, const session::ProcessRecord& record, std::uint32_t code);
 void order_by_likelihood(std::vector<Suspect>& suspects);
 

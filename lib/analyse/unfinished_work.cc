@@ -15,7 +15,7 @@ using wire::thread::Wait;
 
 // A call that has only just begun may be about to return, and proves nothing yet; later it is the driver's.
 constexpr double kSettled = 0.1;  // seconds
-// Of one context: where it was renewed while it was at work.
+// For one context: its legacy stream has a new entry each time it is renewed while it is at work.
 constexpr std::size_t kMostLegacy = 16;
 
 bool waits_for_value(const Operation& operation) {
@@ -43,7 +43,7 @@ class Search {
     for (UnfinishedStream& stream : work_.streams) settle(stream);
     order_by_legacy();
     for (UnfinishedStream& stream : work_.streams) {
-      // What it stands at is not known at all.
+      // The operation that it waits in is not known at all.
       if (stream.candidates.empty() && stream.missing == 0 && stream.behind.empty()) stream.waits_for_any = true;
     }
     const auto age = [](const UnfinishedStream& stream) {
@@ -125,7 +125,7 @@ class Search {
   }
   void prove(std::uint32_t stream, std::uint32_t ordinal) { prove(stream, ordinal, ordinal); }
 
-  // What was issued on the stream before that moment; 0: not known, or nothing.
+  // The ordinal of the last operation issued on the stream before that moment; 0: not known, or none.
   std::uint32_t issued_before(std::uint32_t stream, std::uint64_t ticks) const {
     std::uint32_t newest = 0;
     for (const Operation* operation : histories_[stream].operations) {

@@ -1,6 +1,6 @@
-// What a process has given to the GPU and what is not known to have finished: of one that runs, that is stuck, or that
-// has ended. Who waits for what follows from events, memory operations and the calls that threads are inside.
-// Pointers refer into the ProcessRecord.
+// The work that a process has given to the GPU and that may not have finished: of a process that runs, that is stuck,
+// or that has ended. Events, memory operations and the calls that threads are inside show who waits for what. Pointers
+// refer into the ProcessRecord.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct UnfinishedStream {
   // Something up to this ordinal has not: a marker behind it is not written, or a thread is kept waiting for it.
   // 0: what comes behind `completed` may have finished or not, as no marker stands behind it.
   std::uint32_t bound = 0;
-  // What shows that was queued by the call of an operation up to this one, as Window::marked_by.
+  // The evidence that was queued by the call of an operation up to this one, as Window::marked_by.
   std::uint32_t shown_by = 0;
   std::vector<const session::Operation*> operations;  // recorded ones behind `completed`, oldest first
-  // Of those up to `bound` (of all where it is 0): the ones that the stream may stand at.
+  // The operations up to `bound` (all if it is 0) at which the stream may be.
   std::vector<const session::Operation*> candidates;
   std::uint32_t missing = 0;           // records among them that are lost
   std::vector<std::uint32_t> refused;  // ordinals behind `completed` of calls that queued nothing

@@ -120,7 +120,7 @@ void Arena::stamp_clock(std::size_t area) const {
   const auto now = wire::ClockReading::now();
   const std::uint64_t fields[] = {now.ticks, now.nanoseconds};
   static_assert(wire::area::kClockNanosecondsLast.offset == wire::area::kClockTicksLast.offset + 8);
-  // What cannot be stamped has no times: nothing that would have to be told.
+  // If the write fails, the area lacks these times, and nothing depends on them.
   [[maybe_unused]] const ssize_t written = ::pwrite(
       file_.get(), fields, sizeof fields, static_cast<off_t>(begin(area) + wire::area::kClockTicksLast.offset));
 }

@@ -22,7 +22,7 @@ class Arena {
   // Fewer areas where RLIMIT_FSIZE does not allow all of them: one that does not fit would kill this process.
   static session::Result<Arena> create();
 
-  // That of another launcher which is still there, to be read only. Fails where what lies at the place is no arena.
+  // Attaches to the arena of another launcher that is still running, to read it. Fails if the place has no arena.
   static session::Result<Arena> attach(const session::LivePlace& place);
 
   Arena(Arena&& other) noexcept;

@@ -79,7 +79,7 @@ std::vector<std::string> environment_with(const std::vector<Variable>& changes) 
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
     const auto changed = [&](const Variable& change) { return change.name == name; };
-    // What an outer launcher told its own target must not reach ours.
+    // The settings of an outer launcher for its own target must not reach ours.
     if (name == names::kArena || name == names::kSession || name == names::kWindow || name == names::kValues) continue;
     if (std::none_of(changes.begin(), changes.end(), changed)) result.emplace_back(text);
   }

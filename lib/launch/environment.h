@@ -27,7 +27,7 @@ session::Result<std::filesystem::path> find_recorder();
 std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
 // A sentence about each element of $CUDADIAG_CUPTI that is no file.
 std::vector<std::string> missing_cupti();
-// What is to be done about them.
+// The remedy for them.
 inline constexpr const char* kCorrectCupti = "correct it, or unset it";
 
 // The elements of a variable that is a list of paths.
@@ -48,7 +48,7 @@ struct RecordingPlace {
   std::string values = "";            // wire/values.h; empty: none are taken
 };
 
-// What is set for the target.
+// The environment variables for the target.
 std::vector<Variable> recording_variables(const std::filesystem::path& recorder, const RecordingPlace& place,
                                           const std::vector<std::filesystem::path>& cupti,
                                           const RecordOptions& options);

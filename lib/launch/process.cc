@@ -33,7 +33,7 @@ namespace bp = boost::process;
 namespace cudadiag::launch {
 namespace {
 
-// What this process was started with, by signal, of those that it treats otherwise itself.
+// The actions that this process inherited, for the signals that it handles differently itself.
 std::map<int, struct sigaction> inherited;
 std::optional<sigset_t> inherited_blocked;
 
@@ -177,7 +177,7 @@ std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spar
   return found;
 }
 
-// What a first run has left, and what a shell has started that then became this process.
+// Processes that a first run has left, and those that a shell has started which then became this process.
 std::vector<pid_t> descendants_until_now() {
   siginfo_t child{};
   // Mostly nobody: then /proc need not be looked through.

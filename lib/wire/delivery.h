@@ -1,34 +1,42 @@
-// What the Python hook of a rerun tells of one process: lines in PID.values, beside its area.
+// The values that the Python hook of a rerun takes in one process: lines in PID.values, beside its area.
 //
 //    TID TICKS TEXT        TICKS of the clock of the operations; TEXT is a JSON object, by kind:
 //
-// {"kind":"operator", "file":F, "line":L, "operator":"aten::embedding", "arguments":[…]}   what the thread calls next
-// {"kind":"line", "file":F, "line":L, "arguments":[…]}                            what stands at the line that it comes
-// to
-// {"kind":"forward", "node":"GatherBackward0", "number":N, "stacks":[[[F,L,FUNCTION],…],…]}   which node of autograd's
-// graph the thread runs backwards from here on, and where it was made: frames, innermost first; then those of the node
-// in whose run it was made, and so on. Its end is not told: the operation's record has the number too.
+// {"kind":"operator", "file":F, "line":L, "operator":"aten::embedding", "arguments":[…]}
+//    The operator that the thread calls next. At lines whose operations race (values.h) it also has "overload",
+//    "schema", and "whole": true if it uses every element of its tensors; each argument has "bytes", and "written"
+//    as the schema says. After such a call:
+// {"kind":"results", …as "operator"…}
+//    The operator's results.
+// {"kind":"untold", "arguments":[]}
+//    From here on calls are left out.
 //
-// {"kind":"started", "file":F, "line":L, "pool":false, "stacks":[…]}   what the thread does at this line was begun
-// elsewhere: the stack that called threading.Thread.start, or of a pool of threads the one that gave it the work, and
-// those behind that one in turn, frames as above. Told again when the thread of a pool comes there with other work.
+// {"kind":"line", "file":F, "line":L, "arguments":[…]}
+//    The variables of the line that the thread comes to.
+//
+// {"kind":"forward", "node":"GatherBackward0", "number":N, "stacks":[[[F,L,FUNCTION],…],…]}
+//    The node of autograd's graph that the thread runs backwards from here on, and where it was made: frames, innermost
+//    first; then the frames of the node in whose run it was made, and so on. Its end is not written: the operation's
+//    record has the number too.
+//
+// {"kind":"started", "file":F, "line":L, "pool":false, "stacks":[…]}
+//    The thread's work at this line began elsewhere: the stack that called threading.Thread.start, or that gave the work
+//    to a pool of threads, then the stacks that started that one in turn, frames as above. It is written again when the
+//    thread of a pool comes there with other work.
 //
 // {"kind":"memory", "asked":N, "reserved":N, "allocated":N, "largest_free":N,
-// "holders":[{"bytes":N,"count":N,"frames":[[F, L,FUNCTION],…]},…],
-// "exceptions":[{"type":T,"file":F,"line":L,"bytes":N},…]}   PyTorch's allocator found no memory
-// Of lines whose operations race (values.h), "operator" has "overload", "schema", and "whole": true where it uses every
-// element of its tensors; each argument has "bytes", and "written" as the schema says. Behind the call
+//  "holders":[{"bytes":N,"count":N,"frames":[[F,L,FUNCTION],…]},…],
+//  "exceptions":[{"type":T,"file":F,"line":L,"bytes":N},…]}
+//    PyTorch's allocator found no memory.
 //
-// {"kind":"results", …as "operator"…}    what it made
-// {"kind":"untold", "arguments":[]}      from here on calls are left out
+// {"kind":"watched", …}
+//    In PID.watched instead: as "line", with "visit": the number of this visit to the line in the process, "visits": the
+//    visits to each watched line so far, in the order of CUDADIAG_VALUES, and "milliseconds": the time spent reading.
+//    The first visit to a line is written even if there is nothing to read. A ring of kWatched lines of kWatchedLine
+//    bytes, filled with blanks.
 //
-// {"kind":"watched", …}   in PID.watched instead: as "line", with "visit": which one of the process's to this line,
-// "visits": how many each watched line has had so far, in the order of CUDADIAG_VALUES, and "milliseconds": what
-// reading them has taken. The first visit to a line is told even if there is nothing to be read. A ring of kWatched
-// lines of kWatchedLine bytes, filled with blanks.
-//
-// The file is as CPython has it. Members of an argument are those of report::Argument; what is
-// not known is left out.
+// The file is named as CPython names it. Members of an argument are those of report::Argument; unknown ones are left
+// out.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the launcher tells the recorder, by environment variables of the target.
+// The settings that the launcher passes to the recorder, in environment variables of the target.
 #pragma once
 
 namespace cudadiag::wire::environment {
@@ -14,7 +14,7 @@ inline constexpr const char* kSession = "CUDADIAG_SESSION";
 inline constexpr const char* kPass = "CUDADIAG_PASS";
 // In a rerun: what is waited for (window.h).
 inline constexpr const char* kWindow = "CUDADIAG_WINDOW";
-// Of which lines of Python values are taken (values.h), in a rerun or where the user watches some. Unset: none are.
+// The lines of Python at which values are taken (values.h), in a rerun or if the user watches some. Unset: none.
 inline constexpr const char* kValues = "CUDADIAG_VALUES";
 // Comma-separated: markers=sparse|dense|off, python=on|off, native=on|off, races=on|off.
 inline constexpr const char* kRecord = "CUDADIAG_RECORD";

@@ -34,7 +34,7 @@ constexpr bool is_sticky(std::uint32_t code) {
   }
 }
 
-// Of a stream that is being captured, or of a call that another one's capture forbids.
+// An error of a stream that is being captured, or of a call that another stream's capture forbids.
 constexpr bool is_of_capture(std::uint32_t code) { return code >= 900 && code <= 908; }
 
 enum class Domain : std::uint8_t { none = 0, driver = 1, runtime = 2 };
@@ -83,11 +83,11 @@ inline constexpr Field<std::uint32_t, 116> kCaptureMode;   // CUstreamCaptureMod
 
 inline constexpr Field<std::uint64_t, 120> kStarted;      // ticks at ENTER of a failed driver call; 0: not known
 inline constexpr Field<std::uint32_t, 128> kExplanation;  // intern id of a string: the driver's own words; 0: none
-// Of cudaGetLastError and cudaPeekAtLastError, where they returned the error of an earlier call after which the thread
+// For cudaGetLastError and cudaPeekAtLastError, if they returned the error of an earlier call after which the thread
 // had worked: serial of that call's record. Else 0: the call itself failed.
 inline constexpr Field<std::uint32_t, 132> kOfCall;
 
-// Of an allocation that failed for want of memory: what its device had at that moment. Both 0: not asked.
+// For an allocation that failed for want of memory: the device's memory at that moment. Both 0: not asked.
 inline constexpr Field<std::uint64_t, 136> kDeviceFree;
 inline constexpr Field<std::uint64_t, 144> kDeviceTotal;
 

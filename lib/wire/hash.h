@@ -16,8 +16,8 @@ inline std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64) ^ (hash << 1);
 }
 
-// Of words that are at hand together: multiplications that do not wait for each other. A sum is to be mixed, alone or
-// as part of a polynomial in kSumFactor.
+// Combines words that are available together, by multiplications that do not wait for each other. A sum must be mixed,
+// alone or as part of a polynomial in kSumFactor.
 inline constexpr std::uint64_t kSumFactor = 0x9fb21c651e98df25;
 
 template <typename... Words>

@@ -34,12 +34,11 @@
 //                                                 u32 ArgumentFlag, per parameter: u32 offset among the kernel's
 //                                                 parameters, u32 bytes; then the bytes of all of them, each
 //                                                 parameter's filled up to a multiple of 8
-//    stale_pointer count: 0              payload: u64 serial of the launch of a graph, u32 its thread's index, u32
-//    index of
-//                                                 the node, u64 address that it points to, u64 serial of the allocation
-//                                                 there that was freed before, u32 offset of the pointer among a
-//                                                 kernel's parameters (copies and memsets: 0 the destination, 8 the
-//                                                 source), u32 zero
+//    stale_pointer count: 0              payload: u64 serial of the launch of a graph, u32 its thread's index,
+//                                                 u32 index of the node, u64 address that it points to, u64 serial of
+//                                                 the allocation there that was freed before, u32 offset of the pointer
+//                                                 among a kernel's parameters (copies and memsets: 0 the destination, 8
+//                                                 the source), u32 zero
 //    node_type count: 0                  payload: u32 string id of a mangled C++ type, of a node of PyTorch's autograd
 //                                                 graph, u32 zero
 //

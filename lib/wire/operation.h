@@ -8,10 +8,12 @@
 //    +--------+------+------+-------+--------------+---------+------+
 //    | grid x |  y   |  z   | block | shared bytes | cluster | zero |    kernels
 //    +--------+------+------+-------+--------------+---------+------+
-//    | argument (u64)       | graph | replay       | words          |    graph launches; their flags at 7
-//    | destination (u64)    | source (u64)         | bytes          |    copies, memsets, prefetches; bits 32 to 39 at
-//    7 | argument (u64)       | zero                                  |    other kinds 52       56     60           62
-//    63            64
+//    | argument (u64)       | graph | replay       | words          |    graph launches; their flags are at 7
+//    | destination (u64)    | source (u64)         | bytes          |    copies, memsets, prefetches; bits 32 to 39
+//    |                      |                      |                |    of the bytes are at 7
+//    | argument (u64)       | zero                                  |    other kinds
+//    +----------------------+---------------------------------------+
+//    52       56     60           62       63            64
 //    +--------+------+------------+--------+-------------+
 //    | number | node | graph task | thread | node thread |    what PyTorch's autograd says; zero without it
 //    +--------+------+------------+--------+-------------+
@@ -58,7 +60,7 @@ enum class Kind : std::uint8_t {
   event_forgotten = 24,
 };
 
-// What a memory operation does at the address in kArgument, or with the semaphore of that handle. A batch stands for
+// The effect of a memory operation at the address in kArgument, or on the semaphore of that handle. A batch stands for
 // its first wait, else its first write.
 enum class MemoryOperation : std::uint8_t {
   unknown = 0,

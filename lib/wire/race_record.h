@@ -1,6 +1,6 @@
-// What a recorder adds to the rings when it is asked for races: what the host has seen finish, memory as it comes and
-// goes, and what kernels are given to work on. Records as operation.h has them, of kinds of their own: they have
-// serial, kind, thread and ticks, and these fields.
+// Records that the recorder adds to the rings if races are looked for: work that the host saw finish, memory that is
+// allocated and freed, and the addresses that kernels are given. They are records as in operation.h, of kinds of their
+// own, with serial, kind, thread and ticks, and these fields:
 //
 //    parameters       site: the kernel's function id; offsets, words: 4 words among the parameters of the kernel whose
 //                     record follows in the same ring, that may be addresses; 0: fewer; zeros: of the first 32 times
@@ -9,9 +9,8 @@
 //    host_saw_stream  stream: everything issued to it before has finished, by word 0 (Seen): a copy from word 1 to
 //                     word 2, or a memset of both, has returned
 //    host_saw_context word 0: index of the context
-//    stream_made      stream: its entry is this stream's from now on, its ticks are kCreated; word 0: handle, word 1:
-//    uid of
-//                     its context, word 2: flags as in stream.h
+//    stream_made      stream: its entry is this stream's from now on, its ticks are kCreated; word 0: handle,
+//                     word 1: uid of its context, word 2: flags as in stream.h
 //    event_made       word 0: CUevent: nothing is recorded in it; word 1: 1 if it is no event any more
 //    memory_made      word 0: address, word 1: bytes, word 2: wire::allocation::Kind, word 3: index of its context;
 //                     stream: of stream-ordered ones
@@ -67,7 +66,7 @@ enum Seen : std::uint64_t {
   kIfOnHost,  // or if the driver does not know the destination; source 0: it is not on the host
 };
 
-// What a graph's nodes may do besides.
+// Further order that a graph's nodes may cause.
 enum GraphOrder : std::uint64_t {
   kTells = 1,  // let others go on: events, host functions, words in memory, external semaphores
   kWaits = 2,  // wait for others

@@ -46,7 +46,7 @@ class Stack {
   Key key_ = kHashSeed;
 };
 
-// Of the kernel alone, wherever it is launched.
+// The key of the kernel alone, wherever it is launched.
 inline Key of_function(std::string_view mangled) { return mix(of_text(mangled), 'k') | 1; }
 
 // `python`, `native`, `function`: keys, or 0 where there is none.

@@ -8,7 +8,7 @@
 
 namespace cudadiag::wire::temporary_file {
 
-// Of what Python's tempfile draws: `nn.sage_conv_q9dx4sbc.py`, `tmpab12cd_3`.
+// The characters that Python's tempfile draws: `nn.sage_conv_q9dx4sbc.py`, `tmpab12cd_3`.
 inline constexpr std::size_t kDrawn = 8;
 
 constexpr bool is_drawn(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
@@ -26,9 +26,9 @@ constexpr bool begins_as_generated(std::string_view name) {
   return name.find('.') != name.npos && (name.back() == '_' || !is_drawn(name.back()));
 }
 
-// Where the drawn characters stand in the name of a file or folder, before its last suffix; npos: there are none. Eight
-// characters may be a word of its author's: only behind tempfile's own `tmp`, and in the names of generated code.
-// Nothing here can throw, which would bring the C++ runtime into the recorder.
+// The position of the drawn characters in the name of a file or folder, before its last suffix; npos: there are none.
+// Eight characters may be a word of its author's, so they count only after tempfile's own `tmp`, and in the names of
+// generated code. Must not throw, which would bring the C++ runtime into the recorder.
 constexpr std::size_t drawn_at(std::string_view name, bool is_folder) {
   const std::size_t dot = is_folder ? name.npos : name.rfind('.');
   const std::size_t end = dot == name.npos ? name.size() : dot;

@@ -21,8 +21,8 @@ inline constexpr std::size_t kNameOffset = 32;  // 16 bytes, as in /proc/PID/tas
 inline constexpr std::size_t kNameSize = 16;
 inline constexpr Field<std::uint64_t, 48> kOperations;  // records of kinds that have an ordinal, ever published
 
-// What a call that may block waits for, so that a stuck process can be read from outside. All but kCallSite hold only
-// where that is not 0; a call that issues an operation has its stacks in that operation's record too.
+// The object that a call waits for, so that a stuck process can be read from outside. All but kCallSite are valid only
+// if that is not 0. A call that issues an operation has its stacks in that operation's record too.
 enum class Wait : std::uint32_t {
   none = 0,     // it may block, for whatever reason
   stream = 1,   // returns when kCallStream has finished what it had been given

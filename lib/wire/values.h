@@ -1,6 +1,6 @@
-// Of which lines of Python a rerun takes values, as text in one environment variable. The first line is how many
-// seconds that may take, in decimal, and behind a tab how many bytes the failing call's tensors may have if they are to
-// be saved; then a line each, in fields that are separated by tabs:
+// The lines of Python at which a rerun takes values, as text in one environment variable. The first line has the
+// seconds that this may take, in decimal, and after a tab the most bytes of the failing call's tensors, if they are to
+// be saved. Each further line has fields separated by tabs:
 //
 //    LINE  FIRST  MODE  FUNCTION  FILE     FIRST: first line of the code object; FUNCTION: its qualified name
 //

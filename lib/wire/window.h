@@ -1,4 +1,4 @@
-// What a rerun waits for, as text in one environment variable. Items are separated by commas:
+// The operations that a rerun waits for, as text in one environment variable. Items are separated by commas:
 //
 //    all                    every operation
 //    KEY@FROM               operations of the sites or kernels with this key (16 hex digits, wire/site_key.h), each
