@@ -16,7 +16,7 @@
 namespace cudadiag::report {
 namespace {
 
-// So many sites are given names at each look: symbols of a large program take their time.
+// The number of sites that are named in each display: the symbols of a large program take time.
 constexpr std::size_t kNamed = 32;
 constexpr std::size_t kNameColumns = 60;
 

@@ -1,4 +1,5 @@
-// What a run did between two looks at it: how much it issued, at which lines and for which kernels, and what waits.
+// The activity of a run between two looks at it: operations issued, at which lines and for which kernels, and
+// unfinished work.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ struct Activity {
 // Looks again and again; names of lines are looked up once.
 class ActivityWatch {
  public:
-  // What has happened since the last look, or since the start at the first one.
+  // The activity since the last call, or since the start at the first one.
   Activity look(const session::Session& session);
 
  private:

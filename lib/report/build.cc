@@ -92,7 +92,7 @@ class FindingBuilder {
       finding_.title = "a CUDA graph is replayed with a pointer into freed memory";
       finding_.text = "A graph keeps the addresses that it was given; what lies there now is somebody else's.";
     }
-    // Of a call that failed itself the driver may say more than the code does.
+    // For a call that failed itself, the driver may say more than the code does.
     const bool own_words = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr;
     if (own_words && !failure_.reported->explanation.empty()) {
       finding_.text = "The driver says: " + failure_.reported->explanation;
@@ -165,7 +165,7 @@ class FindingBuilder {
 
   void tell_of_several() {
     const analyse::Candidate& first = failure_.candidates.front();
-    // Of one launch of a graph.
+    // The candidates are nodes of one launch of a graph.
     const bool of_nodes =
         first.node != nullptr && std::all_of(failure_.candidates.begin(), failure_.candidates.end(),
                                              [&](const auto& other) { return other.operation == first.operation; });
@@ -181,7 +181,7 @@ class FindingBuilder {
     }
   }
 
-  // What differs between the calls that can be the one is not known of it.
+  // Leaves out the properties in which the possible calls differ.
   void leave_open_which() {
     if (calls_of_line(finding_) <= 1) return;
     const auto on_same_stream = [&](const analyse::Candidate& candidate) {
@@ -190,7 +190,7 @@ class FindingBuilder {
     forget_call(std::all_of(failure_.candidates.begin(), failure_.candidates.end(), on_same_stream));
   }
 
-  // What is known of the code, and not which call of it was the one.
+  // Keeps the properties of the code, and drops those of a single call.
   void forget_call(bool stream_is_known) {
     if (!finding_.launch) return;
     Launch& launch = *finding_.launch;
@@ -237,7 +237,7 @@ class FindingBuilder {
                                     start.pool ? "gave this work to the pool" : "started it");
   }
 
-  // Of nodes that one line made or changed.
+  // The kernels of the nodes that one line made or changed.
   std::vector<std::string> kernels_of(const analyse::Candidate& candidate) const {
     std::vector<std::string> kernels;
     if (candidate.node == nullptr || candidate.alike) return kernels;
@@ -311,7 +311,7 @@ class FindingBuilder {
     const symbolize::Location line = resolve(symbolizer_, process_, earlier.site).line.location;
     const Location at = located(line);
     const session::Error* refused = analyse::is_asynchronous(failure_.kind) ? nullptr : failure_.reported;
-    // Of an operation that the driver refused there is a record as well.
+    // An operation that the driver refused has a record as well.
     const bool counted = refused != nullptr && refused->domain == wire::error::Domain::driver;
     const bool issued_since = refused != nullptr && refused->operation > earlier.operation + (counted ? 1 : 0);
     finding_.because += fmt::format("; before it {} had returned {} ({}){}{}", session::visible_call(earlier),

@@ -72,7 +72,7 @@ class Gathering {
     add_operation(finding, symptoms);
     if (failure.hang) add_hang(finding, failure, symptoms);
     symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
-    // What was written since proves nothing.
+    // A source that was written since proves nothing.
     if (finding.source_newer_than.empty()) {
       symptoms.source =
           symbolize::without_comment(finding.location.source, finding.location.language == "python" ? "#" : "//");
@@ -113,7 +113,7 @@ class Gathering {
     if (finding.device->assertions > 0) symptoms.assertion = finding.device->message;
   }
 
-  // What one of several candidates waits for is no cause yet.
+  // If there are several candidates, the wait of one is not a cause yet.
   void add_hang(const Finding& finding, const analyse::Failure& failure, explain::Symptoms& symptoms) const {
     symptoms.hang = true;
     if (report_.ranks && analyse::in_collective(failure)) {

@@ -50,7 +50,7 @@ void drop_text(Finding& finding) {
   if (finding.source_changed()) finding.excerpt.clear();
 }
 
-// What was there before the source of the lead, as the finding words it; else empty.
+// The file that is older than the source of the leading line, as the finding words it; empty if there is none.
 std::string older_than_source(const Finding& finding, const session::ProcessRecord& record) {
   const Location& shown = finding.location.nearest();
   if (symbolize::written_since_start(shown.file, record)) return "the program had started";

@@ -18,7 +18,7 @@ std::optional<double> heard_until(const session::ProcessRecord& record);
 // Takes the text of the finding's lines out where their file was written after `met`.
 void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met);
 
-// Of the failure's own finding: says so in `because` where a rerun ran another text than the first run.
+// For the failure's own finding: says in `because` that a rerun ran another text than the first run, if it did.
 void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
                           symbolize::Symbolizer& symbolizer);
 

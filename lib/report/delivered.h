@@ -6,13 +6,13 @@
 
 namespace cudadiag::report {
 
-// Of the failing operator's own arguments where they are known, else of the variables that its line names.
+// Adds the failing operator's own arguments if they are known, otherwise the variables that its line names.
 void add_delivered(Finding& finding, const analyse::Failure& failure);
 
-// What stood at watched lines before the failure.
+// Adds the values at watched lines before the failure.
 void add_watched(Finding& finding, const analyse::Failure& failure);
 
-// What PyTorch's allocator held in the rerun for it, of a finding that wants memory.
+// For a finding that lacks memory: adds what PyTorch's allocator held in the rerun that asked it.
 void add_tensor_memory(Finding& finding, const session::Session& session, const symbolize::Symbolizer& symbolizer);
 
 // The call that was saved, where one was asked for.

@@ -250,7 +250,7 @@ class Matching {
     }
   }
 
-  // What the rerun that proved the failure printed. Null: there was none, or it printed nothing.
+  // The output of the rerun that proved the failure. Null: there was none, or it printed nothing.
   const std::vector<Assertion>* printed_in_proof(const analyse::Failure& failure) const {
     const session::Pass* pass = session::rerun_of(session_, failure.again_process);
     if (pass == nullptr || failure.grade != analyse::Grade::proven) return nullptr;
@@ -294,7 +294,7 @@ class Matching {
     }
   }
 
-  // What is not said with the finding.
+  // Notes the assertions that no finding has.
   void note_assertions() {
     std::size_t noted = 0, left = 0;
     for (const Assertion& assertion : printed_) {

@@ -1,4 +1,4 @@
-// What the GPU itself said of a finding, as lines of a report.
+// The evidence from the GPU itself, as lines of a report.
 #pragma once
 
 #include <string>

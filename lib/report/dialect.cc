@@ -22,7 +22,7 @@ bool is_runtime(const symbolize::NativeFrame& frame) {
          (plain && function.size() > 4 && function.starts_with("cuda") && std::isupper(function[4]) != 0);
 }
 
-// Of the user's code that calls the driver, and of nobody in between.
+// Whether the user's own code calls the driver, without a library in between.
 bool calls_driver(const symbolize::SourceStack& stack) {
   const auto caller = std::find_if(stack.native.begin(), stack.native.end(), [](const auto& frame) {
     return frame.user || (!frame.module.empty() && !file_name(frame).starts_with("libcuda.so"));

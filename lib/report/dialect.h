@@ -1,4 +1,4 @@
-// What a process was seen to use, so that advice names calls of that.
+// The APIs that a process was seen to use, so that advice names calls of these.
 #pragma once
 
 #include "explain/symptoms.h"

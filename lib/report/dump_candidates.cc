@@ -38,7 +38,7 @@ const std::string* kernel_of(const ProcessRecord& record, const session::Site& s
   return session::by_id(record.functions, site.function);
 }
 
-// What is not known of one of them is no difference.
+// An unknown value is not a difference.
 bool may_be_same(const std::optional<session::Dim3>& there, const session::Dim3& here) {
   return !there || here == session::Dim3{} || *there == here;
 }
@@ -95,7 +95,7 @@ class Weighing {
   }
 
   bool is_launched_at_one_line(const session::Process& process, const session::Operation& operation) const {
-    // What a backward pass launches has a line of its own for each node.
+    // A kernel of a backward pass has a line of its own for each node.
     if (analyse::runs_node(operation)) return false;
     const Location line = located(resolve(symbolizer_, process, operation.site).line.location);
     return line.nearest().line > 0 &&
@@ -135,7 +135,8 @@ class Weighing {
   symbolize::Symbolizer& symbolizer_;
 };
 
-// Of the last one; in another text than the first run's a kernel's name says nothing of the first run's lines.
+// Whether the last rerun ran another text than the first run: a kernel's name then says nothing about the first run's
+// lines.
 bool ran_another_text(const session::Session& session) {
   const auto& passes = session.manifest.passes;
   const auto pass =

@@ -1,4 +1,4 @@
-// What the exception of a rerun's GPU core dump says of a failure that has several candidates: in whose kernel it was.
+// Uses the exception in a rerun's GPU core dump for a failure with several candidates: it names the kernel that failed.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace cudadiag::report {
 
-// Of each failure for which several candidates are left, those come first whose kernel it was. Where the program
-// launches that kernel at one line alone, they are all that is left, and proven. Nothing changes where a rerun has
-// proven a line, where it was another error, or the kernel of no candidate. The report alone knows of it: reruns that
-// come later are for the candidates as they were.
+// In each failure with several candidates, moves those to the front whose kernel the dump names. If the program
+// launches that kernel at one line alone, only these remain, and are proven. Nothing changes if a rerun has proven a
+// line, if it was another error, or if the kernel is that of no candidate. Only the report knows about this: later
+// reruns are for the candidates as they were.
 void weigh_by_dump(std::vector<analyse::Failure>& failures, const symbolize::DeviceTestimony& testimony,
                    const session::Session& session, symbolize::Symbolizer& symbolizer);
 

@@ -24,8 +24,8 @@ void explain(Finding& finding, const Finding& eager) {
   finding.fix = eager.fix;
 }
 
-// What the report on the reruns says of this failure; null: nothing. Of several processes that failed there, all that
-// can be the one must have failed at one line.
+// The finding about this failure in the report on the reruns; null: none. If several possible processes failed there,
+// they must have failed at one line.
 const Finding* finding_for(const analyse::Failure& failure, const Report& report, const analyse::Analysis& analysis,
                            const session::Session& session) {
   const Finding* told = nullptr;

@@ -1,5 +1,5 @@
-// What reruns without torch.compile say of a failure in compiled code: the line, and why. It is inferred, for what they
-// run is not the same program.
+// The evidence of reruns without torch.compile about a failure in compiled code: the line, and the cause. It is
+// inferred, because the two programs are not the same.
 #pragma once
 
 #include <vector>

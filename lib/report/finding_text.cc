@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kCandidatesNamed = 3;
 
-// What failed, or how long nothing moved.
+// The error, or how long there was no progress.
 std::string headline_at(const Location& location, const Finding& finding, const std::string& directory) {
   const std::string size = finding.standstill  ? fmt::format(" ({})", duration(*finding.standstill))
                            : finding.code != 0 ? fmt::format(" ({})", finding.code)
@@ -100,7 +100,7 @@ class FindingText {
     page_.sections.push_back({"", {line}, 1, 0, Ink::headline, Wide::stays});
   }
 
-  // That can be the one.
+  // The number of operations that can have failed.
   std::size_t operations() const {
     std::size_t count = finding_.unlisted;
     for (const Candidate& candidate : finding_.candidates) count += candidate.launches;
@@ -119,7 +119,7 @@ class FindingText {
     if (!finding_.location.called_from.empty()) return "";  // what that line calls may launch in a loop
     const std::size_t calls = calls_of_line(finding_);
     if (calls > 1 && !finding_.candidates.front().launch.graph_node) {
-      // Of those that are not listed the lines are not known.
+      // The lines of unlisted operations are not known.
       if (finding_.unlisted == 0) return fmt::format("one of {} calls of this {}", thousands(calls), what());
       if (finding_.grade == analyse::Grade::proven) return "";
       return fmt::format("one of {} operations", thousands(operations()));

@@ -127,7 +127,7 @@ class Search {
   }
 
  private:
-  // What was launched when the node itself was run backwards is left out.
+  // Operations that ran the node itself backwards are left out.
   static std::vector<const Operation*> first_of_each_site(const std::vector<const Operation*>& claims,
                                                           const Operation& operation) {
     std::vector<const Operation*> firsts;
@@ -204,7 +204,7 @@ ForwardLine forward_line(const Process& process, const Operation& operation, con
 
 namespace {
 
-// What the thread was told to run when it issued the operation; null: nothing, or another node.
+// The node that the thread was to run when it issued the operation; null: none, or another node.
 const session::Delivery* node_of(const Process& process, const Operation& operation) {
   const session::ProcessRecord& record = process.record;
   if (!analyse::has_forward(operation) || operation.thread >= record.threads.size()) return nullptr;

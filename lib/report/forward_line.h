@@ -24,7 +24,7 @@ struct ForwardLine {
 ForwardLine forward_line(const session::Process& process, const session::Operation& operation,
                          const symbolize::SourceStack& stack, symbolize::Symbolizer& symbolizer);
 
-// What the rerun that confirmed the failure knows of the failing operation's node takes the place of `forward`.
+// Replaces `forward` by what the confirming rerun knows about the failing operation's node.
 void prove_forward_line(ForwardLine& forward, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer);
 
 }  // namespace cudadiag::report

@@ -1,4 +1,4 @@
-// What failed, as a finding describes it: kernel, shape, place and the numbers that tell one launch from others.
+// The failed operation as a finding describes it: kernel, shape, place, and the numbers that distinguish launches.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace cudadiag::report {
 // `mangled`: the kernel's name; empty: it is none, or not known.
 Launch launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
 Launch launch_of(const session::Process& process, const session::Error& error, const std::string& mangled);
-// Of the candidate's node, where it has one, instead of the graph that ran it.
+// Describes the candidate's node, if it has one, instead of the graph that ran it.
 Launch node_launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
 
-// Of the listed candidates: calls of the likeliest one's line.
+// The number of listed candidates that are calls of the likeliest one's line.
 std::size_t calls_of_line(const Finding& finding);
 
 // The different kernels that can be the one.

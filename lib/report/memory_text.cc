@@ -64,7 +64,7 @@ std::vector<std::string> wrong_pointer_lines(const Finding& finding, const std::
     if (++wrong <= kPointersNamed || verbose) add_line(lines, what_is_wrong(argument, directory));
   }
   if (wrong > kPointersNamed && !verbose) lines.push_back(fmt::format("{} more: see -v", wrong - kPointersNamed));
-  // What a kernel was given wrong is a strong hint, no proof. A copy touches just what it says.
+  // A wrong argument of a kernel is a strong hint, not a proof. A copy touches exactly the bytes that it names.
   if (wrong > 0 && !exact) lines.push_back("whether that address is the one that failed is not known");
   return lines;
 }

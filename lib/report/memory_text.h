@@ -14,9 +14,9 @@ using explain::size_text;
 // Pointers among what the operation was given that lie in freed memory or past an end, unless the cause tells of them;
 // with `verbose` all of them in any case.
 std::vector<std::string> wrong_pointer_lines(const Finding& finding, const std::string& directory, bool verbose);
-// What PyTorch's allocator said, where it was asked.
+// The answer of PyTorch's allocator, if it was asked.
 std::vector<std::string> tensor_lines(const MemoryUse& memory, const std::string& directory, bool verbose);
-// What was asked for, what there was, who held it.
+// The request, the memory that was free, and who held the rest.
 std::vector<std::string> memory_lines(const MemoryUse& memory, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

@@ -1,4 +1,4 @@
-// What to do about an error when nothing is known but its kind and code. Never says what is wrong, only where to look.
+// Advice for an error of which only kind and code are known. It never says what is wrong, only where to look.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace cudadiag::report {
 
-// Of a call whose error nobody asked for. Worded for explain::in_dialect(), as all steps are.
+// Advice for a call whose error nobody asked for. Worded for explain::in_dialect(), as all steps are.
 std::string check_what_it_returns(const analyse::Failure& failure);
 
-// Of an error that another call's check met.
+// Advice for an error that another call's check found.
 inline constexpr const char* kClearTheError =
     "where the error is dealt with, clear it (cudaGetLastError): the next check takes it for that of another call";
 

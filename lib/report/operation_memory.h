@@ -1,5 +1,5 @@
-// What a finding says of memory: what the failing operation was given and where that lay, and who held the memory
-// that a call found wanting.
+// The memory facts of a finding: the failing operation's pointers and where they lead, and who held the memory that a
+// call lacked.
 #pragma once
 
 #include <functional>

@@ -9,12 +9,12 @@
 namespace cudadiag::report {
 
 inline constexpr std::size_t kLabelWidth = 8;
-// What stands at the right edge stands here on wider pages.
+// The right edge of the text on wider pages.
 inline constexpr std::size_t kRightEdge = 100;
 
 enum class Ink { plain, headline, marked };
 
-// What becomes of a line that is too long: sentences are broken at spaces, source is cut, commands to paste stay.
+// The treatment of a line that is too long: sentences are broken at spaces, source is cut, commands to paste stay.
 enum class Wide { wraps, is_cut, stays };
 
 struct Section {

@@ -8,7 +8,7 @@
 
 namespace cudadiag::report {
 
-// What of an absolute path lies behind the directory; empty: it does not lie in it, or the directory is / or not known.
+// The part of an absolute path below the directory. Empty: it is not below it, or the directory is / or not known.
 std::string_view path_inside(std::string_view file, std::string_view directory);
 
 std::string relative_path(const std::string& file, const std::string& directory);
@@ -16,7 +16,7 @@ std::string relative_path(const std::string& file, const std::string& directory)
 // A demangled name up to its parameters: "(anonymous namespace)::work" of "(anonymous namespace)::work(int) const".
 std::string_view without_parameters(std::string_view function);
 
-// What is not known is left out, or said if nothing is.
+// Unknown parts are left out; if nothing is known, the text says so.
 std::string place(const Location& location, const std::string& directory);
 
 }  // namespace cudadiag::report

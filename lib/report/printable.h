@@ -7,9 +7,9 @@
 
 namespace cudadiag::report {
 
-// `raw` with everything a terminal could obey spelled out: control characters as `\x1b`, line breaks as `\n`,
-// C1 and bidirectional controls as `\u202e`, bytes that are no UTF-8 as `\xff`. Tabs become a space.
-// What comes out is one line of valid UTF-8.
+// `raw` with everything spelled out that a terminal could obey: control characters as `\x1b`, line breaks as `\n`, C1
+// and bidirectional controls as `\u202e`, bytes that are not UTF-8 as `\xff`. Tabs become a space. The result is one
+// line of valid UTF-8.
 std::string printable(std::string_view raw);
 
 // Characters of valid UTF-8 text; each counts as one column.

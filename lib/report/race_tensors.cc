@@ -19,7 +19,7 @@ bool holds(const DeliveredValue& value, std::uint64_t address) {
   return value.pointer && value.bytes && address >= *value.pointer && address - *value.pointer < *value.bytes;
 }
 
-// What is written before what is read, what begins there before what goes across.
+// A value that is written comes before one that is read; one that begins there, before one that spans it.
 const DeliveredValue* holder(const Delivery& delivery, std::uint64_t address) {
   const auto rank = [&](const DeliveredValue& value) {
     return std::pair(value.written == true, value.pointer == address);

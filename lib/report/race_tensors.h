@@ -13,7 +13,7 @@
 
 namespace cudadiag::report {
 
-// What one of the two is known to be. An empty operator: none of PyTorch's; no tensor: memory of the operator's own.
+// The known facts of one side. An empty operator: not one of PyTorch's; no tensor: memory of the operator's own.
 struct NamedAccess {
   std::string op, schema;
   std::optional<RaceTensor> tensor;

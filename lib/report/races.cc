@@ -41,7 +41,7 @@ struct Judged {
   bool by_schema() const { return first_by_schema || second_by_schema; }
 };
 
-// What the kernel's code does not tell, the operator's schema may.
+// The operator's schema may decide if the kernel's code does not.
 bool judge(session::RaceAccess& access, const NamedAccess& name) {
   if (access.mode != "unknown" || !name.tensor || !name.tensor->written) return false;
   access.mode = *name.tensor->written ? "write" : "read";
@@ -328,7 +328,7 @@ void add_races(Report& report, const session::Session& session, const ResolveSit
     const Process* process = process_of(session.processes, race.pid);
     if (process == nullptr) continue;
     const Judged now = judged(race, *process, tensors);
-    // What it stands for besides was not judged.
+    // The other races that it stands for were not judged.
     if (only_reads(now) && race.possible && !race.several) {
       ++dismissed;
     } else {

@@ -6,8 +6,7 @@
 
 namespace cudadiag::report {
 
-// What of the memory that kernels share could not be judged, and why; empty: nothing. `settled`: pairs that a rerun
-// judged.
+// The shared memory that could not be judged, and why; empty: none. `settled`: pairs that a rerun judged.
 std::string unjudged_text(const session::Races& races, std::uint64_t settled = 0);
 
 // `resolve` as in operation_memory.h.

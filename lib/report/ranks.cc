@@ -39,7 +39,7 @@ std::string host_of(const session::Process& process) {
   return host == process.record.properties.end() ? "" : host->second;
 }
 
-// Nothing where it did not end by itself before others of its host; empty where nobody saw how.
+// Nothing: it did not end by itself before others of its host. Empty: nobody saw how it ended.
 std::optional<std::string> ended(const analyse::Ranks& ranks, const session::Process& process,
                                  const session::Manifest& manifest) {
   constexpr double kTogether = 1;  // seconds

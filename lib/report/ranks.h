@@ -10,13 +10,13 @@
 
 namespace cudadiag::report {
 
-// Of a process of one of several sessions.
+// A process of one of several sessions.
 struct Recorded {
   const session::Session& session;
   symbolize::Symbolizer& symbolizer;
 };
 
-// Nothing where they part within one line.
+// Empty if they diverge within one line.
 std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
                                     const std::function<Recorded(const session::Process&)>& recorded);
 

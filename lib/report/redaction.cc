@@ -32,7 +32,7 @@ bool is_pass(std::string_view word) {
   return word.ends_with("pass") && std::find(kOthers.begin(), kOthers.end(), word) == kOthers.end();
 }
 
-// What is run through, and no password: "forward_pass".
+// Words that contain "pass" and are not passwords: "forward_pass".
 bool counts_passes(std::string_view word) {
   static constexpr std::array<std::string_view, 13> kWords = {
       "forward", "backward", "fwd", "bwd", "first", "second", "third", "last", "next", "single", "one", "two", "multi"};
@@ -114,7 +114,7 @@ std::string without_user_of(const std::string& text, std::string_view root) {
   return out + text.substr(from);
 }
 
-// Of "str = value" and "Optional[str] = value" the value's place; elsewhere `at`.
+// The position of the value in "str = value" and "Optional[str] = value"; otherwise `at`.
 std::size_t behind_annotation(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && (is_name(text[end]) || std::string_view(".[]|, ").find(text[end]) != text.npos)) ++end;
@@ -134,7 +134,7 @@ std::size_t second_argument(std::string_view text, std::size_t begin, std::size_
   return at != text.npos && is_quote(text[at]) ? at : end;
 }
 
-// What follows a secret's name in [name, at): where its value lies; empty: it is given none.
+// The value of a secret whose name is in [name, at): where it lies; empty: it has none.
 struct Value {
   std::size_t begin = 0, end = 0;
   bool quoted = false;
@@ -253,7 +253,7 @@ std::string without_logins(const std::string& text) {
   return out + text.substr(from);
 }
 
-// What lies between the lines that enclose it.
+// Removes the text between the lines that enclose a private key.
 std::string without_private_keys(const std::string& text) {
   constexpr std::string_view kOpening = "PRIVATE KEY-----", kClosing = "-----END";
   std::string out;
@@ -268,7 +268,7 @@ std::string without_private_keys(const std::string& text) {
   return out + text.substr(from);
 }
 
-// Of a command line: "--token" and "-pwd", whose value is the next word.
+// An option of a command line, "--token" or "-pwd", whose value is the next word.
 bool is_secret_option(std::string_view word) {
   if (!word.starts_with('-') || word.find('=') != word.npos) return false;
   return is_secret_name(word.substr(word.starts_with("--") ? 2 : 1));

@@ -1,5 +1,5 @@
-// What a report tells of its reader's machine and is nobody else's business: taken out before it is handed on. Secrets
-// are known by the names that they are given to and by their shapes; what has neither is not found.
+// Removes from a report whatever concerns only its reader's machine, before it is shared. Secrets are recognised by the
+// names that they are given to and by their shapes; one that has neither is not found.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class Redaction {
   enum class Kind { text, word, script };
   std::string text(std::string_view raw, Kind kind = Kind::text) const;
   std::vector<std::string> words(const std::vector<std::string>& command) const;
-  // Of a JSON document every string; it is laid out as it was by write_json. Empty for what is none, or too deep.
+  // Treats every string of a JSON document, in the layout of write_json. Empty if it is not JSON, or nested too deep.
   std::string json(std::string_view document) const;
 
  private:

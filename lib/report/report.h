@@ -68,7 +68,7 @@ struct Launch {
   }
 };
 
-// What the GPU itself said in a rerun of the failure: its core dump, or an assertion that it printed.
+// Evidence from the GPU itself in a rerun of the failure: its core dump, or an assertion that it printed.
 struct Device {
   std::string exception, function, file, message;             // a failed assertion's message is its condition
   int line = 0;                                               // 0: not known
@@ -118,7 +118,7 @@ struct Argument {
   std::vector<std::int64_t> shape, strides;
   std::optional<Number> min, max;
   std::optional<std::uint64_t> nan, inf;
-  // Of indices into something of `bound` entries: how many lie outside 0..bound-1, and the first of them.
+  // For indices into something with `bound` entries: how many are outside 0..bound-1, and the first of them.
   std::optional<std::int64_t> bound;
   std::optional<std::uint64_t> outside;
   std::vector<std::int64_t> first_outside;  // its index
@@ -128,7 +128,7 @@ struct Argument {
   std::optional<Allocation> allocation;
 };
 
-// What stood at a line that the user watches.
+// The values at a line that the user watches.
 struct Watched {
   Location location;
   std::uint64_t visit = 0;
@@ -158,11 +158,11 @@ struct OtherProcess {
   std::uint64_t bytes = 0;
 };
 
-// What PyTorch's allocator said when it found no memory, in a rerun.
+// The answer of PyTorch's allocator when it found no memory, in a rerun.
 struct TensorMemory {
   std::uint64_t reserved = 0, allocated = 0, largest_free = 0;
   std::vector<MemoryHolder> holders;  // by line of the user's, largest first
-  // Of an exception whose traceback kept tensors alive: its type, where it was raised.
+  // An exception whose traceback kept tensors alive: its type, and where it was raised.
   struct Exception {
     std::string type;
     Location location;
@@ -172,7 +172,7 @@ struct TensorMemory {
   std::size_t times = 1;  // that it found none, the last one included
 };
 
-// Of a call that found no memory: who held it at that moment.
+// For a call that found no memory: who held it at that moment.
 struct MemoryUse {
   bool of_host = false;                      // pinned memory was wanted
   std::uint64_t asked = 0;                   // 0: not known
@@ -232,16 +232,16 @@ struct Cause {
   std::vector<std::size_t> proof;  // indices in Finding::arguments
 };
 
-// Of a kernel that PyTorch's autograd launched. Its lines are in `related`: where the node was made ("forward") and
-// where backward() was called ("backward"), each where it is known.
+// For a kernel that PyTorch's autograd launched. Its lines are in `related`: where the node was made ("forward") and
+// where backward() was called ("backward"), if they are known.
 struct Backward {
   std::string node;     // "GatherBackward0"; empty: it adds gradients up, or nothing is known
   std::string because;  // why the forward line is not known
   bool leads = false;   // the forward line is the true line: nothing of the user's ran in the backward pass
 };
 
-// Of an operation whose thread runs no line of the user's: the finding's location is the line that started the thread
-// (also in `related`, as "started"), not one of `stack`.
+// For an operation whose thread runs no line of the user's: the finding's location is the line that started the thread
+// (also in `related`, as "started"), and not one of `stack`.
 struct ThreadStart {
   Location issued;                            // the library's line that issued the operation
   bool pool = false;                          // the line gave the work to a pool of threads

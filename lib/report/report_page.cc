@@ -28,7 +28,7 @@ Section passes(const Report& report) {
   return section;
 }
 
-// What failed besides: other processes, and less important findings of the same one.
+// Other failures: those of other processes, and less important findings of the same one.
 Section others(const Report& report) {
   Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, Wide::wraps};
   std::size_t named = kOthersNamed;
@@ -54,7 +54,7 @@ bool was_rerun(const Report& report) {
                      [&](const PassLine& pass) { return &pass != &report.passes.front() && !pass.interrupted; });
 }
 
-// What can tell more.
+// Commands that find out more.
 Section next_commands(const Report& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
@@ -116,7 +116,7 @@ Section run(const Report& report) {
   return section;
 }
 
-// What the whole picture has of the run, behind its findings.
+// With -v: the sections about the run, after its findings.
 void add_run(Page& page, const Report& report, bool suggest_rerun) {
   Section next = next_commands(report, suggest_rerun);
   for (const Finding& finding : report.findings) {

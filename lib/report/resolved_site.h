@@ -37,7 +37,7 @@ inline bool is_known(const symbolize::Location& location) {
 
 // "kernel" | "graph" | "copy" | "memset" | "call"
 std::string_view operation_word(wire::operation::Kind kind);
-// Of the others what they are, too: "wait", "event", "allocation".
+// The word for every kind of operation, also "wait", "event", "allocation".
 std::string_view operation_word(const session::Operation& operation);
 
 }  // namespace cudadiag::report

@@ -73,7 +73,7 @@ class Writer {
     return {{"uri", "file://" + uri_path(file)}};
   }
 
-  // Of the line itself, whatever it was called from.
+  // The line itself, whatever it was called from.
   Json location(const Location& at) const {
     Json json = Json::object();
     std::string name = printable(at.function);

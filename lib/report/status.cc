@@ -18,7 +18,7 @@ using session::Operation;
 using session::Process;
 using wire::operation::MemoryOperation;
 
-// So many of a stream are looked up and shown, and as many as may be the one.
+// The number of a stream's operations that are resolved and shown, besides all that can be running.
 constexpr std::size_t kShown = 16;
 
 std::string_view word_of(wire::area::State state) {
@@ -114,7 +114,7 @@ class StatusBuilder {
     for (const std::uint32_t other : stream.behind) {
       open.may_wait_for.push_back(analyse::stream_name(record_.streams[other]));
     }
-    // What a stream cannot stand at is of no interest while something else is there.
+    // Operations at which a stream cannot be blocked are shown only if there are no others.
     const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
     for (std::size_t i = 0; i < std::min(shown.size(), kShown); ++i) open.operations.push_back(of(*shown[i], stream));
     const std::uint32_t told = last_told(stream, shown);

@@ -1,5 +1,5 @@
-// What a run has given to the GPU and waits for, worded and resolved, of one moment: while it goes on, or as it ended.
-// `build_status` looks, `write_status_text` and `write_status_json` put it on paper and decide nothing.
+// The unfinished work and the waits of a run at one moment, worded and resolved: while it runs, or at its end.
+// `build_status` collects; `write_status_text` and `write_status_json` print, and decide nothing.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct OpenOperation {
   bool candidate = false;  // its stream may stand at it
 };
 
-// What an operation waits for that somebody else has to do.
+// Another party's action that an operation waits for.
 struct OpenWait {
   std::string kind;  // "stream" | "value" | "semaphore"
   std::uint32_t ordinal = 0;

@@ -58,7 +58,7 @@ class StatusText {
                                             : "there is no recording of a process that can be read");
   }
 
-  // What the times of operations lead up to.
+  // The moment up to which the times of operations count.
   const char* since_when(const ProcessStatus& process) const {
     if (process.state == "frozen") return "before its error was met";
     if (!status_.goes_on) return "before it was last heard of";

@@ -10,7 +10,7 @@ namespace cudadiag::report {
 std::string stream_name(std::uint64_t handle);
 // The same within a sentence: "the default stream".
 std::string stream_phrase(std::uint64_t handle);
-// Of a second stream that has the same handle: "the default stream of another context".
+// For a second stream with the same handle: "the default stream of another context".
 std::string other_stream_phrase(std::uint64_t handle);
 
 }  // namespace cudadiag::report

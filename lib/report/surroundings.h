@@ -1,4 +1,4 @@
-// What a report says besides its findings: environment, passes, processes, and whatever could not be seen.
+// The parts of a report besides its findings: environment, passes, processes, and everything that could not be seen.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace cudadiag::report {
 
-// What the outcome of a pass for a GPU core dump begins with, where there is one.
+// The beginning of the outcome of a pass that left a GPU core dump.
 inline constexpr std::string_view kDumpRead = "core dump read";
 inline constexpr std::string_view kDumpUnfinished = "core dump unfinished";
 // A note's code.

@@ -103,7 +103,7 @@ class Joining {
     }
   }
 
-  // Of a whole block of threads that fail, each tool may name another one first.
+  // If a whole block of threads fails, each tool may name another thread first.
   void compare(Finding& finding, const std::vector<const InvalidAccess*>& accesses,
                std::vector<std::string>& same) const {
     const Device& device = *finding.device;
@@ -174,7 +174,7 @@ void add_wanted(Report& report, const symbolize::DeviceTestimony& testimony) {
   if (!testimony.sanitizer && !kernel.empty() && memcheck_may_tell(first->code) && !report.command.empty()) {
     std::string text = report.torch.empty() ? "" : "PYTORCH_NO_CUDA_MEMORY_CACHING=1 ";
     text += "compute-sanitizer --tool memcheck";
-    // Of a kernel that is only the likeliest it would leave the one that matters unchecked.
+    // A kernel that is only the likeliest would leave the failing one unchecked.
     if (!possible_kernels(*first).several()) text += " --kernel-name " + shell_word("kne=" + kernel);
     for (const std::string& word : report.command) text += ' ' + shell_word(word);
     first->witness_wanted.push_back(text);

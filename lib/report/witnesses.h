@@ -15,10 +15,10 @@ void add_witnesses(Report& report, const symbolize::DeviceTestimony& testimony);
 
 // Errors of a kernel for which memcheck looks.
 bool memcheck_may_tell(std::uint32_t code);
-// Of this finding, in which some kernel is known that can be the one.
+// Whether memcheck can add to this finding: some kernel is known that can have failed.
 bool memcheck_may_tell(const Finding& finding);
 
-// What came of the pass, in a few words.
+// The outcome of the pass, in a few words.
 std::string outcome_of(const symbolize::SanitizerTestimony& testimony);
 
 }  // namespace cudadiag::report

@@ -15,17 +15,17 @@ std::string_view word(analyse::Grade grade);
 std::string_view word(analyse::Verdict verdict);
 std::string_view word(analyse::Kind kind);
 
-// What became of a rerun: "proven", "did not fail".
+// The outcome of a rerun: "proven", "did not fail".
 std::string_view word(analyse::Rerun::Outcome outcome);
 
 // "4096,1,1"
 std::string dimensions(const std::array<std::uint32_t, 3>& d);
 
-// What reruns a recorded command: `session` its folder; `input`: it reads its standard input, which is for the user to
-// give again.
+// The command that reruns a recorded command. `session`: its folder. `input`: it reads its standard input, which the
+// user has to give again.
 std::string bisect_command(const std::string& session, bool input, const std::string& options = "");
 
-// Of `cudadiag bisect`, where a failure comes and goes.
+// For `cudadiag bisect`, if a failure comes and goes.
 inline constexpr const char* kRepeat = "--repeat 20";
 
 // "a, b and c", with " and " as the last one's word.
@@ -40,7 +40,7 @@ std::string duration(double seconds);
 // As a shell takes it for one word, and fit to be printed: what printable() would change is spelled.
 std::string shell_word(std::string_view word);
 
-// What a grade claims, for readers who meet the word for the first time.
+// The meaning of a grade, for readers who meet the word for the first time.
 std::string_view meaning(analyse::Grade grade);
 
 }  // namespace cudadiag::report
