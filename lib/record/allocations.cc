@@ -114,7 +114,7 @@ void Allocations::freed(const Freed& freed) {
   const LockGuard lock(mutex_);
   const std::uint32_t at = find(freed.address);
   if (at != 0 && wire::load(entry(at - 1), allocation::kMade) < freed.entered) return end(at - 1, freed, 0);
-  // What lives there now, if anything does, was made since: this call's has been taken for replaced.
+  // The allocation that lives there now, if any, is newer: the one that this call frees was marked as replaced.
   for (std::uint32_t i = 0; replaced_ > 0 && i < used_; ++i) {
     std::byte* to = entry(i);
     if (wire::load(to, allocation::kAddress) != freed.address ||

@@ -1,9 +1,9 @@
-// What PyTorch's autograd says at a launch: how many nodes the thread has made, and which node it is running backwards
-// (wire/operation.h says what follows from it). Autograd's threads have no Python frames, so nothing else leads from a
-// backward kernel to the line that is to blame.
+// The state of PyTorch's autograd at a launch: how many nodes the thread has made, and which node it is running
+// backwards (wire/operation.h says what follows from it). Autograd's threads have no Python frames, so nothing else
+// leads from a backward kernel to the line that caused it.
 //
-// No Python and no GIL: exported C++ functions of libtorch_cpu.so, which read thread-local variables. Whatever looks
-// other than expected switches this off with a note.
+// No Python and no GIL: exported C++ functions of libtorch_cpu.so, which read thread-local variables. Anything
+// unexpected switches this off with a note.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ struct Origin {
 class Autograd {
  public:
   void attach(Interner& interner) { interner_ = &interner; }
-  // Of the calling thread, whose number it stores. All zero without PyTorch.
+  // For the calling thread, whose number it stores. All zero without PyTorch.
   [[gnu::hot]] Origin current(ThreadState& thread);
 
  private:
@@ -35,7 +35,7 @@ class Autograd {
   enum class State : std::uint8_t { unknown, looking, ready, off };
   IdTable<4096> types_;  // by address of the virtual table
   Mutex mutex_;          // of these
-  // What every operation looks at comes last, beside the recorder's own such.
+  // Read by every operation: last, beside the recorder's own such members.
   std::atomic<State> state_ = State::unknown;
   Interner* interner_ = nullptr;
   std::uint64_t (*peek_)() = nullptr;

@@ -1,4 +1,4 @@
-// What a thread shows of a call that may wait for the GPU: with the process stuck in it, nobody could ask.
+// Publishes the call in which a thread may wait for the GPU: a process that is stuck in it cannot be asked.
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "wire/thread.h"

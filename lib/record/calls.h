@@ -1,5 +1,5 @@
-// What the driver's calls mean to the recorder, by CUPTI callback id: which ones issue an operation on a stream,
-// which ones wait, which ones open or close a capture. All others are only watched for their return codes.
+// The meaning of the driver's calls for the recorder, by CUPTI callback id: which ones issue an operation on a stream,
+// which ones wait, which ones open or close a capture. All others are watched only for their return codes.
 #pragma once
 
 #include <cuda.h>
@@ -36,7 +36,7 @@ struct Call {
   std::uint32_t shared_bytes = 0;
   std::uint64_t argument = 0;  // wire::operation::kArgument; a capture's mode
   std::uint64_t destination = 0, source = 0;
-  // Of copies and memsets of rows; 1 row: all in one piece; 0: not to be said in these terms.
+  // For copies and memsets of rows. 1 row: all in one piece; 0: not describable by these fields.
   std::uint64_t width = 0, destination_pitch = 0, source_pitch = 0;
   std::uint32_t rows = 1;
   std::uint64_t value = 0;

@@ -1,5 +1,5 @@
-// What the Python hook tells, as lines of a file beside the process's area (wire/delivery.h). Written line by line
-// with write(2), so that it survives whatever becomes of the process.
+// The output of the Python hook, as lines of a file beside the process's area (wire/delivery.h). Written line by line
+// with write(2), so that it survives the process.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// What the driver itself says of a call that fails, in plain words: "One or more of block dimensions of (2048,1,1)
-// exceeds …" (cuLogsRegisterCallback, CUDA 12.9 and later). The driver tells it on the calling thread, before the call
-// returns; it is kept for that thread until its next call.
+// The driver's own explanation of a failed call: "One or more of block dimensions of (2048,1,1) exceeds …"
+// (cuLogsRegisterCallback, CUDA 12.9 and later). The driver gives it on the calling thread, before the call returns; it
+// is kept for that thread until its next call.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ namespace cudadiag::record::driver_log {
 void start(const DriverApi& driver);
 
 void forget();
-// Of the calling thread's call; empty: nothing was said.
+// For the calling thread's call; empty: there is none.
 std::string_view explanation();
 
 }  // namespace cudadiag::record::driver_log

@@ -1,4 +1,4 @@
-// What the driver's calls on CUDA graphs mean to the recorder, by CUPTI callback id.
+// The meaning of the driver's calls on CUDA graphs for the recorder, by CUPTI callback id.
 #pragma once
 
 #include <cupti.h>

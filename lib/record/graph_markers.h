@@ -23,7 +23,7 @@ struct GraphWords {
   std::uint32_t first = 0, count = 0;  // count 0: none
 };
 
-// What was added to a graph and must be taken out again.
+// The nodes that were added to a graph and must be removed again.
 struct AddedMarkers {
   CUgraphNode* nodes = nullptr;  // null: nothing
   std::size_t count = 0;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostParameters = 256;
 
-// What may be pointers among a node's parameters, to each(offset, address).
+// Passes the possible pointers among a node's parameters to each(offset, address).
 template <typename Each>
 void read_kernel(const DriverApi& driver, const CUDA_KERNEL_NODE_PARAMS& kernel, Each each) {
   if (kernel.kernelParams == nullptr) return;
@@ -82,7 +82,7 @@ void GraphPointers::read(GraphDescription& graph) {
   std::sort(living_.begin(), living_.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
   const RelaxedCapture relaxed(driver_);
   for (std::size_t node = 0; node < graph.size(); ++node) {
-    // What does not run uses no memory that is gone.
+    // A node that does not run uses no freed memory.
     if (graph.may_not_run(node)) continue;
     const std::uint8_t type = wire::load(graph.record(node), intern::kNodeType);
     const CUgraphNode handle = graph.handle(node);

@@ -94,7 +94,7 @@ class Graphs {
     std::array<std::array<Entry, kWays>, Rows> rows;
   };
 
-  // What an executable graph was made of. Id 0: there is no place for it, or the driver does not say.
+  // The parts of an executable graph. Id 0: there is no room for it, or the driver does not say.
   struct Made {
     std::uint32_t graph = 0, nodes = 0, pointers = 0;
     std::uint64_t first_node = 0, first_pointer = 0, ends = 0;
@@ -120,9 +120,9 @@ class Graphs {
   ConditionalNodes conditionals_;
   Table<Exec, 1024> execs_;
   const Allocations* allocations_ = nullptr;
-  // Of the graphs made last: pointer n lies at n modulo the size.
+  // For the graphs made last: pointer n lies at n modulo the size.
   static constexpr std::uint64_t kPointers = 65536;
-  // Of one graph, places for what its nodes have not pointed to before; of one node, what it is given instead.
+  // For one graph: spare places for pointers that its nodes did not have before. For one node: the most new pointers.
   static constexpr std::uint32_t kSparePointers = 4, kMostGiven = 16;
   std::uint64_t pointers_used_ = 0;
   std::array<GraphPointer, kPointers> pointers_;

@@ -63,7 +63,7 @@ void on_thread_end(void* state) {
   t_this.inside = true;
   // In a forked child the entry is the parent's.
   if (recorder != nullptr && t_this.state == state) recorder->release_thread(*static_cast<ThreadState*>(state));
-  // What later destructors do is that of a thread without a ring.
+  // From here on the thread is one without a ring: later destructors may still call CUDA.
   ThisThread ended{};
   ended.error_number = t_this.error_number;
   ended.asked = true;
@@ -106,7 +106,7 @@ bool own_this_process() {
   return true;
 }
 
-// What the thread's errno was, and that it is inside the recorder.
+// Marks that the thread is inside the recorder, and keeps its errno.
 class Inside {
  public:
   explicit Inside(ThisThread& self) : self_(self), error_(*self.error_number) { self_.inside = true; }

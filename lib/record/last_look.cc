@@ -12,7 +12,7 @@ namespace cudadiag::record {
 
 namespace area = wire::area;
 
-// Of contexts that end, as `ends(handle, device)` says. What they have not finished is waited for, but not for long.
+// For contexts that end, as `ends(handle, device)` says: waits for their unfinished work, but not for long.
 template <typename Ends>
 void Recorder::look_for_faults(Ends ends) {
   constexpr std::uint64_t kPatience = 500'000'000;  // ns

@@ -37,7 +37,7 @@ bool LaunchArguments::add(std::size_t offset, const void* value, std::size_t siz
   return kept == size;
 }
 
-// What `extra` says: { POINTER, buffer, SIZE, &size, END }.
+// Reads the array `extra`: { POINTER, buffer, SIZE, &size, END }.
 void LaunchArguments::read_buffer(CUfunction function, void* const* extra) {
   const std::byte* buffer = nullptr;
   std::size_t size = 0;

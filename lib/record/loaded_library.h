@@ -13,10 +13,10 @@ namespace cudadiag::record {
 
 class LoadedLibrary {
  public:
-  // By the name of its file. Found only once the dynamic loader has made it ready: before, its code must not be run.
-  // That can be known from glibc 2.35 on (Modules).
+  // Finds it by the name of its file, but only once the dynamic loader has made it ready: before, its code must not be
+  // run. That can be known from glibc 2.35 on (Modules).
   bool find(std::string_view file_name);
-  // That one, whose code is running.
+  // Reads this module, whose code is running.
   bool read(const LoadedModule& module);
   // A function that the library defines; empty if it has none of this name.
   std::span<const std::byte> code(std::string_view name) const;

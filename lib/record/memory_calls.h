@@ -1,4 +1,4 @@
-// What the driver's calls that hand out and take back memory mean to the recorder, by CUPTI callback id.
+// The meaning of the driver's calls that allocate and free memory for the recorder, by CUPTI callback id.
 #pragma once
 
 #include <cupti.h>

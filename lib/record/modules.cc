@@ -106,7 +106,7 @@ bool Modules::find(std::uintptr_t address, LoadedModule& module) {
   FoundObject found = {};
   if (!find_object(reinterpret_cast<const void*>(address), found)) return false;
   auto begin = reinterpret_cast<std::uintptr_t>(found.map_start), end = reinterpret_cast<std::uintptr_t>(found.map_end);
-  // Of an executable with gaps between its segments, as for huge pages, glibc tells the segment.
+  // For an executable with gaps between its segments, as for huge pages, glibc returns the segment.
   if (Modules::program_headers(begin).empty() && address >= g_executable_begin && address < g_executable_end) {
     begin = g_executable_begin, end = g_executable_end;
   }

@@ -38,9 +38,10 @@ class Modules {
   static bool find(std::uintptr_t address, LoadedModule& module);
   // Whether what is found has been made ready by the dynamic loader: glibc tells of no module before.
   static bool knows_what_is_ready();
-  // Of a module whose first page (with the ELF header) is mapped at `begin`; empty if there are none.
+  // The program headers of a module whose first page (with the ELF header) is mapped at `begin`; empty if there are
+  // none.
   static std::span<const Elf64_Phdr> program_headers(std::uintptr_t begin);
-  // Of what lies there: another module at the same place has a build-id of its own, or else a name.
+  // Distinguishes modules at one place: each has its own build-id, or at least its own name.
   static std::uint64_t identity(const LoadedModule& module);
   // The file that a module was loaded from, written to `buffer`.
   static const char* path(const LoadedModule& module, std::span<char, PATH_MAX> buffer);

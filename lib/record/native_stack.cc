@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint32_t kHopeless = 4096;  // misses in a row after which a set's calls are not unwound any more
 
-// Of a stack's return addresses, innermost first: polynomials in an odd number, four side by side, for a single one
-// would wait for each of its multiplications. `address` is asked for as many as are a multiple of kSums.
+// A hash of a stack's return addresses, innermost first: polynomials in an odd number, four side by side, because a
+// single one would wait for each of its multiplications. `address` is called for a multiple of kSums.
 constexpr std::size_t kSums = 4;
 static_assert(StackShape::kFrames % kSums == 0);
 
@@ -47,8 +47,8 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
   return true;
 }
 
-// Of the stack that would have its return addresses at these places; 0: they are not all on the thread's newest stack,
-// which the stack pointer is on.
+// The hash of the stack that has its return addresses at these places. 0: they are not all on the thread's newest
+// stack, which contains the stack pointer.
 [[gnu::hot]] std::uint64_t hash_at(const StackShape& shape, ThreadState& thread, std::uintptr_t stack_pointer) {
   if (stack_pointer + shape.bytes() > thread.stack.high) return 0;
   if (!thread.on_own_stack && !reaches(shape, stack_pointer)) [[unlikely]] {
@@ -123,7 +123,7 @@ std::uint32_t NativeStacks::unwind(std::uintptr_t stack_pointer, StackShape& lea
       record::unwind(stack_pointer, python ? stop_begin_ : 0, python ? stop_end_ : 0, all, truncated);
   const std::span<const UnwoundFrame> frames(all.data(), count);
   if (frames.empty()) return 0;
-  // What is asked for beyond the outermost is the outermost again.
+  // Beyond the outermost frame, the outermost is repeated.
   const auto frame = [&](std::size_t i) -> const UnwoundFrame& { return frames[std::min(i, frames.size() - 1)]; };
   const std::uint64_t addresses = hash_addresses(frames.size(), [&](std::size_t i) { return frame(i).return_address; });
   const std::uint32_t stack = intern(frames, addresses, truncated);

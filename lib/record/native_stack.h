@@ -17,7 +17,7 @@ class NativeStacks {
  public:
   // `unloads`: how often code was unloaded, with which libraries may have gone and others come to their place.
   void start(Interner& interner, std::atomic<std::uint64_t>& unloads);
-  // Of stacks that Python code is on, native frames of this module (and all outside of it) are left out.
+  // In stacks with Python code, native frames of this module, and all outside of it, are left out.
   void stop_at(std::uintptr_t begin, std::uintptr_t end);
 
   // How a stack is recognised again, for `stands`.

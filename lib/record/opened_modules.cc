@@ -42,7 +42,8 @@ bool OpenedModules::came_with_program(const LoadedModule& module) const {
   return true;
 }
 
-// That of what lay there before, a new one, or that of one that is gone; the number of places if there is none.
+// The place of the module that was there before, else a new place, else that of a module that is gone; the number of
+// places if there is none.
 std::size_t OpenedModules::place_for(std::uintptr_t begin) const {
   const std::size_t count = count_.load(kRelaxed);
   for (std::size_t i = 0; i < count; ++i) {

@@ -26,8 +26,8 @@ class OpenedModules {
   struct Module {
     std::atomic<std::uintptr_t> begin, end;
     std::atomic<std::uint64_t> identity;
-    // Of its build-id, where that is in its first page, which whatever lies there has too; 0: it is elsewhere, or there
-    // is none.
+    // The words of its build-id, if that is in its first page, which any module at that place has too. 0: it is
+    // elsewhere, or there is none.
     std::atomic<std::uintptr_t> words;
     std::atomic<std::uint64_t> first_words;
   };

@@ -1,4 +1,4 @@
-// What the area says of the process itself: the properties of session::ProcessRecord.
+// Describes the process in its area: the properties of session::ProcessRecord.
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ void Recorder::describe_process() {
       break;
     }
   }
-  // What changes how CUDA behaves, as it is when CUDA starts.
+  // Variables that change how CUDA behaves, as they are when CUDA starts.
   for (const char* variable : {"CUDA_VISIBLE_DEVICES", kBlocking}) {
     const char* value = getenv(variable);
     if (value == nullptr) continue;

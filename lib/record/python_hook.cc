@@ -27,7 +27,7 @@ std::string_view view(const PythonApi& python, PyObject* text) {
 
 }  // namespace
 
-// What the sources can call. A value that makes no sense is taken for nothing: none of these raises.
+// Functions that the Python sources can call. An invalid value counts as none: these never raise.
 struct HookFunctions {
   static PyObject* answer(bool yes) { return g_hook->python_.new_bool(yes); }
   static bool truth(PyObject* value) { return g_hook->python_.is_true(value) == 1; }
@@ -64,7 +64,7 @@ struct HookFunctions {
 void PythonHook::ask(Interner& interner, const Window& window, const Failures& failures) {
   interner_ = &interner;
   failures_ = &failures;
-  // Nothing to say where there is no Python at all.
+  // A process without Python gets no note.
   if (!python_.load()) return;
   if (python_.is_initialized() == 0) {
     interner.note("python-hook-off", "no values were taken: CUDA was initialised before Python");
@@ -104,7 +104,7 @@ bool PythonHook::run_source(const HookSource& source, PyObject* builtins) {
   const bool done = result != nullptr || note_error(source.name);
   if (result != nullptr) python_.drop(result);
   python_.drop(code);
-  // What the source has set up keeps its namespace alive, as functions do.
+  // Functions that the source has set up keep its namespace alive.
   python_.drop(names);
   return done;
 }

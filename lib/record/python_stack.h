@@ -27,7 +27,8 @@ class PythonStacks {
 
   // 0: no Python frame on this thread.
   std::uint32_t current();
-  // What tells that stack from the process's other ones, without a look at what is interned. False: not to be had yet.
+  // A hash that distinguishes this stack from the process's other ones, without a look-up of interned stacks. False:
+  // not available yet.
   [[gnu::hot, gnu::noinline]] bool fingerprint(std::uint64_t& hash) const;
 
  private:
@@ -52,7 +53,7 @@ class PythonStacks {
   bool walk_by(const std::byte* frame, Walk& found, Visit visit) const;
   std::uint32_t intern(const Walk& walk, const Frames& found);
   std::uint32_t intern_code(const std::byte* code);
-  // Of interpreters, where a thread leads to the main one's frames whichever it runs.
+  // Whether there are several interpreters: a thread then leads to the main one's frames whichever it runs.
   bool are_several() const;
   bool looks_like_code(const std::byte* code) const;
   void give_up(const char* why);

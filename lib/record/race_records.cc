@@ -20,7 +20,7 @@ void RaceRecords::attach(const DriverApi& driver, Streams& streams) {
 
 std::byte* RaceRecords::begin_at_call(ThreadState& thread, Kind kind, std::uint32_t stream) {
   std::byte* record = begin(thread, kind, stream);
-  // That of the operation it belongs to, or of all parts of a graph: by time they stay together.
+  // The ticks of its operation's call, or of all parts of a graph: records that belong together stay together by time.
   wire::store(record, operation::kTicks, wire::load(thread.entry, wire::thread::kCallTicks));
   return record;
 }
@@ -303,7 +303,7 @@ void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall
   if (call.address == 0) return;
   const bool made = call.what == MemoryCall::What::makes;
   if (made) words_.memory_made(call.address, call.bytes);
-  // What is gone may be another's by the time the call returns.
+  // Freed memory may belong to another thread by the time the call returns.
   std::byte* record =
       made ? begin(thread, Kind::memory_made, stream) : begin_at_call(thread, Kind::memory_freed, stream);
   wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));

@@ -32,7 +32,7 @@ class RaceRecords {
   void returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
   void memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
               std::uint32_t context, std::uint32_t site);
-  // What an executable graph was made of, or that it is not that any more.
+  // Records the parts of an executable graph, or that it no longer exists.
   void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
   // Its handle may be another graph's by the time the call returns.

@@ -49,7 +49,7 @@ struct Options {
   const char* folder = nullptr;  // of the pass
 };
 
-// What a runtime call returned. Those that return no status (cudaGetErrorName) have no value here.
+// The status that a runtime call returned. Calls that return no status (cudaGetErrorName) have no value here.
 inline std::uint32_t runtime_result(const CUpti_CallbackData& data) {
   const auto* returned = static_cast<const cudaError_t*>(data.functionReturnValue);
   return returned == nullptr ? 0 : static_cast<std::uint32_t>(*returned);
@@ -74,14 +74,14 @@ class Recorder {
                                       std::uintptr_t frame);
   [[gnu::hot]] void leave_driver_call(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data,
                                       std::uintptr_t frame);
-  // Of a call of which only what it ends is of interest.
+  // For a call that matters only because it ends something.
   void enter_call_on_the_side(std::uint32_t id, const CUpti_CallbackData& data) {
     const CallRule& rule = driver_call(id);
     if (failures_.frozen()) return;
     if (rule.ends_stream) mark_last(rule, data);
     if (rule.role == Role::event_forgotten) area_.note_events_unseen();
   }
-  // Of runtime calls, those that are special, and those that fail.
+  // Selects the runtime calls that need treatment even if they succeed. All others matter only if they fail.
   static bool is_special(std::uint32_t id) {
     return id == CUPTI_RUNTIME_TRACE_CBID_cudaDeviceReset_v3020 || asks_for_last_error(id);
   }
@@ -131,10 +131,10 @@ class Recorder {
   }
   [[gnu::cold, gnu::noinline]] static void interrupt(ThreadState& thread);
   [[gnu::cold, gnu::noinline]] static void resume(ThreadState& thread);
-  // Of calls that do not only issue an operation.
+  // For calls that do more than issue an operation.
   [[gnu::cold, gnu::noinline]] void enter_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uintptr_t frame);
-  // Of a thread that has no ring: its operations are lost, but what its calls do to others' is followed.
+  // For a thread without a ring: its operations are lost, but their effects on the objects of others are followed.
   [[gnu::cold, gnu::noinline]] void enter_unrecorded(std::uint32_t id, const CallRule& rule,
                                                      const CUpti_CallbackData& data);
   [[gnu::hot]] void enter_operation(ThreadState& thread, std::uint32_t id, const CallRule& rule,
@@ -147,7 +147,7 @@ class Recorder {
                                     std::uint32_t site_ordinal);
   [[gnu::cold, gnu::noinline]] void leave_other(ThreadState& thread, std::uint32_t id, const CallRule& rule,
                                                 const CUpti_CallbackData& data, std::uint32_t result);
-  // Of calls that do more than issue an operation, or failed to.
+  // For calls that do more than issue an operation, or failed to.
   [[gnu::cold, gnu::noinline]] void look_at_result(ThreadState* thread, std::uint32_t id, const CallRule& rule,
                                                    const CUpti_CallbackData& data, std::uint32_t result,
                                                    std::uintptr_t frame);
@@ -213,8 +213,8 @@ class Recorder {
   [[gnu::cold, gnu::noinline]] void meet_stream(ThreadState& thread, const Call& call, const CUpti_CallbackData& data);
   std::uint32_t count_at(std::uint32_t site);
 
-  // What every launch looks at comes together and is small, so that it shares few lines and pages: behind the table of
-  // the first member, and before those of the others.
+  // Members that every launch reads are together and small, so that they share few lines and pages: after the table of
+  // the first member, and before the tables of the others.
   Autograd autograd_;
   Options options_;
   AreaMap area_;

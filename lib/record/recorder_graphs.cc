@@ -1,4 +1,4 @@
-// What the recorder notes of graphs: their nodes as they are made, captures, executable graphs.
+// Records graphs: their nodes as they are made, captures, executable graphs.
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ void Recorder::enter_graph_call(ThreadState& thread, std::uint32_t id, const CUp
       thread.markers = graph_markers_.add(call.graph, (call.flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0);
     }
   } else if (call.what == What::update) {
-    // What the executable graph was made with, its update must have too.
+    // An update must have the nodes that the executable graph was made with.
     const GraphWords words = graphs_.words_of(call.exec);
     if (words.count > 0) thread.markers = graph_markers_.add(call.graph, false, words);
   }
@@ -73,7 +73,7 @@ void Recorder::graph_node(const ThreadState* thread, std::uint32_t id, const CUp
   }
 }
 
-// What it makes of an executable graph is not read: such a graph is not known from then on.
+// The call's effect on an executable graph is not read: such a graph is not known from then on.
 void Recorder::forget_graph(std::uint32_t id, const CUpti_CallbackData& data) {
   using What = GraphCall::What;
   const GraphCall call = decode_graph_call(id, data.functionParams);

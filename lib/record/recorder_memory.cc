@@ -1,4 +1,4 @@
-// What the recorder notes of memory: who got which, who gave it back, and what was left when there was none.
+// Records memory: who allocated which, who freed it, and how much was left when there was none.
 #include "record/clock.h"
 #include "record/memory_calls.h"
 #include "record/recorder.h"

@@ -1,4 +1,4 @@
-// What is recorded of an operation, between ENTER and EXIT of the call that issues it: a launch goes through all of it.
+// Records an operation, between ENTER and EXIT of the call that issues it: every launch goes through all of it.
 #include <string.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void write_launch(std::byte* record, const Call& call) {
   wire::store(record, operation::kSharedBytes, call.shared_bytes);
 }
 
-// Of what does not fit, each number as large as the record can have it.
+// Writes each number that does not fit as the largest one that does.
 [[gnu::cold, gnu::noinline]] void write_cut_launch(std::byte* record, const Call& call) { write_launch(record, call); }
 
 }  // namespace
@@ -51,7 +51,7 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
   if (operation::can_stand(rule.kind)) [[likely]]
     site = site_call(thread, id, rule.kind, call.function, data.symbolName, frame);
   open.site = site.site;
-  // What a wait waits for could not be issued while it had the GPU to itself.
+  // A wait never gets the GPU to itself: the work that it waits for could not be issued meanwhile.
   if (alone_.on()) [[unlikely]]
     take_turn(thread, site.armed && operation::can_fault(rule.kind));
   if ((open.flags & operation::kAlone) != 0) [[unlikely]] {
@@ -193,7 +193,7 @@ void Recorder::leave_operation(ThreadState& thread, const CallRule& rule, std::u
     if (ok && open.mark && !rule.proves_finished) {
       const bool marked = mark(thread);
       if (marked) open.flags |= operation::kMarked;
-      // What has no marker behind it would never be seen to have finished.
+      // An operation without a marker after it would never be seen to finish.
       if (open.ordinal >= (marked ? Streams::kMarkedOrdinal : Streams::kLastOrdinal)) streams_.renew(open.stream);
     }
     // A wait for what is being captured has brought its own stream into the capture.

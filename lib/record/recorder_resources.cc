@@ -1,4 +1,4 @@
-// What the recorder is told of beside calls: contexts and streams that end, modules that come and go.
+// Callbacks other than calls: contexts and streams that end, modules that are loaded and unloaded.
 #include "record/recorder.h"
 
 namespace cudadiag::record {

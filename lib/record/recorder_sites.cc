@@ -37,7 +37,7 @@ Recorder::Place Recorder::place(ThreadState& thread, std::uint32_t id, Kind kind
   const std::uint32_t python = has_python_.load(std::memory_order_acquire) ? python_.current() : 0;
   const std::uint64_t salt = std::uint64_t{id} << 32 | function;
   NativeStacks::Recognition recognition{};
-  // What Python has opened it does not close.
+  // Python does not close the libraries that it has opened.
   const bool closes = !has_python_.load(std::memory_order_relaxed);
   const std::uint32_t native =
       wants_native() ? native_.current(thread, frame, salt, python != 0, closes, recognition) : 0;

@@ -21,7 +21,7 @@ namespace cudadiag::record {
 namespace {
 
 constexpr int kHandsOn = 13;  // the first major version that does
-// That it looks up, at least; who uses the driver itself looks up a few.
+// The least number of functions that a runtime looks up. A program that uses the driver itself looks up a few.
 constexpr std::uint32_t kFunctionsOfARuntime = 100;
 
 // Who calls into the driver: the innermost that is neither we nor the driver nor CUPTI.
@@ -82,8 +82,8 @@ class Caller {
 
 using Launches = std::array<CodeRange, std::size(Runtimes::kLeftOut)>;
 
-// Of the one runtime that is linked into the executable. Empty: it has none, one that is not known to hand launches on,
-// or two. All functions of the static library are one object.
+// For the one runtime that is linked into the executable. Empty: it has none, one that is not known to hand launches
+// on, or two. All functions of the static library are one object.
 Launches launches_linked_in() {
   constexpr const char* kCameWith13 = "cudaDeviceGetHostAtomicCapabilities";
   constexpr const char* kWentWith13 = "cudaThreadSynchronize";
@@ -103,7 +103,7 @@ Launches launches_linked_in() {
   return launches;
 }
 
-// Of a libcudart.so.
+// For a libcudart.so.
 Launches launches_in(const LoadedModule& library) {
   Launches launches;
   LoadedLibrary symbols;
@@ -174,7 +174,7 @@ const char* Runtimes::launch_around(bool launches) const {
   const Caller caller;
   if (!caller.known()) return nullptr;
   const bool symbols = caller.library() != 0 || (caller.is_executable() && knows_executable());
-  // What is linked into others has no symbols to tell a launch from what looks for a kernel.
+  // A runtime that is linked into another library has no symbols to distinguish a launch from a look-up of a kernel.
   if (!symbols) return launches && is_linked_in(caller.module().begin) ? kName : nullptr;
   const Launches left_out = caller.library() != 0 ? launches_in(caller.module()) : linked_launches_;
   const auto came_through = [&](CodeRange code) { return caller.is_in(code); };

@@ -246,7 +246,7 @@ std::uint32_t Streams::find_slow(ThreadState& thread, std::uint64_t handle, std:
     if (const std::uint32_t known = known_entry(bucket, handle, context_place, tid); known != kNone) return known;
     taken = take_entry(context_place);
     if (taken >= area::kStreams) continue;
-    // What looks at all entries takes no lock: it may look at this one meanwhile, and asks for the state first.
+    // Readers of all entries take no lock: one may read this entry meanwhile, and checks the state first.
     std::byte* made = entry(taken);
     wire::store_release(made, stream::kState, static_cast<std::uint32_t>(stream::State::free));
     memset(made + stream::kState.end, 0, area::kStreamSize - stream::kState.end);
@@ -536,7 +536,8 @@ bool Streams::finished(std::uint32_t at, std::uint32_t ordinal) const {
 void Streams::hold(const std::byte* record, std::uint32_t at) {
   const std::byte* home = contexts_ + wire::load(entry(at), stream::kContext) * area::kContextSize;
   const std::uint64_t created = wire::load(entry(at), stream::kCreated);
-  // Of a context that is gone, or of an earlier stream at this entry. A stream may be destroyed while it is at work.
+  // It belongs to a context that is gone, or to an earlier stream at this entry. A stream may be destroyed while it is
+  // at work.
   if (wire::load(entry(at), stream::kState) == static_cast<std::uint32_t>(stream::State::free) ||
       wire::load(home, context::kState) != static_cast<std::uint32_t>(context::State::live) ||
       wire::load(record, wire::operation::kTicks) < created) {

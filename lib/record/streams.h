@@ -74,14 +74,14 @@ class alignas(64) Streams {
 
   // The host has seen the operation's result.
   [[gnu::noinline]] void completed(std::uint32_t stream, std::uint32_t ordinal);
-  // What a successful wait proves: everything queued before it began has finished. An operation is counted before it is
-  // queued: while a call is in flight, nothing is known to be.
+  // A successful wait proves that everything queued before it began has finished. An operation is counted before it is
+  // queued: while a call is in flight, it proves nothing.
   void begin_wait(ThreadState& thread, std::uint32_t stream) const;
   void finish_wait(ThreadState& thread);
   void begin_context_wait(ThreadState& thread) const;
   void finish_context_wait(ThreadState& thread, std::uint32_t context_uid);
 
-  // What it is given from now on has an entry of its own.
+  // Gives the stream's later operations an entry of their own.
   [[gnu::cold, gnu::noinline]] void renew(std::uint32_t stream);
 
   CUstream handle(std::uint32_t stream) const;
@@ -150,7 +150,7 @@ class alignas(64) Streams {
     CUdeviceptr device;     // of the page in its context; 0: no markers
   };
 
-  // What every operation looks at comes first.
+  // Read by every operation: first.
   std::byte *streams_ = nullptr, *markers_ = nullptr;
   std::atomic<std::uint32_t> generation_ = 1;  // of the threads' caches; changes when a handle may be reused
   std::atomic<int> captures_ = 0;

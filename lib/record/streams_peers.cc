@@ -26,7 +26,7 @@ void Streams::give_access(std::uint32_t uid, CUcontext peer) {
   wire::store(place, context::kPeers, wire::load(place, context::kPeers) | peer_bits(peer));
 }
 
-// Of a peer that is not known whatever it had may be gone or not: it stays.
+// If the peer is not known, any access may be gone or not: all of it stays.
 void Streams::take_access(std::uint32_t uid, CUcontext peer) {
   const LockGuard lock(mutex_);
   const std::uint32_t index = context_index(uid);

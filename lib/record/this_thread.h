@@ -1,5 +1,5 @@
-// What the recorder knows of the calling thread without asking anybody. Plain data only: a thread may come here while
-// its other thread-local objects are gone already.
+// The recorder's knowledge of the calling thread. Plain data only: a thread may come here when its other thread-local
+// objects are already gone.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// What the recorder keeps per thread: its ring in the area, its caches, and the call that it is inside.
+// The recorder's state of each thread: its ring in the area, its caches, and the call that it is inside.
 //
-// A ThreadState belongs to one thread at a time. When the thread ends it is given back, with its ring's contents
-// and its caches (which stay valid: they refer to the process; what is the thread's own, its stack and its default
-// streams, ends with it), to be taken by the thread that comes next.
+// A ThreadState belongs to one thread at a time. When the thread ends, its state is given back for the next thread,
+// with the contents of the ring and the caches. These stay valid, because they refer to the process; the thread's own
+// stack and default streams end with it.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct OpenOperation {
   bool mark;  // a marker belongs behind it
 };
 
-// What the thread holds of the gate that Alone keeps.
+// The thread's position at the gate of Alone.
 enum class Turn : std::uint8_t { none, passing, alone };
 
 // On lines of its own, and not beside another thread's: processors fetch lines in pairs.

@@ -43,7 +43,7 @@ bool leave_in_arena(const Lack& lack) {
   return is_arena;
 }
 
-// Nothing is written to the file: one that outgrows its limit would end the target with SIGXFSZ.
+// The file stays empty: a file that outgrows its limit would end the target with SIGXFSZ.
 void leave_in_folder(const Lack& lack) {
   const char* folder = getenv(wire::environment::kSession);
   if (folder == nullptr) return;
@@ -56,7 +56,7 @@ void leave_in_folder(const Lack& lack) {
   if (fd >= 0) close(fd);
 }
 
-// Of the numbers of pages in /proc/self/statm the one at this place, in bytes; 0: not known.
+// The number of pages at this place of /proc/self/statm, in bytes; 0: not known.
 std::size_t bytes_in_use(int place) {
   const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;

@@ -1,4 +1,4 @@
-// What is left of a process that cannot be recorded, so that nobody takes it for one without CUDA.
+// The trace of a process that cannot be recorded, so that nobody takes it for one without CUDA.
 #pragma once
 
 #include <cstddef>

@@ -30,7 +30,7 @@ static_assert(offsetof(TablesOfNowhere, common) == 8 && offsetof(TablesOfNowhere
               "as libgcc reads it");
 constexpr TablesOfNowhere kTablesOfNowhere;
 
-// What libgcc would read of it; `address` is right before it, or within.
+// Whether libgcc can read it as code; `address` is right before it, or within.
 bool can_be_code(std::uintptr_t address) { return is_readable(address) && is_readable(address + 2); }
 
 struct Trace {
@@ -76,7 +76,7 @@ std::size_t unwind(std::uintptr_t stack_pointer, std::uintptr_t stop_begin, std:
 
 }  // namespace cudadiag::record
 
-// What libgcc's unwinder asks for a frame's tables. Ours is bound at link time and stays hidden.
+// Called by libgcc's unwinder for a frame's tables. Ours is bound at link time and stays hidden.
 extern "C" __attribute__((visibility("hidden"))) int _dl_find_object(void* address,
                                                                      cudadiag::record::FoundObject* found) {
   return cudadiag::record::find_tables(address, *found) ? 0 : -1;

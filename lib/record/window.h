@@ -21,7 +21,7 @@ class Window {
   // Whether some first call of a site is waited for, or nearly.
   bool from_the_start() const;
   std::uint32_t patience() const { return patience_; }  // ms
-  // So many calls before a site's first one that is waited for, the Python hook begins to look.
+  // The Python hook begins this many calls before a site's first one that is waited for.
   std::uint32_t near() const { return near_; }
   // From which call of a site on its operations are waited for; kNever.
   std::uint32_t armed_from(wire::site_key::Key site, wire::site_key::Key function) const;

@@ -17,7 +17,7 @@ inline std::string written_name(std::string name) {
   return versioned ? name.substr(0, digits - 1) : name;
 }
 
-// Of a call into the driver that the runtime made, the runtime's.
+// The runtime's name for a driver call that the runtime made.
 template <typename Call>
 const std::string& visible_call(const Call& call) {
   return call.outer.empty() ? call.call : call.outer;

@@ -1,5 +1,5 @@
-// What the Python hook of a rerun told of one process (wire/delivery.h), decoded and checked: a line that makes no
-// sense is left out.
+// The output of a rerun's Python hook in one process (wire/delivery.h), decoded and checked: an invalid line is left
+// out.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cudadiag::session {
 
-// Of a tensor or a number; what is not known is empty.
+// A tensor or a number; unknown fields are empty.
 struct DeliveredValue {
   using Number = std::variant<std::int64_t, double>;
 

@@ -1,4 +1,4 @@
-// What this machine is called: numbers of processes mean nothing on another one.
+// The name of this machine: process ids mean nothing on another one.
 #pragma once
 
 #include <string>

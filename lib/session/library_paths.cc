@@ -13,7 +13,7 @@ constexpr std::string_view kSystemFolders[] = {
     "/lib/",         "/lib32/",      "/lib64/",          "/usr/lib/",        "/usr/lib32/",       "/usr/lib64/",
     "/usr/libexec/", "/opt/nvidia/", "/usr/local/cuda/", "/usr/local/cuda-", "/usr/local/nvidia/"};
 
-// What stem_of() makes of sonames.
+// The results of stem_of() for sonames of CUDA.
 constexpr std::string_view kCudaStems[] = {
     "libcuda",         "libcudart",          "libcupti",         "libcublas",       "libcublasLt",   "libcudnn",
     "libcufft",        "libcufftw",          "libcurand",        "libcusolver",     "libcusolverMg", "libcusparse",
@@ -120,7 +120,7 @@ std::string_view stem_of(std::string_view path) {
   return is_hash || end.find_first_not_of("0123456789") == end.npos ? name.substr(0, dash) : name;
 }
 
-// What follows "python" in a name is a version, with the letters of debug and free-threaded builds: "3", "3.13t".
+// The version after "python" in a name, with the letters of debug and free-threaded builds: "3", "3.13t".
 bool is_python_version(std::string_view text) {
   while (text.ends_with('t') || text.ends_with('d') || text.ends_with('m')) text.remove_suffix(1);
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) || c == '.'; });
@@ -141,7 +141,7 @@ bool is_below_standard_library(std::string_view path) {
   return false;
 }
 
-// What Inductor writes is called by its hash, in a folder of that hash's first letters: `ab/cabq….py`.
+// Inductor names its files by their hash, in a folder of that hash's first letters: `ab/cabq….py`.
 bool has_inductor_name(std::string_view path) {
   constexpr std::size_t kHash = 52;
   const auto name = base_name(path);

@@ -1,6 +1,6 @@
-// What paths tell: which files and modules belong to the system, to CUDA, to frameworks and to Python. Analysis asks
-// it to compare runs; which line leads is told by the rules on whole stacks in symbolize/user_code.h, which know what
-// the user said as well.
+// Facts from paths: which files and modules belong to the system, to CUDA, to frameworks and to Python. The analysis
+// uses it to compare runs. The leading line is decided by the rules on whole stacks in symbolize/user_code.h, which
+// also know the user's own rules.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@ namespace cudadiag::session {
 bool is_python_file_of_users(std::string_view file);
 bool is_module_of_users(std::string_view path);
 
-// What a library makes at run time looks like this: code of a string, or of a file that the program wrote itself. So
-// does what `python -c` runs.
+// The file of code that a library makes at run time: of a string, or of a file that the program wrote itself. The code
+// of `python -c` looks the same.
 bool is_made_at_run_time(std::string_view file);
 
 // Written by a compiler at run time: Inductor's modules, in whatever folder, and what Triton keeps.

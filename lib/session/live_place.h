@@ -27,10 +27,10 @@ struct LivePlace {
 };
 
 std::string write_live_place(const LivePlace& place);
-// Nothing where the text says none.
+// Empty if the text has none.
 std::optional<LivePlace> parse_live_place(std::string_view text);
 
-// Of this session; nothing if it never had one or is finished.
+// The place of this session's recording; empty if it never had one or is finished.
 std::optional<LivePlace> live_place(const std::filesystem::path& session);
 
 // The launcher was killed before it could write anything of the recording that it held.

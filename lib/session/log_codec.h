@@ -43,14 +43,14 @@ enum class LogNote : std::uint8_t { lost = 1, through = 2 };
 
 using OperationCopy = RecordCopy<wire::area::kOperationSize>;
 
-// What writer and reader both know of the records so far.
+// The state that writer and reader share about the records so far.
 class LogModel {
  public:
   // Appends a record that is nobody else's kind (no race record).
   void encode(const std::byte* record, std::string& out);
   // From the bytes behind `key`, at least kMostItemBytes of them; null: they make no sense. The end of what it took.
   const std::uint8_t* decode(std::uint64_t key, const std::uint8_t* from);
-  // Of the record that was encoded or decoded last.
+  // The record that was encoded or decoded last.
   const OperationCopy& record() const { return copy_; }
   std::uint64_t serial() const { return serial_; }
 

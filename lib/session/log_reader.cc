@@ -81,7 +81,7 @@ LogReader::Item LogReader::next() {
   return Item::end;
 }
 
-// What lies behind the end of the file reads as zeros, and an item that reaches there is none.
+// Bytes beyond the end of the file read as zeros; an item that reaches there is invalid.
 bool LogReader::keep(const std::uint8_t* end) {
   if (end == nullptr || end > buffer_.data() + filled_) return false;
   at_ = static_cast<std::size_t>(end - buffer_.data());

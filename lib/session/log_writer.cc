@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kWriteBlock = 256u << 10;
 constexpr const char* kMoreRoom = "free some space, or name another folder with -o DIR";
 
-// Of the disk that the file lies on; where it does not tell, there is.
+// Whether the file's disk has room; if the disk does not say, it has.
 bool has_room(int file) {
   struct statvfs disk {};
   if (::fstatvfs(file, &disk) != 0 || disk.f_blocks == 0) return true;
@@ -78,7 +78,7 @@ void LogWriter::end_early(const std::string& why, std::string hint) {
   failure_ = {"the full log of process " + std::to_string(pid_) + " ends early: " + why, std::move(hint)};
 }
 
-// What a full disk cut off in the middle, the reader leaves out.
+// If a full disk cuts it off in the middle, the reader leaves that part out.
 void LogWriter::flush() {
   std::string_view rest = waiting_;
   if (failure_.what.empty() && written_ + rest.size() > kMostBytes) {

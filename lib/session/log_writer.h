@@ -17,7 +17,7 @@ class LogWriter : public RingReader {
  public:
   // At most so much is written: some hundred million operations.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
-  // So much is left on the disk: for the process's area, and for what the program itself writes there.
+  // The space that is left on the disk: for the process's area, and for the program's own files.
   static constexpr std::uint64_t kLeftFree = wire::area::kAreaSize;
 
   // `folder`/PID.log, or PID-2.log and so on; `start` is the process's own (wire::area::kStartRealtime).
@@ -25,7 +25,7 @@ class LogWriter : public RingReader {
 
   void record(const std::byte* record) override;
   void lost(std::uint64_t count, std::uint64_t until) override;
-  // What has been handed over is in the file after this.
+  // Afterwards everything handed over is in the file.
   void flush();
   // The same, and by thread: nothing has been left out up to this serial but what was told as lost.
   void flush_through(const std::vector<std::uint64_t>& serials);

@@ -215,7 +215,7 @@ void Join::add(const Kept& kept) {
   }
   operation->logged = true;
   operation->graph_words = 0;
-  // What the rings do not tell of its neighbours, the log does not either.
+  // The log cannot say more about its neighbours than the rings.
   if (operation->ticks < since_) operation->origin = {};
   record_.operations.push_back(*operation);
 }

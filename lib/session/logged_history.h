@@ -1,5 +1,5 @@
-// What a full log adds to a process's record: of millions of operations those that an answer can rest on, so that the
-// rings' horizon is none.
+// Adds a full log to a process's record: of millions of operations, those that an answer can rest on. The horizon of
+// the rings then no longer matters.
 //
 //   unfinished   operations behind the last one of their stream that is known to have finished
 //   events       for each wait that is kept, the record that its event stood for, and of each stream the latest such

@@ -63,7 +63,7 @@ std::set<std::uint32_t> pids_of(const Json& object, const char* key) {
   return pids;
 }
 
-// What a rerun needs to the byte and JSON cannot hold, being no UTF-8: hexadecimal beside it.
+// Bytes that a rerun needs exactly and that JSON cannot hold, because they are not UTF-8: in hexadecimal beside it.
 constexpr const char *kCommandHex = "command_hex", *kDirectoryHex = "working_directory_hex";
 
 void add_hex(const Manifest& manifest, Json& document) {

@@ -8,7 +8,7 @@
 
 namespace cudadiag::session {
 
-// What is to be done about one that cannot be used.
+// The remedy for a manifest that cannot be used.
 inline constexpr const char* kMoveManifestAway =
     "move it away: what the processes recorded is read without it, but for the reruns";
 

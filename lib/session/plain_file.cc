@@ -16,7 +16,7 @@ std::optional<std::string> read_plain_file(const std::filesystem::path& file, st
   if (!descriptor.valid() || ::fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size > most) return std::nullopt;
-  // What is written behind its end meanwhile is not waited for.
+  // Data that is appended meanwhile is not waited for.
   std::string text(size, '\0');
   std::size_t done = 0;
   while (done < text.size()) {

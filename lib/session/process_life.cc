@@ -17,8 +17,8 @@ bool is_elsewhere(const ProcessRecord& record) {
   return host != record.properties.end() && !here.empty() && host->second != here;
 }
 
-// Of this process, or of what it was before exec. By the last parts: a container sees a folder that it shares
-// elsewhere.
+// Whether this is the area of the process, or of what it was before exec. Compares the last parts of the path: a
+// container sees a shared folder elsewhere.
 bool is_area(const fs::path& path, const std::string& session, const std::string& pid) {
   const std::string folder = path.parent_path().string(), here = "/" + session;
   if (!folder.ends_with(here) && !folder.ends_with(here + "/" + kRecordFolder)) return false;

@@ -1,7 +1,7 @@
-// What one process left in its area, decoded and checked: plain data, no pointers into wire memory.
+// The contents of one process's area, decoded and checked: plain data, no pointers into wire memory.
 //
-// The reader treats every byte as hostile: a count, offset or id that does not fit is dropped and counted
-// in `damaged`, never followed. Ids that refer to nothing become 0 ("none"); id i is element i-1.
+// The reader treats every byte as hostile: a count, offset or id that does not fit is dropped and counted in `damaged`,
+// never followed. Ids that refer to nothing become 0 ("none"); id i is element i-1.
 #pragma once
 
 #include <algorithm>
@@ -78,14 +78,14 @@ struct GraphEdge {
   std::uint32_t from = 0, to = 0;  // indices of nodes
 };
 
-// What an executable graph consists of; child graphs laid out flat, behind the graph that holds them.
+// The parts of an executable graph; child graphs are laid out flat, after the graph that contains them.
 struct Graph {
   std::uint32_t site = 0;  // of the instantiation or update
   bool whole = false;      // nothing of it is missing
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
-  // Of one whose nodes were given other parameters since: the id of the graph that it was, which has the nodes and
-  // edges. 0: it is none.
+  // For a graph whose nodes were given new parameters: the id of the graph that it was, which has the nodes and edges.
+  // 0: it is an original.
   std::uint32_t changed_from = 0;
   std::vector<GraphChange> changes;  // by node, at most one each
 };
@@ -107,7 +107,7 @@ struct Parameter {
   std::string bytes;
 };
 
-// What a kernel was launched with, of an operation that failed while it was waited for.
+// The parameters of a kernel that failed while it was waited for.
 struct Arguments {
   std::uint64_t serial = 0;  // of the operation in its thread
   std::uint32_t thread = 0;
@@ -123,7 +123,7 @@ struct StalePointer {
   std::uint64_t address = 0, allocation = 0;  // allocation: its serial
 };
 
-// What PyTorch's autograd said at a launch (wire/operation.h).
+// The state of PyTorch's autograd at a launch (wire/operation.h).
 struct Origin {
   std::uint32_t number = 0;       // nodes that the launching thread had made
   std::uint16_t thread = 0;       // PyTorch's number of it; 0: no PyTorch
@@ -158,14 +158,14 @@ struct Operation {
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;
-  // What a full log adds (session/logged_history.h); 0, false: not known, there is none.
+  // Added by a full log (session/logged_history.h); 0, false: not known, there is no log.
   bool logged = false;         // it comes from there: what lay around it need not be here
   std::uint32_t recorded = 0;  // event waits and syncs: 1 + index in ProcessRecord::operations of the event's record
   std::uint64_t issued = 0;    // how many operations the process had issued up to this one
   std::uint64_t kernels = 0;   // kernels: how many of them, where no graph had been launched
 };
 
-// What is known of a process's full log.
+// The known facts about a process's full log.
 struct FullLog {
   std::uint64_t operations = 0;  // in it
   std::uint64_t lost = 0;        // overwritten before they could be read
@@ -183,7 +183,7 @@ struct Thread {
   std::uint32_t call_id = 0;
   std::uint64_t call_ticks = 0;
 
-  // Of a call that may block; site 0: the thread is in none.
+  // A call that may block; site 0: the thread is in none.
   struct Blocked {
     std::uint32_t site = 0;
     wire::thread::Wait wait = wire::thread::Wait::none;

@@ -1,8 +1,8 @@
-// Reads the rings of a live area while its process goes on: each record once, in the order of issue.
+// Reads the rings of a live area while its process runs: each record once, in the order of issue.
 //
-// What one call fetches is handed out by the next: by then every record has been fetched that was published before any
-// of them, whichever thread's it is, so that sorting by ticks puts causes before effects. A ring that came round
-// meanwhile has lost records; whoever reads is told before anything that may have followed them.
+// The records that one call fetches are handed out by the next one. By then every record has been fetched that any
+// thread published before any of them, so that sorting by ticks puts causes before effects. A ring that was overwritten
+// meanwhile has lost records; the reader learns that before it gets anything that may have followed them.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class RingReader {
   virtual ~RingReader() = default;
   // wire::area::kOperationSize bytes, gone after the call.
   virtual void record(const std::byte* record) = 0;
-  // So many are missing, from between what was handed out last and the first record with at least these ticks.
+  // `count` records are missing between the last one handed out and the first one with at least these ticks.
   virtual void lost(std::uint64_t count, std::uint64_t until) = 0;
 };
 

@@ -43,7 +43,7 @@ std::optional<SavedCall> parse_saved_call(std::string_view text) {
       if (each.is_string() && call.missing.size() < kMostMissing) call.missing.push_back(short_text(each));
     }
   }
-  // What an interpreter calls itself: nothing that would be looked for elsewhere.
+  // An interpreter's absolute path: a bare name could be found elsewhere.
   if (call.op.empty() || !call.python.starts_with('/')) return std::nullopt;
   return call;
 }

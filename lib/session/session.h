@@ -78,12 +78,12 @@ struct Pass {
   std::optional<Witness> debugger{};   // of a device pass: cuda-gdb over its dump
   std::vector<std::string> kernels{};  // of a sanitize pass: the kernels that were checked, mangled
   std::optional<Witness> replay{};     // of a confirm pass: the script that makes the failing call again
-  // Of a rerun: files of the recorded code, named as the records have them, that were written after the first run.
+  // For a rerun: files of the recorded code, named as in the records, that were written after the first run.
   std::vector<std::string> rewritten{};
   bool values = false;  // of a rerun: it was to take values inside Python
 };
 
-// What the user said of a file or folder: whose the code is that lies there.
+// The user's rule about a file or folder: whose code lies there.
 struct CodeRule {
   std::string path;  // absolute, without a slash at the end
   bool user = true;
@@ -123,7 +123,7 @@ struct Session {
   Manifest manifest;
   std::vector<Process> processes;  // record pass, by start time
   std::optional<Races> races;      // of the record pass; nothing: they were not looked for
-  // Of the reruns: element i belongs to manifest.passes[i + 1].
+  // The processes of the reruns: element i belongs to manifest.passes[i + 1].
   std::vector<std::vector<Process>> reruns;
   std::vector<std::optional<Races>> rerun_races;  // likewise; nothing: they were not looked for
   // False where something of the run is missing, or it still goes on: that nothing is found says nothing then.

@@ -50,7 +50,7 @@ bool take(std::string_view& text, std::string_view expected) {
   return true;
 }
 
-// What the folder takes on disk: areas are sparse, their sizes say nothing.
+// The space that the folder takes on disk: areas are sparse, so their sizes say nothing.
 std::uintmax_t bytes_on_disk(const fs::path& folder) {
   std::uintmax_t bytes = 0;
   std::error_code error;
@@ -151,7 +151,7 @@ std::pair<std::string, fs::file_time_type> age_of(const fs::path& session) {
 }
 
 std::vector<fs::path> sessions_in(const std::vector<Root>& roots) {
-  // What is being written changes its time meanwhile.
+  // A session that is being written changes its time meanwhile.
   std::vector<std::pair<std::pair<std::string, fs::file_time_type>, fs::path>> aged;
   std::error_code error;
   for (const Root& root : roots) {

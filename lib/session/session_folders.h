@@ -44,7 +44,7 @@ bool is_session(const std::filesystem::path& folder);
 // For what `cudadiag env` prints, or a run that has not failed yet: nothing was recorded to it so far.
 bool is_blank(const std::filesystem::path& folder);
 
-// What is greater is newer: names tell seconds apart, those of one second the time of the folder.
+// A greater age is newer: names tell seconds apart, the time of the folder those of one second.
 std::pair<std::string, std::filesystem::file_time_type> age_of(const std::filesystem::path& session);
 
 // Sessions in a root, or in all of them, newest first.
@@ -60,12 +60,12 @@ std::optional<Failure> obstacle_in(const Root& root);
 // A writer holds a lock on its folder for as long as it lives.
 bool is_being_written(const std::filesystem::path& folder);
 
-// What a session is called, or will be called once it is finished.
+// The name of a finished session, or the one that it will have.
 std::filesystem::path finished_name(const std::filesystem::path& folder);
 // Its run goes on under a launcher that writes it.
 bool run_goes_on(const std::filesystem::path& folder);
 
-// What is said of a blank session that has no launcher.
+// For a blank session without a launcher.
 inline constexpr const char* kNothingYet =
     "nothing was recorded yet with what cudadiag env printed: no program has initialised CUDA with it, or its "
     "recording "

@@ -113,7 +113,7 @@ std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots) {
     } else if (root.by_variable) {
       return Failure{name + ", which does not exist", remedy};
     }
-    // What others have written may be named, but is taken for nobody's newest.
+    // Other users' sessions are mentioned only here, and never count as the newest.
     const bool meant = root.asked_for || root.by_variable;
     if (!meant || !sessions_in(root.folder).empty()) continue;
     if (const auto others = recordings_in(root.folder); !others.empty()) {
@@ -217,7 +217,7 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
     session.whole = false;
   }
   read_areas(files, session, session.processes, now);
-  // What has failed had a recording.
+  // A run that has failed had a recording.
   if (files.empty() && !session.manifest.passes.empty() && session.manifest.passes.front().failed_after) {
     session.manifest.notes.push_back("the recording of its processes is gone");
     session.whole = false;

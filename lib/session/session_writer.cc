@@ -223,7 +223,7 @@ void SessionWriter::drop_live_place() {
 std::optional<Failure> SessionWriter::finish(const Retention& retention) {
   std::error_code error;
   if (!fs::exists(folder_ / kManifest, error)) {
-    // Of what was written at the beginning, or could be stored, something can still be told.
+    // The part that was written at the beginning, or could be stored, is still useful.
     if (is_blank(folder_) && !fs::exists(folder_ / kRunningFile, error)) discard();
     return Failure{"the session " + folder_.string() + " could not be finished: it has no " + kManifest, ""};
   }

@@ -29,9 +29,9 @@ class SessionWriter {
   static Result<SessionWriter> reopen(const std::filesystem::path& folder);
 
   const std::filesystem::path& folder() const { return folder_; }
-  // What the folder is called once it is finished.
+  // The name of the folder once it is finished.
   std::filesystem::path final_folder() const;
-  // Of the pass that is being written: the record pass until another one begins.
+  // The folder of the pass that is being written: the record pass until another one begins.
   std::filesystem::path pass_folder() const { return folder_ / pass_; }
   const Root& root() const { return root_; }
 

@@ -1,4 +1,4 @@
-# What is delivered of tensors and scalars: members as report::Argument has them.
+# The delivered fields of tensors and scalars: members as report::Argument has them.
 
 MOST_ARGUMENTS = 24
 FEW_ELEMENTS = 1 << 16
@@ -120,7 +120,7 @@ def operator_arguments(operator, pairs, variables, copies):
                     add("%s[%d]" % (name, number), each)
         elif type(value) in (int, float, bool):
             found.append(scalar(name, "operator", value))
-    # What breaks a rule leads.
+    # An argument that breaks a rule leads.
     return sorted(found, key=lambda about: not about.get("outside"))
 
 

@@ -1,4 +1,4 @@
-# What known operators take for granted of their arguments.
+# The assumptions of known operators about their arguments.
 
 
 class Bound:

@@ -1,5 +1,5 @@
-# What PyTorch's allocator holds when it finds no memory: its own snapshot, with the stacks that it keeps from the start
-# of this run on. Taken before the exception is raised, on the thread that wanted memory.
+# The memory that PyTorch's allocator holds when it finds none: its own snapshot, with the stacks that it keeps from the
+# start of this run on. Taken before the exception is raised, on the thread that wanted memory.
 
 MOST_HOLDERS = 32
 MOST_EXCEPTIONS = 4

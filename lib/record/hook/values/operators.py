@@ -69,7 +69,8 @@ def before_operator(function, args, kwargs):
     pairs = named_arguments(schema, args, kwargs)
     arguments = []
     visits.call = None
-    # What makes tensors, or works on the host, is told of too: else its operations were taken for the one's before it.
+    # Operators that only make tensors, or work on the host, are delivered too: otherwise their operations would be
+    # attributed to the operator before.
     if touches_device(pairs):
         with Guard():
             arguments = operator_arguments(schema.name, pairs, place.variables + place.hidden, not is_capturing())
