@@ -1,4 +1,4 @@
-// What the processes of a running or ended target have left in the launcher's memory.
+// The processes of a running or ended target, as they are in the launcher's memory.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace cudadiag::command {
 std::vector<session::Process> read_processes(const launch::Arena* arena, const session::SessionWriter* writer,
                                              session::Session& session);
 
-// Of processes that found neither a place in the memory nor one for a file. Nothing: all did.
+// For processes that found no place in the memory, and none for a file. Nothing: all did.
 std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const session::SessionWriter* writer);
 
 // A sentence about those that could not be recorded for another reason, with what to do. Nothing: there are none, as

@@ -51,8 +51,8 @@ std::string content_of(const std::filesystem::path& file, std::uintmax_t most) {
   return content.str();
 }
 
-// What an interpreter runs: the first word of the command that is such a file. Other files that a command names are
-// its data.
+// The script that an interpreter runs: the first word of the command that is such a file. Other files that a command
+// names are its data.
 std::filesystem::path script_of(const session::Manifest& manifest) {
   for (const std::string& word : manifest.command) {
     const std::filesystem::path file = std::filesystem::path(manifest.working_directory) / word;
@@ -83,7 +83,7 @@ void add_inputs(const report::Report& report, const report::Redaction& redaction
       return session::read_plain_file(folder / name, most).value_or("");
     };
     entries.push_back({"inputs/call.json", redaction.json(kept("call.json", kLargestScript))});
-    // Whoever gets it may run it: ours, whatever lies in the session by that name.
+    // The receiver may run it, so it is ours, whatever the session has under that name.
     entries.push_back({"inputs/replay.py", kReplayScript});
     entries.push_back({"inputs/inputs.safetensors", kept("inputs.safetensors", kLargestInputs)});
     return;

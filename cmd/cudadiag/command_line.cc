@@ -46,7 +46,7 @@ class HelpFormat : public CLI::Formatter {
   }
 };
 
-// What the library takes for the value of "--json -- true" and "--json= -- true" is none.
+// The library takes this for the value of "--json -- true" and "--json= -- true".
 bool is_none(const std::string& given) { return given == "--"; }
 
 CLI::Validator some_text(const std::string& type) {

@@ -13,7 +13,7 @@ namespace cudadiag::command {
 // Carries the command line out: callbacks of `app` run inside. Throws what the library throws.
 void parse(CLI::App& app, std::vector<std::string> words);
 
-// What is wrong with the command line, for say().
+// The error in the command line, for say().
 std::string complaint(const CLI::App& app, const CLI::ParseError& error);
 
 // Help that shows no more of a type than its name, and defaults in words. Subcommands that are added later have it too.

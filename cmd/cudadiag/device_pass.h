@@ -16,8 +16,8 @@ namespace cudadiag::command {
 // Device exceptions, which leave a dump; time-outs and hardware errors do not.
 bool leaves_a_dump(std::uint32_t code);
 
-// What makes the driver write a light dump into `folder`. What the user's own environment says about core dumps wins.
-// `cuda`: the driver's, "13.0".
+// Variables that make the driver write a light dump into `folder`. The user's own settings for core dumps take
+// precedence. `cuda`: the driver's version, "13.0".
 std::vector<launch::Variable> dump_variables(const std::filesystem::path& folder, const std::string& cuda);
 
 // After the pass: the name in `folder` of the first dump that was written, there or where the user's own settings had

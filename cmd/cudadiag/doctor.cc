@@ -132,7 +132,7 @@ void check_cupti(Checklist& checks, const std::string& lacking) {
   }
 }
 
-// What comes with the CUDA Toolkit, and is never required.
+// Programs of the CUDA Toolkit, which are never required.
 void check_tools(Checklist& checks) {
   const auto python3 = launch::find_command("python3");
   const auto check = [&](const char* name, const std::string& path, const char* lacking) {

@@ -20,7 +20,7 @@ constexpr const char* kPipe = ".pipe";
 // A dump of all that runs on a GPU takes a second.
 constexpr auto kPatience = std::chrono::seconds(30);
 
-// Of "4711.pipe"; 0: it is something else.
+// The process id in "4711.pipe"; 0: another name.
 int pid_of(const fs::path& path) {
   const std::string stem = path.stem().string();
   int pid = 0;

@@ -11,7 +11,7 @@ namespace cudadiag::command {
 
 class DumpRequest {
  public:
-  // Of the target that has just been started with `pipe_pattern` in its environment.
+  // For the target that has just been started with `pipe_pattern` in its environment.
   DumpRequest(std::filesystem::path folder, double after_seconds);
 
   // For CUDA_COREDUMP_PIPE.

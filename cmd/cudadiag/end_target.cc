@@ -13,7 +13,7 @@ constexpr auto kUnkillable = std::chrono::seconds(10);
 }  // namespace
 
 bool end_target(launch::Target& target, launch::SignalRelay& relay, std::chrono::milliseconds grace) {
-  // What it has started may go on when it is gone itself.
+  // Its children may live on when it is gone itself.
   const auto anybody_after = [&](int signal) { return target.signal_all(signal) || !target.reap(); };
   const auto pause = [&] {
     relay.wait(50);

@@ -14,7 +14,7 @@ namespace {
 // A ring of 4,096 records is full after some milliseconds at the fastest; who looks more often takes the target's cache
 // lines away.
 constexpr std::chrono::microseconds kPause{300};
-// So much is missing at most of what the log could have, if the launcher is killed.
+// If the launcher is killed, the log lacks at most the operations of this time.
 constexpr std::chrono::milliseconds kFlush{50};
 
 }  // namespace
@@ -82,7 +82,7 @@ void FullLog::look() {
 
 void FullLog::catch_up() {
   const std::lock_guard lock(mutex_);
-  // What the last look has fetched, the next one hands out.
+  // The records that the last look fetched are handed out by the next one.
   look();
   look();
   for (const auto& process : processes_) {

@@ -22,7 +22,7 @@ class FullLog {
   FullLog(const FullLog&) = delete;
   FullLog& operator=(const FullLog&) = delete;
 
-  // What the target has issued and seen return so far is in the files after this.
+  // Afterwards the files have everything that the target has issued and seen return so far.
   void catch_up();
   // Takes the files away, as there is no room for them and for what is worth more; what is to be said of it, once.
   std::vector<session::Failure> give_up();

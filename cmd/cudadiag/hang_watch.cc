@@ -61,7 +61,7 @@ bool HangWatch::look() {
     return false;
   }
   still_ += std::min<Clock::duration>(passed, 2 * interval_);
-  // What was no hang is none until something has moved.
+  // A state that was judged not to be a hang stays so until there is progress.
   if (still_ < limit_ || digest == judged_) return false;
   session::Session session;
   const std::vector<session::Process> processes = read_processes(&arena_, nullptr, session);

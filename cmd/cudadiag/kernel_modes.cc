@@ -56,7 +56,7 @@ std::string read_to_end(int pipe, Clock::time_point deadline) {
   return "";
 }
 
-// What the tool prints; empty if it failed. Its status is of no use: the launcher's other thread may have taken it.
+// The output of the tool; empty if it failed. Its status is of no use: the launcher's other thread may have taken it.
 std::string output_of(const std::vector<std::string>& command) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "";
@@ -128,7 +128,7 @@ std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uin
   const std::lock_guard lock(mutex_);
   const auto mode = known_mode({kernel, 0}, parameter, launch.live);
   if (!mode || !races::is_near(*mode) || launch.zeros == 0) return mode;
-  // What it adds to the address may be 0 in this launch.
+  // A number that it adds to the address may be 0 in this launch.
   const Wanted special{kernel, launch.zeros};
   if (!known_.contains(special)) {
     const auto looked_at = std::distance(known_.lower_bound({kernel, 1}), known_.upper_bound({kernel, kAllZeros}));

@@ -29,7 +29,7 @@ std::optional<bool> any_lives(const session::Session& session) {
   return known ? std::optional(false) : std::nullopt;
 }
 
-// Of the program of a launcher that was killed.
+// For the program of a launcher that was killed.
 std::string still_there(const session::LivePlace& place) {
   std::string pids;
   for (const std::uint32_t pid : session::holders_of(place)) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
@@ -61,7 +61,7 @@ void tell_newer_run(const std::vector<session::Root>& roots, const session::Resu
   say(folder == nullptr ? text : text + "; this is " + folder->string());
 }
 
-// Of a session that cudadiag env has prepared the reader learns nothing, and takes an older one for it.
+// Otherwise the reader would see an older session, and learn nothing of the one that cudadiag env has prepared.
 void tell_unwritable(const std::vector<session::Root>& roots, const session::Result<fs::path>& shown) {
   const auto* folder = std::get_if<fs::path>(&shown);
   const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);

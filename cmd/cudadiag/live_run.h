@@ -12,7 +12,7 @@ namespace cudadiag::command {
 
 class LiveRun {
  public:
-  // Nothing or "latest" means the newest that goes on, else the newest session.
+  // Empty or "latest" means the newest run that is still going, else the newest session.
   static session::Result<LiveRun> open(const std::optional<std::string>& output, const std::string& wanted);
 
   // As it is now.

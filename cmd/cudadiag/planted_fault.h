@@ -1,5 +1,5 @@
-// What only a try on the GPU can tell: children of this program that ask the driver and run a kernel that fails.
-// CUDA is never initialised in this process itself: a driver that hangs or crashes must not take us along.
+// Facts that only a try on the GPU can find out: children of this program ask the driver, and run a kernel that fails.
+// CUDA is never initialised in this process: a driver that hangs or crashes must not take us along.
 #pragma once
 
 #include <string>

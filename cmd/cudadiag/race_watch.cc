@@ -15,7 +15,7 @@ namespace {
 
 // A ring of 4,096 records is full after some milliseconds at the fastest.
 constexpr std::chrono::microseconds kIdle{300};
-// So often pairs are looked at again whose kernels were not yet known.
+// The interval in which pairs are judged again whose kernels were not yet known.
 constexpr std::chrono::milliseconds kSettling{50};
 // For kernels whose code is still to be read when the target has ended.
 constexpr std::chrono::seconds kPatience{60};
@@ -130,7 +130,7 @@ session::Races RaceWatch::finish() {
   for (const auto& process : processes_) {
     if (process->ready()) process->follower.finish(*process->feed);
   }
-  // What a kernel does may raise the question of what it does in launches with zeros.
+  // The answer about a kernel may raise the question about its launches with zeros.
   for (int round = 0; round < 2; ++round) {
     settle(false);
     modes_.wait(kPatience);

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What one launcher saw of the job.
+// The session of one launcher.
 struct Part {
   explicit Part(session::Session from) : session(std::move(from)), symbolizer(session) {
     analysis = analyse::analyse(session, report::same_line_by(symbolizer));
@@ -111,7 +111,7 @@ std::optional<report::RanksPart> where_they_part(const Parts& parts, bool hangs)
   std::map<const session::Process*, Part*> owners;
   for (const auto& part : parts) {
     for (const session::Process& process : part->session.processes) {
-      // Of several sessions nothing else says that they are of one job.
+      // Only their ranks show that several sessions belong to one job.
       if (!process.rank && parts.size() > 1) continue;
       processes.push_back(&process);
       owners[&process] = part.get();

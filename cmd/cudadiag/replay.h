@@ -13,8 +13,8 @@ namespace cudadiag::command {
 
 extern const char* const kReplayScript;
 
-// Of the first failure that a rerun confirmed. Says why where there is nothing to replay. The outcome goes into the
-// manifest of the session.
+// Replays the call of the first failure that a rerun confirmed. Says why if there is nothing to replay. The outcome
+// goes into the manifest of the session.
 void replay(session::Session& session, session::SessionWriter& writer, const analyse::Analysis& analysis,
             std::chrono::milliseconds patience, launch::SignalRelay& relay);
 

@@ -20,7 +20,7 @@ namespace cudadiag::command {
 
 namespace {
 
-// What follows --bundle is a file, though the other commands take a session there.
+// The word after --bundle is a file, although other commands take a session there.
 bool names_session(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_filename() ? file : file.parent_path();
   const std::string name = folder.filename().string();

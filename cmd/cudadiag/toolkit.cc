@@ -59,7 +59,7 @@ std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launc
     relay.wait(100);
     relay.take_signals();
   }
-  // What it has started, and what that started meanwhile.
+  // The processes that it has started, and their descendants.
   const auto limit = Clock::now() + kToDie;
   while (tool.signal_all(SIGKILL) && Clock::now() < limit) {
     relay.wait(10);

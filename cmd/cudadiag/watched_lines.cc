@@ -27,7 +27,7 @@ Line parse(const std::string& text) {
   return {fs::path(text.substr(0, colon)).lexically_normal().string(), text.substr(colon + 1)};
 }
 
-// What the file is here: as it is named, or beside one of the files that the command names.
+// The file as named, or beside one of the files that the command names.
 std::optional<fs::path> file_here(const std::string& file, const std::vector<std::string>& command) {
   std::error_code error;
   if (fs::exists(file, error)) return file;

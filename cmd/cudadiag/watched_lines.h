@@ -12,10 +12,10 @@ namespace cudadiag::command {
 // wire/values.h; empty: there are none.
 std::string watched_lines(const std::vector<std::string>& lines);
 
-// Of lines that cannot be reached by what lies here, a sentence each. The program may still bring them about.
+// A sentence for each line that cannot be reached with the files that are here. The program may still create them.
 std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines, const std::vector<std::string>& command);
 
-// Of lines that no process of the run came to, or that had nothing to show, a sentence each.
+// A sentence for each line that no process of the run reached, or that had nothing to show.
 std::vector<std::string> silent_lines(const std::vector<std::string>& lines, const session::Session& session);
 
 }  // namespace cudadiag::command

@@ -17,7 +17,7 @@ inline constexpr std::chrono::milliseconds kDebuggerPatience = std::chrono::seco
 // Reads the dump; `obstacle` is set where there is no debugger here, or it could not read this file.
 ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::milliseconds patience, launch::SignalRelay& relay);
 
-// What can be done about such an obstacle, with a command to paste.
+// The remedy for such an obstacle, with a command to paste.
 std::string debugger_advice(const std::filesystem::path& dump);
 
 // Empty: it is not installed here.

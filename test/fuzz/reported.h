@@ -1,4 +1,4 @@
-// What is made of a session, on paper: no output may say anything that a terminal would obey.
+// All outputs of a session: none may contain anything that a terminal would obey.
 #pragma once
 
 #include <string>

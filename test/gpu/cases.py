@@ -94,7 +94,7 @@ FAR_LOAD = fails(700, kernel="far_load")
 FAR_STORE = fails(700, kernel="far_store")
 OUT_OF_RANGE = fails(710, cause=("index-out-of-range",))
 UNSEEN_OUT_OF_RANGE = {**OUT_OF_RANGE, "unseen": True}
-# What a kernel's own address computation does: nothing is known of it but that it was wrong.
+# A kernel that computes a wrong address itself: the rules know no more than that it was wrong.
 NO_CAUSE = ("",)
 REFUSED = fails((1, 9), (SYNC,), "inferred")
 
@@ -156,7 +156,7 @@ CASES = [
     native("lambdas", **fails(719, grade="inferred", cause=("trap",))),
     *[native("memory_" + kind, "memory " + kind, mark=kind, **fails(700))
       for kind in ("freed", "freed_member", "freed_in_buffer")],
-    # What lies behind an allocation is the driver's decision.
+    # The driver decides what lies after an allocation.
     native("memory_past_end", "memory past_end", mark="past_end", hardware_decides=True, **fails(700)),
     native("memory_kernel_handle", "kernel_handle", **fails(700, kernel="store_there")),
     native("memory_full", "memory full", mark="full", **fails(2, (MEMORY,), "proven")),

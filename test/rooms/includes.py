@@ -41,7 +41,7 @@ TABLE_BEGIN, TABLE_END = "<!-- printed by test/rooms/includes.py --table -->\n",
 THIRD_PARTY = re.compile(
     r"(CLI|nlohmann|boost|doctest|elfutils|fmt|libiberty|benchmark)/|(libelf|gelf|dwarf|unwind|libunwind|zlib|lzma|Python)\.h")
 CUDA = re.compile(r"(cuda|cupti|driver_types|generated_cuda).*\.h$")
-# Of a room's own .cc files alone: what it wraps is in no other's way.
+# A wrapper for the .cc files of its own room alone.
 WRAPPER = "json_values.h"
 STANDARD = re.compile(r"[a-z_0-9]+$")  # <vector>: no suffix, no folder
 LIBC = re.compile(

@@ -20,7 +20,7 @@ CUgraphNodeType node_type(const Op& op);
 
 CUresult begin_capture(CUstream_st& stream, CUstreamCaptureMode mode);
 CUresult end_capture(CUstream_st& stream, CUgraph* graph);
-// What a synchronising call on a capturing stream does.
+// The effect of a synchronising call on a capturing stream.
 CUresult refuse_capturing(CUstream_st& stream);
 
 }  // namespace sim

@@ -212,7 +212,7 @@ RUNTIME(cudaLaunchKernel, v7000, func,
         (const void* func, dim3 gridDim, dim3 blockDim, void** args, std::size_t sharedMem, cudaStream_t stream),
         (func, gridDim, blockDim, args, sharedMem, stream),
         func == nullptr ? not_got : launch(func, gridDim, blockDim, args, sharedMem, stream))
-// What nvcc makes of <<<>>> from 13.0 on: a kernel is got once, without a callback, and launched by what came of that.
+// The calls that nvcc makes of <<<>>> from 13.0 on: it gets a kernel once, without a callback, and launches the result.
 extern "C" cudaError_t CUDARTAPI __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
   CUfunction function = nullptr;
   not_got = bound([&] { return find(stub, &function); });
@@ -301,7 +301,7 @@ cudaError_t CUDARTAPI cudaDeviceGetHostAtomicCapabilities(unsigned int*, const c
 }
 #endif
 
-// What nvcc's host code calls before main.
+// Called by nvcc's host code before main.
 void** CUDARTAPI __cudaRegisterFatBinary(void* binary) { return new void*(binary); }
 
 void CUDARTAPI __cudaRegisterFatBinaryEnd(void**) {}

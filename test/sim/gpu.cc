@@ -184,7 +184,7 @@ CUresult Gpu::wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>&
     reveal(context);
     return context.error != CUDA_SUCCESS || (last_quiet_ >= quiet && met());
   });
-  // What could fault upon this question has: what a rule lets run later waits for the next one.
+  // Everything that could fault upon this query has. Operations that a rule releases later wait for the next query.
   if (--waiters_ == 0 && quiet != 0) context.asked = 0;
   return context.error;
 }

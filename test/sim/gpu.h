@@ -34,7 +34,7 @@ class Gpu {
   std::shared_ptr<CUstream_st> create_stream(CUctx_st& context, unsigned int flags, int priority);
   // The stream's own capture is not looked at: see capture.h for that.
   CUresult submit(Lock& lock, CUstream_st& stream, Op op);
-  // What an event stands for that the stream records now.
+  // The state of the stream that an event recorded now stands for.
   Dependency record(CUstream_st& stream);
   // Returns once all are met, or the context has failed; tells planned faults that the program asks.
   CUresult wait(Lock& lock, CUctx_st& context, const std::vector<Dependency>& dependencies);

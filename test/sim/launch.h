@@ -1,4 +1,4 @@
-// What a kernel launch asks for, and the operation it becomes.
+// The arguments of a kernel launch, and the operation it becomes.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Launch {
   void** extra = nullptr;
 };
 
-// What the driver refuses at the call itself.
+// The checks that the driver makes at the call itself.
 CUresult check(const Launch& launch);
 Op kernel_op(const Launch& launch);
 

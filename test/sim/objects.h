@@ -1,4 +1,4 @@
-// What the driver's opaque handles point to. Gpu::mutex guards every member that says nothing else.
+// The objects behind the driver's opaque handles. Gpu::mutex guards every member that says nothing else.
 #pragma once
 
 #include <atomic>

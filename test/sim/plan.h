@@ -1,4 +1,4 @@
-// What a test plans to go wrong: CUDADIAG_SIM_PLAN, parsed once in cuInit. README.md has the grammar.
+// The failures that a test plans: CUDADIAG_SIM_PLAN, parsed once in cuInit. README.md has the grammar.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Rule {
   enum class Effect : std::uint8_t { fault, fail, hold, hang, missing };
   Effect effect = Effect::fault;
 
-  // What it applies to: every condition given must hold.
+  // The operations it applies to: every condition given must hold.
   std::optional<Work> work;
   std::optional<std::string> kernel;
   std::optional<std::uint32_t> stream;

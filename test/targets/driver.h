@@ -1,4 +1,4 @@
-// What every driver-API target needs, short. Launches are macros: the issuing line is the target's own.
+// The common part of all driver-API targets. Launches are macros: the issuing line is the target's own.
 #pragma once
 
 #include <cuda.h>

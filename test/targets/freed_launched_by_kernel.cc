@@ -1,4 +1,4 @@
-// What is launched is a CUkernel of a library, passed as the CUfunction that it is not.
+// Launches a CUkernel of a library, passed as the CUfunction that it is not.
 #include "driver.h"
 
 int main() {

@@ -1,4 +1,4 @@
-// What a graph points to may be freed once the graph has been given other memory, or will not be replayed any more.
+// The memory of a graph may be freed once the graph has been given other memory, or will not be replayed any more.
 #include <initializer_list>
 
 #include "driver.h"

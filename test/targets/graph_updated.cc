@@ -5,7 +5,7 @@
 static CUgraph captured(CUstream stream, CUfunction scale, bool first) {
   CUgraph graph = nullptr;
   CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-  // Of two launches that are alike a compiler makes one.
+  // Two equal launches would be merged by the compiler.
   if (first) {
     CHECK(cuLaunchKernel(scale, 1, 1, 1, 64, 1, 1, 0, stream, nullptr, nullptr));
   } else {

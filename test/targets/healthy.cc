@@ -1,4 +1,4 @@
-// Nothing is wrong here: the value comes back. The first argument is the exit status to end with.
+// A correct program: the value comes back. The first argument is the exit status to end with.
 #include "driver.h"
 
 int main(int argc, char** argv) {

@@ -20,7 +20,7 @@ CUevent event_of(unsigned flags) {
   return event;
 }
 
-// What is captured between both, launched on the stream.
+// Captures the work between both, and launches it on the stream.
 template <typename Issue>
 void launch_graph(const Driver& driver, CUstream stream, Issue issue) {
   CUstream captured = driver.stream();

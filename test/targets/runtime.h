@@ -1,4 +1,4 @@
-// What every runtime-API target needs: a host stub registered as nvcc's own code would.
+// The common part of all runtime-API targets: a host stub registered as nvcc's own code would.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -78,7 +78,7 @@ __attribute__((noinline)) int gather(CUfunction kernel, bool grad) {
 
 }  // namespace torch::autograd
 
-// What its Python part calls. Nodes are numbers from 1 on; 0: none was made.
+// Called by its Python part. Nodes are numbers from 1 on; 0: none was made.
 extern "C" {
 EXPORTED int fake_gather(CUfunction kernel, bool grad) { return torch::autograd::VariableType::gather(kernel, grad); }
 EXPORTED int fake_view() { return torch::autograd::add<torch::autograd::generated::SliceBackward0>(); }

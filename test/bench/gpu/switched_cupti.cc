@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <iterator>
 
-// Nothing here needs the C++ runtime: preloaded, a copy of it would become the program's.
+// This file needs no C++ runtime: preloaded, a copy of it would become the program's.
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
 namespace {
@@ -20,7 +20,7 @@ struct Enabled {
   CUpti_CallbackId id;
 };
 
-// Of one thread at a time: the subscriber asks inside cuInit, the program switches between its steps.
+// Used by one thread at a time: the subscriber asks inside cuInit, the program switches between its steps.
 Enabled g_enabled[4096];
 std::size_t g_count;
 void* g_real;

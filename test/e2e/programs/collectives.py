@@ -13,7 +13,7 @@ if rank is None:
     ranks = [subprocess.Popen([sys.executable, __file__, how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "RANK": str(number),
                                    "CUDADIAG_SIM_PLAN": os.environ[f"PLAN_{number}"]}) for number in range(2)]
-    # What one of them has not yet called nobody may take for a hang of the other.
+    # A collective that one of them has not yet called must not look like a hang of the other.
     for child in ranks:
         child.stdout.readline()
     for child in ranks:

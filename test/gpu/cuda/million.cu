@@ -1,4 +1,4 @@
-// Nothing is wrong until launch 1,000,000.
+// Every launch before number 1,000,000 is correct.
 #include <cstdio>
 
 __global__ void count(int* p) { p[threadIdx.x]++; }

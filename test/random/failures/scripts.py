@@ -9,7 +9,7 @@ KERNELS = ("scale", "fill", "reduce", "smooth")
 # Calls that wait for their operation. The driver looks at its addresses before it queues it: it is never what fails.
 NOW = ("sync", "in_now", "out_now", "within_now", "out_page")
 
-# What can be refused; the program ends by it, or goes on.
+# Calls that can be refused; the program ends because of it, or continues.
 REFUSED = {"plain": "cuLaunchKernel", "ex": "cuLaunchKernelEx", "cooperative": "cuLaunchCooperativeKernel",
            "bytes": "cuMemsetD8Async", "words": "cuMemsetD32Async", "in": "cuMemcpyHtoDAsync_v2",
            "within": "cuMemcpyDtoDAsync_v2", "any": "cuMemcpyAsync", "replay": "cuGraphLaunch"}
@@ -328,7 +328,7 @@ class Script:
                  exec_.origins[node])
         exec_.sizes[node] = size
 
-    # What goes wrong.
+    # The planned failures.
     def runs(self, size):
         operation = self.operations[size]
         return len(operation.launches) or len(operation.ordinals)

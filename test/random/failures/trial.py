@@ -56,7 +56,7 @@ class Trial:
     def is_one(self, true, line, location, launch):
         if launch["operation"] == "graph":  # which of its nodes is not said
             return location["line"] in [FIRST + site for site, _ in true.launches] + [line]
-        # Of nodes that were given something else the kernel is that of the capture.
+        # For nodes that were given new parameters, the kernel is that of the capture.
         told = launch["kernel"] in (true.kernel, None, "") or true.verb != "kernel" or true.launches
         return location["line"] == line and told
 

@@ -47,7 +47,7 @@ struct Step {
   std::string verb, how;
   unsigned site = 0;
   std::vector<unsigned> numbers;
-  // What issue() needs.
+  // The state that issue() needs.
   const Context* context = nullptr;
   CUstream stream = nullptr;
   CUfunction function = nullptr;

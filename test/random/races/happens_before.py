@@ -49,7 +49,7 @@ class Happening:
     def __init__(self, step, accesses=(), launch=None):
         self.step, self.accesses, self.launch = step, accesses, launch
         self.vague = False  # a wait for a word: what else may have ended it, or waits for the same, is not said
-        # What leads here, as bits: by SURE edges alone, by those that are TOLD too, by OPEN ones too, by all.
+        # The predecessors, as bits: by SURE edges alone, by TOLD ones too, by OPEN ones too, by all.
         self.before = {}
 
 

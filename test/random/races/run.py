@@ -90,7 +90,7 @@ class Check:
     def look_for(self, pair):
         if pair.verdict in (ORDERED, EITHER) or self.is_told(pair):
             return
-        # What a later access of its stream, or of its launch, stands for.
+        # A later access of its stream, or of its launch, stands for it.
         for other in self.pairs:
             if other.verdict in (pair.verdict, RACE) and self.covers(other.first, pair.first) and \
                     self.is_same(other.second, pair.second) and self.is_told(other):

@@ -21,7 +21,7 @@ CUresult cuMemsetD8_v2_ptds(CUdeviceptr, unsigned char, std::size_t);
 
 namespace {
 
-// What a step does not need is 0. Streams below 0 are default streams.
+// Fields that a step does not need are 0. Streams below 0 are default streams.
 struct Step {
   unsigned thread = 0, place = 0;
   std::string what;

@@ -28,7 +28,7 @@ struct Calls {
     return process.record.errors.back();
   }
 
-  // Of process 7, on thread 1, at 10 ticks; `first` and `second` are the threads of what is issued.
+  // Fails in process 7, on thread 1, at 10 ticks; `first` and `second` are the threads of the operations around it.
   void fail_beside(std::uint32_t first, std::uint32_t second) {
     process.record.pid = 7;
     process.record.threads.resize(2);
@@ -401,7 +401,7 @@ TEST_CASE("what failed before, with nothing issued in between") {
   CHECK(swallowed() == &calls.process.record.errors[0]);
   calls.process.record.errors[1].operation = 9;
   CHECK(swallowed() == nullptr);
-  // Of a launch without a kernel it may be long ago that none could be loaded.
+  // For a launch without a kernel, the call that could not load one may be long ago.
   calls.process.record.sites.resize(1);
   calls.process.record.errors[1].site = 1;
   CHECK(swallowed() == &calls.process.record.errors[0]);

@@ -312,7 +312,7 @@ TEST_CASE("an operation that was waited for alone is proven, whatever was issued
   CHECK(failure->grade == Grade::proven);
   CHECK(failure->because == "it was waited for while nothing else was running, and the error appeared");
 
-  // What came before may not have finished.
+  // Earlier operations may not have finished.
   const auto again = [&] { return *first_failure(picture.process); };
   SUBCASE("on another stream") {
     record.streams[0].marker = 0;

@@ -334,13 +334,13 @@ TEST_CASE("two threads that issue theirs in any order do not part the ranks") {
       operation.thread = 1;
       operation.serial = ++rank->process.record.threads[1].published;
     }
-    // What the first thread counted is its own alone.
+    // The first thread's count is its own alone.
     rank->process.record.threads[0].published = 1;
     for (auto& operation : rank->process.record.operations) operation.serial = 1;
   }
   auto processes = job({first, second});
   CHECK(!parted(processes));
-  // Of one thread they do.
+  // Calls of one thread do.
   for (session::Process& process : processes) {
     std::uint64_t serial = 0;
     for (auto& operation : process.record.operations) operation.thread = 0, operation.serial = ++serial;

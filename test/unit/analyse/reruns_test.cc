@@ -172,7 +172,7 @@ TEST_CASE("threads count their calls of a line apart: which of those with the re
   CHECK(failure.call_not_known);
   CHECK(says(failure, "one of 2 candidates: call 1 of this line failed in a rerun"));
 
-  // Of one thread's calls the third is listed, of the other's only the first.
+  // The third call of one thread is listed, and only the first of the other's.
   PictureBuilder picture;
   const std::uint32_t sites[] = {picture.site("bad"), picture.site("bad")};
   const std::uint32_t streams[] = {picture.stream(0), picture.stream(0)};

@@ -33,7 +33,7 @@ TEST_CASE("a device that is refused to a call which does more than choose it") {
   CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
 }
 
-// What cuda.h says of these codes names other reasons, too.
+// The text of cuda.h for these codes names other reasons, too.
 TEST_CASE("refusals of which the code names the commonest cause") {
   for (const std::uint32_t code : {46u, 222u, 802u}) {
     CAPTURE(code);

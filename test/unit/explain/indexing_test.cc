@@ -99,7 +99,7 @@ TEST_CASE("labels") {
     symptoms.arguments = {index_argument("target", 0, 10, 10, 6, {3}, 10)};
     CHECK(text_of(symptoms) == "target[3] = 10 is no label: 10 classes are 0 to 9, and it is not ignore_index");
   }
-  // Of nll_loss(ignore_index=255): what is ignored lies outside of the classes, and is not counted.
+  // For nll_loss(ignore_index=255): ignored labels are outside of the classes, and are not counted.
   SUBCASE("-100 is a bad label where another ignore_index was given") {
     symptoms.arguments = {index_argument("target", -100, 255, 10, 40, {0}, -100)};
     CHECK(text_of(symptoms) == "target[0] = -100 is no label: 10 classes are 0 to 9, and it is not ignore_index");

@@ -107,8 +107,8 @@ TEST_CASE("a misaligned store: the thread has gone on by one instruction") {
   check_line(*f.stands, 18);
 }
 
-// Of `extern "C" __global__ void good(int* p) { p[threadIdx.x] = threadIdx.x * 3; }`, whose fourth instruction was
-// overwritten with ones; the only launch of its process.
+// The kernel is `extern "C" __global__ void good(int* p) { p[threadIdx.x] = threadIdx.x * 3; }`, with its fourth
+// instruction overwritten by ones; the only launch of its process.
 TEST_CASE("an illegal instruction") {
   const Testimony testimony = read("illegal.nvcudmp.gz");
   const Failure& f = *testimony.failure;

@@ -118,7 +118,7 @@ TEST_CASE("a dump that was asked for says what was running") {
   CHECK(write_json(testimony, "", nullptr).find("\"kernel\": \"kernel(int*)\"") != std::string::npos);
 }
 
-// Of an H200, asked for by its pipe. NVIDIA's debugger says of it: kernel spin, grid 4, (1,1,1) of (64,1,1), one warp
+// From an H200, requested through its pipe. NVIDIA's debugger says: kernel spin, grid 4, (1,1,1) of (64,1,1), one warp
 // at spin.cuh:8 with PC ...a60, the other one 16 bytes before.
 TEST_CASE("a kernel that waits for time to pass") {
   const auto read = read_core(TEST_DATA "/gpucore/running.nvcudmp.gz");

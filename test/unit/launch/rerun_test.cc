@@ -1,4 +1,4 @@
-// What a rerun needs: the input once more, no traces of the first run, and an end for everything it starts.
+// The conditions of a rerun: the input once more, no traces of the first run, and an end for everything it starts.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -305,7 +305,7 @@ TEST_CASE("a path is seen from the folder in which the target starts") {
 TEST_CASE("everything that a target started is ended, in other sessions too, and nothing else") {
   const ScratchFolder scratch;
   launch::SignalRelay relay;
-  // What an earlier target left running.
+  // A process that an earlier target left running.
   Pipe started;
   auto earlier = spawn("sleep 1000 & echo", {true, -1, started.to.get(), ""});
   while (!earlier.reap()) relay.wait(1000);

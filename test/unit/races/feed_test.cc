@@ -238,7 +238,7 @@ TEST_CASE("across a gap nothing is concluded, nor inside it; behind it everythin
   p.kernel(0, 1), p.kernel(1, 2);
   CHECK(p.races() == 0);
   p.ticks += 10;
-  // What was made in the gap is in the table of allocations.
+  // Memory made in the gap is in the table of allocations.
   p.area.allocation(0, kBuffer, 1 << 20);
   p.kernel(1, 2);
   CHECK(p.races() == 0);
@@ -300,7 +300,7 @@ TEST_CASE("a stream is whose record came last, whatever has its place in the tab
     p.kernel(0, 1), p.kernel(1, 2);
     REQUIRE(p.races() == (told ? 1 : 0));
     if (told) CHECK(p.feed.races().front().second.stream == 0x200);
-    // What came before the later one is not understood.
+    // The record before the later one is not understood.
     CHECK(p.feed.counts().gaps == (told ? 0 : 1));
   }
 }

@@ -22,7 +22,7 @@ std::string text_of(const std::string& name) {
 using Modes = std::vector<Mode>;
 using enum Mode;
 
-// Of each of the pointers, in their order.
+// The mode of each of the pointers, in their order.
 Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers, std::uint32_t bank = 0x210,
             ZeroWords zeros = 0) {
   const KernelAccesses kernel = read_sass(text_of(name), {bank, 0x800}, Calls::anything, zeros);
@@ -32,7 +32,7 @@ Modes modes(const std::string& name, const std::vector<std::uint32_t>& pointers,
   return out;
 }
 
-// Of a kernel whose parameters are so many pointers, from 0x210 on.
+// For a kernel whose parameters are so many pointers, from 0x210 on.
 Modes modes_of(const std::string& text, std::uint32_t pointers = 2) {
   const KernelAccesses kernel = read_sass(text, {0x210, 8 * pointers});
   REQUIRE(kernel.known);

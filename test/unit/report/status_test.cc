@@ -179,7 +179,7 @@ TEST_CASE("only what follows the operations shown is counted as waiting behind t
   CHECK(look().operations[0].ordinal == 2);
   CHECK(look().more == 1);
 
-  // What is lost among those that can be the one is counted there.
+  // Lost records among the possible operations are counted there.
   auto& operations = session.processes[0].record.operations;
   operations.erase(operations.begin() + 1);
   CHECK(look().missing == 1);

@@ -11,7 +11,7 @@ using namespace cudadiag::report;
 
 namespace {
 
-// What bash makes of it.
+// The words that bash makes of it.
 std::string pasted(const std::string& word) {
   const std::string command = "exec bash -c " + shell_word("printf %s " + word);
   std::FILE* shell = ::popen(command.c_str(), "r");
