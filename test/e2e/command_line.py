@@ -2,11 +2,12 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
 
-from harness import FAULT, expect, expect_in, expect_success, expect_true_line, program, skip
+from harness import DATA, FAULT, expect, expect_in, expect_success, expect_true_line, program, skip
 
 
 def words_of_the_command_arrive_as_they_are(machine):
@@ -221,11 +222,26 @@ def options_that_rule_each_other_out_are_refused_before_anything_runs(machine):
             expect((result.returncode, result.stdout), (0, "ran\n"), f"{option} with {mode}, for the dump of a hang")
 
 
-def every_command_has_help(machine):
+def _commands(machine):
     overview = expect_success(machine.cudadiag("--help")).stdout
     commands = [line.split()[0] for line in overview.partition("Subcommands:\n")[2].splitlines() if line[:2] == "  "]
     assert "run" in commands and len(commands) > 5, overview
-    for command in commands:
+    return commands
+
+
+def every_option_is_in_its_man_page(machine):
+    folder = DATA.parent.parent / "man"
+    for command in _commands(machine):
+        own = folder / f"cudadiag-{command}.1"
+        page = (own if own.exists() else folder / "cudadiag.1").read_text().replace("\\-", "-")
+        text = expect_success(machine.cudadiag(command, "--help")).stdout
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) - {"--help"}
+        missing = {option for option in options if not re.search(re.escape(option) + r"(?![\w-])", page)}
+        expect(missing, set(), f"options of {command} that its page lacks")
+
+
+def every_command_has_help(machine):
+    for command in _commands(machine):
         text = expect_success(machine.cudadiag(command, "--help")).stdout
         expect(expect_success(machine.cudadiag("help", command)).stdout, text, "help " + command)
         expect_in(f"Usage: cudadiag {command} [options]", text, "usage")
