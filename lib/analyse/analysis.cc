@@ -54,9 +54,9 @@ double latest_work(const ProcessRecord& record) {
   return record.unix_seconds(latest == record.operations.end() ? record.clock_start : latest->ticks);
 }
 
-// Another process that ended badly, by itself, while this one was at work, as it says; null: none is known. Whoever
-// started both then ends the one that is left, which may wait for the other one. Who had issued nothing for long, or
-// went on for long, may have been ended for reasons of its own.
+// The other process that ended badly, by itself, while this one was at work; null: none is recorded. The parent of both
+// then ends the remaining one, which may wait for the other. A process that had issued nothing for long, or lived on
+// for long, may have been ended for other reasons.
 const Process* ended_first(const Session& session, const Process& process) {
   constexpr double kTogether = 10;  // seconds
   const std::string pid = fmt::format(" {} ", process.pid);

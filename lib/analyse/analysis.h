@@ -166,10 +166,10 @@ struct Analysis {
   std::optional<Ranks> ranks;
 };
 
-// Whether two call sites of a process lie on one line, which only symbols tell: of a loop that was unrolled, say.
+// Whether two call sites of a process are on one line, which only symbols show: in an unrolled loop, for example.
 using SameLine = std::function<bool(const session::Process&, std::uint32_t, std::uint32_t)>;
 
-// Whether `a` is to be told before `b`, which may be of another session: by the clocks of their hosts then.
+// Whether `a` comes before `b` in a report. If `b` is of another session, the clocks of their hosts decide.
 bool comes_before(const Failure& a, const Failure& b);
 
 // Without `same_line` each site is a line of its own.

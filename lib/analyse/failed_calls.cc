@@ -69,8 +69,8 @@ Errors last_words(const Errors& errors) {
   return result;
 }
 
-// A program may ask for a function that need not be there: what it died of is only one that it asked for once, after
-// which nothing more of it is known to have called CUDA.
+// A program may look up a function that need not exist. It ended because of a look-up only if it made that look-up
+// once, and no later CUDA call of it is known.
 const Error* last_question(const ProcessRecord& record) {
   if (record.errors.empty() || !found_no_function(record.errors.back())) return nullptr;
   const Error& last = record.errors.back();
@@ -129,7 +129,7 @@ std::string story_of(const Error& call, const Error& noticed) {
                      visible_call(noticed), noticed.code);
 }
 
-// A code of which CUDA does not document what raises it.
+// A code whose cause CUDA does not document.
 bool says_nothing(std::uint32_t code) {
   constexpr std::uint32_t kUnknown = 999;  // CUDA_ERROR_UNKNOWN
   const CudaError known = cuda_error(code);

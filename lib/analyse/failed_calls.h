@@ -1,5 +1,5 @@
-// Calls that returned an error themselves and left the context usable. Whether the program handled it cannot be
-// seen from outside; what can is whether it asked for the last error, went on working, or ended badly.
+// Calls that returned an error themselves and left the context usable. Whether the program handled the error cannot be
+// seen from outside. It can be seen whether the program asked for the last error, continued its work, or ended badly.
 #pragma once
 
 #include "analyse/analysis.h"

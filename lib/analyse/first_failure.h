@@ -1,4 +1,4 @@
-// The operation behind a process's sticky error, from the picture that was frozen when the error was first seen.
+// The operation that caused a process's sticky error, from the state that was frozen when the error was first seen.
 #pragma once
 
 #include <optional>

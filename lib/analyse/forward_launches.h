@@ -1,6 +1,6 @@
-// A kernel that PyTorch's autograd launched, and what the forward pass launched for the node that it belongs to. Nodes
-// are told by number and thread (wire/operation.h); which of the launches under a node's number are its own operator's
-// is for those to say who know their lines.
+// A kernel that PyTorch's autograd launched, and the launches of the forward pass for the node that it belongs to.
+// Nodes are identified by number and thread (wire/operation.h). Callers that know the lines decide which of the
+// launches under a node's number belong to its own operator.
 #pragma once
 
 #include <cstdint>

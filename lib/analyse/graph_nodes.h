@@ -1,4 +1,4 @@
-// The node behind a graph launch that failed.
+// The node that caused the failure of a graph launch.
 #pragma once
 
 #include "analyse/analysis.h"

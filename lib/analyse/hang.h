@@ -1,4 +1,4 @@
-// A process in which nothing moved any more when its run was ended: where the GPU stands, and who waits for it.
+// A process without progress when its run was ended: the operation that the GPU is blocked in, and who waits for it.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,10 @@
 
 namespace cudadiag::analyse {
 
-// `seconds`: how long nothing had moved. Nothing if no work of the process is known to be unfinished.
+// `seconds`: how long there had been no progress. Empty if no work of the process is certainly unfinished.
 std::optional<Failure> hang(const session::Process& process, double seconds);
 
-// Whether all that it may stand at are collectives of several ranks.
+// Whether all operations that can be running are collectives of several ranks.
 bool in_collective(const Failure& hang);
 
 // For a process that ended while a thread had waited long for a collective: the libraries that call them give up then,

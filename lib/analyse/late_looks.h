@@ -1,5 +1,5 @@
-// Calls whose error their thread asked for only after it had worked on. cudaGetLastError returns it then where nothing
-// is wrong, behind a launch, say, which gets the blame.
+// Calls whose error their thread asked for only after it had continued its work. cudaGetLastError then returns the
+// error at an innocent place, such as after a launch, which gets the blame.
 #pragma once
 
 #include <map>

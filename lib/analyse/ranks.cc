@@ -269,7 +269,7 @@ std::optional<std::vector<Sequence>> sequences(std::vector<const Process*> sorte
   return result;
 }
 
-// Which collectives its streams stand at, or may.
+// The collectives in which its streams are, or may be.
 std::set<const Operation*> standing_at(const Process& process) {
   std::set<const Operation*> standing;
   const UnfinishedWork work = unfinished_work(process.record);
@@ -282,7 +282,7 @@ std::set<const Operation*> standing_at(const Process& process) {
   return standing;
 }
 
-// Whether where the ranks stand bears out what their counts say.
+// Whether the places of the ranks confirm what their counts say.
 bool is_borne_out(const Ranks& ranks) {
   if (ranks.difference != Ranks::Difference::none) return true;
   bool waits = false;

@@ -5,8 +5,8 @@
 
 namespace cudadiag::analyse {
 
-// Judges session.reruns and works their findings into analysis.failures, which hold those of the record pass. What
-// the first run measured stands: a rerun that fails elsewhere is put beside it.
+// Judges session.reruns and adds their findings to analysis.failures, which has those of the record pass. The
+// measurements of the first run remain valid: a rerun that fails elsewhere is added beside them.
 void join_reruns(const session::Session& session, Analysis& analysis);
 
 }  // namespace cudadiag::analyse

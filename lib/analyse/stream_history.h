@@ -11,8 +11,8 @@
 
 namespace cudadiag::analyse {
 
-// Which record an event stood for at a given time. Answers only from records that cannot have been superseded by a
-// lost one.
+// The record that an event stood for at a given time. Answers only from records that no lost record can have
+// superseded.
 class EventLog {
  public:
   explicit EventLog(const session::ProcessRecord& record);

@@ -261,8 +261,9 @@ class Search {
     }
   }
 
-  // Whether anything of `other` was issued before something that `stream` may stand at or before: that may be the
-  // marker which shows that it stands. Of two threads' calls it is not known which was queued first.
+  // Whether anything of `other` was issued before an operation in which `stream` may be, or before an earlier one: it
+  // may be the marker that shows the stream to be blocked. It is not known which of two threads' calls was queued
+  // first.
   bool may_be_behind(const UnfinishedStream& stream, const UnfinishedStream& other) const {
     if (stream.missing > 0 || other.missing > 0 || stream.shown_by == kAnyCall) return true;
     const Operation& oldest = *other.operations.front();
@@ -329,7 +330,7 @@ std::vector<const UnfinishedStream*> standing_streams(const UnfinishedWork& work
     if (stream.waits_for_any) anybody.push_back(i);
     if (stream.proven() && !stream.may_wait_for_stream()) sources.push_back(i);
   }
-  // Who may wait for one that is sure to stand need not stand by itself.
+  // A stream that may wait for a blocked one need not be blocked itself.
   std::vector<std::size_t> held_up = sources;
   if (!sources.empty()) held_up.insert(held_up.end(), anybody.begin(), anybody.end());
   const std::vector<bool> explained = reached_from(held_up, back);

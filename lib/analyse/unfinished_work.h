@@ -11,7 +11,7 @@
 
 namespace cudadiag::analyse {
 
-// Something that a stream may stand at because somebody else has not done his part.
+// A wait of a stream for another party's action.
 struct StreamWait {
   enum class For { stream, value, semaphore };
   const session::Operation* operation = nullptr;
@@ -24,8 +24,8 @@ struct UnfinishedStream {
   std::uint32_t index = 0;  // in ProcessRecord::streams
   const session::Stream* stream = nullptr;
   std::uint32_t completed = 0;  // everything up to this ordinal has finished
-  // Something up to this ordinal has not: a marker behind it is not written, or a thread is kept waiting for it.
-  // 0: what comes behind `completed` may have finished or not, as no marker stands behind it.
+  // An operation up to this ordinal has not finished: a marker after it is not written, or a thread is kept waiting for
+  // it. 0: operations after `completed` may have finished or not, because no marker follows them.
   std::uint32_t bound = 0;
   // The evidence that was queued by the call of an operation up to this one, as Window::marked_by.
   std::uint32_t shown_by = 0;
@@ -35,12 +35,13 @@ struct UnfinishedStream {
   std::uint32_t missing = 0;           // records among them that are lost
   std::vector<std::uint32_t> refused;  // ordinals behind `completed` of calls that queued nothing
   std::vector<StreamWait> waits;       // candidates that wait for somebody else
-  // Streams, as `index`, behind whose work its own may stand without a wait, as the legacy default stream has it.
+  // Streams, as `index`, whose work this one may wait for without an operation that says so, as the legacy default
+  // stream does.
   std::vector<std::uint32_t> behind;
   bool waits_for_any = false;  // a candidate waits for an event of which it is not known where it was recorded
 
   bool proven() const { return bound != 0; }
-  // It may stand at a wait for another stream, whatever else it has, or behind one.
+  // Whether it may be blocked in a wait for another stream, or after one, whatever else it has.
   bool may_wait_for_stream() const { return waits_for_any || !behind.empty() || !streams_waited_for().empty(); }
   std::vector<std::uint32_t> streams_waited_for() const;  // by `waits`
 };

@@ -1,4 +1,4 @@
-// The table, a family of causes a file. A family stands before another where both can fit and it knows more.
+// The table, a family of causes a file. A family precedes another if both can match and it knows more.
 #pragma once
 
 #include <vector>

@@ -15,7 +15,7 @@ namespace cudadiag::explain {
 using Dim3 = std::array<std::uint32_t, 3>;
 using Number = std::variant<std::int64_t, double>;
 
-// The allocation that a pointer pointed into or behind.
+// The allocation that a pointer pointed into, or past the end of.
 struct Memory {
   std::uint64_t bytes = 0, offset = 0;  // offset: of the pointer; not less than bytes: past the end
   std::optional<std::uint32_t> device;

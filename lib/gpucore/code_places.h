@@ -1,4 +1,4 @@
-// Where a thread stands, as a function and lines.
+// The place of a thread, as a function and lines.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace cudadiag::gpucore {
 
-// The address of the instruction at which a thread stands; nothing where what the dump says of it does not fit its own
-// code. Older drivers put an address of the host into the lane; the offset beside it tells: it must lead to the same
-// function of the GPU.
+// The address of the instruction at which a thread is. Empty if the dump's address does not fit its own code. Older
+// drivers put an address of the host into the lane; the offset beside it decides: it must lead to the same function of
+// the GPU.
 std::optional<std::uint64_t> standing_at(const DeviceCode& code, const Lane& lane, const Grid* grid);
 
 // Fills in function, offset and lines of each place, looked up at the address beside it.

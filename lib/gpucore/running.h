@@ -1,4 +1,4 @@
-// The kernels that were running when a dump was asked for, and where their threads stood.
+// The kernels that were running when a dump was requested, and where their threads were.
 #pragma once
 
 #include <vector>

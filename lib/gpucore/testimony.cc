@@ -150,8 +150,8 @@ class Examination {
     if (failure_.kernel.empty() && kernel != nullptr) failure_.kernel = kernel->name;
   }
 
-  // A thread stands behind its trap or its call of the assertion's handler. After any other exception it may have gone
-  // on for who knows how long.
+  // After a trap, or its call of the assertion's handler, a thread is at the next instruction. After any other
+  // exception it may have continued for an unknown time.
   void keep_code() {
     if (!failure_.witness || device_->instruction_bytes == 0) return;
     const bool behind = *failure_.witness == PcWitness::thread;

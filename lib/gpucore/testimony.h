@@ -34,7 +34,7 @@ struct FunctionCode {
   std::uint64_t offset = 0;  // of the instruction
 };
 
-// Who gave the PC: the warp or the SM name the instruction that failed; a thread only the one it stands at.
+// The source of the PC: a warp or an SM names the instruction that failed; a thread only the one at which it is.
 enum class PcWitness { warp, sm, thread };
 
 struct Failure {
@@ -62,7 +62,7 @@ struct Failure {
   std::optional<std::uint32_t> host_thread;  // that launched the kernel
 };
 
-// Threads of a running kernel that stand at the same instruction.
+// Threads of a running kernel that are at the same instruction.
 struct RunningPlace {
   CodePlace place;
   std::uint64_t threads = 0;

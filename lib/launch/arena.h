@@ -62,7 +62,7 @@ class Arena {
   std::uint64_t area_bytes_ = 0;
 };
 
-// One area of an arena, mapped while its process goes on writing.
+// One area of an arena, mapped while its process is still writing.
 class LiveArea {
  public:
   LiveArea(const Arena& arena, std::size_t area);

@@ -1,4 +1,4 @@
-// Who else is on a GPU, as NVIDIA's management library (NVML) tells it; asked here, never inside the target.
+// The other processes on a GPU, from NVIDIA's management library (NVML). It is asked here, never inside the target.
 #pragma once
 
 #include <string>

@@ -54,7 +54,7 @@ struct Access {
 Access with_place(Access access, std::uint64_t address, std::uint64_t pitch, std::uint64_t bytes, std::uint64_t width,
                   std::uint32_t rows, Mode mode);
 
-// Whether they have a byte in common: rows are told apart, columns of one buffer do not meet.
+// Whether they have a byte in common: rows are compared one by one, columns of one buffer do not meet.
 bool touches(const Access& a, const Access& b);
 
 }  // namespace cudadiag::races

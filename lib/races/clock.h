@@ -18,7 +18,7 @@ class Clock {
   void raise(Component component, Moment to);
   void join(const Clock& other);
 
-  // Something that the driver does not tell of may have been waited for: order that is not seen may exist all the same.
+  // The stream may have waited for something that the driver does not report: there may be order that is not seen.
   bool vague() const { return vague_; }
   void blur() { vague_ = true; }
   void sharpen() { vague_ = false; }

@@ -36,14 +36,14 @@ const char* name_of(What what) {
 
 std::uint32_t context_of(const std::byte* stream) { return wire::load(stream, wire::stream::kContext); }
 
-// Which values end a wait; nothing: of a semaphore they are not told.
+// The values that end a wait; nothing: those of a semaphore are not reported.
 std::function<bool(std::uint64_t)> ending(operation::MemoryOperation what, std::uint64_t value) {
   using operation::MemoryOperation;
   switch (what) {
     case MemoryOperation::wait_equal:
       return [value](std::uint64_t word) { return word == value; };
     case MemoryOperation::wait_at_least:
-      // Around the end of 32 bits too: how wide the word is, is not told.
+      // Also around the end of 32 bits: the width of the word is not reported.
       return [value](std::uint64_t word) {
         const bool narrow = (word | value) >> 32 == 0;
         return narrow ? static_cast<std::int32_t>(static_cast<std::uint32_t>(word - value)) >= 0
@@ -427,7 +427,7 @@ void Feed::memory_freed(const std::byte* record, bool has_stream, StreamNumber s
     access.mode = Mode::write;
     access.exact = true;
     add(access);
-    // It stays known until its addresses are used again: others may go on using it.
+    // It stays known until its addresses are used again, because others may still use it.
     return;
   }
   // For memory that came in a stream's order the driver waits for nobody.

@@ -16,7 +16,7 @@ using operation::Kind;
 
 namespace {
 
-// The recorder tells of fewer nodes; parts (nodes, edges, accesses) are counted over all graphs.
+// The recorder reports fewer nodes; parts (nodes, edges, accesses) are counted over all graphs.
 constexpr std::size_t kMostGraphs = 4096, kMostNodes = 1u << 12, kMostAccesses = 1u << 16;
 constexpr std::size_t kMostGraphParts = 1u << 21;
 constexpr std::size_t kMostPairs = 20000;  // of one graph's accesses that are compared
@@ -150,7 +150,7 @@ void Feed::inside_graph(const Graph& graph, Moment at, StreamNumber stream) {
   const bool linear = roots <= 1 && std::none_of(graph.successors.begin(), graph.successors.end(), forks);
   if (linear) return;
   std::vector<Access> accesses = graph.accesses;
-  // Which node holds a child graph's is not told.
+  // It is not reported which node contains the child graph's nodes.
   std::erase_if(accesses, [&](const Access& access) { return graph.in_child[access.node - 1]; });
   std::sort(accesses.begin(), accesses.end(), [](const Access& a, const Access& b) { return a.begin < b.begin; });
   std::size_t pairs = 0;

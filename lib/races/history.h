@@ -1,9 +1,10 @@
 // The latest accesses to every place in one process's memory, and the races between them.
 //
-// How far a kernel goes from an address that it is given is not known. What counts is its first byte: two kernels meet
-// where they are given the same address, and a kernel meets a copy, a memset or the end of an allocation where that
-// holds the address. Different addresses in one allocation never meet. Bounded: what a later access stands for goes
-// first, then the older ones, and are counted.
+// The reach of a kernel from an address that it is given is not known, so only the first byte counts. Two kernels meet
+// if they are given the same address. A kernel meets a copy, a memset or the end of an allocation that contains the
+// address. Different addresses in one allocation never meet.
+//
+// Memory is bounded: an access that a later one stands for is dropped first, then older ones, and these are counted.
 #pragma once
 
 #include <array>
@@ -25,8 +26,8 @@ using ModeOf = std::function<std::optional<Mode>(const Access&)>;
 
 struct Race {
   Access first, second;  // in the order of issue, their modes as far as they are known
-  // Neither is known to write, both may be atomic, one may end where the other begins, or there may be order that is
-  // not told of.
+  // Neither side is known to write, both may be atomic, one may end where the other begins, or there may be order that
+  // is not seen.
   bool possible = false;
   bool ever_waited = false;  // the second one's stream has waited for the first one's, for something earlier
   bool uncertain = false;    // of `possible`: the order is what is not known
@@ -52,13 +53,13 @@ class History {
   // Something was not seen.
   void forget_all();
 
-  // Looks again at the pairs of which it was not known how their kernels use the memory; at last, they stay unknown.
+  // Judges again the pairs whose kernels' use of the memory was not known; at last, they stay unknown.
   void settle(bool at_last);
   bool settled() const { return open_.empty(); }
 
   // Each pair of sites once, in the order in which they were found.
   const std::vector<Race>& races() const { return races_; }
-  // Pairs of which no side is known to write or not to, or where, each pair of parameters once; the first ones.
+  // Pairs in which it is not known whether, or where, either side writes; each pair of parameters once; the first ones.
   const std::vector<Race>& unjudged_pairs() const { return unjudged_pairs_; }
   std::uint64_t unlisted() const { return unlisted_; }  // pairs for which there was no room
   std::uint64_t forgotten() const {

@@ -170,8 +170,8 @@ void Program::connect_one(std::uint32_t at, const Joints& joints) {
   if (is_any(code.base(), {"BRX", "BRXU", "JMX", "JMXU"})) {
     next.insert(next.end(), joints.after_ends.begin(), joints.after_ends.end());
   }
-  // Threads that have waited for each other go on where the instruction said that named the barrier: right here, unless
-  // no such instruction says so.
+  // Threads that have waited for each other continue where the instruction said that named the barrier: right here,
+  // unless no such instruction says so.
   if (code.base() == "BSYNC" && !code.operands.empty()) {
     const auto points = joints.meeting_points.find(code.operands.back());
     if (points != joints.meeting_points.end() && !points->second.contains(at + 1)) {

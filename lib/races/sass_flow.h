@@ -12,7 +12,7 @@
 
 namespace cudadiag::races {
 
-// Instructions are told by their index.
+// Instructions are identified by their index.
 class Program {
  public:
   // Empty where the text is no code, or too much of it. The text must outlive this.

@@ -1,4 +1,4 @@
-// Bodies of the conditional nodes of graphs: the driver tells them once, to the call that adds the node.
+// Bodies of the conditional nodes of graphs: the driver reports them once, to the call that adds the node.
 #pragma once
 
 #include <cuda.h>

@@ -134,7 +134,7 @@ void Failures::add_flag(std::uint64_t serial, std::uint8_t flag) {
   }
 }
 
-// Only a runtime's call leaves its code behind. What that was is not known of launches that have no callback.
+// Only a runtime's call leaves its code behind. It is not known for launches that have no callback.
 bool Failures::left_behind(std::uint64_t serial, std::uint32_t code) const {
   std::byte* known = find(serial);
   if (known == nullptr) return false;

@@ -1,4 +1,4 @@
-// One graph read from the driver: its nodes, those of its child graphs behind them, and its edges, in the layout of
+// One graph read from the driver: its nodes, followed by those of its child graphs, and its edges, in the layout of
 // wire/intern.h.
 #pragma once
 

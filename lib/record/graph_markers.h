@@ -1,10 +1,10 @@
-// Markers inside graphs, in a rerun: a 32-bit write behind each kernel, copy and memset of a graph says that this node
+// Markers inside graphs, in a rerun: a 32-bit write after each kernel, copy and memset of a graph shows that this node
 // has finished.
 //
-// The writes are nodes of the program's own graph only while the call that makes or updates the executable graph is
-// going on: added at its ENTER and taken out at its EXIT. Whatever depends on a node then also depends on its write,
-// so that a node which began proves the writes before it done. Graphs with nodes of which the driver allows no such
-// thing (allocations, conditions, launches from the device, programmatic edges) are left alone, and a note says so.
+// The writes are nodes of the program's own graph only during the call that makes or updates the executable graph:
+// added at its ENTER and removed at its EXIT. Everything that depends on a node then also depends on its write, so a
+// node that began proves the writes before it done. The driver allows this for no graph with allocations, conditions,
+// launches from the device or programmatic edges: such graphs are left alone, and a note says so.
 #pragma once
 
 #include <atomic>

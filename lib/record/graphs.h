@@ -1,9 +1,10 @@
-// CUDA graphs: which line made each node, what each executable graph consists of, and how often it was launched.
+// CUDA graphs: which line made each node, the parts of each executable graph, and how often it was launched.
 //
-// A node's line is noted when the driver makes the node, inside the launch that is being captured or the call that
-// adds it. What an executable graph consists of is read from the program's own graph once the call that made or
-// updated the executable one has returned, and goes to the intern heap; launches then refer to it by its id. Which call
-// gave a node of the executable graph other parameters is told at the next launch, where that has changed.
+// A node's line is recorded when the driver makes the node, inside the launch that is being captured or the call that
+// adds it. The parts of an executable graph are read from the program's own graph once the call that made or updated
+// the executable one has returned, and go to the intern heap; launches then refer to it by its id. If a node of the
+// executable graph was given new parameters, the next launch records which call did so.
+//
 // Everything has a bound: a graph that finds no place is counted, and its launches are those of an unknown graph.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Python code of ours inside the target, in a rerun: it tells what no callback can know, such as the values that go
-// into a suspect line's operators. Its sources are lib/record/hook/*.py, each run once in a namespace of its own, on
-// the main thread, as soon as the interpreter comes round to it. They find there:
+// Python code of ours inside the target, in a rerun: it knows facts that no callback has, such as the values that go
+// into a suspect line's operators. Its sources are lib/record/hook/*.py. Each is run once in a namespace of its own, on
+// the main thread, as soon as the interpreter allows it. They find there:
 //
 //    lines                what CUDADIAG_VALUES says (wire/values.h); "" where no values are wanted
 //    deliver(text)        a line for the session, on one thread in order with its operations

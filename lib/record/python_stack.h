@@ -1,11 +1,11 @@
 // The Python stack of the calling thread as an intern id, read from memory without the GIL.
 //
-// Sound because the walk reads the calling thread's own frames: the thread stands inside a call that they made,
-// so nothing can unlink or free them meanwhile. Other threads' frames are never touched.
+// This is sound because the walk reads the calling thread's own frames: the thread is inside a call that they made, so
+// nothing can unlink or free them meanwhile. Other threads' frames are never touched.
 //
-// A build of CPython may lay its structures out otherwise than its release does. So the first walk is made with care:
-// memory is read through the kernel, and everything on the way must look as the layout says. If it does not, there are
-// no Python stacks, and a note.
+// A build of CPython may lay out its structures in another way than its release. So the first walk is careful: memory
+// is read through the kernel, and everything on the way must look as the layout says. If it does not, there are no
+// Python stacks, and a note.
 #pragma once
 
 #include <atomic>

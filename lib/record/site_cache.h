@@ -1,6 +1,6 @@
-// The sites at which a thread issues operations, by what is at hand when it does: the kernel's handle, the Python
-// stack's hash, the stack pointer. What these do not tell apart, the native stack does: several entries may have one
-// key. Only its thread touches it.
+// The sites at which a thread issues operations, by cheap facts: the kernel's handle, the Python stack's hash, the
+// stack pointer. If these do not distinguish two sites, the native stack does: several entries may have one key. Only
+// its thread touches it.
 #pragma once
 
 #include <array>

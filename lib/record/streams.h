@@ -63,13 +63,13 @@ class alignas(64) Streams {
   // ENTER and EXIT of a call that issues an operation. `enter` gives its ordinal and adds operation flags.
   [[gnu::hot]] std::uint32_t enter(std::uint32_t stream, std::uint8_t& flags);
   [[gnu::hot]] void leave(std::uint32_t stream, std::uint32_t ordinal, std::uint8_t& flags);
-  // Number of operations without a marker behind them.
+  // Number of operations without a marker after them.
   [[gnu::hot]] std::uint32_t unmarked(std::uint32_t stream) const;
   [[gnu::hot]] std::uint32_t issued(std::uint32_t stream) const;
   // The same, if no call is in flight: all of them are in the queue; else 0.
   std::uint32_t queued(std::uint32_t stream) const;
-  // Queues a marker behind all operations issued so far. The ordinal of the last of them; 0: none was queued (refused,
-  // capturing, contended), or another thread's operation came meanwhile, on either side of it.
+  // Queues a marker after all operations issued so far. Returns the ordinal of the last of them. 0: no marker was
+  // queued (refused, capturing, contended), or another thread's operation came meanwhile, on either side of it.
   [[gnu::noinline]] std::uint32_t mark(std::uint32_t stream);
 
   // The host has seen the operation's result.

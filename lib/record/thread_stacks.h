@@ -1,5 +1,5 @@
-// Which stack a thread runs on: its own, or a coroutine's, of which it may have hundreds that come and go. What is
-// known of these is where the memory map had them when they were met: they may have ended since, and others be there.
+// The stack that a thread runs on: its own, or that of a coroutine, of which there may be hundreds that come and go.
+// Their bounds are those of the memory map when they were met: they may have ended since, and others may be there.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Why each finding happened (explain/explain.h), from what the finding, its process and the other findings tell.
+// The cause of each finding (explain/explain.h), from the facts of the finding, its process and the other findings.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace cudadiag::report {
 
-// The CUDA library that stands between the program's code and CUDA on this stack: "libcublas.so.13"; empty: none.
+// The CUDA library between the program's code and CUDA on this stack: "libcublas.so.13"; empty: none.
 std::string cuda_library(const symbolize::SourceStack& stack);
 
 // Sets `cause` and `fix` of the findings that a rule fits; the others keep their general next steps. `failures` are

@@ -1,5 +1,5 @@
-// Source files that were written after what a finding tells of: what they read now is not what ran, and is neither
-// shown nor reasoned from.
+// Source files that were written after the failure: their text now is not the text that ran. It is neither shown nor
+// used in reasoning.
 #pragma once
 
 #include <optional>

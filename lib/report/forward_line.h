@@ -1,6 +1,5 @@
-// The line of the forward pass that a backward kernel goes back to: PyTorch's autograd launches it from a thread that
-// has no line of the user's. Proven where a rerun took it from the node itself, inferred otherwise; nothing is said
-// where two lines come into question.
+// The forward line of a backward kernel: PyTorch's autograd launches the kernel from a thread that has no line of the
+// user's. Proven if a rerun took it from the node itself, inferred otherwise; no line is named if two are possible.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // Frames that are not on the stack because their functions ended in a tail call: `void step() { kernel<<<1, 32>>>(p);
-// }` jumps to nvcc's stub of the kernel and leaves it to return to whoever called step(). DWARF's call sites tell.
-// Internal to the room.
+// }` jumps to nvcc's stub of the kernel, which returns to the caller of step(). DWARF's call sites show this. Internal
+// to the room.
 #pragma once
 
 #include <cstdint>

@@ -85,7 +85,7 @@ constexpr bool can_fault(Kind kind) {
          kind == Kind::prefetch;
 }
 
-// Whether the GPU may stand still at it, for ever: such operations have a site.
+// Whether the GPU may be blocked in it for ever: such operations have a site.
 constexpr bool can_stand(Kind kind) {
   return can_fault(kind) || kind == Kind::event_wait || kind == Kind::memory_operation || kind == Kind::host_function;
 }
