@@ -244,8 +244,7 @@ races::KernelAccesses KernelModes::read(const KernelCode& code, races::ZeroWords
 
 std::string find_disassembler(const std::vector<std::string>& command) {
   if (std::string path = find_toolkit_program("nvdisasm"); !path.empty()) return path;
-  for (const fs::path& packages : launch::python_packages(command)) {
-    const fs::path tool = packages / "triton/backends/nvidia/bin/nvdisasm";
+  for (const fs::path& tool : launch::files_in_python_packages(command, "triton/backends/nvidia/bin/nvdisasm")) {
     if (::access(tool.c_str(), X_OK) == 0) return tool.string();
   }
   return "";

@@ -1,4 +1,6 @@
 #include <elf.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,8 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "launch/chosen_path.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
+#include "session/library_paths.h"
 #include "wire/environment.h"
 
 namespace cudadiag::launch {
@@ -63,6 +67,33 @@ void add_python_prefix(const fs::path& prefix, std::vector<fs::path>& folders) {
   }
 }
 
+// The prefix of a Python environment that the user chose by running this program: an interpreter, or a script that an
+// interpreter lies beside. The folders around any other program are nobody's choice.
+struct PythonPrefix {
+  fs::path path;
+  uid_t owner;  // of the program: who runs it trusts them
+};
+
+std::vector<PythonPrefix> python_prefixes(const std::vector<std::string>& command) {
+  std::vector<PythonPrefix> prefixes;
+  if (const char* environment = std::getenv("VIRTUAL_ENV")) prefixes.push_back({environment, ::geteuid()});
+  if (command.empty()) return prefixes;
+  const CommandPath found = find_command(command.front());
+  if (found.path.empty()) return prefixes;
+  std::error_code error;
+  // A virtual environment's python is a link: its own prefix first, then the one it points to.
+  for (const fs::path& program : {fs::absolute(found.path, error), fs::canonical(found.path, error)}) {
+    const fs::path folder = program.parent_path();
+    struct stat status {};
+    const bool beside_interpreter = folder.filename() == "bin" && ::access((folder / "python3").c_str(), X_OK) == 0;
+    if (!beside_interpreter && !session::is_interpreter(program.string())) continue;
+    const fs::path prefix = folder.parent_path();
+    if (!prefixes.empty() && prefixes.back().path == prefix) continue;
+    if (::stat(program.c_str(), &status) == 0) prefixes.push_back({prefix, status.st_uid});
+  }
+  return prefixes;
+}
+
 bool is_elf(const fs::path& file) {
   char start[SELFMAG] = {};
   std::ifstream(file, std::ios::binary).read(start, sizeof start);
@@ -85,23 +116,26 @@ std::vector<std::string> listed_paths(const char* variable) {
 
 std::vector<fs::path> python_packages(const std::vector<std::string>& command) {
   std::vector<fs::path> folders;
-  if (const char* environment = std::getenv("VIRTUAL_ENV")) add_python_prefix(environment, folders);
-  if (command.empty()) return folders;
-  const CommandPath found = find_command(command.front());
-  std::error_code error;
-  // A virtual environment's python is a link: its own prefix first, then the one it points to. A script such as
-  // torchrun lies in the same bin folder.
-  for (const fs::path& program : {fs::absolute(found.path, error), fs::canonical(found.path, error)}) {
-    if (!found.path.empty()) add_python_prefix(program.parent_path().parent_path(), folders);
-  }
+  for (const PythonPrefix& prefix : python_prefixes(command)) add_python_prefix(prefix.path, folders);
   return folders;
+}
+
+std::vector<fs::path> files_in_python_packages(const std::vector<std::string>& command, const fs::path& name) {
+  std::vector<fs::path> files;
+  for (const PythonPrefix& prefix : python_prefixes(command)) {
+    std::vector<fs::path> folders;
+    add_python_prefix(prefix.path, folders);
+    for (const fs::path& folder : folders) {
+      if (only_trusted_can_write(folder / name, prefix.owner)) files.push_back(folder / name);
+    }
+  }
+  return files;
 }
 
 std::vector<fs::path> find_cupti(const std::vector<std::string>& command) {
   Candidates candidates;
   for (const std::string& named : listed_paths(wire::environment::kCupti)) candidates.add(named);
   for (const std::string& folder : listed_paths("LD_LIBRARY_PATH")) candidates.add_under(folder, kLibraries);
-  for (const fs::path& packages : python_packages(command)) candidates.add_under(packages, kWheels);
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     if (const char* home = std::getenv(variable)) candidates.add_under(home, kToolkits);
   }
@@ -109,6 +143,9 @@ std::vector<fs::path> find_cupti(const std::vector<std::string>& command) {
   for (const char* file : {"/usr/lib/x86_64-linux-gnu/libcupti.so.13", "/usr/lib/x86_64-linux-gnu/libcupti.so.12",
                            "/usr/lib/aarch64-linux-gnu/libcupti.so.13"}) {
     candidates.add(file);
+  }
+  for (const char* wheel : kWheels) {
+    for (const fs::path& file : files_in_python_packages(command, wheel)) candidates.add(file);
   }
   return candidates.take();
 }

@@ -21,9 +21,9 @@ struct RecordOptions {
 // libcudadiag_record.so: $CUDADIAG_RECORDER, else lib/ or lib64/ beside this program's folder.
 session::Result<std::filesystem::path> find_recorder();
 
-// Copies of libcupti that a target may use where it has none loaded, best first: $CUDADIAG_CUPTI,
-// $LD_LIBRARY_PATH, the wheels of the Python environment that `command` runs in, $CUDA_HOME, /usr/local/cuda*. Nothing
-// is run to find them.
+// Copies of libcupti that a target may use if it has none loaded, best first: $CUDADIAG_CUPTI, $LD_LIBRARY_PATH,
+// $CUDA_HOME, /usr/local/cuda*, the system's, the wheels of the Python environment that `command` runs in. Nothing is
+// run to find them.
 std::vector<std::filesystem::path> find_cupti(const std::vector<std::string>& command);
 // A sentence about each element of $CUDADIAG_CUPTI that is no file.
 std::vector<std::string> missing_cupti();
@@ -33,8 +33,12 @@ inline constexpr const char* kCorrectCupti = "correct it, or unset it";
 // The elements of a variable that is a list of paths.
 std::vector<std::string> listed_paths(const char* variable);
 
-// Folders of packages of the Python environment that `command` runs in, likeliest first.
+// Folders of packages of the Python environment that `command` runs in, likeliest first: those of $VIRTUAL_ENV, and of
+// the prefix that the command lies in if an interpreter lies beside it.
 std::vector<std::filesystem::path> python_packages(const std::vector<std::string>& command);
+// The file of this name below those folders, likeliest first, unless some other user can write it (chosen_path.h).
+std::vector<std::filesystem::path> files_in_python_packages(const std::vector<std::string>& command,
+                                                            const std::filesystem::path& name);
 
 struct Variable {
   std::string name, value;

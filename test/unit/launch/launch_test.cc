@@ -158,9 +158,25 @@ TEST_CASE("a python of a virtual environment brings its wheel's CUPTI, named one
   const Setting environment("VIRTUAL_ENV", nullptr);
   const auto found = launch::find_cupti({python.string(), "train.py"});
   REQUIRE(found.size() >= 3);
-  CHECK(found[0] == named);
-  CHECK(found[1] == newer);
-  CHECK(found[2] == wheel);
+  CHECK(found.front() == named);
+  CHECK(found[found.size() - 2] == newer);
+  CHECK(found.back() == wheel);
+}
+
+TEST_CASE("packages are looked for beside an interpreter, and beside no other program") {
+  const ScratchFolder scratch;
+  const Setting environment("VIRTUAL_ENV", nullptr);
+  const char* const tool = "triton/backends/nvidia/bin/nvdisasm";
+  const auto file = scratch.file("lib/python3.99/site-packages/triton/backends/nvidia/bin/nvdisasm");
+  const auto program = scratch.file("build/solver"), script = scratch.file("bin/torchrun");
+  for (const auto& each : {program, script}) fs::permissions(each, fs::perms::owner_all);
+  CHECK(launch::files_in_python_packages({program.string()}, tool).empty());
+  CHECK(launch::files_in_python_packages({script.string()}, tool).empty());
+  fs::permissions(scratch.file("bin/python3"), fs::perms::owner_all);
+  CHECK(launch::files_in_python_packages({script.string()}, tool) == std::vector<fs::path>{file});
+  CHECK(launch::files_in_python_packages({program.string()}, tool).empty());
+  fs::permissions(scratch.path() / "lib/python3.99/site-packages", fs::perms::others_write, fs::perm_options::add);
+  CHECK(launch::files_in_python_packages({script.string()}, tool).empty());
 }
 
 TEST_CASE("the target's environment says what the recorder needs and keeps the rest") {
