@@ -13,10 +13,11 @@
 
 namespace cudadiag::command {
 
-enum class RerunMode { automatic, always, never };
+// `ask`: only after a person at the terminal agreed. `automatic`: where nothing speaks against it (rerun_policy.h).
+enum class RerunMode { ask, automatic, always, never };
 
 struct RerunOptions {
-  RerunMode mode = RerunMode::automatic;
+  RerunMode mode = RerunMode::ask;
   unsigned repeat = 1;               // reruns that may pass without a failure before the search ends
   bool show = false;                 // their output, on standard error
   bool device = true;                // a pass for a GPU core dump

@@ -88,9 +88,11 @@ void add_full_log(CLI::App* command, RunOptions& run) {
 }
 
 void add_rerun_mode(CLI::App* command, RerunOptions& rerun, const char* what) {
-  const Words<RerunMode> modes = {
-      {"auto", RerunMode::automatic}, {"always", RerunMode::always}, {"never", RerunMode::never}};
-  add_word(command, "--rerun", rerun.mode, modes, what);
+  const Words<RerunMode> modes = {{"ask", RerunMode::ask},
+                                  {"auto", RerunMode::automatic},
+                                  {"always", RerunMode::always},
+                                  {"never", RerunMode::never}};
+  add_word(command, "--rerun", rerun.mode, modes, what)->envname("CUDADIAG_RERUN");
 }
 
 CLI::Option* add_stop_on_race(CLI::App* command, RunOptions& run) {

@@ -24,10 +24,26 @@ int number_in(const char* name, int otherwise) {
   return value == nullptr ? otherwise : std::atoi(value);
 }
 
-bool spans_nodes() {
-  const int local = number_in("LOCAL_WORLD_SIZE", 0);
-  return number_in("SLURM_JOB_NUM_NODES", 1) > 1 || (local > 0 && number_in("WORLD_SIZE", local) > local);
+// Variables by which launchers of jobs tell a process how many ranks there are, and which one it is.
+struct RankVariables {
+  const char* size;
+  const char* rank;
+};
+constexpr RankVariables kRankVariables[] = {{"WORLD_SIZE", "RANK"},
+                                            {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                            {"PMI_SIZE", "PMI_RANK"},
+                                            {"MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"},
+                                            {"SLURM_NTASKS", "SLURM_PROCID"}};
+
+// The ranks of the job that this process is one of; 1: it is none of a larger job.
+int ranks_of_job() {
+  for (const auto& [size, rank] : kRankVariables) {
+    if (number_in(size, 1) > 1 && std::getenv(rank) != nullptr) return number_in(size, 1);
+  }
+  return 1;
 }
+
+bool spans_nodes() { return number_in("SLURM_JOB_NUM_NODES", 1) > 1; }
 
 // A shell that has taken over what `cudadiag env` prints has no launcher that might rerun what runs in it.
 bool under_another_launcher() {
@@ -58,6 +74,7 @@ std::string obstacle_to_rerun(const session::Session& session, const launch::Inp
   if (!cut_short.empty()) return "it was ended at its " + cut_short;
   if (session.manifest.hang) return "it hung";
   if (ended_from_outside(session.manifest.passes.front().end)) return "it was ended from outside";
+  if (const int ranks = ranks_of_job(); ranks > 1) return "it is one rank of a job of " + std::to_string(ranks);
   const double seconds = expected_seconds(session);
   if (seconds > kCheapSeconds) {
     const bool failed = session.manifest.passes.front().failed_after.has_value();

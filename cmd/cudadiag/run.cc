@@ -178,6 +178,16 @@ std::vector<std::uint32_t> wait_for_rest(launch::Target& target, launch::SignalR
   }
 }
 
+// Why nothing is run again, as the end of "not rerun by itself, as …"; empty: nothing speaks against it.
+std::string obstacle_to_rerun_now(const RunOptions& options, bool asked_for, const session::Session& session,
+                                  const launch::Input& input, const launch::FolderBefore& folder,
+                                  const launch::SignalRelay& relay) {
+  if (relay.interrupted()) return "it was interrupted";
+  if (options.rerun.mode == RerunMode::always || asked_for) return "";
+  if (options.rerun.mode == RerunMode::ask) return "a rerun repeats what the program does to files and other programs";
+  return obstacle_to_rerun(session, input, folder, options.json);
+}
+
 // Reruns where that may be done unasked, and says what came of it in a line or two; where the first answer was not the
 // last word, the whole report again.
 void rerun_after(Recording& recording, const RunOptions& options, const launch::Input& input,
@@ -194,10 +204,7 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
     return say(std::string("not rerun to confirm this, as no session could be kept") +
                (options.output ? "" : "; name a folder for it with -o FOLDER"));
   }
-  const std::string obstacle = relay.interrupted() ? "it was interrupted"
-                               : options.rerun.mode == RerunMode::always || hang_dump
-                                   ? ""
-                                   : obstacle_to_rerun(session, input, folder, options.json);
+  const std::string obstacle = obstacle_to_rerun_now(options, hang_dump, session, input, folder, relay);
   if (!obstacle.empty()) {
     if (!recording.findings()) return;
     return say("not rerun by itself, as " + obstacle +

@@ -176,8 +176,8 @@ def older_report_is_not_taken_for_one_of_a_run_that_wrote_none(machine):
 
 def wrong_values_are_refused_before_anything_runs(machine):
     for value, message in (
-            ("--rerun=foo", "--rerun: foo is none of auto, always, never"),
-            ("--rerun=1", "--rerun: 1 is none of auto, always, never"),
+            ("--rerun=foo", "--rerun: foo is none of ask, auto, always, never"),
+            ("--rerun=1", "--rerun: 1 is none of ask, auto, always, never"),
             ("--markers=2", "--markers: 2 is none of sparse, dense, off"),
             ("--wait-limit=nan", "--wait-limit: nan is no number from 0.01 to 86400"),
             ("--time-limit=nan", "--time-limit: nan is no number from 0.1 to 10000000"),
@@ -188,7 +188,7 @@ def wrong_values_are_refused_before_anything_runs(machine):
         expect(_refused(machine, "run", option, "", "--", "echo", "ran"), f'{option}: "" is no {kind}', option)
     for words in (["--json", "--"], ["--json=", "--"]):
         expect(_refused(machine, "run", *words, "echo", "ran"), "--json: the FILE is missing", "no value")
-    for option, wanted in (("--markers", "one of sparse, dense, off"), ("--rerun", "one of auto, always, never"),
+    for option, wanted in (("--markers", "one of sparse, dense, off"), ("--rerun", "one of ask, auto, always, never"),
                            ("--repeat", "a number from 1 to 1000"), ("--hang-after", "a number from 0.1 to 10000000")):
         for words in ([option, "--"], [option + "=", "--"], [option, "", "--"]):
             expect(_refused(machine, "run", *words, "echo", "ran"), f"{option}: the value is missing, {wanted}", words)

@@ -34,10 +34,42 @@ def killed_run_is_not_repeated(machine):
     _expect_refused(machine, result, "it was ended from outside")
 
 
+def nothing_is_repeated_unless_it_was_asked_for(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    result = machine.cudadiag("run", "--", *program("probe.py"))
+    _expect_refused(machine, result, "a rerun repeats what the program does to files and other programs")
+
+
+def variable_sets_the_default_and_an_option_goes_before_it(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_RERUN"] = "auto"
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    machine.cudadiag("run", "--no-device-pass", "--", *program("probe.py"))
+    expect_proven(machine.report())
+    machine.runs.unlink()
+    result = machine.cudadiag("run", "--rerun=ask", "--", *program("probe.py"))
+    _expect_refused(machine, result, "a rerun repeats what the program does to files and other programs")
+    machine.environment["CUDADIAG_RERUN"] = "perhaps"
+    result = machine.cudadiag("run", "--", "echo", "ran")
+    expect((result.returncode, result.stdout), (125, ""), "status and output")
+    expect_in("perhaps is none of ask, auto, always, never", result.stderr, "message")
+
+
+def one_rank_of_a_job_is_not_repeated(machine):
+    machine.plan(AGAIN)
+    for size, rank in (("WORLD_SIZE", "RANK"), ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+                       ("PMI_SIZE", "PMI_RANK"), ("SLURM_NTASKS", "SLURM_PROCID")):
+        machine.environment[size], machine.environment[rank] = "8", "3"
+        machine.runs.unlink(missing_ok=True)
+        _expect_refused(machine, rerun(machine, *program("probe.py")), "it is one rank of a job of 8")
+        del machine.environment[size], machine.environment[rank]
+
+
 def program_at_a_terminal_is_not_repeated(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    shown, _ = machine.on_terminal(*machine.command("run", "--", *program("probe.py")))
+    shown, _ = machine.on_terminal(*machine.command("run", "--rerun=auto", "--", *program("probe.py")))
     expect_in("not rerun by itself, as its input is a terminal; to confirm: cudadiag bisect /", shown, "terminal")
     assert "<INPUT" not in shown, shown
 
