@@ -199,6 +199,8 @@ CLI::Validator an_existing_folder() {
   return {[](const std::string& given) -> std::string {
             std::error_code error;
             if (std::filesystem::is_directory(given, error)) return "";
+            if (error == std::errc::permission_denied)
+              return "the folder " + given + " cannot be read: permission denied";
             return std::filesystem::exists(given, error) ? given + " is not a folder"
                                                          : "the folder " + given + " does not exist";
           },

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "launch/environment.h"
+#include "report/words.h"
 #include "session/session_writer.h"
 #include "terminal.h"
 
@@ -36,7 +37,9 @@ int environment(const std::optional<std::string>& output, const launch::RecordOp
                                    launch::find_cupti({}), record)) {
     std::printf("export %s=%s\n", variable.name.c_str(), quoted(variable.value).c_str());
   }
-  std::printf("# afterwards: cudadiag report %s\n", quoted(created.folder().string()).c_str());
+  // A newline in the name would end the comment, and a shell run what comes after it.
+  std::printf("# afterwards: cudadiag report %s\n", report::shell_word(created.folder().string()).c_str());
+  if (!created.root().asked_for) session::remove_unused(created.root().folder);
   return 0;
 }
 

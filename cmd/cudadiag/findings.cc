@@ -308,7 +308,7 @@ void write_json_file(const report::Report& report, const std::string& path) {
 session::Result<std::string> window_of_session(const std::string& name, const std::optional<std::string>& output) {
   std::optional<std::filesystem::path> root;
   if (output) root = *output;
-  const auto folder = session::find_session(session::roots(root), name);
+  const auto folder = session::find_session(session::roots_to_read(root), name);
   if (const auto* failure = std::get_if<session::Failure>(&folder)) return *failure;
   const auto opened = session::open_session(std::get<std::filesystem::path>(folder));
   if (const auto* failure = std::get_if<session::Failure>(&opened)) return *failure;

@@ -54,7 +54,7 @@ std::string command_line(const std::filesystem::path& path, const session::Manif
 int list(const std::optional<std::string>& output) {
   std::optional<std::filesystem::path> folder;
   if (output) folder = *output;
-  const std::vector<session::Root> roots = session::roots(folder);
+  const std::vector<session::Root> roots = session::roots_to_read(folder);
   if (const auto failure = session::misnamed(roots)) return say(*failure), kOwnFailure;
   const std::vector<std::filesystem::path> sessions = session::sessions_in(roots);
   for (const std::filesystem::path& path : sessions) {

@@ -76,7 +76,7 @@ bool means_latest(const std::string& wanted) { return wanted.empty() || wanted =
 session::Result<fs::path> choose_session(const std::optional<std::string>& output, const std::string& wanted) {
   std::optional<fs::path> root;
   if (output) root = *output;
-  const auto roots = session::roots(root);
+  const auto roots = session::roots_to_read(root);
   auto found = session::find_session(roots, wanted);
   if (means_latest(wanted)) {
     tell_newer_run(roots, found);
@@ -88,7 +88,7 @@ session::Result<fs::path> choose_session(const std::optional<std::string>& outpu
 session::Result<LiveRun> LiveRun::open(const std::optional<std::string>& output, const std::string& wanted) {
   std::optional<fs::path> root;
   if (output) root = *output;
-  const auto roots = session::roots(root);
+  const auto roots = session::roots_to_read(root);
   std::optional<fs::path> folder;
   if (means_latest(wanted)) folder = session::newest_live(roots);
   if (!folder) {

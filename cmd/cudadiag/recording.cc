@@ -360,6 +360,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
       kept_whole_ = false;
     }
     if (!writer_->root().warning.empty()) say(writer_->root().warning);
+    if (options_.verbosity != report::Verbosity::quiet) tell_removed();
   }
   tell_rest();
   if (const analyse::Note* note = find_note(report().notes, analyse::kOutlived)) say(note->text + no_longer_sought());
@@ -372,6 +373,16 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   const bool ended_at_work = end.signal || find_note(report().notes, analyse::kKilledAtWork) != nullptr;
   const bool told = options_.verbosity == report::Verbosity::verbose && find_note(report().notes, report::kUnfinished);
   if (!findings_ && !told && (ended_at_work || options_.hang_after)) tell_unfinished(session_, writer_.has_value());
+}
+
+void Recording::tell_removed() const {
+  const std::size_t removed = writer_->removed();
+  if (removed == 0) return;
+  const session::Retention keep;
+  say(fmt::format(
+      "removed {} old session{}: {} keeps the newest {}, {} GB at most; what -o FOLDER names is never removed", removed,
+      removed == 1 ? "" : "s", report::shell_word(writer_->root().folder.string()), keep.sessions,
+      keep.bytes / 1'000'000'000));
 }
 
 std::string Recording::no_longer_sought() const {

@@ -81,6 +81,8 @@ class Recording {
   void tell(report::Report report);
   void tell_rest();
   void tell_no_race() const;
+  // Names the number of old sessions that this one replaced.
+  void tell_removed() const;
   // What the command's end has ended the search for, of those that go on; empty: nothing.
   std::string no_longer_sought() const;
   // True: it has said why nothing was recorded at all.

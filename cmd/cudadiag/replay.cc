@@ -29,10 +29,11 @@ void replay(session::Session& session, session::SessionWriter& writer, const ana
         "no inputs were saved: only PyTorch's operators at a Python line of yours can be, outside of backward "
         "passes and compiled code");
   }
-  if (const auto failure = writer.store_text(folder / session::kReplayScriptFile, kReplayScript)) return say(*failure);
+  const auto place = session::saved_call_folder(writer.folder() / pass->folder, confirmed->again_process->pid);
+  if (const auto failure = writer.store_text(place / session::kReplayScriptFile, kReplayScript)) return say(*failure);
   const ToolRun run = run_tool({call->python, (folder / session::kReplayScriptFile).string()}, patience, relay);
   if (!run.obstacle.empty()) return say("the replay could not be started: " + run.obstacle);
-  writer.store_text(folder / "output.txt", std::string_view(run.output).substr(0, kOutputKept));
+  writer.store_text(place / session::kOutputFile, std::string_view(run.output).substr(0, kOutputKept));
   pass->replay = session::Witness{run.end, run.cut_short, run.seconds};
   if (const auto failure = writer.store_manifest(session.manifest)) say(*failure);
 }

@@ -136,9 +136,9 @@ session::FileDescriptor input_of(const RerunSpec& spec) {
   return session::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-session::FileDescriptor output_of(const RerunSpec& spec, const std::string& path) {
+session::FileDescriptor output_of(const RerunSpec& spec, const session::SessionWriter& writer) {
   if (spec.show) return session::FileDescriptor(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
-  return session::FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  return writer.create_file(session::kOutputFile);
 }
 
 std::string cuda_of(const session::Session& session) {
@@ -223,9 +223,10 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   launch::Arena* arena = start.arena ? &*start.arena : nullptr;
 
   const session::FileDescriptor input = input_of(spec);
-  const std::string output_path = (folder / session::kOutputFile).string();
-  const session::FileDescriptor output = output_of(spec, output_path);
-  if (!output.valid()) return session::Failure{"cannot write " + output_path, "free some space"};
+  const session::FileDescriptor output = output_of(spec, writer);
+  if (!output.valid()) {
+    return session::Failure{"cannot write " + (folder / session::kOutputFile).string(), "free some space"};
+  }
   launch::SpawnOptions options;
   options.apart = true;
   options.input = input.get();

@@ -99,8 +99,7 @@ bool AreaMap::create_file(Lack& lack) {
   lack.error = ENOENT;
   if (folder == nullptr) return false;
   char path[PATH_MAX];
-  // The launcher makes the folder; without one (`cudadiag env`) the first recorder does.
-  mkdir(folder, 0700);
+  make_session_folder(folder);
   const int fd = create_exclusively(folder, path);
   if (fd < 0) {
     lack.error = errno;

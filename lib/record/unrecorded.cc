@@ -1,8 +1,10 @@
 #include "record/unrecorded.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -51,7 +53,7 @@ void leave_in_folder(const Lack& lack) {
   const int length = snprintf(path, sizeof path, "%s/%d-%u-%d%s", folder, getpid(), static_cast<unsigned>(lack.what),
                               lack.error, unrecorded::kExtension);
   if (length < 0 || length >= static_cast<int>(sizeof path)) return;
-  mkdir(folder, 0700);
+  make_session_folder(folder);
   const int fd = ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd >= 0) close(fd);
 }
@@ -76,6 +78,17 @@ bool leaves_enough(std::size_t bytes, std::size_t limit, std::size_t used) {
 }
 
 }  // namespace
+
+void make_session_folder(const char* folder) {
+  if (mkdir(folder, 0700) == 0 || errno != ENOENT) return;
+  char parent[PATH_MAX];
+  const char* end = strrchr(folder, '/');
+  const auto length = end == nullptr ? std::size_t{0} : static_cast<std::size_t>(end - folder);
+  if (length == 0 || length >= sizeof parent) return;
+  memcpy(parent, folder, length);
+  parent[length] = '\0';
+  if (mkdir(parent, 0700) == 0) mkdir(folder, 0700);
+}
 
 void leave_unrecorded(const Lack& lack) {
   if (!leave_in_arena(lack)) leave_in_folder(lack);

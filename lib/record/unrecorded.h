@@ -12,6 +12,10 @@ struct Lack {
   int error;  // errno
 };
 
+// Makes the folder of a pass where it is missing: without a launcher the first recorder does. After `cudadiag env` the
+// session's own folder may have been removed meanwhile, as one that nobody used.
+void make_session_folder(const char* folder);
+
 // Leaves it in the launcher's arena, else in the session's folder, else nowhere.
 void leave_unrecorded(const Lack& lack);
 

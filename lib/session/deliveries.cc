@@ -1,5 +1,7 @@
 #include "session/deliveries.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <charconv>
 #include <deque>
@@ -9,6 +11,7 @@
 
 #include "session/json_values.h"
 #include "session/plain_file.h"
+#include "session/plain_folder.h"
 #include "session/session.h"
 #include "wire/delivery.h"
 
@@ -186,6 +189,7 @@ std::vector<Delivery> parse_deliveries(std::string_view text) {
 }
 
 void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes) {
+  if (!open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return;
   for (Process& process : processes) {
     process.deliveries = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kSuffix));
     auto watched = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kWatchedSuffix));

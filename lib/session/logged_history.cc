@@ -11,6 +11,7 @@
 #include "session/forward_search.h"
 #include "session/issue_numbers.h"
 #include "session/operation_decoder.h"
+#include "session/plain_folder.h"
 
 namespace cudadiag::session {
 namespace {
@@ -289,17 +290,16 @@ void Join::number() {
 void join_log(LogReader& log, ProcessRecord& record) { Join(log, record).join(); }
 
 void attach_logs(const std::filesystem::path& folder, std::vector<Process>& processes) {
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() != ".log") continue;
-    auto log = LogReader::open(it->path());
+  for (const std::filesystem::path& file : entries_of(folder)) {
+    if (file.extension() != ".log") continue;
+    auto log = LogReader::open(file);
     if (!log) continue;
     // A process that replaced itself has two areas, and two logs.
     const auto whose = std::find_if(processes.begin(), processes.end(), [&](const Process& process) {
       return process.pid == log->pid() && process.record.start_realtime == log->start();
     });
     if (whose == processes.end() || !whose->log.empty()) continue;
-    whose->log = it->path();
+    whose->log = file;
     join_log(*log, whose->record);
   }
 }

@@ -10,6 +10,7 @@ namespace cudadiag::session {
 namespace {
 
 constexpr const char* kSchema = "cudadiag.session/1";
+constexpr std::string_view kAnyVersion = "cudadiag.session/";
 
 template <typename T>
 Json or_null(const std::optional<T>& value) {
@@ -142,6 +143,12 @@ Pass pass_of(const Json& object) {
 }
 
 }  // namespace
+
+bool is_manifest(std::string_view text) {
+  if (text.find(kAnyVersion) == text.npos) return false;
+  const Json document = Json::parse(text, nullptr, false);
+  return document.is_object() && text_of(document, "schema").starts_with(kAnyVersion);
+}
 
 std::string write_manifest(const Manifest& manifest) {
   Json passes = Json::array();

@@ -1,6 +1,7 @@
 // manifest.json: what the launcher knows of a session, beside the areas. Format "cudadiag.session/1".
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,11 @@ namespace cudadiag::session {
 // The remedy for a manifest that cannot be used.
 inline constexpr const char* kMoveManifestAway =
     "move it away: what the processes recorded is read without it, but for the reruns";
+
+inline constexpr std::uint64_t kMostManifestBytes = 64u << 20;
+
+// A manifest of some version of ours, which parse_manifest may refuse.
+bool is_manifest(std::string_view text);
 
 std::string write_manifest(const Manifest& manifest);
 

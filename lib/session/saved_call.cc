@@ -1,7 +1,10 @@
 #include "session/saved_call.h"
 
+#include <fcntl.h>
+
 #include "session/json_values.h"
 #include "session/plain_file.h"
+#include "session/plain_folder.h"
 #include "wire/delivery.h"
 
 namespace cudadiag::session {
@@ -25,6 +28,7 @@ std::filesystem::path saved_call_folder(const std::filesystem::path& pass_folder
 }
 
 std::optional<SavedCall> read_saved_call(const std::filesystem::path& folder) {
+  if (!open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return std::nullopt;
   const auto text = read_plain_file(folder / "call.json", kMostBytes);
   return text ? parse_saved_call(*text) : std::nullopt;
 }

@@ -8,28 +8,20 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <functional>
 #include <string_view>
 #include <utility>
 
 #include "session/file_descriptor.h"
-#include "session/process_life.h"
-#include "session/session_reader.h"
+#include "session/plain_folder.h"
+#include "session/session_files.h"
 
 namespace cudadiag::session {
 namespace {
 
 namespace fs = std::filesystem;
-using std::chrono::hours;
-
-// A shell that has taken over what `cudadiag env` prints may be that old before its first program fails.
-constexpr std::chrono::seconds kBlankFor = hours(7 * 24);
-// On another machine nobody can be seen to live, but for what was written.
-constexpr std::chrono::seconds kUnseenFor = hours(24);
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -48,44 +40,6 @@ bool take(std::string_view& text, std::string_view expected) {
   if (!text.starts_with(expected)) return false;
   text.remove_prefix(expected.size());
   return true;
-}
-
-// The space that the folder takes on disk: areas are sparse, so their sizes say nothing.
-std::uintmax_t bytes_on_disk(const fs::path& folder) {
-  std::uintmax_t bytes = 0;
-  std::error_code error;
-  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    struct stat status {};
-    if (::lstat(it->path().c_str(), &status) == 0) bytes += static_cast<std::uintmax_t>(status.st_blocks) * 512;
-  }
-  return bytes;
-}
-
-std::vector<fs::path> areas_in(const fs::path& folder) {
-  std::vector<fs::path> areas;
-  std::error_code error;
-  for (fs::directory_iterator it(folder / kRecordFolder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".area") areas.push_back(it->path());
-  }
-  return areas;
-}
-
-bool written_since(const fs::path& path, std::chrono::seconds ago) {
-  struct stat status {};
-  return ::lstat(path.c_str(), &status) == 0 && status.st_mtim.tv_sec > std::time(nullptr) - ago.count();
-}
-
-// By processes without a launcher, which hold no lock on it.
-bool is_recorded_to(const fs::path& folder) {
-  if (!folder.filename().string().ends_with(kIncomplete)) return false;
-  Session session;
-  const std::vector<fs::path> areas = areas_in(folder);
-  read_areas(areas, session, session.processes);
-  const auto may_live = [&](const Process& process) {
-    const auto recent = [](const fs::path& area) { return written_since(area, kUnseenFor); };
-    return lives(folder, process.record).value_or(std::any_of(areas.begin(), areas.end(), recent));
-  };
-  return std::any_of(session.processes.begin(), session.processes.end(), may_live);
 }
 
 }  // namespace
@@ -115,6 +69,12 @@ std::vector<Root> roots(const std::optional<fs::path>& output) {
   return found;
 }
 
+std::vector<Root> roots_to_read(const std::optional<fs::path>& output) {
+  std::vector<Root> found = roots(output);
+  if (found.size() > 1 && found.front().by_variable && !obstacle_in(found.front())) found.resize(1);
+  return found;
+}
+
 bool is_session_name(const std::string& name) {
   std::string_view rest = name;
   if (!take_digits(rest, 8, 8) || !take(rest, "-") || !take_digits(rest, 6, 6) || !take(rest, "-")) return false;
@@ -130,17 +90,21 @@ bool holds_recording(const fs::path& folder) {
 
 bool is_session(const fs::path& folder) {
   struct stat status {};
-  if (!is_session_name(folder.filename().string()) || ::lstat(folder.c_str(), &status) != 0) return false;
-  return S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && holds_recording(folder);
+  const std::string name = folder.filename().string();
+  if (!is_session_name(name) || ::lstat(folder.c_str(), &status) != 0) return false;
+  if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
+  // One that goes on may have nothing else yet.
+  const bool begun =
+      name.ends_with(kIncomplete) && open_plain_folder(AT_FDCWD, (folder / kRecordFolder).c_str()).valid();
+  return begun || has_own_content(folder);
 }
 
 bool is_blank(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder / kManifest, error)) return false;
-  for (fs::directory_iterator it(folder / kRecordFolder, error), end; !error && it != end; it.increment(error)) {
-    if (it->is_regular_file(error)) return false;
-  }
-  return true;
+  const std::vector<fs::path> entries = entries_of(folder / kRecordFolder);
+  return std::none_of(entries.begin(), entries.end(),
+                      [&](const fs::path& entry) { return fs::is_regular_file(fs::symlink_status(entry, error)); });
 }
 
 std::pair<std::string, fs::file_time_type> age_of(const fs::path& session) {
@@ -175,8 +139,9 @@ std::vector<fs::path> recordings_in(const fs::path& folder) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::error_code ignored;
     if (it->is_symlink(ignored) || !it->is_directory(ignored)) continue;
-    const bool named = is_session_name(it->path().filename().string()) && holds_recording(it->path());
-    if (named || !areas_in(it->path()).empty()) found.push_back(it->path());
+    const bool closed = ::access(it->path().c_str(), R_OK | X_OK) != 0;
+    const bool named = is_session_name(it->path().filename().string()) && (closed || holds_recording(it->path()));
+    if (named || has_own_content(it->path())) found.push_back(it->path());
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -217,27 +182,6 @@ fs::path finished_name(const fs::path& folder) {
 
 bool run_goes_on(const fs::path& folder) {
   return folder.filename().string().ends_with(kIncomplete) && is_being_written(folder);
-}
-
-void retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
-  std::error_code ignored;
-  // The newest one costs the others a place, but no bytes, however large it is.
-  std::size_t sessions = 1;
-  std::uintmax_t bytes = 0;
-  for (const fs::path& folder : sessions_in(root)) {
-    if (folder == newest || is_being_written(folder)) continue;
-    if (is_blank(folder)) {
-      if (!written_since(folder, kBlankFor)) fs::remove_all(folder, ignored);
-      continue;
-    }
-    const std::uintmax_t size = bytes_on_disk(folder);
-    if (sessions < keep.sessions && bytes + size <= keep.bytes) {
-      ++sessions;
-      bytes += size;
-    } else if (!is_recorded_to(folder)) {
-      fs::remove_all(folder, ignored);
-    }
-  }
 }
 
 }  // namespace cudadiag::session

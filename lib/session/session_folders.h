@@ -1,4 +1,4 @@
-// Where sessions live, what they are called, and which of them may be deleted.
+// Where sessions live and what they are called.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,10 @@ struct Root {
 // ~/.local/state/cudadiag, and at last a private folder under the temporary directory.
 std::vector<Root> roots(const std::optional<std::filesystem::path>& output);
 
+// Those of them that sessions are looked for in. Where CUDADIAG_DIR names a folder that can be used, no other is: whoever
+// keeps the sessions of several jobs apart by it means only these.
+std::vector<Root> roots_to_read(const std::optional<std::filesystem::path>& output);
+
 inline constexpr const char* kIncomplete = ".incomplete";
 inline constexpr const char* kLatest = "latest";
 inline constexpr const char* kManifest = "manifest.json";
@@ -38,7 +42,7 @@ bool is_session_name(const std::string& name);
 // It has what a session has, whatever it is called and whoever owns it.
 bool holds_recording(const std::filesystem::path& folder);
 
-// A session of this user, by its name, and not a link to something else.
+// A session of this user, by its name and by what it holds, and not a link to something else.
 bool is_session(const std::filesystem::path& folder);
 
 // For what `cudadiag env` prints, or a run that has not failed yet: nothing was recorded to it so far.
@@ -51,7 +55,7 @@ std::pair<std::string, std::filesystem::file_time_type> age_of(const std::filesy
 std::vector<std::filesystem::path> sessions_in(const std::filesystem::path& root);
 std::vector<std::filesystem::path> sessions_in(const std::vector<Root>& roots);
 
-// Also what is somebody else's, and what has another name and holds an area; by name.
+// Also what is somebody else's, even where it cannot be looked into, and what has another name; by name.
 std::vector<std::filesystem::path> recordings_in(const std::filesystem::path& folder);
 
 // Why no session can be created here; whether the folder is there already or not. Nothing: one can.
@@ -68,16 +72,6 @@ bool run_goes_on(const std::filesystem::path& folder);
 // For a blank session without a launcher.
 inline constexpr const char* kNothingYet =
     "nothing was recorded yet with what cudadiag env printed: no program has initialised CUDA with it, or its "
-    "recording "
-    "could not be written here";
-
-struct Retention {
-  std::size_t sessions = 20;
-  std::uintmax_t bytes = 2'000'000'000;
-};
-
-// Deletes the oldest sessions of this user until `keep` holds. Leaves alone what is not a session, what somebody
-// else owns, what is being written, and `newest`. Sessions with nothing in them do not count, and go once they are old.
-void retain(const std::filesystem::path& root, const std::filesystem::path& newest, const Retention& keep);
+    "recording could not be written here";
 
 }  // namespace cudadiag::session

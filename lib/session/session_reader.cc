@@ -17,14 +17,14 @@
 #include "session/logged_history.h"
 #include "session/manifest.h"
 #include "session/plain_file.h"
+#include "session/session_files.h"
 #include "session/unrecorded.h"
+#include "wire/arena.h"
 
 namespace cudadiag::session {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kMostManifestBytes = 64u << 20;
 
 std::vector<std::string> split_at_zeros(const std::string& text) {
   std::vector<std::string> parts;
@@ -37,22 +37,57 @@ std::vector<std::string> split_at_zeros(const std::string& text) {
   return parts;
 }
 
+// No more than a launcher has places for. Each costs memory and time, and nothing limits what somebody puts there.
+constexpr std::size_t kMostAreas = wire::arena::kAreaCount + wire::arena::kFilesBeside;
+
 std::vector<fs::path> area_files(const std::vector<fs::path>& folders) {
   std::vector<fs::path> files;
   for (const fs::path& folder : folders) {
-    std::error_code error;
-    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-      if (it->path().extension() == ".area") files.push_back(it->path());
-    }
+    for (fs::path& area : areas_in(folder)) files.push_back(std::move(area));
   }
   std::sort(files.begin(), files.end());
   return files;
 }
 
+// The limit holds for one pass.
+void leave_surplus_out(std::vector<fs::path>& files, Session& session) {
+  if (files.size() <= kMostAreas) return;
+  session.manifest.notes.push_back(std::to_string(files.size() - kMostAreas) +
+                                   " recordings were left out: " + std::to_string(kMostAreas) + " of a pass are read");
+  session.whole = false;
+  files.resize(kMostAreas);
+}
+
+// Where somebody has put a link in the place of a folder, what it leads to is not the session's.
+bool is_link(const fs::path& path) {
+  std::error_code error;
+  return fs::is_symlink(path, error);
+}
+
+void leave_links_out(Session& session) {
+  std::vector<std::string> links;
+  if (is_link(session.folder / kRecordFolder)) links.emplace_back(kRecordFolder);
+  for (Pass& pass : session.manifest.passes) {
+    if (pass.folder.empty() || !is_link(session.folder / pass.folder)) continue;
+    if (pass.folder != kRecordFolder) links.push_back(pass.folder);
+    pass.folder.clear();
+  }
+  for (const std::string& link : links) {
+    session.manifest.notes.push_back(link + " was left out: it is a link to another folder");
+    session.whole = false;
+  }
+}
+
 Result<Manifest> read_manifest(const fs::path& file) {
   const auto text = read_plain_file(file, kMostManifestBytes);
-  if (!text) return Failure{"it is no file that can be read", kMoveManifestAway};
-  return parse_manifest(*text);
+  if (text) return parse_manifest(*text);
+  std::error_code error;
+  const bool is_file = fs::is_regular_file(fs::symlink_status(file, error));
+  const auto size = is_file ? fs::file_size(file, error) : 0;
+  if (!error && size > kMostManifestBytes) {
+    return Failure{"it is larger than " + std::to_string(kMostManifestBytes >> 20) + " MiB", kMoveManifestAway};
+  }
+  return Failure{"it cannot be read, or is not a plain file", kMoveManifestAway};
 }
 
 std::optional<Races> read_races(const fs::path& file) {
@@ -98,6 +133,19 @@ std::optional<Failure> unreadable(const fs::path& path) {
                  "look at it as the user who ran the program"};
 }
 
+namespace {
+
+std::string why_not_listed(const fs::path& root, const fs::path& recording) {
+  struct stat status {};
+  const bool known = ::lstat(recording.c_str(), &status) == 0;
+  if (known && status.st_uid != ::geteuid()) {
+    return "the sessions in " + root.string() + " belong to another user (uid " + std::to_string(status.st_uid) + ")";
+  }
+  return "the sessions in " + root.string() + " do not have the names that cudadiag gives them";
+}
+
+}  // namespace
+
 std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots) {
   for (const Root& root : roots) {
     if (auto failure = unreadable(root.folder)) return failure;
@@ -117,8 +165,7 @@ std::optional<Failure> obstacle_to_reading(const std::vector<Root>& roots) {
     const bool meant = root.asked_for || root.by_variable;
     if (!meant || !sessions_in(root.folder).empty()) continue;
     if (const auto others = recordings_in(root.folder); !others.empty()) {
-      return Failure{"the sessions in " + root.folder.string() + " belong to somebody else, or have other names",
-                     "name one of them, such as " + others.back().string()};
+      return Failure{why_not_listed(root.folder, others.back()), "name one of them, such as " + others.back().string()};
     }
   }
   return std::nullopt;
@@ -182,7 +229,7 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
   }
   Session session;
   session.folder = folder;
-  const auto files = area_files({folder / kRecordFolder, folder});
+  auto files = area_files({folder / kRecordFolder, folder});
   const bool goes_on = run_goes_on(folder), lost = was_lost(folder) && files.empty();
   const bool unused = is_unused(folder);
   bool any_unrecorded = false;
@@ -216,6 +263,8 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
                                              : "the session is incomplete: its run goes on, or was killed");
     session.whole = false;
   }
+  leave_links_out(session);
+  leave_surplus_out(files, session);
   read_areas(files, session, session.processes, now);
   // A run that has failed had a recording.
   if (files.empty() && !session.manifest.passes.empty() && session.manifest.passes.front().failed_after) {
@@ -231,7 +280,9 @@ Result<Session> open_session(const fs::path& folder, std::optional<wire::ClockRe
     auto& races = session.rerun_races.emplace_back();
     if (name.empty()) continue;
     races = read_races(folder / name / kRaces);
-    read_areas(area_files({folder / name}), session, processes);
+    auto of_pass = area_files({folder / name});
+    leave_surplus_out(of_pass, session);
+    read_areas(of_pass, session, processes);
     attach_deliveries(folder / name, processes);
   }
   return session;

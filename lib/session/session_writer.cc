@@ -13,6 +13,9 @@
 #include <utility>
 
 #include "session/manifest.h"
+#include "session/plain_folder.h"
+#include "session/root_exposure.h"
+#include "session/session_files.h"
 #include "session/sparse_copy.h"
 
 namespace cudadiag::session {
@@ -38,23 +41,32 @@ std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
   return std::string(stamp) + "-" + std::to_string(pid);
 }
 
-// A root that somebody else owns could be made to point anywhere: in a shared temporary folder it is refused.
-std::optional<Failure> prepare_root(const Root& root) {
+// The folder that sessions lie in, made where it is missing. In a shared temporary folder one that somebody else owns is
+// refused: it is there to be found by us.
+Result<FileDescriptor> open_root(const Root& root) {
   std::error_code error;
   fs::create_directories(root.folder.parent_path(), error);
   if (error) return failed("create the session folder", root.folder, error.value());
   if (::mkdir(root.folder.c_str(), 0700) != 0 && errno != EEXIST) {
     return failed("create the session folder", root.folder, errno);
   }
+  const bool shared = !root.warning.empty();
+  const Failure foreign{root.folder.string() + " belongs to somebody else", "name a folder of your own with -o FOLDER"};
+  FileDescriptor folder(::open(root.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | (shared ? O_NOFOLLOW : 0)));
   struct stat status {};
-  if (::lstat(root.folder.c_str(), &status) != 0) return failed("use the session folder", root.folder, errno);
-  if (!fs::is_directory(root.folder, error)) {
+  if (!folder.valid() && shared && errno != EACCES && fs::is_symlink(root.folder, error)) return foreign;
+  if (!folder.valid() && errno == ENOTDIR) {
     return Failure{root.folder.string() + " is not a folder", "name a folder that you can write with -o FOLDER"};
   }
-  if (!root.warning.empty() && (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())) {
-    return Failure{root.folder.string() + " belongs to somebody else", "name a folder of your own with -o FOLDER"};
+  if (!folder.valid() || ::fstat(folder.get(), &status) != 0) {
+    return failed("use the session folder", root.folder, errno);
   }
-  return std::nullopt;
+  if (shared && status.st_uid != ::geteuid()) return foreign;
+  return folder;
+}
+
+void add_warning(Root& root, const std::string& more) {
+  if (!more.empty()) root.warning = more + (root.warning.empty() ? "" : "; " + root.warning);
 }
 
 // As commands to paste are to name it. Behind a link, ".." leads elsewhere than it reads.
@@ -65,16 +77,25 @@ fs::path without_dots(const fs::path& folder) {
   return error ? folder : plain;
 }
 
-// Writes a file beside `path` and renames it there, so that a reader sees the old or the new one.
-std::optional<Failure> replace_file(const fs::path& path, const std::function<bool(int)>& write, bool& lacks_room) {
-  const fs::path draft = path.string() + ".new";
-  ::unlink(draft.c_str());
-  const FileDescriptor file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (file.valid() && write(file.get()) && ::rename(draft.c_str(), path.c_str()) == 0) return std::nullopt;
+FileDescriptor create_in(const FileDescriptor& folder, const std::string& name) {
+  return FileDescriptor(
+      ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+}
+
+// Writes a file beside `name` in `folder` and renames it there, so that a reader sees the old or the new one. `path`
+// is for messages alone.
+std::optional<Failure> replace_file(const FileDescriptor& folder, const std::string& name, const fs::path& path,
+                                    const std::function<bool(int)>& write, bool& lacks_room) {
+  const std::string draft = name + ".new";
+  ::unlinkat(folder.get(), draft.c_str(), 0);
+  const FileDescriptor file = create_in(folder, draft);
+  if (file.valid() && write(file.get()) && ::renameat(folder.get(), draft.c_str(), folder.get(), name.c_str()) == 0) {
+    return std::nullopt;
+  }
   const int error = errno;
   lacks_room = is_for_lack_of_room(error);
-  if (!file.valid()) return failed("create", draft, error);
-  ::unlink(draft.c_str());
+  if (!file.valid()) return failed("create", path.string() + ".new", error);
+  ::unlinkat(folder.get(), draft.c_str(), 0);
   return failed("write", path, error);
 }
 
@@ -88,11 +109,18 @@ bool write_text(int file, std::string_view text) {
   return true;
 }
 
-void point_latest_at(const fs::path& root, const fs::path& folder) {
-  const fs::path draft = root / (".latest-" + std::to_string(::getpid()));
-  ::unlink(draft.c_str());
-  if (::symlink(folder.filename().c_str(), draft.c_str()) != 0) return;
-  if (::rename(draft.c_str(), (root / kLatest).c_str()) != 0) ::unlink(draft.c_str());
+void point_latest_at(const FileDescriptor& root, const std::string& session) {
+  const std::string draft = ".latest-" + std::to_string(::getpid());
+  ::unlinkat(root.get(), draft.c_str(), 0);
+  if (::symlinkat(session.c_str(), root.get(), draft.c_str()) != 0) return;
+  if (::renameat(root.get(), draft.c_str(), root.get(), kLatest) != 0) ::unlinkat(root.get(), draft.c_str(), 0);
+}
+
+bool is_same(const FileDescriptor& folder, const FileDescriptor& parent, const std::string& name) {
+  struct stat open {
+  }, named{};
+  return ::fstat(folder.get(), &open) == 0 && ::fstatat(parent.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 }  // namespace
@@ -110,51 +138,71 @@ Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std:
     std::error_code error;
     const fs::path absolute = fs::absolute(root.folder, error);
     if (!error) root.folder = absolute;
-    if (auto failure = prepare_root(root)) {
+    auto opened = open_root(root);
+    if (auto* failure = std::get_if<Failure>(&opened)) {
       remember(std::move(*failure));
       continue;
     }
+    auto& folder = std::get<FileDescriptor>(opened);
     root.folder = without_dots(root.folder);
-    // The same second and pid can come twice where containers share a folder.
-    for (int attempt = 1; attempt < 100; ++attempt) {
-      const std::string name = session_name(pid, unix_seconds) + (attempt == 1 ? "" : "-" + std::to_string(attempt));
-      const fs::path folder = root.folder / (name + kIncomplete);
-      if (fs::exists(root.folder / name, error)) continue;
-      if (::mkdir(folder.c_str(), 0700) != 0) {
-        if (errno == EEXIST) continue;
-        remember(failed("create the session folder", folder, errno));
-        break;
-      }
-      FileDescriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-      if (!lock.valid() || ::mkdir((folder / kRecordFolder).c_str(), 0700) != 0) {
-        remember(failed("create the session folder", folder, errno));
-        break;
-      }
-      ::flock(lock.get(), LOCK_EX | LOCK_NB);
-      if (failed_before) root.warning = first.what + (root.warning.empty() ? "" : "; " + root.warning);
-      return SessionWriter(std::move(root), folder, std::move(lock));
+    auto made = create_in_root(root, std::move(folder), session_name(pid, unix_seconds));
+    if (auto* failure = std::get_if<Failure>(&made)) {
+      remember(std::move(*failure));
+      continue;
     }
+    auto& writer = std::get<SessionWriter>(made);
+    add_warning(writer.root_, exposure_of(writer.root_fd_.get(), writer.root_.folder));
+    if (failed_before) add_warning(writer.root_, first.what);
+    return std::move(writer);
   }
   return first;
+}
+
+// Containers that share a folder can have the same second and pid.
+Result<SessionWriter> SessionWriter::create_in_root(const Root& root, FileDescriptor root_fd, const std::string& base) {
+  struct stat status {};
+  for (int attempt = 1; attempt < 100; ++attempt) {
+    const std::string name = base + (attempt == 1 ? "" : "-" + std::to_string(attempt));
+    const std::string incomplete = name + kIncomplete;
+    const fs::path folder = root.folder / incomplete;
+    if (::fstatat(root_fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) continue;
+    if (::mkdirat(root_fd.get(), incomplete.c_str(), 0700) != 0) {
+      if (errno == EEXIST) continue;
+      return failed("create the session folder", folder, errno);
+    }
+    FileDescriptor lock = open_plain_folder(root_fd.get(), incomplete.c_str());
+    if (!lock.valid() || ::mkdirat(lock.get(), kRecordFolder, 0700) != 0) {
+      return failed("create the session folder", folder, errno);
+    }
+    FileDescriptor pass = open_plain_folder(lock.get(), kRecordFolder);
+    if (!pass.valid()) return failed("create the session folder", folder, errno);
+    ::flock(lock.get(), LOCK_EX | LOCK_NB);
+    return SessionWriter(root, folder, std::move(root_fd), std::move(lock), std::move(pass));
+  }
+  return Failure{"cannot create a session in " + root.folder.string() + ": its names are taken", "run it again"};
 }
 
 Result<SessionWriter> SessionWriter::reopen(const fs::path& folder) {
   std::error_code error;
   const fs::path absolute = fs::canonical(folder, error);
-  FileDescriptor lock(::open(absolute.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  FileDescriptor root(::open(absolute.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  FileDescriptor lock = open_plain_folder(root.get(), absolute.filename().c_str());
   if (error || !lock.valid()) return failed("open the session", folder, error ? error.value() : errno);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return Failure{absolute.string() + " is being written by another cudadiag", "wait until it has ended"};
   }
-  return SessionWriter({absolute.parent_path(), true, ""}, absolute, std::move(lock));
+  FileDescriptor pass = open_plain_folder(lock.get(), kRecordFolder);
+  return SessionWriter({absolute.parent_path(), true, ""}, absolute, std::move(root), std::move(lock), std::move(pass));
 }
 
 Result<std::string> SessionWriter::begin_pass(const std::string& name) {
   for (int n = 1; n < 1000; ++n) {
     const std::string folder = n == 1 ? name : name + "-" + std::to_string(n);
-    if (::mkdir((folder_ / folder).c_str(), 0700) == 0) {
+    if (::mkdirat(lock_.get(), folder.c_str(), 0700) == 0) {
+      pass_fd_ = open_plain_folder(lock_.get(), folder.c_str());
       pass_ = folder;
       area_names_.clear();
+      if (!pass_fd_.valid()) break;
       return folder;
     }
     if (errno != EEXIST) break;
@@ -162,10 +210,7 @@ Result<std::string> SessionWriter::begin_pass(const std::string& name) {
   return failed("create the folder", folder_ / name, errno);
 }
 
-fs::path SessionWriter::final_folder() const {
-  const std::string name = folder_.string();
-  return name.ends_with(kIncomplete) ? name.substr(0, name.size() - std::strlen(kIncomplete)) : name;
-}
+fs::path SessionWriter::final_folder() const { return finished_name(folder_); }
 
 std::string SessionWriter::area_name(std::size_t index, std::uint32_t pid) {
   const auto known = area_names_.find(index);
@@ -181,26 +226,36 @@ std::string SessionWriter::area_name(std::size_t index, std::uint32_t pid) {
 
 std::optional<Failure> SessionWriter::store_area(std::size_t index, std::uint32_t pid, int file, std::uint64_t begin,
                                                  std::uint64_t end) {
-  const fs::path path = pass_folder() / (area_name(index, pid) + ".area");
+  const std::string name = area_name(index, pid) + ".area";
   return replace_file(
-      path, [&](int target) { return copy_sparse(file, begin, end, target); }, lacks_room_);
+      pass_fd_, name, pass_folder() / name, [&](int target) { return copy_sparse(file, begin, end, target); },
+      lacks_room_);
 }
 
 std::vector<fs::path> SessionWriter::foreign_areas() const {
   std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::directory_iterator it(pass_folder(), error), end; !error && it != end; it.increment(error)) {
-    const auto own = [&](const auto& entry) { return entry.second == it->path().stem().string(); };
-    if (it->path().extension() == ".area" && std::none_of(area_names_.begin(), area_names_.end(), own)) {
-      files.push_back(it->path());
+  for (const std::string& name : names_in(pass_fd_)) {
+    const fs::path file = pass_folder() / name;
+    const auto own = [&](const auto& entry) { return entry.second == file.stem().string(); };
+    if (file.extension() == ".area" && std::none_of(area_names_.begin(), area_names_.end(), own)) {
+      files.push_back(file);
     }
   }
   return files;
 }
 
+FileDescriptor SessionWriter::create_file(const std::string& name) const { return create_in(pass_fd_, name); }
+
 std::optional<Failure> SessionWriter::store_text(const fs::path& file, std::string_view text) {
+  const fs::path inside = file.lexically_relative(folder_);
+  FileDescriptor folder = open_plain_folder(lock_.get(), ".");
+  for (const fs::path& part : inside.parent_path()) {
+    const bool ascends = part == "..";
+    folder = ascends ? FileDescriptor() : open_plain_folder(folder.get(), part.c_str());
+  }
+  if (inside.empty() || !folder.valid()) return failed("write", file, inside.empty() ? EINVAL : errno);
   return replace_file(
-      file, [&](int draft) { return write_text(draft, text); }, lacks_room_);
+      folder, inside.filename().string(), file, [&](int draft) { return write_text(draft, text); }, lacks_room_);
 }
 
 std::optional<Failure> SessionWriter::store_manifest(const Manifest& manifest) {
@@ -217,35 +272,48 @@ std::optional<Failure> SessionWriter::store_live_place(const LivePlace& place, c
 }
 
 void SessionWriter::drop_live_place() {
-  for (const char* live : {kArenaFile, kRunningFile}) ::unlink((folder_ / live).c_str());
+  for (const char* live : {kArenaFile, kRunningFile}) ::unlinkat(lock_.get(), live, 0);
+}
+
+bool SessionWriter::holds(const char* name) const {
+  struct stat status {};
+  return ::fstatat(lock_.get(), name, &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 std::optional<Failure> SessionWriter::finish(const Retention& retention) {
-  std::error_code error;
-  if (!fs::exists(folder_ / kManifest, error)) {
+  if (!holds(kManifest)) {
     // The part that was written at the beginning, or could be stored, is still useful.
-    if (is_blank(folder_) && !fs::exists(folder_ / kRunningFile, error)) discard();
+    if (is_blank(folder_) && !holds(kRunningFile)) discard();
     return Failure{"the session " + folder_.string() + " could not be finished: it has no " + kManifest, ""};
   }
   drop_live_place();
   const fs::path target = final_folder();
-  if (::rename(folder_.c_str(), target.c_str()) != 0) return failed("rename the session", folder_, errno);
+  const std::string from = folder_.filename().string(), to = target.filename().string();
+  if (!is_same(lock_, root_fd_, from)) {
+    return Failure{"another program has moved the session's folder " + folder_.string() +
+                       " away; the session is in the moved folder",
+                   "name a folder that only you can write with -o FOLDER"};
+  }
+  if (::renameat(root_fd_.get(), from.c_str(), root_fd_.get(), to.c_str()) != 0) {
+    return failed("rename the session", folder_, errno);
+  }
   folder_ = target;
-  point_latest_at(root_.folder, folder_);
-  if (!root_.asked_for) retain(root_.folder, folder_, retention);
+  point_latest_at(root_fd_, to);
+  if (!root_.asked_for) removed_ = retain(root_.folder, folder_, retention);
   return std::nullopt;
 }
 
 void SessionWriter::discard() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
+  const std::string name = folder_.filename().string();
+  if (is_same(lock_, root_fd_, name)) remove_session(root_fd_.get(), name.c_str());
   // It may have been finished before.
+  std::error_code ignored;
   const fs::path latest = root_.folder / kLatest;
   if (!fs::is_symlink(latest, ignored) || fs::exists(latest, ignored)) return;
   for (const fs::path& session : sessions_in(root_.folder)) {
-    if (!session.string().ends_with(kIncomplete)) return point_latest_at(root_.folder, session);
+    if (!session.string().ends_with(kIncomplete)) return point_latest_at(root_fd_, session.filename().string());
   }
-  fs::remove(latest, ignored);
+  ::unlinkat(root_fd_.get(), kLatest, 0);
 }
 
 }  // namespace cudadiag::session

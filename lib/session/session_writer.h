@@ -1,4 +1,9 @@
 // Writes one session's folder. It is "….incomplete" until finish(); its lock tells others that it is being written.
+//
+// The writer holds descriptors of the root, the session's folder and the pass's folder. It makes and replaces every file
+// relative to them and follows no link: whoever renames a folder, or puts a link in its place, has it write nowhere
+// else. Programs that get the folder by its name (the recorder where it finds no memory, the driver that writes a GPU
+// core dump, compute-sanitizer) have no such protection: root_exposure.h says when that matters.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +17,7 @@
 
 #include "session/file_descriptor.h"
 #include "session/live_place.h"
+#include "session/retention.h"
 #include "session/session.h"
 #include "session/session_folders.h"
 
@@ -42,7 +48,10 @@ class SessionWriter {
   // Areas in the folder that others wrote: processes that did not reach the launcher's memory.
   std::vector<std::filesystem::path> foreign_areas() const;
   // Makes this file of the session, or a new one in its place; whatever was there is not written through.
+  // `file` lies below folder().
   std::optional<Failure> store_text(const std::filesystem::path& file, std::string_view text);
+  // A new file in the folder of the pass; invalid, with errno set, where there is one already.
+  FileDescriptor create_file(const std::string& name) const;
   std::optional<Failure> store_manifest(const Manifest& manifest);
   std::optional<Failure> store_races(const Races& races);
   // For those who look while the run goes on; finish() takes it away, if nobody has before.
@@ -57,20 +66,32 @@ class SessionWriter {
 
   // Takes the suffix off the name, points `latest` here and lets old sessions go.
   std::optional<Failure> finish(const Retention& retention = {});
+  // Old sessions that finish() has removed.
+  std::size_t removed() const { return removed_; }
   // Removes the session: the run was clean.
   void discard();
 
  private:
-  SessionWriter(Root root, std::filesystem::path folder, FileDescriptor lock)
-      : root_(std::move(root)), folder_(std::move(folder)), lock_(std::move(lock)) {}
+  SessionWriter(Root root, std::filesystem::path folder, FileDescriptor root_fd, FileDescriptor lock,
+                FileDescriptor pass)
+      : root_(std::move(root)),
+        folder_(std::move(folder)),
+        root_fd_(std::move(root_fd)),
+        lock_(std::move(lock)),
+        pass_fd_(std::move(pass)) {}
+  static Result<SessionWriter> create_in_root(const Root& root, FileDescriptor root_fd, const std::string& base);
+  bool holds(const char* name) const;
   std::string area_name(std::size_t index, std::uint32_t pid);
 
   Root root_;
   std::filesystem::path folder_;
-  FileDescriptor lock_;
+  FileDescriptor root_fd_;
+  FileDescriptor lock_;     // of folder_
+  FileDescriptor pass_fd_;  // of pass_folder()
   std::string pass_ = kRecordFolder;
   std::map<std::size_t, std::string> area_names_;
   bool lacks_room_ = false;
+  std::size_t removed_ = 0;
 };
 
 }  // namespace cudadiag::session

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "session/plain_folder.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "wire/area.h"
@@ -34,10 +35,9 @@ std::optional<std::string> obstacle_to_recording(const std::filesystem::path& se
 
 Unrecorded unrecorded_in(const std::filesystem::path& pass_folder) {
   Unrecorded found;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(pass_folder, error), end; !error && it != end; it.increment(error)) {
+  for (const std::filesystem::path& file : entries_of(pass_folder)) {
     unsigned pid = 0, what = 0, number = 0;
-    const std::filesystem::path name = it->path().filename();
+    const std::filesystem::path name = file.filename();
     if (name.extension() != wire::unrecorded::kExtension) continue;
     if (std::sscanf(name.c_str(), "%9u-%9u-%9u", &pid, &what, &number) != 3) continue;
     ++found.processes;

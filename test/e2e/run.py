@@ -24,6 +24,7 @@ import processes
 import races
 import reruns
 import scarcity
+import sessions
 import shapes
 import survival
 import targets
@@ -35,7 +36,7 @@ import witnesses
 from harness import Machine, expect, expect_in
 
 ROOMS = (backward_passes, cases, command_line, eager, full_log, hangs, lines, memory, processes, races, reruns, scarcity,
-         shapes, survival, terminal, unasked, unrecorded, values, witnesses)
+         sessions, shapes, survival, terminal, unasked, unrecorded, values, witnesses)
 
 
 def check_target(machine, name):

@@ -121,7 +121,8 @@ TEST_CASE("sessions of one second are in the order in which they were written, w
   const auto now = fs::file_time_type::clock::now();
   const std::vector<std::string> newest_first = {"19700102-000000-12", "19700102-000000-9998", "19700102-000000-107"};
   for (std::size_t i = 0; i < newest_first.size(); ++i) {
-    fs::create_directories(scratch.path() / newest_first[i] / "record");
+    fs::create_directories(scratch.path() / newest_first[i]);
+    std::ofstream(scratch.path() / newest_first[i] / "manifest.json") << session::write_manifest({});
     fs::last_write_time(scratch.path() / newest_first[i], now - std::chrono::seconds(i));
   }
   std::vector<std::string> found;
@@ -499,7 +500,7 @@ TEST_CASE("a session that is larger than all may be costs the others nothing") {
   for (int day = 1; day <= 3; ++day) {
     auto writer = new_session(scratch.path(), day * 86400L, false);
     CHECK_FALSE(writer.store_manifest({}));
-    if (day == 2) CHECK_FALSE(writer.store_text(writer.pass_folder() / "large", large));
+    if (day == 2) CHECK_FALSE(writer.store_text(writer.pass_folder() / "output.txt", large));
     CHECK_FALSE(writer.finish({.bytes = 50'000}));
     kept.push_back(writer.folder());
     for (const fs::path& folder : kept) CHECK(fs::exists(folder) == !(day == 3 && folder == kept[1]));

@@ -1,0 +1,21 @@
+// Folders of a session, in which anybody may have put anything: opened and listed without following a link.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "session/file_descriptor.h"
+
+namespace cudadiag::session {
+
+// Invalid, with errno set, where it is missing, a link or not a folder. `parent`: a descriptor, or AT_FDCWD.
+FileDescriptor open_plain_folder(int parent, const char* name);
+
+// Sorted by name, without "." and "..".
+std::vector<std::string> names_in(const FileDescriptor& folder);
+
+// The same as paths; empty where `folder` is a link.
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
+
+}  // namespace cudadiag::session

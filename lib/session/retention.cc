@@ -1,0 +1,91 @@
+#include "session/retention.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "session/process_life.h"
+#include "session/session_files.h"
+#include "session/session_folders.h"
+#include "session/session_reader.h"
+
+namespace cudadiag::session {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::hours;
+
+constexpr std::chrono::seconds kUnusedFor = hours(24);
+// A process on another machine shows nothing but what it wrote.
+constexpr std::chrono::seconds kUnseenFor = hours(24);
+
+// The space that the folder takes on disk: areas are sparse, so their sizes say nothing.
+std::uintmax_t bytes_on_disk(const fs::path& folder) {
+  std::uintmax_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    struct stat status {};
+    if (::lstat(it->path().c_str(), &status) == 0) bytes += static_cast<std::uintmax_t>(status.st_blocks) * 512;
+  }
+  return bytes;
+}
+
+bool written_since(const fs::path& path, std::chrono::seconds ago) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && status.st_mtim.tv_sec > std::time(nullptr) - ago.count();
+}
+
+// Processes without a launcher hold no lock on the folder.
+bool is_recorded_to(const fs::path& folder) {
+  if (!folder.filename().string().ends_with(kIncomplete)) return false;
+  Session session;
+  const std::vector<fs::path> areas = areas_in(folder / kRecordFolder);
+  read_areas(areas, session, session.processes);
+  const auto may_live = [&](const Process& process) {
+    const auto recent = [](const fs::path& area) { return written_since(area, kUnseenFor); };
+    return lives(folder, process.record).value_or(std::any_of(areas.begin(), areas.end(), recent));
+  };
+  return std::any_of(session.processes.begin(), session.processes.end(), may_live);
+}
+
+void remove_if_unused(const fs::path& folder) {
+  if (is_only_prepared(folder) && !written_since(folder, kUnusedFor)) remove_session(folder);
+}
+
+}  // namespace
+
+std::size_t retain(const fs::path& root, const fs::path& newest, const Retention& keep) {
+  // The newest one costs the others a place, but no bytes, however large it is.
+  std::size_t sessions = 1, removed = 0;
+  std::uintmax_t bytes = 0;
+  for (const fs::path& folder : sessions_in(root)) {
+    if (folder == newest || is_being_written(folder)) continue;
+    if (is_blank(folder)) {
+      remove_if_unused(folder);
+      continue;
+    }
+    const std::uintmax_t size = bytes_on_disk(folder);
+    if (sessions < keep.sessions && bytes + size <= keep.bytes) {
+      ++sessions;
+      bytes += size;
+    } else if (has_own_content(folder) && !is_recorded_to(folder)) {
+      remove_session(folder);
+      ++removed;
+    }
+  }
+  return removed;
+}
+
+void remove_unused(const fs::path& root) {
+  for (const fs::path& folder : sessions_in(root)) {
+    if (!is_being_written(folder)) remove_if_unused(folder);
+  }
+}
+
+}  // namespace cudadiag::session

@@ -1,0 +1,188 @@
+#include "session/session_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "session/live_place.h"
+#include "session/manifest.h"
+#include "session/plain_file.h"
+#include "session/plain_folder.h"
+#include "session/saved_call.h"
+#include "session/session_folders.h"
+#include "wire/area.h"
+#include "wire/delivery.h"
+#include "wire/unrecorded.h"
+
+namespace cudadiag::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kDraft = ".new";
+
+// The kind of a folder decides what cudadiag writes there.
+enum class Level { session, pass, inputs, modules };
+
+template <std::size_t N>
+bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool take_number(std::string_view& text) {
+  std::size_t digits = 0;
+  while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits])) != 0) ++digits;
+  text.remove_prefix(digits);
+  return digits > 0;
+}
+
+// "record", "confirm-2"
+bool is_pass(std::string_view name) {
+  static constexpr std::array<std::string_view, 7> kPasses = {"record",   "confirm", "device", "eager",
+                                                              "sanitize", "memory",  "races"};
+  const std::size_t dash = name.find('-');
+  std::string_view rest = name.substr(std::min(dash, name.size()));
+  if (!is_one_of(name.substr(0, dash), kPasses)) return false;
+  if (rest.empty()) return true;
+  rest.remove_prefix(1);
+  return take_number(rest) && rest.empty();
+}
+
+// "4711.area", "4711-2.log", "4711-3-28.unrecorded"
+bool is_of_process(std::string_view name) {
+  static constexpr std::array<std::string_view, 7> kSuffixes = {".area",
+                                                                ".log",
+                                                                ".gpucore",
+                                                                ".pipe",
+                                                                wire::delivery::kSuffix,
+                                                                wire::delivery::kWatchedSuffix,
+                                                                wire::unrecorded::kExtension};
+  if (!take_number(name)) return false;
+  while (name.starts_with('-')) {
+    name.remove_prefix(1);
+    if (!take_number(name)) return false;
+  }
+  return is_one_of(name, kSuffixes);
+}
+
+// "00c0ffee00c0ffee.cubin", or with a thread's number while it is written.
+bool is_module(std::string_view name) {
+  constexpr std::size_t kHash = 16;
+  const auto is_hex = [](unsigned char c) { return std::isxdigit(c) != 0; };
+  if (name.size() <= kHash || !std::all_of(name.begin(), name.begin() + kHash, is_hex)) return false;
+  std::string_view rest = name.substr(kHash);
+  if (rest == ".cubin") return true;
+  if (!rest.starts_with('.')) return false;
+  rest.remove_prefix(1);
+  return take_number(rest) && rest.empty();
+}
+
+bool is_own_file(Level level, std::string_view name) {
+  static constexpr std::array<std::string_view, 4> kOfSession = {kManifest, kRaces, kArenaFile, kRunningFile};
+  static constexpr std::array<std::string_view, 5> kOfPass = {kOutputFile, kDebuggerFile, kSanitizerFile, kRaces,
+                                                              "dump.gpucore"};
+  static constexpr std::array<std::string_view, 4> kOfInputs = {"call.json", "inputs.safetensors", kReplayScriptFile,
+                                                                kOutputFile};
+  if (name.ends_with(kDraft)) name.remove_suffix(kDraft.size());
+  switch (level) {
+    case Level::session:
+      return is_one_of(name, kOfSession) || is_of_process(name);
+    case Level::pass:
+      return is_one_of(name, kOfPass) || is_of_process(name);
+    case Level::inputs:
+      return is_one_of(name, kOfInputs);
+    case Level::modules:
+      return is_module(name);
+  }
+  return false;
+}
+
+// Returns false where cudadiag makes no folder of this name.
+bool is_own_folder(Level level, std::string_view name, Level& inner) {
+  if (level == Level::session && is_pass(name)) return inner = Level::pass, true;
+  if (level != Level::pass) return false;
+  if (name == "modules") return inner = Level::modules, true;
+  inner = Level::inputs;
+  return take_number(name) && name == wire::delivery::kInputsSuffix;
+}
+
+bool is_folder(int parent, const char* name) {
+  struct stat status {};
+  return ::fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+}
+
+// The recursion is at most as deep as there are levels.
+void remove_own(const FileDescriptor& folder, Level level) {
+  for (const std::string& name : names_in(folder)) {
+    Level inner{};
+    if (!is_folder(folder.get(), name.c_str())) {
+      if (is_own_file(level, name)) ::unlinkat(folder.get(), name.c_str(), 0);
+    } else if (is_own_folder(level, name, inner)) {
+      remove_own(open_plain_folder(folder.get(), name.c_str()), inner);
+      ::unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR);  // refused where something is left in it
+    }
+  }
+}
+
+bool is_area(const fs::path& file) {
+  const FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  std::uint64_t magic = 0;
+  return descriptor.valid() && ::fstat(descriptor.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::pread(descriptor.get(), &magic, sizeof magic, 0) == sizeof magic && magic == wire::area::kMagicValue;
+}
+
+bool is_own_manifest(const fs::path& file) {
+  const auto text = read_plain_file(file, kMostManifestBytes);
+  return text && is_manifest(*text);
+}
+
+}  // namespace
+
+std::vector<fs::path> areas_in(const fs::path& folder) {
+  std::vector<fs::path> areas = entries_of(folder);
+  std::erase_if(areas, [](const fs::path& file) { return file.extension() != ".area"; });
+  return areas;
+}
+
+bool has_own_content(const fs::path& folder) {
+  if (is_own_manifest(folder / kManifest) || is_own_manifest(folder / kRunningFile)) return true;
+  const auto is_own = [](const fs::path& file) {
+    const bool mark = file.extension() == wire::unrecorded::kExtension && is_of_process(file.filename().string());
+    return mark || (file.extension() == ".area" && is_area(file));
+  };
+  for (const fs::path& place : {folder / kRecordFolder, folder}) {
+    const std::vector<fs::path> files = entries_of(place);
+    if (std::any_of(files.begin(), files.end(), is_own)) return true;
+  }
+  return false;
+}
+
+bool is_only_prepared(const fs::path& folder) {
+  const std::vector<fs::path> entries = entries_of(folder);
+  std::error_code error;
+  return entries.size() == 1 && entries.front().filename() == kRecordFolder &&
+         fs::is_directory(fs::symlink_status(entries.front(), error)) && entries_of(entries.front()).empty();
+}
+
+bool remove_session(int root, const char* name) {
+  const FileDescriptor folder = open_plain_folder(root, name);
+  if (!folder.valid()) return false;
+  remove_own(folder, Level::session);
+  return ::unlinkat(root, name, AT_REMOVEDIR) == 0;
+}
+
+bool remove_session(const fs::path& folder) {
+  const FileDescriptor root(::open(folder.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return root.valid() && remove_session(root.get(), folder.filename().c_str());
+}
+
+}  // namespace cudadiag::session
