@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "record/driver_log.h"
+#include "record/exit_handlers.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
@@ -228,12 +230,21 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   }
 }
 
-void at_exit(int status, void*) {
+// A signal's handler may have interrupted one of the program's own calls, and the driver calls host functions on a
+// thread of its own, which it gives a name like "cuda-EvtHandlr": the driver would wait for itself.
+bool is_inside_driver() {
+  if (t_this.asked) return t_this.runtime_call != nullptr || t_this.state == nullptr || is_in_call(*t_this.state);
+  char name[16] = "";
+  prctl(PR_GET_NAME, name);
+  return strncmp(name, "cuda", 4) == 0;
+}
+
+void look_at_exit(int status) {
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
   if (recorder == nullptr) return;
   // A handler of the program's own may have interrupted the recorder, which may hold a lock.
   const bool interrupts = std::exchange(t_this.inside, true);
-  recorder->look_at_exit(status, !interrupts);
+  recorder->look_at_exit(status, {.may_lock = !interrupts, .may_ask_driver = !interrupts && !is_inside_driver()});
   t_this.inside = false;
 }
 
@@ -260,6 +271,6 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   if (recorder == nullptr) return 1;
   g_home.recorder.store(recorder, std::memory_order_release);
   recorder->ask_python();
-  on_exit(at_exit, nullptr);
+  run_at_exit(look_at_exit);
   return 1;
 }

@@ -42,15 +42,15 @@ void Recorder::look_for_faults(Ends ends) {
   });
 }
 
-void Recorder::look_at_exit(int status, bool may_lock) {
+void Recorder::look_at_exit(int status, ExitingThread thread) {
   const bool recording = !failures_.frozen() && area_.state() != area::State::disabled;
-  if (recording && status != 0 && may_lock) {
+  if (recording && status != 0 && thread.may_lock) {
     char others[1024];
     if (const auto found = others_at_work(others); !found.empty()) interner_.property("left_at_work", found);
   }
   area_.set_exit_status(status);
   if (!recording) return;
-  look_for_faults([](CUcontext, std::uint32_t) { return true; });
+  if (thread.may_ask_driver) look_for_faults([](CUcontext, std::uint32_t) { return true; });
   if (failures_.frozen()) return;
   area_.calibrate();
   area_.set_state(area::State::finished);

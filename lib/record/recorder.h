@@ -100,9 +100,13 @@ class Recorder {
   void ask_python() {
     if (options_.hook && options_.python) hook_.ask(interner_, window_, failures_);
   }
+  // What the thread that calls exit() was not inside of.
+  struct ExitingThread {
+    bool may_lock;  // the recorder
+    bool may_ask_driver;
+  };
   // One bounded look for a fault that no call of the program has asked about. `status`: that it gave to exit().
-  // `may_lock`: the thread was not inside the recorder.
-  void look_at_exit(int status, bool may_lock);
+  void look_at_exit(int status, ExitingThread thread);
 
   ThreadState* acquire_thread() { return threads_.acquire(); }
   void release_thread(ThreadState& thread) {

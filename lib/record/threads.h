@@ -100,6 +100,9 @@ class Threads {
   std::array<ThreadState, wire::area::kThreads> states_;
 };
 
+// Between ENTER and EXIT of a call into the driver.
+inline bool is_in_call(const ThreadState& thread) { return wire::load(thread.entry, wire::thread::kCallDomain) != 0; }
+
 // The slot for the thread's next record, its serial cleared; what was in it is held if it is not finished.
 // Publish it with `publish`.
 class Streams;

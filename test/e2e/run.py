@@ -16,6 +16,7 @@ import backward_passes
 import cases
 import command_line
 import eager
+import ends
 import full_log
 import hangs
 import lines
@@ -35,8 +36,8 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, eager, full_log, hangs, lines, memory, processes, races, reruns, scarcity,
-         sessions, shapes, survival, terminal, unasked, unrecorded, values, witnesses)
+ROOMS = (backward_passes, cases, command_line, eager, ends, full_log, hangs, lines, memory, processes, races, reruns,
+         scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, witnesses)
 
 
 def check_target(machine, name):

@@ -1,5 +1,7 @@
 #include "gpu.h"
 
+#include <pthread.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -220,6 +222,7 @@ void Gpu::start_worker() {
 }
 
 void Gpu::run() {
+  pthread_setname_np(pthread_self(), "cuda-EvtHandlr");  // as the real one's
   Lock lock(mutex);
   for (;;) {
     ++pass_;

@@ -1,0 +1,92 @@
+#include "record/exit_handlers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "record/clock.h"
+#include "record/this_thread.h"
+#include "record/uncancelled.h"
+
+// Of the C++ ABI. With null it runs the handlers of atexit() and the static destructors that nobody has begun yet, the
+// newest first.
+extern "C" void __cxa_finalize(void* library);
+
+namespace cudadiag::record {
+
+namespace {
+
+// A handler may wait for a thread that has called exit() itself: then that one takes part, as it would without us.
+constexpr std::uint64_t kPatience = 1'000'000'000;  // ns
+// In libc's list. Each thread takes one, and puts one back once it has libc's lock again: threads that wait for the
+// lock meanwhile take others.
+constexpr int kCopies = 64;
+
+void (*g_first)(int status);
+std::atomic<bool> g_begun;
+std::atomic<int> g_running;   // threads inside handlers
+std::atomic<bool> g_leaving;  // one thread has gone back to libc, which frees its blocks and ends the process
+thread_local bool t_running;
+
+void wait_for_first() {
+  const Uncancelled uncancelled;
+  const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + kPatience;
+  while (!g_leaving.load() && nanoseconds(CLOCK_MONOTONIC) < deadline) {
+    const timespec pause = {0, 200'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+[[noreturn]] void wait_for_end() {
+  t_running = false;  // a signal's handler may call exit()
+  const Uncancelled uncancelled;
+  for (;;) pause();
+}
+
+void run_handlers(int status, void*) {
+  if (!is_own_process()) return;                // what follows is the parent's
+  if (t_running) return g_leaving.store(true);  // a handler calls exit()
+  on_exit(run_handlers, nullptr);
+  if (g_begun.exchange(true)) {
+    wait_for_first();
+  } else {
+    t_running = true;  // before a signal's handler can call exit()
+    g_first(status);
+  }
+  if (g_leaving.load()) wait_for_end();
+  t_running = true;
+  g_running.fetch_add(1);
+  __cxa_finalize(nullptr);
+  if (g_leaving.exchange(true)) wait_for_end();
+  if (g_running.load() == 1) return;
+  // Others are inside handlers still: their blocks must stay.
+  fflush(nullptr);
+  _exit(status);
+}
+
+void run_first(int status, void*) { g_first(status); }
+
+// 2.41 and later let one thread through.
+bool libc_frees_too_early() {
+  constexpr char kTwo[] = "glibc 2.";
+  char version[32] = "";
+  confstr(_CS_GNU_LIBC_VERSION, version, sizeof version);
+  return strncmp(version, kTwo, sizeof kTwo - 1) == 0 && atoi(version + sizeof kTwo - 1) < 41;
+}
+
+}  // namespace
+
+void run_at_exit(void (*first)(int status)) {
+  g_first = first;
+  if (!libc_frees_too_early()) {
+    on_exit(run_first, nullptr);
+  } else {
+    for (int i = 0; i < kCopies; ++i) on_exit(run_handlers, nullptr);
+  }
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,46 @@
+"""The program ends as it does without us, however it ends. CUDADIAG_REPETITIONS: how often each case is tried (3)."""
+
+import os
+import signal
+
+from harness import expect
+
+REPETITIONS = int(os.environ.get("CUDADIAG_REPETITIONS", "3"))
+
+
+def _said_by_program(stderr):
+    """Without our own lines: -q leaves one, which may be about a signal as well."""
+    return [line for line in stderr.splitlines() if not line.startswith("cudadiag: ")]
+
+
+def _ends_alike(machine, name, *arguments, status, stderr=()):
+    """Not compared with a plain run: where threads end together, libc lets some of these crash."""
+    for n in range(REPETITIONS):
+        command = (machine.build / "targets" / name, *arguments)
+        recorded = machine.run(*command, options=["-q"], timeout=60)
+        found = recorded.returncode, recorded.stdout, _said_by_program(recorded.stderr)
+        expected = status, arguments[0] + "\n", list(stderr)
+        expect(found, expected, f"run {n + 1} of {name} {' '.join(arguments)}")
+
+
+def threads_that_end_the_program_together(machine):
+    machine.plan("fault kernel=scale nth=1 code=700")
+    for way in ("failed", "unasked"):
+        _ends_alike(machine, "ends_together", way, status=3)
+
+
+def ends_while_threads_launch_or_wait(machine):
+    machine.plan("hang kernel=lasts")
+    ways = {"exit": 3, "_exit": 4, "quick_exit": 5, "pthread_exit": 6, "handler": 7, "abort": -signal.SIGABRT,
+            "terminate": -signal.SIGABRT, "signal": -signal.SIGTERM}
+    for kernel, tried in (("brief", ways), ("lasts", ("exit", "_exit", "handler"))):
+        for way in tried:
+            said = ["terminate called without an active exception"] if way == "terminate" else []
+            _ends_alike(machine, "ends_at_work", way, kernel, status=ways[way], stderr=said)
+
+
+def handlers_and_destructors_that_use_cuda(machine):
+    machine.environment["LD_LIBRARY_PATH"] += f":{machine.build / 'targets'}"
+    for way, status, said in (("destructor", 8, ["destructor: 0"]), ("handler", 8, ["handler: 0"]), ("reset", 8, ["reset: 0"]),
+                              ("library", 8, ["library: 0"]), ("again", 9, []), ("host_function", 10, [])):
+        _ends_alike(machine, "ends_with_cuda", way, status=status, stderr=said)
