@@ -1,7 +1,7 @@
 # Finds what cudadiag stands on; third_party/README.md says why each is here. Nothing is copied in or downloaded.
+include(CheckCXXSourceCompiles)
 
 find_package(Threads REQUIRED)
-find_package(PkgConfig REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json 3.10 REQUIRED)
 find_package(fmt 8.1 REQUIRED)
@@ -24,19 +24,52 @@ endif()
 # For Boost.Process. CMake 3.30 dropped its own search for Boost (CMP0167).
 find_package(Boost 1.74 CONFIG REQUIRED COMPONENTS filesystem)
 
-# elfutils: static where asked for; then it brings its own compression libraries along.
+find_library(STATIC_z libz.a)
+
+# elfutils: static where asked for and where that links; its archives then need those of the compression libraries.
 find_path(LIBDW_INCLUDE_DIR elfutils/libdw.h REQUIRED)
 add_library(cudadiag_libdw INTERFACE)
 target_include_directories(cudadiag_libdw SYSTEM INTERFACE ${LIBDW_INCLUDE_DIR})
-if(CUDADIAG_STATIC)
-  foreach(name dw elf lzma bz2 zstd z)
-    find_library(STATIC_${name} lib${name}.a REQUIRED)
-    target_link_libraries(cudadiag_libdw INTERFACE ${STATIC_${name}})
-  endforeach()
-  target_link_libraries(cudadiag_libdw INTERFACE ${CMAKE_DL_LIBS})
+set(static_libdw "")
+foreach(name dw elf lzma bz2 zstd)
+  find_library(STATIC_${name} lib${name}.a)
+  list(APPEND static_libdw ${STATIC_${name}})
+endforeach()
+list(APPEND static_libdw ${STATIC_z} ${CMAKE_DL_LIBS})
+if(CUDADIAG_STATIC AND NOT static_libdw MATCHES NOTFOUND)
+  # Debian's archives of 0.192 lack eu_tsearch and its kin, which both libraries call; 0.188 and 0.196 are whole.
+  set(CMAKE_REQUIRED_INCLUDES ${LIBDW_INCLUDE_DIR})
+  set(CMAKE_REQUIRED_LIBRARIES ${static_libdw})
+  check_cxx_source_compiles([[
+    #include <elfutils/libdwfl.h>
+    int main() {
+      Dwarf_Addr bias = 0;
+      Dwfl_Callbacks callbacks = {};
+      Dwarf* dwarf = dwfl_module_getdwarf(dwfl_report_elf(dwfl_begin(&callbacks), "", "", -1, 0, true), &bias);
+      Dwarf_Die unit = {};
+      return dwarf_getsrc_die(dwarf_offdie(dwarf, 0, &unit), bias) != nullptr;
+    }]] CUDADIAG_STATIC_LIBDW_LINKS)
+  unset(CMAKE_REQUIRED_INCLUDES)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+endif()
+if(CUDADIAG_STATIC AND CUDADIAG_STATIC_LIBDW_LINKS)
+  target_link_libraries(cudadiag_libdw INTERFACE ${static_libdw})
 else()
-  pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw libelf)
-  target_link_libraries(cudadiag_libdw INTERFACE PkgConfig::LIBDW)
+  if(CUDADIAG_STATIC)
+    message(STATUS "elfutils cannot be linked statically here: the program will need libdw.so.1 where it runs")
+  endif()
+  find_library(SHARED_dw dw REQUIRED)
+  find_library(SHARED_elf elf REQUIRED)
+  target_link_libraries(cudadiag_libdw INTERFACE ${SHARED_dw} ${SHARED_elf})
+endif()
+
+# zlib: static where asked for.
+add_library(cudadiag_zlib INTERFACE)
+if(CUDADIAG_STATIC AND STATIC_z)
+  target_include_directories(cudadiag_zlib SYSTEM INTERFACE ${ZLIB_INCLUDE_DIRS})
+  target_link_libraries(cudadiag_zlib INTERFACE ${STATIC_z})
+else()
+  target_link_libraries(cudadiag_zlib INTERFACE ZLIB::ZLIB)
 endif()
 
 # libiberty: there is no shared one.
@@ -58,10 +91,6 @@ target_include_directories(cudadiag_cuda_headers SYSTEM INTERFACE ${CUDA_INCLUDE
 if(CUDADIAG_TESTS)
   find_package(doctest REQUIRED)
   include(doctest)
-  find_path(VALIJSON_INCLUDE_DIR valijson/validator.hpp)
-  if(NOT VALIJSON_INCLUDE_DIR)
-    message(STATUS "no valijson: the tests that hold the JSON report against its schema are left out")
-  endif()
 endif()
 if(CUDADIAG_BENCHMARKS)
   find_package(benchmark REQUIRED)

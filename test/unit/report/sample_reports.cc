@@ -214,6 +214,24 @@ Report explained_report() {
 
 Report clean_report() { return {}; }
 
+Report undetailed_report() {
+  Report report = device_report();
+  report.findings[0].device = Device{};
+  return report;
+}
+
+Report parted_ranks_report() {
+  Report report = clean_report();
+  RankLine first, second;
+  first.rank = 0;
+  first.has_come = true;
+  first.seconds = 1.5;
+  second.ended = "status 1";
+  report.ranks = {5, "absence", {first, second}};
+  report.ranks->uneven = {3, 4711, 1, 8, 4};
+  return report;
+}
+
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;

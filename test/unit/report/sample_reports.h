@@ -17,6 +17,8 @@ Report crowded_report();    // everything at its longest
 Report device_report();     // the first with what a GPU core dump knows
 Report explained_report();  // the first with its arguments and its cause
 Report clean_report();
+Report undetailed_report();    // a core dump that knows nothing
+Report parted_ranks_report();  // no failure, but ranks that part at a collective
 
 std::string read_file(const std::string& path);
 

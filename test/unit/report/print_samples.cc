@@ -1,0 +1,16 @@
+// Prints the JSON of every sample report, one a line, for schema_test.py.
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "report/json.h"
+#include "unit/report/sample_reports.h"
+
+using namespace cudadiag::report;
+
+int main() {
+  for (const Report& report :
+       {python_report(), native_report(), refused_report(), crowded_report(), device_report(), explained_report(),
+        clean_report(), undetailed_report(), parted_ranks_report()}) {
+    std::cout << nlohmann::json::parse(write_json(report)).dump() << "\n";
+  }
+}
