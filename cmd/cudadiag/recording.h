@@ -31,22 +31,23 @@ class Recording {
 
   // The picture froze somewhere: reports it while the target goes on, each process once.
   void report_freeze();
-  // Nothing has moved for so many seconds, and the target is about to be ended: what is known now is what will be
-  // reported of it later, too.
+  // There has been no progress for so many seconds, and the target is about to be ended: later reports say what is
+  // known now.
   void report_hang(double seconds);
   // The target has ended, but for `outliving`: finishes the session and reports what has not been told of yet.
   // `interrupted`: somebody has asked it to end.
   void finish(const session::ProcessEnd& end, const std::map<std::uint32_t, session::ProcessEnd>& ends,
               const std::vector<std::uint32_t>& outliving, bool interrupted);
-  // What went wrong with what is recorded beside the areas, before finish(); said if the session is kept.
+  // Failures of recordings beside the areas, before finish(); printed if the session is kept.
   void note_failures(std::vector<session::Failure> failures);
   // Whether the target read its standard input, before finish().
   void note_input(bool read) { manifest_.input_read = read; }
-  // What was found of races, before finish().
+  // The races that were found, before finish().
   void add_races(session::Races races) { races_ = std::move(races); }
   // The target was ended from here, at this.
   void note_early_end(const std::string& at) { manifest_.passes.front().cut_short = at; }
-  // What is kept beside the areas, while the target runs and until finish(); given up where there is no room for both.
+  // The log that is kept beside the areas, while the target runs and until finish(); given up if there is no room for
+  // both.
   void use_full_log(FullLog* log) { full_log_ = log; }
   // The target could not be started.
   void abandon();
@@ -56,8 +57,8 @@ class Recording {
   // Its folder is there, whole or not.
   bool keeps_session() const;
   session::Session& session() { return session_; }
-  // Of all that is recorded by now. It takes the symbols of all modules that lead to the findings: made once, and again
-  // when reruns have added to the session.
+  // The report on everything recorded so far. It takes the symbols of all modules that lead to the findings: made once,
+  // and again when reruns have added to the session.
   const report::Report& report();
   void look_again() { report_.reset(); }
   bool findings() const { return findings_; }
@@ -83,7 +84,7 @@ class Recording {
   void tell_no_race() const;
   // Names the number of old sessions that this one replaced.
   void tell_removed() const;
-  // What the command's end has ended the search for, of those that go on; empty: nothing.
+  // Names the searches that ended with the command ("hangs", "races"); empty if none.
   std::string no_longer_sought() const;
   // True: it has said why nothing was recorded at all.
   bool explain_silence(const session::ProcessEnd& end, bool interrupted, const report::Report& report) const;

@@ -12,8 +12,8 @@
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
 
-// Of the C++ ABI. With null it runs the handlers of atexit() and the static destructors that nobody has begun yet, the
-// newest first.
+// A function of the C++ ABI. With null it runs the handlers of atexit() and the static destructors that nobody has
+// begun yet, the newest first.
 extern "C" void __cxa_finalize(void* library);
 
 namespace cudadiag::record {

@@ -10,7 +10,7 @@
 #include "hooks.h"
 #include "names.h"
 
-// What a static destructor is registered by.
+// Registers a static destructor.
 extern "C" int __cxa_atexit(void (*)(void*), void*, void*) noexcept;
 extern "C" void* __dso_handle;
 
