@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "record/clock.h"
+#include "record/decimal.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
 
@@ -75,7 +76,7 @@ bool libc_frees_too_early() {
   constexpr char kTwo[] = "glibc 2.";
   char version[32] = "";
   confstr(_CS_GNU_LIBC_VERSION, version, sizeof version);
-  return strncmp(version, kTwo, sizeof kTwo - 1) == 0 && atoi(version + sizeof kTwo - 1) < 41;
+  return strncmp(version, kTwo, sizeof kTwo - 1) == 0 && leading_number(version + sizeof kTwo - 1) < 41;
 }
 
 }  // namespace

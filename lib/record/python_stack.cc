@@ -2,13 +2,13 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <array>
 #include <iterator>
 #include <utility>
 
+#include "record/decimal.h"
 #include "record/foreign_fields.h"
 #include "record/scratch.h"
 #include "wire/hash.h"
@@ -139,7 +139,7 @@ bool PythonStacks::start(Interner& interner, const PythonHook& hook) {
     return false;
   }
   for (const PythonLayout& layout : kPythonLayouts) {
-    if (strncmp(text, "3.", 2) == 0 && atoi(text + 2) == layout.minor) layout_ = &layout;
+    if (strncmp(text, "3.", 2) == 0 && leading_number(text + 2) == layout.minor) layout_ = &layout;
   }
   if (layout_ == nullptr) {
     give_up("Python stacks are off: this CPython release is not one of 3.9 to 3.14");

@@ -1,6 +1,5 @@
 #include "record/runtimes.h"
 
-#include <stdlib.h>
 #include <sys/auxv.h>
 
 #include <algorithm>
@@ -8,7 +7,9 @@
 #include <climits>
 #include <iterator>
 #include <span>
+#include <string_view>
 
+#include "record/decimal.h"
 #include "record/executable_symbols.h"
 #include "record/loaded_library.h"
 #include "record/modules.h"
@@ -74,7 +75,8 @@ class Caller {
     // The runtimes begin by pthread_once.
     if (name.starts_with("libcuda.so") || name.starts_with("libcupti.so") || name.starts_with("libc.so")) continue;
     if (count_ != 0 && !goes_on) return;
-    if (count_ == 0) library_ = name.starts_with(kLibrary) ? atoi(name.data() + kLibrary.size()) : 0;
+    if (count_ == 0)
+      library_ = name.starts_with(kLibrary) ? static_cast<int>(leading_number(name.substr(kLibrary.size()))) : 0;
     module_ = module;
     room_->calls[count_++] = address;
   }

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include <climits>
+#include <string_view>
 
+#include "record/decimal.h"
 #include "wire/area.h"
 #include "wire/arena.h"
 #include "wire/environment.h"
@@ -66,10 +68,9 @@ std::size_t bytes_in_use(int place) {
   const ssize_t size = read(fd, text, sizeof text - 1);
   close(fd);
   if (size <= 0) return 0;
-  char* next = text;
-  unsigned long pages = 0;
-  for (int i = 0; i <= place; ++i) pages = strtoul(next, &next, 10);
-  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  std::string_view rest(text, static_cast<std::size_t>(size));
+  for (int i = 0; i < place; ++i) rest.remove_prefix(rest.find(' ') + 1);
+  return static_cast<std::size_t>(leading_number(rest)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 bool leaves_enough(std::size_t bytes, std::size_t limit, std::size_t used) {
