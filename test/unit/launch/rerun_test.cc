@@ -49,6 +49,7 @@ std::string all_of(const FileDescriptor& file) {
 }
 
 // Later than the test runs: what the system notes by itself is before it.
+constexpr const char* kManifest = R"({"schema": "cudadiag.session/1"})";
 constexpr std::int64_t kNow = 4'000'000'000'000'000'000;
 
 // Written one second after kNow, or before it.
@@ -189,11 +190,11 @@ TEST_CASE(
   search.folder = scratch.path();
   search.except = {scratch.path() / "report.json"};
   const auto others = scratch.file("others");
-  scratch.file("20261121-101500-4700/manifest.json");
+  scratch.file("20261121-101500-4700/manifest.json", kManifest);
   search.before = launch::look_at_folder(search.folder);
   fs::remove(scratch.file(".main.py.swp"));
-  for (const char* made : {"__pycache__/x.pyc", "report.json", "20261121-101500-4711/manifest.json"})
-    scratch.file(made);
+  for (const char* made : {"__pycache__/x.pyc", "report.json"}) scratch.file(made);
+  scratch.file("20261121-101500-4711/manifest.json", kManifest);
   fs::create_directory(scratch.path() / ".benchmarks");  // by a plugin of pytest, whatever is tested
   fs::remove_all(scratch.path() / "20261121-101500-4700");
   CHECK_FALSE(launch::changed_files(search).first);
@@ -262,7 +263,7 @@ TEST_CASE("sessions are no traces, wherever they lie") {
   search.folder = scratch.path();
   search.before.file_time = kNow;
   date(scratch.file("out/1/20261121-101500-4711.incomplete/record/1.area"), true);
-  date(scratch.file("out/1/20261121-101500-4712/manifest.json"), true);
+  date(scratch.file("out/1/20261121-101500-4712/manifest.json", kManifest), true);
   CHECK_FALSE(launch::changed_files(search).first);
   const auto other = scratch.file("out/1/20261121-101500-4713/result");
   date(other, true);
