@@ -32,7 +32,8 @@ std::optional<std::string> note_on_unrecorded(const launch::Arena& arena, const 
   if (arena.turned_away() <= files) return std::nullopt;
   const std::size_t missing = arena.turned_away() - files;
   return std::to_string(missing) + (missing == 1 ? " process was" : " processes were") +
-         " not recorded: there are more than the memory for the recording has places for";
+         " not recorded: a recording holds " + std::to_string(arena.places()) +
+         " at most, and processes that have ended count; start cudadiag closer to the part that fails";
 }
 
 std::optional<std::string> left_unrecorded(const launch::Arena* arena, const session::SessionWriter* writer) {

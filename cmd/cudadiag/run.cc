@@ -21,6 +21,7 @@
 #include "full_log.h"
 #include "hang_watch.h"
 #include "launch/changed_files.h"
+#include "launch/endable_work.h"
 #include "launch/environment.h"
 #include "launch/input.h"
 #include "launch/process.h"
@@ -279,7 +280,10 @@ int run(const RunOptions& given) {
     if (full_log) guarded([&] { recording.note_failures(full_log->finish()); });
     if (races) guarded([&] { recording.add_races(races->finish()); });
     recording.note_input(input.was_read());
-    guarded([&] { recording.finish(end, target.ends(), outliving, relay.interrupted()); });
+    guarded([&] {
+      const launch::EndableWork endable;
+      recording.finish(end, target.ends(), outliving, relay.interrupted());
+    });
     if (full_log && full_log->lost() > 0 && recording.writer() != nullptr) {
       say("the full log lacks " + report::thousands(full_log->lost()) +
           " operations that were overwritten before they could be read");

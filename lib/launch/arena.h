@@ -34,6 +34,8 @@ class Arena {
   session::LivePlace place() const;
   int file() const { return file_.get(); }
 
+  // How many processes it can take. A place is not given back when its process ends: others may be reading it.
+  std::size_t places() const { return areas_; }
   // Areas claimed so far, those that did not fit left out.
   std::size_t claimed() const;
   // Processes that found no area left.

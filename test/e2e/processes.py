@@ -167,7 +167,8 @@ def processes_beyond_all_places_are_counted(machine):
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
     expect(machine.report(*kept)["verdict"], "inconclusive", "verdict where nothing fails in those that were recorded")
     expect([note["text"] for note in report["notes"] if "not recorded" in note["text"]],
-           ["2 processes were not recorded: there are more than the memory for the recording has places for"], "notes")
+           ["2 processes were not recorded: a recording holds 1 at most, and processes that have ended count; start "
+            "cudadiag closer to the part that fails"], "notes")
 
 
 def own_end_of_a_child_decides_what_it_died_of(machine):

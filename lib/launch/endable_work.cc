@@ -1,0 +1,85 @@
+#include "launch/endable_work.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "launch/optional_thread.h"
+
+namespace cudadiag::launch {
+namespace {
+
+sigset_t all_requests() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) ::sigaddset(&set, signal);
+  return set;
+}
+
+// Ends the process, of which another thread may hold any lock.
+void end_by(int signal) {
+  sigset_t one;
+  ::sigemptyset(&one);
+  ::sigaddset(&one, signal);
+  ::signal(signal, SIG_DFL);
+  ::pthread_kill(::pthread_self(), signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+}
+
+// Calls the handler. The signal stays blocked: one that came while it was not would never be counted here.
+void hand_on(const signalfd_siginfo& request) {
+  const int number = static_cast<int>(request.ssi_signo);
+  struct sigaction now {};
+  ::sigaction(number, nullptr, &now);
+  siginfo_t info{};
+  info.si_signo = number;
+  info.si_code = request.ssi_code;
+  info.si_pid = static_cast<pid_t>(request.ssi_pid);
+  if ((now.sa_flags & SA_SIGINFO) != 0) return now.sa_sigaction(number, &info, nullptr);
+  if (now.sa_handler == SIG_DFL) return end_by(number);
+  if (now.sa_handler != SIG_IGN) now.sa_handler(number);
+}
+
+}  // namespace
+
+EndableWork::EndableWork(std::chrono::milliseconds patience) {
+  const sigset_t requests = all_requests();
+  requests_ = session::FileDescriptor(::signalfd(-1, &requests, SFD_CLOEXEC | SFD_NONBLOCK));
+  done_ = session::FileDescriptor(::eventfd(0, EFD_CLOEXEC));
+  if (!requests_.valid() || !done_.valid()) return;
+  // The thread inherits it.
+  ::pthread_sigmask(SIG_BLOCK, &requests, &before_);
+  taker_ = optional_thread([this, patience] { take_requests(patience); });
+  if (!taker_.joinable()) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+EndableWork::~EndableWork() {
+  if (!taker_.joinable()) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(done_.get(), &one, sizeof one);
+  taker_.join();
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+void EndableWork::take_requests(std::chrono::milliseconds patience) const {
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> first;
+  while (true) {
+    std::array<pollfd, 2> sources = {{{requests_.get(), POLLIN, 0}, {done_.get(), POLLIN, 0}}};
+    if (::poll(sources.data(), sources.size(), -1) < 0) continue;
+    if (sources[1].revents != 0) return;
+    signalfd_siginfo request{};
+    if (::read(requests_.get(), &request, sizeof request) != sizeof request) continue;
+    if (first && Clock::now() - *first >= patience) end_by(static_cast<int>(request.ssi_signo));
+    if (!first) first = Clock::now();
+    hand_on(request);
+  }
+}
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,82 @@
+#include "launch/endable_work.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "launch/process.h"
+
+using namespace cudadiag;
+
+namespace {
+
+// A process at work, deaf to signals as one that waits for a file server is. It writes a byte when it is ready, and one
+// for each request that its handlers have seen.
+pid_t work(int told, std::chrono::milliseconds patience) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::alarm(20);  // one that nothing ends is a failure, and no test that never comes back
+  launch::SignalRelay relay;
+  const launch::EndableWork endable(patience);
+  [[maybe_unused]] ssize_t written = ::write(told, "r", 1);
+  while (true) {
+    relay.wait(-1);
+    if (!relay.take_signals().empty()) written = ::write(told, "s", 1);
+  }
+}
+
+bool hears(int told) {
+  char byte = 0;
+  return ::read(told, &byte, 1) == 1;
+}
+
+int end_of(pid_t process) {
+  int status = 0;
+  REQUIRE(::waitpid(process, &status, 0) == process);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("a second request ends work, the first goes to the handlers") {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    int told[2];
+    REQUIRE(::pipe(told) == 0);
+    const pid_t worker = work(told[1], std::chrono::milliseconds(0));
+    ::close(told[1]);
+    REQUIRE(hears(told[0]));
+    ::kill(worker, signal);
+    REQUIRE(hears(told[0]));
+    ::kill(worker, signal);
+    CHECK(end_of(worker) == signal);
+    ::close(told[0]);
+  }
+}
+
+TEST_CASE("a request soon after the first is the same one") {
+  int told[2];
+  REQUIRE(::pipe(told) == 0);
+  const pid_t worker = work(told[1], std::chrono::hours(1));
+  ::close(told[1]);
+  REQUIRE(hears(told[0]));
+  for (int i = 0; i < 3; ++i) {
+    ::kill(worker, SIGTERM);
+    REQUIRE(hears(told[0]));
+  }
+  ::kill(worker, SIGKILL);
+  CHECK(end_of(worker) == SIGKILL);
+  ::close(told[0]);
+}
+
+TEST_CASE("after the work signals are as they were") {
+  sigset_t before, after;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+  { const launch::EndableWork endable; }
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  for (const int signal : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) {
+    CHECK(::sigismember(&before, signal) == ::sigismember(&after, signal));
+  }
+}
