@@ -37,11 +37,18 @@ def tensor(number):
     about, saved = call["tensors"][number], header.get(f"t{number}")
     if saved is None:
         stop(2, f"tensor {number} was not saved: {about['dtype']} {about['shape']}")
-    dtype, count, offset = getattr(torch, about["dtype"]), about["elements"], about["offset"]
+    dtype, count, offset = constant(about["dtype"]), about["elements"], about["offset"]
     memory = torch.empty(offset + count, dtype=dtype, device=about["device"])
     if count:
         memory[offset:].copy_(torch.frombuffer(raw, dtype=dtype, count=count, offset=start + saved["data_offsets"][0]))
     return torch.as_strided(memory, about["shape"], about["strides"], offset)
+
+
+def constant(name):
+    value = getattr(torch, name)
+    if not isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+        raise TypeError(f"torch.{name} is not a constant")
+    return value
 
 
 def decoded(value):
@@ -50,13 +57,17 @@ def decoded(value):
         return tensors[content]
     if kind == "list":
         return [decoded(each) for each in content]
-    return {"float": float, "device": torch.device, "torch": lambda name: getattr(torch, name),
+    return {"float": float, "device": torch.device, "torch": constant,
             "value": lambda plain: plain}[kind](content)
 
 
 namespace, _, name = call["operator"].partition("::")
 try:
-    operator = getattr(getattr(getattr(torch.ops, namespace), name), call["overload"] or "default")
+    # The names come from the file: anything else that they may lead to is not called.
+    packet = getattr(getattr(torch.ops, namespace), name)
+    operator = getattr(packet, call["overload"] or "default")
+    if not isinstance(operator, torch._ops.OpOverload):
+        raise TypeError(f"{call['operator']} is not an operator")
     tensors = [tensor(number) for number in range(len(call["tensors"]))]
     args = [decoded(value) for value in call["args"]]
     kwargs = {name: decoded(value) for name, value in call["kwargs"]}
