@@ -23,6 +23,7 @@
 #include "report/place.h"
 #include "report/printable.h"
 #include "report/words.h"
+#include "session/ownership.h"
 #include "session/session_reader.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
@@ -176,6 +177,20 @@ std::string run_again(const std::vector<std::string>& words, const std::string& 
   return command;
 }
 
+std::string command_line(const session::Manifest& manifest) {
+  std::string line;
+  for (const std::string& word : manifest.command) line += (line.empty() ? "" : " ") + report::shell_word(word);
+  const std::string& directory = manifest.working_directory;
+  return directory.empty() ? line : line + "  (in " + report::shell_word(directory) + ")";
+}
+
+// The command would run with the rights of whoever asks, and somebody else may have written it.
+Failure refusal(const session::Session& session, const std::string& why) {
+  return {
+      "not run, as the session may be somebody else's: " + why + ". It would run: " + command_line(session.manifest),
+      "if you trust that, cudadiag bisect --foreign " + report::shell_word(session.folder.string())};
+}
+
 // With what environment and input a program was started, only a launcher knows.
 std::string no_reruns_of(const session::Session& session) {
   const session::Manifest begun = session::open_running_manifest(session.folder);
@@ -248,6 +263,9 @@ int bisect(const BisectOptions& options) {
     say(no_reruns_of(session));
     return kOwnFailure;
   }
+  if (const std::string why = options.foreign ? "" : session::why_foreign(session); !why.empty()) {
+    return say(refusal(session, why)), kOwnFailure;
+  }
   auto window = window_by_hand(session, options);
   if (const auto* failure = std::get_if<Failure>(&window)) return say(*failure), kOwnFailure;
   NarrowOptions narrowing;
@@ -270,6 +288,7 @@ int bisect(const BisectOptions& options) {
     launch::SignalRelay relay;
     launch::ignore_signal_here(SIGXFSZ);
     narrowing.reach = options.reach;
+    say("running again: " + command_line(session.manifest));
     follow(options.rerun, narrowing);
     narrowing.tell_passes = options.verbosity != report::Verbosity::quiet;
     narrowing.input = input.obstacle().empty() ? &input : nullptr;

@@ -8,13 +8,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "replay.h"
 #include "report/json.h"
 #include "report/memory_text.h"
+#include "report/printable.h"
 #include "report/redaction.h"
 #include "report/text.h"
 #include "session/file_descriptor.h"
@@ -42,25 +43,35 @@ report::Redaction redaction_of(const session::Session& session) {
   return {std::move(homes), std::move(users), std::move(hosts)};
 }
 
-std::string content_of(const std::filesystem::path& file, std::uintmax_t most) {
+struct Script {
+  std::filesystem::path file;  // without links
+  std::string content;
+};
+
+// A script that is a link out of its folder is none that the command names: anything could lie there.
+std::optional<Script> script_at(const std::filesystem::path& file) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) > most || error)
-    return "";
-  std::ostringstream content;
-  content << std::ifstream(file, std::ios::binary).rdbuf();
-  return content.str();
+  Script script{std::filesystem::canonical(file, error), ""};
+  const std::filesystem::path folder = std::filesystem::canonical(file.parent_path(), error);
+  auto content = error ? std::nullopt : session::read_named_file(script.file, kLargestScript);
+  if (!content || content->find('\0') != std::string::npos) return std::nullopt;
+  if (file.extension() != ".py" && !content->starts_with("#!")) return std::nullopt;
+  const std::filesystem::path inside = script.file.lexically_relative(folder);
+  if (inside.empty() || *inside.begin() == "..") {
+    say(file.string() + " is not packed: it is a link that leads out of its folder, to " + script.file.string());
+    return std::nullopt;
+  }
+  script.content = std::move(*content);
+  return script;
 }
 
-// The script that an interpreter runs: the first word of the command that is such a file. Other files that a command
-// names are its data.
-std::filesystem::path script_of(const session::Manifest& manifest) {
+// The script that an interpreter runs: the first word of the command that names one. Other files that a command names
+// are its data.
+std::optional<Script> script_of(const session::Manifest& manifest) {
   for (const std::string& word : manifest.command) {
-    const std::filesystem::path file = std::filesystem::path(manifest.working_directory) / word;
-    const std::string content = content_of(file, kLargestScript);
-    const bool is_script = file.extension() == ".py" || content.starts_with("#!");
-    if (is_script && content.find('\0') == std::string::npos) return file;
+    if (auto script = script_at(std::filesystem::path(manifest.working_directory) / word)) return script;
   }
-  return {};
+  return std::nullopt;
 }
 
 std::string versions_of(const report::Report& report) {
@@ -91,10 +102,10 @@ void add_inputs(const report::Report& report, const report::Redaction& redaction
   say("no inputs are in this session: cudadiag run --save-inputs saves them");
 }
 
-std::string redacted_script(const std::filesystem::path& script, const report::Redaction& redaction) {
-  const std::string content = content_of(script, kLargestScript);
+std::string redacted_script(const Script& script, const report::Redaction& redaction) {
+  const std::string& content = script.content;
   const bool is_python =
-      script.extension() == ".py" || content.substr(0, content.find('\n')).find("python") != std::string::npos;
+      script.file.extension() == ".py" || content.substr(0, content.find('\n')).find("python") != std::string::npos;
   return redaction.text(content, is_python ? report::Redaction::Kind::text : report::Redaction::Kind::script);
 }
 
@@ -102,10 +113,6 @@ std::vector<TarEntry> contents(const session::Session& session, report::Report r
   const report::Redaction redaction = redaction_of(session);
   report.command = redaction.words(report.command);
   for (auto& process : report.processes) process.argv = redaction.words(process.argv);
-  for (report::Finding& finding : report.findings) {
-    for (std::string& command : finding.witness_wanted)
-      command = redaction.text(command, report::Redaction::Kind::word);
-  }
   report::TextOptions options;
   options.verbosity = report::Verbosity::verbose;
   options.columns = kColumns;
@@ -113,9 +120,10 @@ std::vector<TarEntry> contents(const session::Session& session, report::Report r
   std::vector<TarEntry> entries = {{"report.txt", redaction.text(report::write_text(report, options))},
                                    {"report.json", redaction.json(report::write_json(report))},
                                    {"versions.txt", redaction.text(versions_of(report))}};
-  if (const auto script = script_of(session.manifest); !script.empty()) {
-    // The name alone: it may be a secret's too.
-    entries.push_back({"script/" + redaction.text(script.filename().string()), redacted_script(script, redaction)});
+  if (const auto script = report.foreign.empty() ? script_of(session.manifest) : std::nullopt) {
+    // The name alone: it may be a secret's too. Other programs list it as it is.
+    const std::string name = report::printable(redaction.text(script->file.filename().string()));
+    entries.push_back({"script/" + name, redacted_script(*script, redaction), script->file.string()});
   }
   if (with_inputs) add_inputs(report, redaction, entries);
   return entries;
@@ -135,7 +143,8 @@ int write_bundle(const session::Session& session, const report::Report& report, 
   std::vector<TarEntry> entries = contents(session, report, with_inputs);
   say("this goes into " + file + "; home folders, user and host names and what looks like a secret are taken out:");
   for (TarEntry& entry : entries) {
-    say(fmt::format("  {} ({})", entry.name, report::size_text(entry.content.size())));
+    say(fmt::format("  {} ({}{})", entry.name, report::size_text(entry.content.size()),
+                    entry.source.empty() ? "" : ", from " + entry.source));
     entry.name = ("cudadiag-bundle/" + entry.name).substr(0, 100);
   }
   const std::string packed = tarball(entries);

@@ -60,6 +60,7 @@ struct BisectOptions {
   // One of these sets by hand what is waited for.
   std::optional<std::uint64_t> launch;
   std::string kernel, site;
+  bool foreign = false;  // run the command of a session that may be somebody else's, too
 };
 
 enum class Format { text, json, sarif, html };
@@ -72,6 +73,7 @@ struct ReportOptions {
   Format format = Format::text;
   std::optional<std::string> bundle;  // a file to pack the report into; empty: one named after the session
   bool bundle_inputs = false;         // the failing call with its tensors too
+  bool foreign = false;               // quote sources of a session that may be somebody else's, too
 };
 
 struct StatusOptions {
@@ -83,6 +85,7 @@ struct StatusOptions {
 
 struct RanksOptions {
   std::vector<std::string> sessions;  // or folders that hold some; empty: all in `output`
+  bool foreign = false;               // as of ReportOptions
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
   bool json = false;

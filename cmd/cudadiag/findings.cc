@@ -24,9 +24,11 @@
 #include "report/surroundings.h"
 #include "report/witnesses.h"
 #include "report/words.h"
+#include "session/ownership.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
+#include "symbolize/source_excerpt.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
 
@@ -260,6 +262,14 @@ report::Report examine(const session::Session& session, const std::function<bool
     });
   }
   return report::build(session, analysis, symbolizer);
+}
+
+report::Report examine_found(const session::Session& session, bool trusted) {
+  const std::string foreign = trusted ? "" : session::why_foreign(session);
+  const symbolize::WithheldSources withheld(!foreign.empty());
+  report::Report report = examine(session);
+  report::mark_foreign(report, foreign);
+  return report;
 }
 
 void tell_reruns(const report::Report& before, const report::Report& after, report::Verbosity verbosity) {

@@ -14,6 +14,10 @@ namespace cudadiag::command {
 report::Report examine(const session::Session& session,
                        const std::function<bool(const session::Process&)>& wanted = {});
 
+// The same for a session that lies somewhere and may be somebody else's: then without source lines, and the report says
+// why. `trusted`: the user says that it is not.
+report::Report examine_found(const session::Session& session, bool trusted);
+
 // On standard error, what reruns have added to a report that was printed before them: a line or two, and the whole
 // report again where another line leads now.
 void tell_reruns(const report::Report& before, const report::Report& after, report::Verbosity verbosity);

@@ -181,11 +181,14 @@ void add_run(CLI::App& app, RunOptions& run, int& status) {
   });
 }
 
+void add_foreign(CLI::App* command, bool& foreign, const char* help) { command->add_flag("--foreign", foreign, help); }
+
 void add_bisect(CLI::App& app, BisectOptions& bisect, int& status) {
   bisect.rerun.hang_dump = true;
   auto* command = app.add_subcommand("bisect", "rerun a recorded command until its failure is proven");
   add_input(command, bisect.session, bisect.output);
   add_verbosity(command, bisect.verbosity);
+  add_foreign(command, bisect.foreign, "run the command of a session of another user or host, too");
   add_reruns(command, bisect.rerun);
   add_code_rules(command);
   const Words<analyse::Reach> reaches = {
@@ -233,6 +236,7 @@ void add_report(CLI::App& app, ReportOptions& report, int& status) {
                      ->type_name("FILE");
   for (CLI::Option* other : others) bundle->excludes(other);
   command->add_flag("--bundle-inputs", report.bundle_inputs, "with the failing call's tensors")->needs(bundle);
+  add_foreign(command, report.foreign, "quote sources for a session of another user or host, too");
   add_code_rules(command);
   name_page(command);
   command->callback([&report, &status, command, bundle] {
@@ -259,6 +263,7 @@ void add_ranks(CLI::App& app, RanksOptions& options, int& status) {
   add_text(command, "-o,--output", options.output, "FOLDER", "folder that holds them")->check(an_existing_folder());
   add_verbosity(command, options.verbosity);
   command->add_flag("--json", options.json, "as JSON");
+  add_foreign(command, options.foreign, "quote sources for sessions of another user or host, too");
   name_page(command);
   command->callback([&] { status = command::ranks(options); });
 }

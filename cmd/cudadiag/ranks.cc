@@ -18,9 +18,12 @@
 #include "report/json.h"
 #include "report/printable.h"
 #include "report/resolved_site.h"
+#include "report/surroundings.h"
 #include "report/words.h"
+#include "session/ownership.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "symbolize/source_excerpt.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
 
@@ -168,6 +171,15 @@ std::string no_failure(const Parts& parts, const std::optional<report::RanksPart
   return text;
 }
 
+// The first reason that there is; a job's sessions are read together.
+std::string why_foreign(const Parts& parts) {
+  for (const auto& part : parts) {
+    const std::string why = session::why_foreign(part->session);
+    if (!why.empty()) return part->session.folder.string() + ": " + why;
+  }
+  return "";
+}
+
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 }  // namespace
@@ -178,6 +190,8 @@ int ranks(const RanksOptions& options) {
   const auto read = read_parts(std::get<std::vector<fs::path>>(folders));
   if (const auto* failure = std::get_if<session::Failure>(&read)) return say(*failure), kOwnFailure;
   const auto& parts = std::get<Parts>(read);
+  const std::string foreign = options.foreign ? "" : why_foreign(parts);
+  const symbolize::WithheldSources withheld(!foreign.empty());
   Part* first = first_failed(parts);
   const bool hangs = first != nullptr && analyse::in_collective(first->analysis.failures.front());
   // A failure of a rank's own has nothing to do with where the others wait for it.
@@ -186,7 +200,8 @@ int ranks(const RanksOptions& options) {
   if (first == nullptr && !options.json) return print(no_failure(parts, ranks)), 0;
   Part& told = first == nullptr ? *parts.front() : *first;
   told.analysis.ranks.reset();
-  const report::Report report = report::build(told.session, told.analysis, told.symbolizer, std::move(ranks));
+  report::Report report = report::build(told.session, told.analysis, told.symbolizer, std::move(ranks));
+  report::mark_foreign(report, foreign);
   if (options.json) return print(report::write_json(report)), 0;
   print(report::write_text(report, text_options(options.verbosity, STDOUT_FILENO)));
   if (options.verbosity == report::Verbosity::quiet) return 0;

@@ -62,7 +62,7 @@ int report(const ReportOptions& options) {
   if (const auto unknown = unknown_path(options.code_rules, &session)) return say(*unknown), kOwnFailure;
   session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
                                      options.code_rules.end());
-  const report::Report found = examine(session);
+  const report::Report found = examine_found(session, options.foreign);
   if (options.bundle) return write_bundle(session, found, *options.bundle, options.bundle_inputs);
   const std::string text = written(found, options);
   std::fwrite(text.data(), 1, text.size(), stdout);

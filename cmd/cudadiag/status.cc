@@ -7,8 +7,10 @@
 
 #include "commands.h"
 #include "live_run.h"
+#include "session/ownership.h"
 #include "session/session_reader.h"
 #include "session/unrecorded.h"
+#include "symbolize/source_excerpt.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
 
@@ -24,6 +26,7 @@ int status(const StatusOptions& options) {
   if (session.processes.empty() && session::is_unused(session.folder)) {
     return say(session.folder.string() + ": " + session::why_unused(session.folder)), kOwnFailure;
   }
+  const symbolize::WithheldSources withheld(!session::why_foreign(session).empty());
   symbolize::Symbolizer symbolizer(session);
   const report::Status status = report::build_status(session, run.goes_on(), symbolizer);
   report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);

@@ -9,6 +9,7 @@ namespace cudadiag::command {
 struct TarEntry {
   std::string name;  // of at most 100 bytes
   std::string content;
+  std::string source{};  // for the reader; not packed
 };
 
 // Empty: zlib refused.

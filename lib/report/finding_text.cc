@@ -272,7 +272,9 @@ class FindingText {
     tell("Why", std::move(lines), 1, 3);
     if (!verbose_ || !finding_.cause) return;
     tell("Means", {printable(finding_.text)}, 1, 0);
-    if (!finding_.cause->link.empty()) add("See", {printable(finding_.cause->link)}, 1, 0);
+    if (finding_.cause->link.empty()) return;
+    add("See", {printable(finding_.cause->link)}, 1, 0);
+    page_.sections.back().is_link = true;
   }
 
   void fix() {

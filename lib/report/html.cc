@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "report/report_page.h"
+#include "report/shareable.h"
 #include "report/text.h"
 
 namespace cudadiag::report {
@@ -60,9 +61,9 @@ std::string escaped(std::string_view text) {
   return html;
 }
 
-std::string line_of(std::string_view text) {
+std::string line_of(std::string_view text, bool is_link) {
   std::string html = escaped(text);
-  const bool address = text.starts_with("https://") && text.find(' ') == text.npos;
+  const bool address = is_link && text.starts_with("https://") && text.find(' ') == text.npos;
   return address ? fmt::format(R"(<a href="{0}" rel="noreferrer">{0}</a>)", html) : html;
 }
 
@@ -71,7 +72,7 @@ std::string row(const Section& section) {
                                  section.wide == Wide::wraps ? "" : R"( class="fact")");
   const bool folds = section.lines.size() > kFolded;
   if (folds) html += fmt::format("<details><summary>{} lines</summary>", section.lines.size());
-  for (const std::string& line : section.lines) html += fmt::format("<div>{}</div>", line_of(line));
+  for (const std::string& line : section.lines) html += fmt::format("<div>{}</div>", line_of(line, section.is_link));
   return html + (folds ? "</details>" : "") + "</td></tr>\n";
 }
 
@@ -98,7 +99,8 @@ std::string article(const Page& page) {
 
 }  // namespace
 
-std::string write_html(const Report& report) {
+std::string write_html(const Report& whole) {
+  const Report report = without_secret_arguments(whole);
   TextOptions options;
   options.say_clean = true;
   options.verbosity = Verbosity::quiet;

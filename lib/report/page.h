@@ -24,6 +24,7 @@ struct Section {
   int sacrifice = 0;               // the highest gives its lines up first
   Ink ink = Ink::plain;
   Wide wide = Wide::wraps;
+  bool is_link = false;  // to a page of ours, or of a vendor's: nothing that a session holds
 };
 
 // `text` broken at spaces into rows of at most `columns`, indented as it is, those behind the first by `hang` more. A

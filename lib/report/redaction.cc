@@ -5,83 +5,15 @@
 #include <cctype>
 
 #include "report/json_values.h"
+#include "report/secret_names.h"
 
 namespace cudadiag::report {
 namespace {
 
 constexpr const char* kRedacted = "REDACTED";
-constexpr std::size_t kLeastToken = 20, kLeastRandom = 16;
 
 bool is_alnum(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 bool is_name(char c) { return is_alnum(c) || c == '_'; }
-
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-
-bool is_capitals(std::string_view name) {
-  return std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
-}
-
-// "auth", "authorization", "authtoken", but not "author".
-bool is_about_authority(std::string_view word) {
-  return word.starts_with("auth") && (!word.starts_with("author") || word.starts_with("authoriz"));
-}
-
-// "pass" and "dbpass", but not "bypass".
-bool is_pass(std::string_view word) {
-  static constexpr std::array<std::string_view, 5> kOthers = {"bypass", "compass", "encompass", "surpass", "trespass"};
-  return word.ends_with("pass") && std::find(kOthers.begin(), kOthers.end(), word) == kOthers.end();
-}
-
-// Words that contain "pass" and are not passwords: "forward_pass".
-bool counts_passes(std::string_view word) {
-  static constexpr std::array<std::string_view, 13> kWords = {
-      "forward", "backward", "fwd", "bwd", "first", "second", "third", "last", "next", "single", "one", "two", "multi"};
-  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
-}
-
-// "HF_TOKEN", "api-key", "wandb_api_key", but neither "tokenizer" nor "num_tokens". Capitals are a variable of the
-// environment, where any part of the name will do.
-bool is_secret_name(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kParts = {"TOKEN", "KEY",    "SECRET", "PASSWORD",  "CREDENTIAL",
-                                                             "AUTH",  "PASSWD", "_PWD",   "PASSPHRASE"};
-  static constexpr std::array<std::string_view, 9> kWords = {"token",  "secret",     "password",   "passwd",     "pwd",
-                                                             "apikey", "passphrase", "credential", "credentials"};
-  static constexpr std::array<std::string_view, 4> kKeys = {"api", "access", "private", "secret"};
-  const bool capitals = is_capitals(name);
-  if (capitals && std::any_of(kParts.begin(), kParts.end(), [&](auto part) { return name.find(part) != name.npos; })) {
-    return true;
-  }
-  std::string before;
-  for (std::size_t at = 0; at <= name.size();) {
-    const std::size_t end = std::min(name.find_first_of("_-", at), name.size());
-    std::string word(name.substr(at, end - at));
-    std::transform(word.begin(), word.end(), word.begin(), lower);
-    if (is_pass(word) && end == name.size()) return !counts_passes(before) && before != "cudadiag";
-    if (!capitals && (std::find(kWords.begin(), kWords.end(), word) != kWords.end() || is_about_authority(word))) {
-      return true;
-    }
-    if (word == "key" && std::find(kKeys.begin(), kKeys.end(), before) != kKeys.end()) return true;
-    before = std::move(word);
-    at = end + 1;
-  }
-  return false;
-}
-
-// As services make them.
-bool is_known_token(std::string_view word) {
-  static constexpr std::array<std::string_view, 9> kPrefixes = {"hf_", "ghp_", "gho_",  "ghs_", "github_pat_",
-                                                                "sk-", "xox",  "glpat", "AKIA"};
-  return word.size() >= kLeastToken &&
-         std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](auto prefix) { return word.starts_with(prefix); });
-}
-
-bool looks_random(std::string_view value) {
-  const auto has = [&](auto test) { return std::any_of(value.begin(), value.end(), test); };
-  return value.size() >= kLeastRandom && has([](char c) { return c >= '0' && c <= '9'; }) &&
-         has([](char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }) &&
-         std::all_of(value.begin(), value.end(),
-                     [](char c) { return is_name(c) || std::string_view("-+/=.").find(c) != std::string_view::npos; });
-}
 
 // Not "model.layers.0.weight", as keys of tables are.
 bool is_key_text(std::string_view value) { return looks_random(value) && value.find_first_of("_-/.") == value.npos; }
@@ -203,6 +135,22 @@ bool is_taken_out(std::string_view name, const Value& value, std::string_view co
   return !is_code && value.tight && !is_variable(content);
 }
 
+// "Password" of "Server=db;Password=x", "sig" of "?sv=1&sig=x": of a connection or an address, whatever is around it.
+constexpr const char* kParameterEnds = " \t\n\"';&";
+bool is_parameter(std::string_view text, std::size_t begin, std::size_t end) {
+  return begin > 0 && std::string_view(";?&\"'").find(text[begin - 1]) != text.npos && end + 1 < text.size() &&
+         text[end] == '=' && std::string_view("={$%").find(text[end + 1]) == text.npos;
+}
+
+// A token of JSON's kind has parts with dots between them.
+std::size_t end_of_token(std::string_view text, std::size_t at) {
+  while (at + 1 < text.size() && text[at] == '.' && is_name(text[at + 1])) {
+    ++at;
+    while (at < text.size() && (is_name(text[at]) || text[at] == '-')) ++at;
+  }
+  return at;
+}
+
 std::string without_secrets(std::string_view text, Redaction::Kind kind) {
   const bool is_code = kind == Redaction::Kind::text;
   const char* closing = kind == Redaction::Kind::word     ? " \t\n"
@@ -221,17 +169,18 @@ std::string without_secrets(std::string_view text, Redaction::Kind kind) {
     const std::string_view name = text.substr(at, end - at);
     if (is_known_token(name)) {
       out += kRedacted;
-      at = end;
+      at = end_of_token(text, end);
       continue;
     }
     out += name;
     const bool option = at >= 2 && text.substr(at - 2, 2) == "--";
     at = end_of_credentials(text, name, end);
     if (at != end) out.append(" ").append(kRedacted);
-    if (name != "key" && !is_secret_name(name)) continue;
-    const Value value = value_behind(text, end - name.size(), end, option, closing);
+    const bool parameter = is_parameter(text, end - name.size(), end);
+    if (name != "key" && !is_secret_name(name) && !(parameter && name == "sig")) continue;
+    const Value value = value_behind(text, end - name.size(), end, option, parameter ? kParameterEnds : closing);
     const std::string_view content = text.substr(value.begin, value.end - value.begin);
-    if (!is_taken_out(name, value, content, option, is_code)) continue;
+    if (!(parameter && !content.empty()) && !is_taken_out(name, value, content, option, is_code)) continue;
     out.append(text.substr(end, value.begin - end)).append(kRedacted);
     at = end_of_credentials(text, content, value.end);
   }
@@ -253,6 +202,43 @@ std::string without_logins(const std::string& text) {
   return out + text.substr(from);
 }
 
+// "curl -u ada:x" and "mysql -px" of a script, or of a program that calls them.
+std::string without_login_options(const std::string& text, Redaction::Kind kind) {
+  if (kind == Redaction::Kind::word) return text;
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at = 0; (at = text.find(" -", at)) != std::string::npos;) {
+    const std::size_t line = text.rfind('\n', at) + 1;
+    const std::string_view before = std::string_view(text).substr(line, at - line),
+                           rest = std::string_view(text).substr(at);
+    const bool user = rest.starts_with(" -u ") || rest.starts_with(" --user ");
+    const bool password =
+        rest.starts_with(" -p") && (before.find("mysql") != before.npos || before.find("mariadb") != before.npos ||
+                                    before.find("sshpass") != before.npos);
+    at = user ? text.find(' ', at + 1) + 1 : at + (password ? 3 : 2);
+    const std::size_t end = std::min(text.find_first_of(" \t\n\"'", at), text.size());
+    const std::size_t colon = std::string_view(text).substr(at, end - at).find(':');
+    if (end == at || !(password || (user && colon != std::string::npos))) continue;
+    out.append(text, from, at - from).append(kRedacted);
+    from = at = end;
+  }
+  return out + text.substr(from);
+}
+
+// https://hooks.slack.com/services/T0/B0/SECRET
+std::string without_hooks(const std::string& text) {
+  constexpr std::string_view kHook = "hooks.slack.com/services/";
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at = 0; (at = text.find(kHook, at)) != std::string::npos;) {
+    at += kHook.size();
+    const std::size_t end = std::min(text.find_first_of(" \t\n\"'<>)", at), text.size());
+    out.append(text, from, at - from).append(end == at ? "" : kRedacted);
+    from = at = end;
+  }
+  return out + text.substr(from);
+}
+
 // Removes the text between the lines that enclose a private key.
 std::string without_private_keys(const std::string& text) {
   constexpr std::string_view kOpening = "PRIVATE KEY-----", kClosing = "-----END";
@@ -268,10 +254,26 @@ std::string without_private_keys(const std::string& text) {
   return out + text.substr(from);
 }
 
-// An option of a command line, "--token" or "-pwd", whose value is the next word.
-bool is_secret_option(std::string_view word) {
-  if (!word.starts_with('-') || word.find('=') != word.npos) return false;
-  return is_secret_name(word.substr(word.starts_with("--") ? 2 : 1));
+std::string without_shapes(const std::string& text, Redaction::Kind kind) {
+  const std::string open = without_login_options(without_hooks(without_logins(without_private_keys(text))), kind);
+  return without_secrets(open, kind);
+}
+
+// Programs whose -p is a password.
+bool takes_password_by_p(std::string_view word) {
+  const std::string_view name = word.substr(word.rfind('/') + 1);
+  return name.starts_with("mysql") || name.starts_with("mariadb") || name == "sshpass";
+}
+
+bool is_number(std::string_view word) {
+  return std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0 || c == '.'; });
+}
+
+// Whether a word of a command line is the secret that the option before it asks for.
+bool is_value_of(std::string_view option, std::string_view word) {
+  if (option == "-u" || option == "--user") return word.find(':') != word.npos;
+  if (option == "-p") return !is_number(word) && !word.starts_with('-');
+  return is_secret_option(option);
 }
 
 }  // namespace
@@ -297,15 +299,28 @@ std::string Redaction::text(std::string_view raw, Kind kind) const {
   for (const char* root : {"/home/", "/Users/"}) text = without_user_of(text, root);
   for (const std::string& host : hosts_) text = without_name(text, host, "HOST");
   for (const std::string& user : users_) text = without_name(text, user, "USER");
-  return without_secrets(without_logins(without_private_keys(text)), kind);
+  return without_shapes(text, kind);
 }
 
 std::vector<std::string> Redaction::words(const std::vector<std::string>& command) const {
+  std::vector<std::string> words = without_secrets(command);
+  for (std::string& word : words) word = text(word, Kind::word);
+  return words;
+}
+
+std::vector<std::string> without_secrets(const std::vector<std::string>& command) {
+  const bool logs_in = std::any_of(command.begin(), command.end(), takes_password_by_p);
   std::vector<std::string> words;
-  bool next_is_secret = false;
+  std::string_view option;
   for (const std::string& word : command) {
-    words.push_back(next_is_secret ? kRedacted : text(word, Kind::word));
-    next_is_secret = !next_is_secret && is_secret_option(word);
+    if (is_value_of(option, word)) {
+      words.emplace_back(kRedacted);
+      option = {};
+      continue;
+    }
+    const bool attached = logs_in && word.size() > 2 && word.starts_with("-p") && !word.starts_with("--");
+    words.push_back(attached ? std::string("-p") + kRedacted : without_shapes(word, Redaction::Kind::word));
+    option = word;
   }
   return words;
 }

@@ -8,6 +8,9 @@
 
 namespace cudadiag::report {
 
+// The words of a command with its secrets taken out, and nothing else. To be done before they are quoted for a shell.
+std::vector<std::string> without_secrets(const std::vector<std::string>& command);
+
 class Redaction {
  public:
   // `homes`: folders; `users` and `hosts`: names.

@@ -257,6 +257,12 @@ struct Candidate {
   std::vector<std::string> kernels{};  // mangled, of nodes of one line that are of several; else empty
 };
 
+// A command to paste, quoted for a shell.
+struct WitnessCommand {
+  std::string text;
+  bool runs_target = false;  // the command of the report follows
+};
+
 struct Finding {
   bool source_changed() const {
     const auto& files = changed_sources;
@@ -293,8 +299,8 @@ struct Finding {
   std::string device_unknown;     // why there is none
   std::string foreign_exception;  // of a rerun's core dump, in code that the program had not loaded
   std::optional<Memory> memory;
-  std::vector<std::string> witnesses;       // what foreign programs say of all that, a sentence each
-  std::vector<std::string> witness_wanted;  // commands that ask those which were not asked
+  std::vector<std::string> witnesses;          // what foreign programs say of all that, a sentence each
+  std::vector<WitnessCommand> witness_wanted;  // that ask those which were not asked
   // Likeliest first, `location` and `launch` itself included; empty if it is one. `unlisted`: others, beyond the most
   // that are listed. Of several calls of one line `launch` has no ordinals.
   std::vector<Candidate> candidates;
@@ -370,6 +376,7 @@ struct Report {
   bool input_read = false;           // by the target: a rerun needs its standard input again
   bool may_come_back = false;        // reruns did not fail, and none shows that waiting is why
   std::string started;               // ISO 8601, UTC
+  std::string foreign{};             // why the session is not the reader's own (session/ownership.h); empty: it is
   std::string working_directory;     // of the target: paths inside it are shown relative to it
 };
 

@@ -54,10 +54,19 @@ bool was_rerun(const Report& report) {
                      [&](const PassLine& pass) { return &pass != &report.passes.front() && !pass.interrupted; });
 }
 
+// Why there are no source lines.
+Section withheld(const Report& report) {
+  Section section{"Source", {}, 1, 0, Ink::plain, Wide::wraps};
+  if (!report.foreign.empty()) section.lines.push_back(printable(withheld_text(report)));
+  return section;
+}
+
 // Commands that find out more.
 Section next_commands(const Report& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
+  // A rerun runs the session's command, which somebody else has chosen.
+  suggest_rerun = suggest_rerun && report.foreign.empty();
   const bool first_rerun = suggest_rerun && !was_rerun(report);
   const auto bisect = [&](const char* options = "") {
     return bisect_command(report.session, report.input_read, options);
@@ -96,17 +105,22 @@ Section next_commands(const Report& report, bool suggest_rerun) {
   const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(),
                                      [](const PassLine& pass) { return pass.name == "sanitize"; });
   const bool lineless = !first.device || first.device->line == 0 || !first.device->block;
-  if (was_rerun(report) && !sanitized && lineless && memcheck_may_tell(first)) {
+  if (report.foreign.empty() && was_rerun(report) && !sanitized && lineless && memcheck_may_tell(first)) {
     section.lines.push_back(printable(bisect("--sanitize") + "  # needs compute-sanitizer"));
   }
   return section;
 }
 
+std::string command_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  return line;
+}
+
 // "python train.py  in /home/u, 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711"
 Section run(const Report& report) {
   Section section{"Run", {}, 0, 0, Ink::plain, Wide::stays};
-  std::string command, rest;
-  for (const std::string& word : report.command) command += (command.empty() ? "" : " ") + shell_word(word);
+  std::string command = command_line(report.command), rest;
   const std::pair<const char*, const std::string*> parts[] = {
       {"in ", &report.working_directory}, {"", &report.started}, {"session ", &report.session}};
   for (const auto& [word, value] : parts) {
@@ -121,7 +135,9 @@ void add_run(Page& page, const Report& report, bool suggest_rerun) {
   Section next = next_commands(report, suggest_rerun);
   for (const Finding& finding : report.findings) {
     if (!was_rerun(report)) break;
-    for (const std::string& command : finding.witness_wanted) next.lines.push_back(printable(command));
+    for (const WitnessCommand& command : finding.witness_wanted) {
+      next.lines.push_back(printable(command.text + (command.runs_target ? " " + command_line(report.command) : "")));
+    }
   }
   page.sections.push_back(next);
   page.sections.push_back(run(report));
@@ -203,6 +219,7 @@ Page short_page(const Report& report, const TextOptions& options) {
   }
   add_finding(page, report.findings.front(), report.ranks, report.working_directory, false,
               !options.suggest_rerun && !was_rerun(report));
+  page.sections.push_back(withheld(report));
   page.sections.push_back(passes(report));
   page.sections.push_back(others(report));
   page.sections.push_back(next_commands(report, options.suggest_rerun));
@@ -224,6 +241,7 @@ std::vector<Page> whole_pages(const Report& report, const TextOptions& options) 
                 report.working_directory, true, !options.suggest_rerun && !was_rerun(report));
   }
   Page& page = pages.emplace_back(empty_page(options));
+  page.sections.push_back(withheld(report));
   page.sections.push_back(report.findings.empty() ? clean(report) : passes(report));
   add_run(page, report, options.suggest_rerun);
   return pages;

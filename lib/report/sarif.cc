@@ -13,6 +13,7 @@
 #include "report/json_values.h"
 #include "report/place.h"
 #include "report/printable.h"
+#include "report/shareable.h"
 #include "report/words.h"
 #include "symbolize/pseudo_files.h"
 
@@ -35,9 +36,15 @@ std::string uri_path(std::string_view path) {
   return uri;
 }
 
-std::string folder_uri(std::string_view folder) {
-  return "file://" + uri_path(folder) + (folder.ends_with('/') ? "" : "/");
+// Behind "file:", what follows two slashes is a host, from which an editor would fetch.
+std::string_view without_leading_slashes(std::string_view path) {
+  path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
+  return path;
 }
+
+std::string file_uri(std::string_view path) { return "file:///" + uri_path(without_leading_slashes(path)); }
+
+std::string folder_uri(std::string_view folder) { return file_uri(folder) + (folder.ends_with('/') ? "" : "/"); }
 
 class Writer {
  public:
@@ -69,8 +76,10 @@ class Writer {
       return json;
     }
     const std::string_view inside = path_inside(file, report_.working_directory);
-    if (has_base() && !inside.empty()) return {{"uri", uri_path(inside)}, {"uriBaseId", kBase}};
-    return {{"uri", "file://" + uri_path(file)}};
+    if (has_base() && !inside.empty()) {
+      return {{"uri", uri_path(without_leading_slashes(inside))}, {"uriBaseId", kBase}};
+    }
+    return {{"uri", file_uri(file)}};
   }
 
   // The line itself, whatever it was called from.
@@ -132,7 +141,10 @@ class Writer {
       return Json{{"location", location({frame.file, frame.function, "", "", "", frame.line})}};
     });
     Json native = array_of(finding.stack.native, [&](const symbolize::NativeFrame& frame) {
-      Json json = {{"location", location({frame.file, frame.function, "", "", "", frame.line})}};
+      // A library's relative path is one of the folder that it was built in, and not of the user's sources.
+      const bool elsewhere = !frame.user && !frame.file.starts_with('/');
+      const std::string file = elsewhere ? "" : frame.file;
+      Json json = {{"location", location({file, frame.function, "", "", "", frame.line})}};
       if (!frame.module.empty()) json["module"] = printable(frame.module);
       return json;
     });
@@ -200,7 +212,8 @@ class Writer {
 
 }  // namespace
 
-std::string write_sarif(const Report& report, const std::string& version) {
+std::string write_sarif(const Report& whole, const std::string& version) {
+  const Report report = without_secret_arguments(whole);
   return Writer(report, version).document().dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 

@@ -141,6 +141,16 @@ void add_passes(Report& report, const session::Session& session, const analyse::
   }
 }
 
+void mark_foreign(Report& report, const std::string& why) {
+  if (why.empty()) return;
+  report.foreign = why;
+  report.notes.push_back({"foreign-session", "source lines are " + withheld_text(report)});
+}
+
+std::string withheld_text(const Report& report) {
+  return "not shown, as the session may be somebody else's: " + report.foreign + ". If you trust it, add --foreign";
+}
+
 void add_notes(Report& report, const session::Session& session, const analyse::Analysis& analysis,
                symbolize::Symbolizer& symbolizer) {
   for (const analyse::Note& note : analysis.notes) {

@@ -26,4 +26,10 @@ void add_notes(Report& report, const session::Session& session, const analyse::A
 // After that: what had long been under way where a program was ended from outside.
 void add_unfinished(Report& report, const session::Session& session, symbolize::Symbolizer& symbolizer);
 
+// Notes that source lines are left out, and why. An empty reason changes nothing.
+void mark_foreign(Report& report, const std::string& why);
+
+// The text says what a report with `foreign` leaves out, and how to get it.
+std::string withheld_text(const Report& report);
+
 }  // namespace cudadiag::report

@@ -176,12 +176,11 @@ void add_wanted(Report& report, const symbolize::DeviceTestimony& testimony) {
     text += "compute-sanitizer --tool memcheck";
     // A kernel that is only the likeliest would leave the failing one unchecked.
     if (!possible_kernels(*first).several()) text += " --kernel-name " + shell_word("kne=" + kernel);
-    for (const std::string& word : report.command) text += ' ' + shell_word(word);
-    first->witness_wanted.push_back(text);
+    first->witness_wanted.push_back({text, true});
   }
   if (!testimony.debugger && !testimony.dump.empty() && testimony.unreadable.empty()) {
-    first->witness_wanted.push_back("cuda-gdb --batch -ex " + shell_word("target cudacore " + testimony.dump) +
-                                    " -ex bt");
+    first->witness_wanted.push_back(
+        {"cuda-gdb --batch -ex " + shell_word("target cudacore " + testimony.dump) + " -ex bt"});
   }
 }
 

@@ -1,10 +1,14 @@
 #include "symbolize/source_excerpt.h"
 
-#include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+#include "session/plain_file.h"
 #include "symbolize/plain_text.h"
 
 namespace cudadiag::symbolize {
@@ -13,44 +17,75 @@ namespace {
 constexpr std::uintmax_t kLargestSource = 16u << 20;
 constexpr std::size_t kLongestLine = 200;
 
-// Where the process stood, or the compiler: from elsewhere another file may be there.
-bool is_relative(const std::string& file) { return !file.starts_with('/') || file.starts_with("/proc/self/"); }
+thread_local bool withheld = false;
 
-// Opening a pipe or a device for reading could wait forever, so only plain files are.
-bool is_readable_source(const std::string& file) {
-  std::error_code error;
-  if (is_relative(file)) return false;
-  if (!std::filesystem::is_regular_file(file, error)) return false;
-  const auto size = std::filesystem::file_size(file, error);
-  return !error && size <= kLargestSource;
-}
+// The bytes of a file, one by one; kEnd after the last.
+class Bytes {
+ public:
+  static constexpr int kEnd = -1;
 
-// As compilers and Python count lines: a lone CR ends one, too.
-bool next_line(std::streambuf& from, std::string& line) {
-  constexpr int kEnd = std::char_traits<char>::eof();
+  explicit Bytes(session::FileDescriptor file) : file_(std::move(file)) {}
+
+  int peek() {
+    if (at_ == have_) fill();
+    return at_ == have_ ? kEnd : static_cast<unsigned char>(buffer_[at_]);
+  }
+  int take() {
+    const int c = peek();
+    if (c != kEnd) ++at_;
+    return c;
+  }
+
+ private:
+  void fill() {
+    ssize_t got = 0;
+    do {
+      got = ::read(file_.get(), buffer_.data(), buffer_.size());
+    } while (got < 0 && errno == EINTR);
+    at_ = 0;
+    have_ = got > 0 && total_ < kLargestSource ? static_cast<std::size_t>(got) : 0;
+    total_ += have_;
+  }
+
+  session::FileDescriptor file_;
+  std::array<char, 16384> buffer_{};
+  std::size_t at_ = 0, have_ = 0, total_ = 0;
+};
+
+// Compilers and Python count lines alike: a lone CR ends one, too.
+bool next_line(Bytes& from, std::string& line) {
   line.clear();
-  int c = from.sbumpc();
-  if (c == kEnd) return false;
-  for (; c != kEnd && c != '\n' && c != '\r'; c = from.sbumpc()) line += static_cast<char>(c);
-  if (c == '\r' && from.sgetc() == '\n') from.sbumpc();
+  int c = from.take();
+  if (c == Bytes::kEnd) return false;
+  for (; c != Bytes::kEnd && c != '\n' && c != '\r'; c = from.take()) line += static_cast<char>(c);
+  if (c == '\r' && from.peek() == '\n') from.take();
   return true;
 }
 
 }  // namespace
 
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours) {
-  if (line <= 0 || neighbours < 0 || !is_readable_source(file)) return {};
-  std::ifstream stream(file, std::ios::binary);
+  // A relative path is one of the process's folder, or the compiler's: from here another file may be there.
+  if (withheld || line <= 0 || neighbours < 0 || !file.starts_with('/')) return {};
+  session::FileDescriptor source = session::open_named_file(file);
+  struct stat status {};
+  if (!source.valid() || ::fstat(source.get(), &status) != 0) return {};
+  if (static_cast<std::uintmax_t>(status.st_size) > kLargestSource) return {};
+  Bytes bytes(std::move(source));
   std::vector<SourceLine> excerpt;
   std::string text;
   const std::int64_t first = std::int64_t{line} - neighbours, last = std::int64_t{line} + neighbours;
   int number = 1;
-  for (; number <= last && next_line(*stream.rdbuf(), text); ++number) {
+  for (; number <= last && next_line(bytes, text); ++number) {
     if (number < first) continue;
     excerpt.push_back({number, plain_text(text, kLongestLine)});
   }
   return number > line ? excerpt : std::vector<SourceLine>{};
 }
+
+WithheldSources::WithheldSources(bool withhold) : before_(std::exchange(withheld, withheld || withhold)) {}
+
+WithheldSources::~WithheldSources() { withheld = before_; }
 
 std::string without_comment(std::string_view line, std::string_view mark) {
   char quote = 0;

@@ -15,6 +15,19 @@ struct SourceLine {
 // `line` of `file` and up to `neighbours` lines on each side; empty if the file cannot be read or has no such line.
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours);
 
+// While there is one with `withhold`, this thread reads no source: source_excerpt() is empty for every file. For sessions
+// of somebody else, who could have any file of the reader's quoted.
+class WithheldSources {
+ public:
+  explicit WithheldSources(bool withhold);
+  ~WithheldSources();
+  WithheldSources(const WithheldSources&) = delete;
+  WithheldSources& operator=(const WithheldSources&) = delete;
+
+ private:
+  bool before_;
+};
+
 // A line of code without the comment at its end, which begins with `mark` ("#", "//"). One inside of a string of its
 // own line is none.
 std::string without_comment(std::string_view line, std::string_view mark);

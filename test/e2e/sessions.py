@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import subprocess
 
-from harness import expect, expect_in, expect_success, faulty, skip
+from harness import FAULT, expect, expect_in, expect_success, faulty, program, skip, true_line
 
 NOBODY = 65534
 
@@ -106,3 +106,111 @@ def why_a_folder_has_no_sessions_to_list_is_said(machine):
     machine.folder.chmod(0o700)
     listed = _as_nobody(machine, *machine.command("list", "-o", kept), cwd="/")
     expect_in(f"{kept} cannot be read: permission denied", listed.stderr, "permission")
+
+
+def _foreign(machine, **manifest):
+    """A session in the folder "foreign" with this in its manifest."""
+    machine.run(*program("ten_launches.py"))
+    folder = machine.folder / "foreign"
+    shutil.copytree(machine.state / "cudadiag" / machine.sessions()[-1], folder)
+    file = folder / "manifest.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **manifest}))
+    return folder
+
+
+def a_session_of_another_host_quotes_no_source_unless_asked(machine):
+    machine.plan(FAULT)
+    line = pathlib.Path(true_line("ten_launches.py")[0]).read_text().splitlines()[true_line("ten_launches.py")[1] - 1]
+    folder = _foreign(machine, host="evilbox")
+    for format in ([], ["-v"], ["--json"], ["--html"], ["--sarif"]):
+        written = expect_success(machine.cudadiag("report", folder, *format)).stdout
+        expect(line.strip() in written, False, f"source in {format}")
+        expect_in("another host (evilbox)", written, f"reason in {format}")
+        expect("cudadiag bisect" in written, False, f"a rerun offered by {format}")
+        trusted = expect_success(machine.cudadiag("report", folder, "--foreign", *format)).stdout
+        expect_in("# TRUE LINE" if format in ([], ["-v"]) else "TRUE LINE", trusted, f"source with --foreign in {format}")
+    expect(line.strip() in expect_success(machine.cudadiag("status", folder, "--json")).stdout, False, "status")
+    expect(line.strip() in machine.cudadiag("ranks", folder, "--json").stdout, False, "ranks")
+    expect_in("TRUE LINE", machine.cudadiag("ranks", folder, "--json", "--foreign").stdout, "ranks with --foreign")
+
+
+def a_session_of_another_user_quotes_no_source_and_runs_nothing(machine):
+    if os.geteuid() != 0:
+        skip("only root can give a session away")
+    machine.plan(FAULT)
+    folder = _foreign(machine)
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    written = expect_success(machine.cudadiag("report", folder)).stdout
+    expect_in("its folder belongs to another user (uid 65534)", " ".join(written.split()), "reason")
+    expect("TRUE LINE" in written, False, "source")
+    refused = machine.cudadiag("bisect", folder)
+    expect(refused.returncode, 125, "status of bisect")
+    expect_in("its folder belongs to another user (uid 65534)", refused.stderr, "reason")
+
+
+def bisect_runs_the_command_of_somebody_else_only_if_asked_and_says_what_it_runs(machine):
+    machine.plan(FAULT)
+    trace = machine.folder / "ran"
+    folder = _foreign(machine, host="evilbox", command=["sh", "-c", f"echo >>{trace}; exit 3"],
+                      working_directory=str(machine.folder))
+    refused = machine.cudadiag("bisect", folder)
+    expect((refused.returncode, trace.exists()), (125, False), "status, and whether it ran")
+    expect_in(f"It would run: sh -c 'echo >>{trace}; exit 3'  (in {machine.folder})", refused.stderr, "command")
+    expect_in(f"cudadiag bisect --foreign {folder}", refused.stderr, "way to run it")
+    said = machine.cudadiag("bisect", folder, "--foreign").stderr
+    expect(trace.exists(), True, "whether it ran")
+    expect(said.splitlines()[0], f"cudadiag: running again: sh -c 'echo >>{trace}; exit 3'  (in {machine.folder})",
+           "first line")
+
+
+def a_bundle_has_no_file_that_a_link_leads_to(machine):
+    machine.plan(FAULT)
+    secret = machine.folder / "credentials"
+    secret.write_text("aws_key_of_somebody\n")
+    place = machine.folder / "place"
+    place.mkdir()
+    (place / "train.py").symlink_to(secret)
+    (place / "kept.py").write_text("print(1)\n")
+    folder = _foreign(machine, command=["python", "train.py", "kept.py"], working_directory=str(place))
+    packed = expect_success(machine.cudadiag("report", folder, "--bundle", "it.tar.gz"))
+    expect_in("it is a link that leads out of its folder, to " + str(secret), packed.stderr, "what is said")
+    names = subprocess.run(["tar", "tzf", machine.folder / "it.tar.gz"], stdout=subprocess.PIPE, text=True).stdout
+    expect([name for name in names.split() if "script" in name], ["cudadiag-bundle/script/kept.py"], "scripts")
+    expect_in(f"script/kept.py (9 bytes, from {place / 'kept.py'})", packed.stderr, "list")
+    file = folder / "manifest.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "host": "evilbox"}))
+    expect_success(machine.cudadiag("report", folder, "--bundle", "other.tar.gz"))
+    names = subprocess.run(["tar", "tzf", machine.folder / "other.tar.gz"], stdout=subprocess.PIPE, text=True).stdout
+    expect("script" in names, False, "scripts of somebody else's session")
+
+
+def a_bundle_redacts_words_before_it_quotes_them(machine):
+    machine.plan(FAULT)
+    command = ["python3", "train.py", "cfg={'token': 'X1Y2'}", "--url=https://bob:pw9@h/x?token=T7 --db"]
+    folder = _foreign(machine, command=command)
+    file = folder / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["passes"].append({**manifest["passes"][0], "name": "confirm", "folder": ""})
+    file.write_text(json.dumps(manifest))
+    expect_success(machine.cudadiag("report", folder, "--bundle", "it.tar.gz"))
+    text = subprocess.run(["tar", "xzOf", machine.folder / "it.tar.gz"], stdout=subprocess.PIPE, text=True).stdout
+    expect([secret for secret in ("X1Y2", "pw9", "T7") if secret in text], [], "secrets")
+    (line,) = [line for line in text.splitlines() if "compute-sanitizer --tool" in line]
+    expect_in(r"'cfg={'\''token'\'': '\''REDACTED'\''}'", line, "quoted words")
+    expect_in("'--url=https://REDACTED@h/x?token=REDACTED --db'", line, "quoted words")
+
+
+def sources_that_have_effects_when_they_are_read_are_not(machine):
+    machine.plan(FAULT)
+    script = ("import sys; sys.path.insert(0, {!r}); import cuda; cuda.start(); launch, p = cuda.kernel('smooth'); "
+              "s = cuda.stream(); exec(compile('\\n' * 2 + 'for i in range(10): launch(s, p, None)', sys.argv[1], 'exec'));"
+              "cuda.driver.cuStreamSynchronize(s)").format(str(pathlib.Path(true_line("ten_launches.py")[0]).parent))
+    given = machine.folder / "given"
+    given.write_text("a\nb\nsecret on stdin\n")
+    os.utime(given, (0, 0))  # older than the run: else its lines would not be shown for that
+    for source in ("/proc/thread-self/environ", "/dev/fd/0", "/proc/kmsg"):
+        machine.run("python3", "-c", script, source)
+        with given.open() as stdin:
+            written = expect_success(machine.cudadiag("report", stdin=stdin)).stdout
+        expect([part for part in ("secret", "PATH=", "XDG_") if part in written], [], f"what is quoted of {source}")

@@ -72,3 +72,25 @@ TEST_CASE("what the program says is text, whatever it looks like") {
   CHECK(page.find("\x1b") == page.npos);
   CHECK(page.find("&lt;script&gt;alert(&quot;1&quot;)") != page.npos);
 }
+
+TEST_CASE("only links of ours are links, and the command is without its secrets") {
+  Report report = python_report();
+  report.findings[0].fix = {"https://evil.example/x"};
+  report.notes = {{"code", "https://evil.example/y"}};
+  report.command = {"python", "--token", "s3cr3t"};
+  report.processes = {{7, 1, {"python", "--password=s3cr3t"}, {}, {}, {}}};
+  const std::string page = write_html(report);
+  CHECK(page.find("<a href") == std::string::npos);
+  CHECK(page.find("s3cr3t") == std::string::npos);
+  CHECK(page.find("--token REDACTED") != std::string::npos);
+}
+
+TEST_CASE("a page of a session that may be somebody else's says why it has no source, and offers no rerun") {
+  Report report = python_report();
+  report.session = "/s";
+  CHECK(write_html(report).find("cudadiag bisect") != std::string::npos);
+  report.foreign = "it was recorded on another host (evilbox)";
+  const std::string page = write_html(report);
+  CHECK(page.find("another host (evilbox). If you trust it, add --foreign") != std::string::npos);
+  CHECK(page.find("cudadiag bisect") == std::string::npos);
+}

@@ -97,6 +97,52 @@ TEST_CASE("known tokens and logins are taken out wherever they stand") {
   CHECK(text("https://example.org/x@y") == "https://example.org/x@y");
 }
 
+TEST_CASE("parameters of connections and addresses are taken out in code, too") {
+  CHECK(text("c = connect(\"Server=db;Password=x,y;Port=1\")") ==
+        "c = connect(\"Server=db;Password=REDACTED;Port=1\")");
+  CHECK(text("'AccountName=a;AccountKey=x==;'") == "'AccountName=a;AccountKey=REDACTED;'");
+  CHECK(text("https://s3/x?X-Amz-Signature=ab12&X-Amz-Date=1") == "https://s3/x?X-Amz-Signature=REDACTED&X-Amz-Date=1");
+  CHECK(text("https://blob/x?sv=1&sig=a%3D") == "https://blob/x?sv=1&sig=REDACTED");
+  CHECK(text("f\"token={token}\" 'token=%s' sig = 3") == "f\"token={token}\" 'token=%s' sig = 3");
+}
+
+TEST_CASE("names with humps are taken apart") {
+  CHECK(text("accessToken = 'x', authToken: 'x', sharedAccessKey='x'") ==
+        "accessToken = 'REDACTED', authToken: 'REDACTED', sharedAccessKey='REDACTED'");
+  CHECK(text("numTokens = 'x', hotKey='x', KeyError='x', forwardPass='x'") ==
+        "numTokens = 'x', hotKey='x', KeyError='x', forwardPass='x'");
+}
+
+TEST_CASE("options that take a login lose it") {
+  const auto script = [](std::string_view raw) { return redaction.text(raw, Redaction::Kind::script); };
+  CHECK(script("curl -u bob:x https://h\ncurl --user bob:x; id -u bob") ==
+        "curl -u REDACTED https://h\ncurl --user REDACTED id -u bob");
+  CHECK(script("mysql -px db; mkdir -p dir") == "mysql -pREDACTED db; mkdir -p dir");
+  CHECK(script("mkdir -p dir; g++ -pthread") == "mkdir -p dir; g++ -pthread");
+  CHECK(text("os.system(\"curl -u bob:x\")") == "os.system(\"curl -u REDACTED\")");
+  using Words = std::vector<std::string>;
+  CHECK(redaction.words({"x", "-u", "bob:y", "--cred", "bob:y", "-p", "y", "-p", "3", "-u", "name"}) ==
+        Words{"x", "-u", "REDACTED", "--cred", "REDACTED", "-p", "REDACTED", "-p", "3", "-u", "name"});
+  CHECK(redaction.words({"/usr/bin/mysql", "-py", "-P", "3306"}) ==
+        Words{"/usr/bin/mysql", "-pREDACTED", "-P", "3306"});
+  CHECK(redaction.words({"gcc", "-pthread"}) == Words{"gcc", "-pthread"});
+}
+
+TEST_CASE("tokens of more services are known") {
+  for (const char* token :
+       {"ghu_0123456789abcdefghij", "ghr_0123456789abcdefghij", "npm_0123456789abcdefghij", "AIza0123456789abcdefghij",
+        "ASIA0123456789ABCDEF", "sk_live_0123456789abcdef", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjft-JeZ4CVP"}) {
+    CHECK(text(std::string("f('") + token + "')") == "f('REDACTED')");
+  }
+  CHECK(text("https://hooks.slack.com/services/T0/B0/xyz x") == "https://hooks.slack.com/services/REDACTED x");
+  CHECK(text("npm_config_user_agent_of_ours") == "npm_config_user_agent_of_ours");
+}
+
+TEST_CASE("of a command the secrets alone can be taken out") {
+  CHECK(cudadiag::report::without_secrets({"/home/ada/x", "cfg={'token': 'X'}", "--token", "a b"}) ==
+        std::vector<std::string>{"/home/ada/x", "cfg={'token': 'REDACTED'}", "--token", "REDACTED"});
+}
+
 TEST_CASE("code that only sounds like it stays as it is") {
   for (const char* code : {"tokenizer = AutoTokenizer.load(name)",
                            "num_tokens=512",

@@ -48,6 +48,8 @@ TEST_CASE("files are URIs, relative to the working directory inside it") {
   CHECK(physical("/home/user/x.py", "/home/u") == json{{"uri", "file:///home/user/x.py"}});
   CHECK(physical("/home/u/x.py", "/") == json{{"uri", "file:///home/u/x.py"}});
   CHECK(physical("/home/u/x.py", "") == json{{"uri", "file:///home/u/x.py"}});
+  CHECK(physical("//evil.host/share/x.py", "/home/u") == json{{"uri", "file:///evil.host/share/x.py"}});
+  CHECK(physical("/home/u//evil.host/x.py", "/home/u") == json{{"uri", "evil.host/x.py"}, {"uriBaseId", "SRCROOT"}});
   CHECK(physical("sub/x.py", "/home/u") == json{{"uri", "sub/x.py"}, {"uriBaseId", "SRCROOT"}});
   CHECK(physical("a:b.py", "/home/u") == json{{"uri", "./a%3Ab.py"}, {"uriBaseId", "SRCROOT"}});
   CHECK(physical("/home/u/\xc3\xa9\xff.py", "/home/u") == json{{"uri", "%C3%A9%FF.py"}, {"uriBaseId", "SRCROOT"}});
@@ -125,4 +127,26 @@ TEST_CASE("what the program says is ASCII, with nothing that a terminal obeys") 
   CHECK(std::all_of(written.begin(), written.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));
   const json run = json::parse(written)["runs"][0];
   CHECK(run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"] == "a\\x1b[2J\\xff\\n\\u009b\\u202e");
+}
+
+TEST_CASE("a relative path of a library is not one of the user's sources") {
+  Report report = python_report();
+  report.findings[0].stack.native.resize(2);
+  report.findings[0].stack.native[0].file = "src/mine.cc";
+  report.findings[0].stack.native[0].user = true;
+  report.findings[0].stack.native[1].file = "sysdeps/nptl/libc_start_call_main.h";
+  report.findings[0].stack.native[1].function = "__libc_start_call_main";
+  const json stacks = run_of(report)["results"][0]["stacks"];
+  const json& frames = stacks.back()["frames"];
+  CHECK(frames[0]["location"]["physicalLocation"]["artifactLocation"]["uri"] == "src/mine.cc");
+  CHECK(!frames[1]["location"].contains("physicalLocation"));
+  CHECK(frames[1]["location"]["logicalLocations"][0]["fullyQualifiedName"] == "__libc_start_call_main");
+}
+
+TEST_CASE("the command is without its secrets") {
+  Report report = python_report();
+  report.command = {"python", "--token", "s3cr3t", "--password=s3cr3t"};
+  const std::string text = write_sarif(report, "1.2.3");
+  CHECK(text.find("s3cr3t") == std::string::npos);
+  CHECK(text.find("--password=REDACTED") != std::string::npos);
 }

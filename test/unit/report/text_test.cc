@@ -195,7 +195,8 @@ TEST_CASE("a source line is cut at the terminal's width alone, and not at all in
 TEST_CASE("the whole picture, too, names the commands that can tell more, a plain rerun first") {
   Report report = python_report();
   report.session = "/s";
-  report.findings[0].witness_wanted = {"compute-sanitizer --tool memcheck python train.py"};
+  report.findings[0].witness_wanted = {{"compute-sanitizer --tool memcheck", true}};
+  report.command = {"python", "train.py"};
   const auto next = [&] {
     const std::string text = write_text(report, kVerbose);
     const std::size_t at = text.find("\nNext    ");

@@ -1,0 +1,46 @@
+#include "session/ownership.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include "session/host_name.h"
+
+namespace cudadiag::session {
+namespace {
+
+// The launcher's word, else that of the processes.
+std::set<std::string> hosts_of(const Session& session) {
+  if (!session.manifest.host.empty()) return {session.manifest.host};
+  std::set<std::string> hosts;
+  for (const Process& process : session.processes) {
+    const auto host = process.record.properties.find("host");
+    hosts.insert(host == process.record.properties.end() ? "" : host->second);
+  }
+  return hosts;
+}
+
+}  // namespace
+
+std::string why_foreign(const Session& session) {
+  struct stat status {};
+  if (::stat(session.folder.c_str(), &status) != 0) {
+    return "its folder cannot be looked at (" + std::string(std::strerror(errno)) + ")";
+  }
+  if (status.st_uid != ::geteuid()) {
+    return "its folder belongs to another user (uid " + std::to_string(status.st_uid) + ")";
+  }
+  const std::set<std::string> hosts = hosts_of(session);
+  // Without a command and without processes there is nothing to show and nothing to run.
+  if (hosts.empty() && session.manifest.command.empty()) return "";
+  const std::string here = host_name();
+  if (hosts.empty() || hosts.contains("")) return "the host that it was recorded on is not known";
+  if (hosts.size() == 1 && hosts.contains(here)) return "";
+  const std::string& other = *hosts.begin() == here ? *hosts.rbegin() : *hosts.begin();
+  return "it was recorded on another host (" + other + ")";
+}
+
+}  // namespace cudadiag::session
