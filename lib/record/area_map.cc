@@ -13,6 +13,7 @@
 
 #include <climits>
 
+#include "record/arena_file.h"
 #include "record/clock.h"
 #include "wire/environment.h"
 
@@ -61,9 +62,7 @@ bool AreaMap::open() {
 }
 
 AreaMap::Claim AreaMap::claim_in_arena(Lack& lack) {
-  const char* path = getenv(wire::environment::kArena);
-  if (path == nullptr) return Claim::out_of_reach;
-  const int fd = ::open(path, O_RDWR | O_CLOEXEC);
+  const int fd = open_arena(O_RDWR);
   if (fd < 0) return Claim::out_of_reach;
   Claim claim = Claim::out_of_reach;
   struct stat status {};

@@ -2,15 +2,14 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "record/arena_file.h"
 #include "wire/area.h"
 #include "wire/arena.h"
-#include "wire/environment.h"
 
 namespace cudadiag::record {
 
@@ -39,8 +38,7 @@ bool lives(std::uint32_t pid) {
 }  // namespace
 
 std::string_view others_at_work(std::span<char> text) {
-  const char* path = getenv(wire::environment::kArena);
-  const int file = path == nullptr ? -1 : ::open(path, O_RDONLY | O_CLOEXEC);
+  const int file = open_arena(O_RDONLY);
   if (file < 0) return {};
   std::byte header[arena::kClaimed.end];
   const std::size_t claimed = read_at(file, 0, header) ? wire::load(header, arena::kClaimed) : 0;

@@ -13,6 +13,7 @@
 #include <climits>
 #include <string_view>
 
+#include "record/arena_file.h"
 #include "record/decimal.h"
 #include "wire/area.h"
 #include "wire/arena.h"
@@ -26,8 +27,7 @@ namespace unrecorded = wire::unrecorded;
 namespace {
 
 bool leave_in_arena(const Lack& lack) {
-  const char* path = getenv(wire::environment::kArena);
-  const int fd = path == nullptr ? -1 : ::open(path, O_RDWR | O_CLOEXEC);
+  const int fd = open_arena(O_RDWR);
   if (fd < 0) return false;
   struct stat status {};
   void* mapped = MAP_FAILED;

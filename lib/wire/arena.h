@@ -20,6 +20,9 @@
 namespace cudadiag::wire::arena {
 
 inline constexpr std::uint64_t kMagicValue = 0x414e455241474443;  // "CDGARENA"
+// Of the memory file, and how a link in /proc/PID/fd to it begins.
+inline constexpr const char* kName = "cudadiag-arena";
+inline constexpr const char* kLink = "/memfd:cudadiag-arena";
 inline constexpr std::size_t kHeaderSize = 4096;
 inline constexpr std::size_t kAreaCount = 1024;
 inline constexpr std::size_t kFilesBeside = 8;
