@@ -82,7 +82,7 @@ bool records_by_itself(const std::vector<std::string>& command) {
 std::string handled_calls(const std::vector<analyse::Note>& notes) {
   std::string text;
   for (const analyse::Note& note : notes) {
-    if (note.code == "error-handled") text += "; " + note.text;
+    if (note.code == "error-handled" || note.code == "cuda-after-fork") text += "; " + note.text;
   }
   return text;
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "analyse/allocations.h"
 #include "analyse/benign_calls.h"
@@ -19,6 +20,7 @@
 #include "analyse/same_call.h"
 #include "analyse/stream_history.h"
 #include "session/call_name.h"
+#include "session/forks.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -54,6 +56,19 @@ bool releases(const Error& error) {
   return name_has(error, {"Free", "Destroy", "Unload", "Unregister", "Release", "Unmap"});
 }
 
+bool is_question(const Error& error) { return name_has(error, {"Get", "Query", "IsCapturing", "CanAccess"}); }
+
+// The driver refuses every call of a fork: the first one says it, unless it asks whether there is a GPU, or releases what
+// the parent had, as destructors do.
+void keep_first_refusal(Errors& errors) {
+  constexpr std::uint32_t kNotInitialised = 3;
+  bool kept = false;
+  std::erase_if(errors, [&](const Error* error) {
+    if (error->code != kNotInitialised) return false;
+    return is_question(*error) || releases(*error) || std::exchange(kept, true);
+  });
+}
+
 // The last failing call of each thread, if nothing worked on that thread afterwards.
 Errors last_words(const Errors& errors) {
   std::map<std::uint32_t, const Error*> last;
@@ -87,8 +102,6 @@ const Error* last_question(const ProcessRecord& record) {
 std::string times(std::size_t count, bool complete, std::string_view one, std::string_view many) {
   return fmt::format("{}{} {}", complete ? "" : "at least ", count, count == 1 ? one : many);
 }
-
-bool is_question(const Error& error) { return name_has(error, {"Get", "Query", "IsCapturing", "CanAccess"}); }
 
 bool is_runtimes(const Error& error) { return error.domain == wire::error::Domain::runtime || !error.outer.empty(); }
 
@@ -142,7 +155,7 @@ Failure fatal(const session::Process& process, const Error& error, const Error& 
   if (&noticed != &error) failure.noticed = &noticed;
   const std::string who = end.of_process ? "the program" : "the command";
   const Doubt doubt = doubt_that_it_ended_for(noticed, process.record, end);
-  if (found_no_device(error)) {
+  if (found_no_device(error) && !session::is_fork(process.record)) {
     failure.grade = Grade::suspected;
     failure.because = fmt::format(
         "CUDA found no usable driver or GPU, and {} ended with {} afterwards: check nvidia-smi, CUDA_VISIBLE_DEVICES, "
@@ -376,6 +389,7 @@ void leave_open_which(Failure& fatal, Failures& missed, const SameCall& same) {
 
 CallFindings failed_calls(const session::Process& process, const Ending& end, const SameLine& same_line) {
   Errors errors = worth_looking_at(process.record);
+  if (session::is_fork(process.record)) keep_first_refusal(errors);
   // A sticky error explains the end by itself, and so does whoever asked for it.
   const bool died_here = end.bad && !end.asked_for() && process.record.state != wire::area::State::frozen;
   Errors last = died_here ? last_words(errors) : Errors();

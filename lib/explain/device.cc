@@ -43,6 +43,7 @@ bool all_hidden(const Symptoms& symptoms, Facts& facts) {
 bool forked(const Symptoms& symptoms, Facts& facts) {
   if (!refused(symptoms, facts) || symptoms.forked_from == 0) return false;
   facts.add("parent", std::to_string(symptoms.forked_from));
+  if (!symptoms.forked_at.empty()) facts.add("fork", symptoms.forked_at);
   return true;
 }
 
@@ -102,11 +103,12 @@ const std::vector<Rule>& device_rules() {
                  "loaded"},
        .fix = {"check nvidia-smi; start the container with --gpus all, or ask the scheduler for a GPU"},
        .link = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/index.html"},
-      {.id = "fork-after-init",
+      {.id = "cuda-after-fork",
        .codes = {3},
        .when = forked,
        .texts =
-           {"this process is a fork of process {parent}, which had used CUDA already: a fork cannot use CUDA then"},
+           {"this process was forked in {fork} from process {parent}, which had used CUDA: a fork cannot use CUDA then",
+            "this process was forked from process {parent}, which had used CUDA: a fork cannot use CUDA then"},
        .fix = {"start workers afresh instead of forking them{python:, by multiprocessing.set_start_method(\"spawn\")}"
                "{torch: or DataLoader(multiprocessing_context=\"spawn\")}",
                "or touch CUDA in the parent only after all forks{torch:, and keep tensors on the CPU in DataLoader "

@@ -92,6 +92,7 @@ struct Symptoms {
   // A broken capture, where it was one.
   bool captured_by_other_thread = false;  // this thread captures nothing
   std::uint32_t forked_from = 0;          // process with CUDA of which this one is a fork; 0: none is known
+  std::string forked_at;                  // "train.py:39, start"
   std::uint32_t failed_elsewhere = 0;     // process of the same job that failed earlier; 0: none is known
   bool vanished_when_serialised = false;  // a rerun failed unless it waited at this operation
   bool may_be_another_client = false;  // the GPU is shared under MPS, and nothing shows that this program's work failed

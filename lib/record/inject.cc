@@ -15,6 +15,7 @@
 
 #include "record/driver_log.h"
 #include "record/exit_handlers.h"
+#include "record/forks.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
@@ -40,6 +41,9 @@ struct alignas(kPageSize) Home {
   std::atomic<Recorder*> recorder;  // null: none yet, or not of this process
 };
 Home g_home;
+// These belong to the process that started it; a child has copies.
+const Recorder* g_recorder;
+std::uint32_t g_pid;
 std::atomic<bool> g_started;  // in this process or in one that it is a child of
 pthread_key_t g_thread_end;
 
@@ -93,21 +97,6 @@ Recorder* make_recorder() {
   return nullptr;
 }
 
-void disown() {
-  g_home.owned.store(false);
-  g_home.recorder.store(nullptr);
-}
-
-bool own_this_process() {
-  // Where the kernel does not wipe it (before Linux 4.14, in some sandboxes) libc's fork does; a child that is made by
-  // clone or _Fork then takes the record for its own.
-  if (madvise(&g_home, sizeof g_home, MADV_WIPEONFORK) != 0 && pthread_atfork(nullptr, nullptr, disown) != 0) {
-    return false;
-  }
-  g_home.owned.store(true);
-  return true;
-}
-
 // Marks that the thread is inside the recorder, and keeps its errno.
 class Inside {
  public:
@@ -130,6 +119,33 @@ class Inside {
   self.asked = true;
   self.state = recorder.acquire_thread();
   if (self.state != nullptr) pthread_setspecific(g_thread_end, self.state);
+}
+
+// Runs before every fork(), on the thread that calls it.
+void before_fork() {
+  Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
+  ThisThread& self = t_this;
+  if (recorder == nullptr || self.inside) return;
+  if (!self.asked) introduce(*recorder, self);
+  if (self.state == nullptr) return;
+  const Inside inside(self);
+  self.fork_site = recorder->note_fork(*self.state, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+}
+
+void begin_child() {
+  g_home.owned.store(false);
+  g_home.recorder.store(nullptr);
+  const std::uint32_t site = t_this.fork_site;
+  t_this = {};
+  forks::begin_child({g_recorder, g_pid, site});
+}
+
+bool own_this_process() {
+  // The kernel also wipes it in a child of clone() or _Fork(), but not before Linux 4.14 or in some sandboxes.
+  madvise(&g_home, sizeof g_home, MADV_WIPEONFORK);
+  if (pthread_atfork(before_fork, nullptr, begin_child) != 0) return false;
+  g_home.owned.store(true);
+  return true;
 }
 
 // All that a launch goes through comes to lie in these two, without calls: by then the processor has other things in
@@ -190,19 +206,22 @@ class Inside {
 
 // Our own questions about a kernel can be what loads its module, and Python code of ours can be where the collector
 // finds garbage of the program's, which ends what it owns.
-[[gnu::noinline]] void see_on_the_side(Recorder& recorder, ThisThread& self, CUpti_CallbackDomain domain,
+[[gnu::noinline]] void see_on_the_side(Recorder* recorder, ThisThread& self, CUpti_CallbackDomain domain,
                                        CUpti_CallbackId id, const void* data) {
+  if (recorder == nullptr) {
+    return forks::see(domain, id, data, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+  }
   const bool of_resource = domain == CUPTI_CB_DOMAIN_RESOURCE;
   if (of_resource && id == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
-    recorder.module_loaded(*static_cast<const CUpti_ResourceData*>(data));
+    recorder->module_loaded(*static_cast<const CUpti_ResourceData*>(data));
   } else if (!self.inside) {
-    if (!self.asked) introduce(recorder, self);
+    if (!self.asked) introduce(*recorder, self);
     const Inside inside(self);
     if (of_resource && Recorder::ends_something(id)) {
-      recorder.resource(nullptr, id, *static_cast<const CUpti_ResourceData*>(data), 0);
+      recorder->resource(nullptr, id, *static_cast<const CUpti_ResourceData*>(data), 0);
     } else if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
       const auto& call = *static_cast<const CUpti_CallbackData*>(data);
-      if (call.callbackSite == CUPTI_API_ENTER) recorder.enter_call_on_the_side(id, call);
+      if (call.callbackSite == CUPTI_API_ENTER) recorder->enter_call_on_the_side(id, call);
     }
   }
 }
@@ -212,10 +231,8 @@ void CUPTIAPI callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, 
   asm("" : "+r"(found));  // looked for once: each time would be a call
   ThisThread& self = *found;
   Recorder* recorder = g_home.recorder.load(std::memory_order_acquire);
-  if (recorder == nullptr) [[unlikely]]
-    return;
-  if (self.inside || self.quiet) [[unlikely]]
-    return see_on_the_side(*recorder, self, domain, id, data);
+  if (recorder == nullptr || self.inside || self.quiet) [[unlikely]]
+    return see_on_the_side(recorder, self, domain, id, data);
   if (!self.asked) [[unlikely]]
     introduce(*recorder, self);
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
@@ -269,6 +286,8 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   Recorder* recorder = make_recorder();
   t_this.inside = false;
   if (recorder == nullptr) return 1;
+  g_recorder = recorder;
+  g_pid = static_cast<std::uint32_t>(getpid());
   g_home.recorder.store(recorder, std::memory_order_release);
   recorder->ask_python();
   run_at_exit(look_at_exit);

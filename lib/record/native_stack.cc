@@ -63,9 +63,13 @@ std::uint64_t hash_addresses(std::size_t count, Address address) {
 }  // namespace
 
 void NativeStacks::start(Interner& interner, std::atomic<std::uint64_t>& unloads) {
+  Modules::start();
+  attach(interner, unloads);
+}
+
+void NativeStacks::attach(Interner& interner, std::atomic<std::uint64_t>& unloads) {
   interner_ = &interner;
   unloads_ = &unloads;
-  Modules::start();
   opened_.start();
 }
 

@@ -17,6 +17,8 @@ class NativeStacks {
  public:
   // `unloads`: how often code was unloaded, with which libraries may have gone and others come to their place.
   void start(Interner& interner, std::atomic<std::uint64_t>& unloads);
+  // In a child of fork(): without what the parent has found out already, which takes the dynamic loader's lock.
+  void attach(Interner& interner, std::atomic<std::uint64_t>& unloads);
   // In stacks with Python code, native frames of this module, and all outside of it, are left out.
   void stop_at(std::uintptr_t begin, std::uintptr_t end);
 

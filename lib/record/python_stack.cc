@@ -156,6 +156,21 @@ bool PythonStacks::start(Interner& interner, const PythonHook& hook) {
 #endif
 }
 
+void PythonStacks::adopt(const PythonStacks& parent, Interner& interner, const PythonHook& hook) {
+  interner_ = &interner;
+  hook_ = &hook;
+  layout_ = parent.layout_;
+  interpreter_ = parent.interpreter_;
+  this_thread_state_ = parent.this_thread_state_;
+  is_initialized_ = parent.is_initialized_;
+  newest_interpreter_ = parent.newest_interpreter_;
+  main_interpreter_ = parent.main_interpreter_;
+  code_type_ = parent.code_type_;
+  string_type_ = parent.string_type_;
+  bytes_type_ = parent.bytes_type_;
+  trust_.store(parent.trust_.load());
+}
+
 // Other threads may be in the middle of a walk: nothing that it uses changes.
 void PythonStacks::give_up(const char* why) {
   trust_.store(Trust::none, std::memory_order_relaxed);

@@ -22,6 +22,8 @@ class PythonStacks {
   static bool is_loaded();
   // Looks for an interpreter in the process. False: none (yet), or one whose layout is not known; then a note says so.
   bool start(Interner& interner, const PythonHook& hook);
+  // In a child of fork(): takes over what the parent has found.
+  void adopt(const PythonStacks& parent, Interner& interner, const PythonHook& hook);
   // Address inside the interpreter's module: native stacks end there.
   std::uintptr_t interpreter() const { return interpreter_; }
 

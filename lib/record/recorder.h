@@ -24,6 +24,7 @@
 #include "record/cupti_api.h"
 #include "record/driver_api.h"
 #include "record/failures.h"
+#include "record/forks.h"
 #include "record/graphs.h"
 #include "record/interner.h"
 #include "record/launch_arguments.h"
@@ -107,6 +108,12 @@ class Recorder {
   };
   // One bounded look for a fault that no call of the program has asked about. `status`: that it gave to exit().
   void look_at_exit(int status, ExitingThread thread);
+
+  // Before a fork: the site of the call, which the child's recorder names.
+  std::uint32_t note_fork(ThreadState& thread, std::uintptr_t frame);
+  // In its place in the child (forks.h): records what `refused_in_child` and `leave_runtime_call` are given.
+  bool start_in_child(const forks::Origin& origin);
+  void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 
   ThreadState* acquire_thread() { return threads_.acquire(); }
   void release_thread(ThreadState& thread) {

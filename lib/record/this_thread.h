@@ -22,6 +22,7 @@ struct alignas(64) ThisThread {
   std::uint64_t entered;          // ticks at ENTER of its call on memory, where it has no ring
   std::uint32_t looked_up;        // functions of the driver (runtimes.h)
   std::int32_t newest_looked_up;  // the newest version of these
+  std::uint32_t fork_site;        // of the fork() that goes on
 };
 
 extern constinit thread_local ThisThread t_this;

@@ -12,6 +12,7 @@
 #include "report/device.h"
 #include "report/dump_candidates.h"
 #include "report/eager.h"
+#include "report/forks.h"
 #include "report/forward_line.h"
 #include "report/launch.h"
 #include "report/next_steps.h"
@@ -26,6 +27,7 @@
 #include "report/thread_start.h"
 #include "report/witnesses.h"
 #include "session/call_name.h"
+#include "session/forks.h"
 
 namespace cudadiag::report {
 namespace {
@@ -67,6 +69,7 @@ class FindingBuilder {
       relate_capture(noticed->capture);
     }
     if (failure_.swallowed != nullptr) relate_swallowed(*failure_.swallowed);
+    relate_fork();
     if (failure_.hang) add_standstill(*failure_.hang);
     drop_changed_sources(finding_, process_.record, met_at(failure_));
     compare_rerun_source(finding_, failure_, session_, symbolizer_);
@@ -321,6 +324,13 @@ class FindingBuilder {
     finding_.related.push_back({"swallowed", at});
   }
 
+  void relate_fork() {
+    const auto origin = session::fork_origin(session_, process_);
+    if (!origin || origin->site == 0) return;
+    const symbolize::Location line = resolve(symbolizer_, *origin->parent, origin->site).line.location;
+    if (is_known(line)) finding_.related.push_back({"fork", located(line)});
+  }
+
   void relate_capture(const session::Capture& capture) {
     if (failure_.kind != analyse::Kind::capture_violation || capture.site == 0) return;
     const symbolize::Location begun = resolve(symbolizer_, process_, capture.site).line.location;
@@ -391,6 +401,7 @@ Report build(const session::Session& session, const analyse::Analysis& analysis,
   }
   if (report.ranks) tell_ranks(report.notes, *report.ranks, report.working_directory);
   add_unfinished(report, session, symbolizer);
+  note_forks(report, session, analysis, symbolizer);
   add_causes(report, session, analysis, failures);  // it reasons from all of the above
   add_eager(report, session, failures);
   add_races(report, session, located_by(symbolizer));

@@ -18,6 +18,7 @@
 #include "report/resolved_site.h"
 #include "report/words.h"
 #include "session/call_name.h"
+#include "session/forks.h"
 #include "symbolize/source_excerpt.h"
 
 namespace cudadiag::report {
@@ -88,6 +89,9 @@ class Gathering {
     add_process(*failure.process, symptoms);
     const Finding& first = report_.findings.front();
     if (first.pid != finding.pid && analyse::is_asynchronous(first.kind)) symptoms.failed_elsewhere = first.pid;
+    const auto fork = std::find_if(finding.related.begin(), finding.related.end(),
+                                   [](const Related& line) { return line.role == "fork"; });
+    if (fork != finding.related.end()) symptoms.forked_at = place(fork->location, report_.working_directory);
     symptoms.vanished_when_serialised = symptoms.asynchronous && &first == &finding && races_;
     symptoms.may_be_another_client = analyse::under_mps(failure.process->record) && !finding.device;
     symptoms.foreign_exception = finding.foreign_exception;
@@ -154,6 +158,7 @@ class Gathering {
     for (const auto& [name, value] : process.record.properties) {
       if (name.starts_with(kVariables)) symptoms.environment[name.substr(kVariables.size())] = value;
     }
+    if (const auto origin = session::fork_origin(session_, process)) symptoms.forked_from = origin->parent->pid;
     // A child that began a program of its own has a command line of its own.
     for (const session::Process& other : session_.processes) {
       if (other.pid == process.parent_pid && other.argv == process.argv) symptoms.forked_from = other.pid;

@@ -20,7 +20,7 @@
 namespace cudadiag::wire::arena {
 
 inline constexpr std::uint64_t kMagicValue = 0x414e455241474443;  // "CDGARENA"
-// Of the memory file, and how a link in /proc/PID/fd to it begins.
+// The name of the memory file, and how a link in /proc/PID/fd to it begins.
 inline constexpr const char* kName = "cudadiag-arena";
 inline constexpr const char* kLink = "/memfd:cudadiag-arena";
 inline constexpr std::size_t kHeaderSize = 4096;

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import targets
-from harness import FAULT, expect, expect_in, expect_true_line, program
+from harness import FAULT, expect, expect_in, expect_true_line, program, true_line
 
 
 def _left_behind(machine, command, first="true", watch=("run",)):
@@ -277,3 +277,30 @@ def signals_are_handed_on_while_nobody_reads_the_report(machine):
         expect(run.wait(60), -signal.SIGTERM, "status")
         run.stdout.close()
         os.close(reads)
+
+
+def fork_that_uses_cuda_is_named_with_the_line_that_forked(machine):
+    command = machine.build / "targets/forked_worker", "uses"
+    recorded, plain = machine.run(*command), machine.plain(*command)
+    expect((recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout), "status and stdout")
+    finding = machine.report()["findings"][0]
+    place = finding["location"]["file"], finding["location"]["line"]
+    expect(place, targets.marked_line("forked_worker", "TRUE LINE"), "first call of the child")
+    expect((finding["kind"], finding["cause"]["id"]), ("sync_error", "cuda-after-fork"), "kind and cause")
+    forked = [(line["file"], line["line"]) for line in finding["related"] if line["role"] == "fork"]
+    expect(forked, [targets.marked_line("forked_worker", "FORK LINE")], "the fork")
+
+
+def forks_that_need_no_cuda_are_silent(machine):
+    for way in ("asks", "frees", "nothing"):
+        recorded = machine.run(machine.build / "targets/forked_worker", way)
+        expect((recorded.returncode, recorded.stderr, machine.sessions()), (0, "", []), way)
+    expect(machine.run(*program("forks.py", "healthy")).stderr, "", "Python")
+
+
+def fork_in_which_a_framework_refuses_cuda_is_explained_by_a_note(machine):
+    recorded = machine.run(*program("forks.py", "refused"))
+    _, line = true_line("forks.py", "FORK LINE")
+    expect(recorded.returncode, 1, "status")
+    expect_in(f"forks.py:{line}, <module> after it had used CUDA", recorded.stderr, "the fork")
+    expect_in('multiprocessing.set_start_method("spawn")', recorded.stderr, "what to do")

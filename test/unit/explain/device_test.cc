@@ -56,7 +56,7 @@ TEST_CASE("a fork of a process that had used CUDA") {
   Symptoms symptoms = refused_call(3, "cudaSetDevice");
   CHECK(id_of(symptoms) == "none");  // the code alone says nothing of forks
   symptoms.forked_from = 4711;
-  CHECK(id_of(symptoms) == "fork-after-init");
+  CHECK(id_of(symptoms) == "cuda-after-fork");
   CHECK(text_of(symptoms).find("process 4711") != std::string::npos);
   symptoms.code = 1;
   CHECK(id_of(symptoms) == "none");

@@ -102,7 +102,7 @@ TEST_CASE("invalid configuration argument, of batches and rows that grew") {
 TEST_CASE("initialization error in a forked worker") {
   Symptoms symptoms = refused_call(3, "cudaSetDevice");
   symptoms.forked_from = 100;
-  CHECK(id_of(symptoms) == "fork-after-init");
+  CHECK(id_of(symptoms) == "cuda-after-fork");
 }
 
 // nagadomi/nunif#702; tatsu-lab/stanford_alpaca#67; ingowald/cudaKDTree#18; LibreYOLO/libreyolo#681

@@ -455,7 +455,7 @@ TEST_CASE("a fork is told from a child with a program of its own by its command 
   session.processes[1].parent_pid = 4711;
   Report report = report_of(session, {refused(session.processes[1], 3, "cudaSetDevice")});
   REQUIRE(report.findings[0].cause);
-  CHECK(report.findings[0].cause->id == "fork-after-init");
+  CHECK(report.findings[0].cause->id == "cuda-after-fork");
   session.processes[1].argv = {"python", "-c", "from multiprocessing.spawn import spawn_main"};
   report = report_of(session, {refused(session.processes[1], 3, "cudaSetDevice")});
   CHECK(!report.findings[0].cause);

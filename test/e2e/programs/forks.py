@@ -1,0 +1,12 @@
+"""Uses CUDA and forks. The child of "refused" ends as PyTorch has it end there, before it calls CUDA."""
+
+import os
+import sys
+
+import cuda
+
+cuda.start()
+pid = os.fork()  # FORK LINE
+if pid == 0:
+    os._exit(1 if sys.argv[1] == "refused" else 0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
