@@ -383,7 +383,7 @@ def manifest_that_cannot_be_read_can_be_done_without(machine):
     manifest = machine.state / "cudadiag/latest/manifest.json"
     manifest.unlink()
     manifest.mkdir()
-    expect_in("manifest.json: it is no file that can be read; move it away: ", machine.cudadiag("report").stderr, "message")
+    expect_in("manifest.json: it cannot be read, or is not a plain file; move it away: ", machine.cudadiag("report").stderr, "message")
     manifest.rename(machine.folder / "away")
     expect_true_line(machine.report(), "ten_launches.py")
 
