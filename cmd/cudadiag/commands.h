@@ -13,7 +13,7 @@
 
 namespace cudadiag::command {
 
-// `ask`: only after a person at the terminal agreed. `automatic`: where nothing speaks against it (rerun_policy.h).
+// `automatic`: if nothing speaks against it (rerun_policy.h). `ask`: likewise, but not while a person sits at the terminal.
 enum class RerunMode { ask, automatic, always, never };
 
 struct RerunOptions {

@@ -57,7 +57,7 @@ std::optional<fs::path> first_written(const fs::path& folder, const std::string&
 
 bool leaves_a_dump(std::uint32_t code) { return code == 700 || code == 710 || (code >= 714 && code <= 719); }
 
-std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::string& cuda) {
+std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::string& cuda, bool isolated) {
   std::vector<launch::Variable> variables = {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
                                              {"CUDA_COREDUMP_SHOW_PROGRESS", "1"},
                                              {kFile, (folder / "%p").string() + kDump}};
@@ -67,17 +67,20 @@ std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::
   } else {
     variables.push_back({"CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", "1"});
   }
-  std::erase_if(variables,
-                [](const launch::Variable& variable) { return std::getenv(variable.name.c_str()) != nullptr; });
+  std::erase_if(variables, [&](const launch::Variable& variable) {
+    return std::getenv(variable.name.c_str()) != nullptr && !(isolated && variable.name == kFile);
+  });
   return variables;
+}
+
+std::string find_dump(const fs::path& folder) {
+  const auto dump = first_written(folder, std::string("*") + kDump, 0);
+  return dump ? dump->filename().string() : "";
 }
 
 std::string collect_dump(const fs::path& folder, const fs::path& working_directory, std::int64_t since) {
   const char* own = std::getenv(kFile);
-  if (own == nullptr) {
-    const auto dump = first_written(folder, std::string("*") + kDump, 0);
-    return dump ? dump->filename().string() : "";
-  }
+  if (own == nullptr) return find_dump(folder);
   const fs::path pattern = working_directory / as_glob(own);
   const auto theirs = first_written(pattern.parent_path(), pattern.filename().string(), since);
   const std::string name = std::string("dump") + kDump;

@@ -17,11 +17,14 @@ namespace cudadiag::command {
 bool leaves_a_dump(std::uint32_t code);
 
 // Variables that make the driver write a light dump into `folder`. The user's own settings for core dumps take
-// precedence. `cuda`: the driver's version, "13.0".
-std::vector<launch::Variable> dump_variables(const std::filesystem::path& folder, const std::string& cuda);
+// precedence, but for the place of the dump if the rerun is isolated. `cuda`: the driver's version, "13.0".
+std::vector<launch::Variable> dump_variables(const std::filesystem::path& folder, const std::string& cuda,
+                                             bool isolated);
 
-// After the pass: the name in `folder` of the first dump that was written, there or where the user's own settings had
-// it written; empty if there is none. `since` in nanoseconds of the epoch.
+// After the pass: the name in `folder` of the first dump that was written there; empty if there is none.
+std::string find_dump(const std::filesystem::path& folder);
+// Likewise, of one that was not isolated: or where the user's own settings had it written, from where it is copied.
+// `since` in nanoseconds of the epoch.
 std::string collect_dump(const std::filesystem::path& folder, const std::filesystem::path& working_directory,
                          std::int64_t since);
 

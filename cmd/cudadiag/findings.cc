@@ -118,6 +118,11 @@ std::string sentence(const report::Report& after, const report::Finding& finding
     }
     return fmt::format("confirmed by {}{}: {}  [{}]", runs, after_time, place_of(finding), report::word(finding.grade));
   }
+  if (last.ended_at_that) {
+    const std::string allow =
+        after.session.empty() ? "" : "; to allow it: " + report::bisect_command(after.session, after.input_read);
+    return fmt::format("not confirmed: the rerun{} {}{}", after_time, last.outcome, allow);
+  }
   // Whoever interrupts it may want it later.
   const bool interrupted = last.outcome == "interrupted", too_long = last.outcome == "time limit";
   const bool gave_up = last.outcome == report::word(analyse::Rerun::Outcome::given_up);

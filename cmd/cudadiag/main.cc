@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "code_rules.h"
@@ -11,6 +12,8 @@
 #include "commands.h"
 #include "launch/command_path.h"
 #include "launch/standard_descriptors.h"
+#include "launch/supervision.h"
+#include "launch/supervisor.h"
 #include "planted_fault.h"
 #include "terminal.h"
 
@@ -376,6 +379,7 @@ int dispatch(std::vector<std::string> words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == launch::supervision::kCommand) return launch::supervise(argc, argv);
   launch::occupy_standard_descriptors();
   try {
     const int status = dispatch({argv + std::min(argc, 1), argv + argc});

@@ -32,6 +32,7 @@ constexpr double kSlowest = 3;  // of a rerun, against the first run
 constexpr double kSlowestSanitized = 30;
 constexpr double kStartSeconds = 30;                       // that a rerun may take besides
 constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // that taking values may take; of the first run
+constexpr double kQuietSeconds = 5;                        // that it may issue nothing besides
 constexpr double kSavingSeconds = 60;                      // where the failing call is saved too
 
 bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
@@ -169,7 +170,8 @@ class Narrowing {
   }
 
  private:
-  bool goes_on() const { return possible_ && !interrupted_; }
+  // One that was kept from something on its way to the failure would be so again.
+  bool goes_on() const { return possible_ && !interrupted_ && !kept_; }
 
   void confirm() {
     if (options_.window) {
@@ -340,6 +342,11 @@ class Narrowing {
     return std::max(least, kValuesShare * expected_seconds(session_));
   }
 
+  // A server that nobody asks, or a program that waits for what only the first run was given, has nothing to show.
+  double quiet_limit() const {
+    return options_.isolated ? kQuietSeconds + options_.patience + kSlowest * longest_pause(session_) : 0;
+  }
+
   RerunSpec common() const {
     RerunSpec spec;
     spec.time_limit = options_.time_limit.value_or(kStartSeconds + kSlowest * expected_seconds(session_));
@@ -347,6 +354,8 @@ class Narrowing {
     spec.expected_seconds = expected_seconds(session_);
     spec.show = options_.show;
     spec.input = options_.input;
+    spec.isolated = options_.isolated;
+    spec.quiet_limit = quiet_limit();
     return spec;
   }
 
@@ -366,6 +375,7 @@ class Narrowing {
     session_.rerun_races.push_back(std::move(result.races));
     if (const auto failure = writer_.store_manifest(session_.manifest)) say(*failure);
     analysis_ = analyse::analyse(session_);
+    kept_ = analysis_.reruns.back().outcome == Outcome::kept_from;
     return true;
   }
 
@@ -403,6 +413,7 @@ class Narrowing {
   std::optional<Outcome> with_values_;  // of a rerun that may have gone another way for the values taken
   bool without_values_ = false;         // the next one takes none
   bool interrupted_ = false;
+  bool kept_ = false;
   bool dump_asked_ = false;
   bool possible_ = true;
 };
@@ -453,10 +464,34 @@ std::string with_patience(const std::string& window, double seconds) {
   return fmt::format("{},patience={}", window, static_cast<unsigned>(seconds * 1000));
 }
 
+double longest_pause(const session::Session& session) {
+  const double whole = expected_seconds(session);
+  double longest = 0;
+  for (const session::Process& process : session.processes) {
+    const session::ProcessRecord& record = process.record;
+    if (record.state != wire::area::State::frozen) continue;
+    // In what was not kept there may have been any.
+    if (record.dropped_operations > 0 || record.operations_issued > record.operations.size()) return whole;
+    // Until CUDA is initialised nothing is recorded.
+    longest = std::max(longest, whole - record.seconds(record.frozen_ticks));
+    std::uint64_t before = record.clock_start;
+    const auto look = [&](std::uint64_t ticks) {
+      if (ticks <= before) return;
+      longest = std::max(longest, record.seconds(ticks) - record.seconds(before));
+      before = ticks;
+    };
+    for (const session::Operation& operation : record.operations) look(operation.ticks);
+    look(record.frozen_ticks);
+  }
+  return longest > 0 ? std::min(longest, whole) : whole;
+}
+
 double expected_seconds(const session::Session& session) {
   if (session.manifest.passes.empty()) return 0;
   const session::Pass& first = session.manifest.passes.front();
-  return first.failed_after.value_or(first.seconds);
+  // The recorded program's own words, and the clock may have been set meanwhile.
+  const double failed_after = first.failed_after.value_or(first.seconds);
+  return failed_after >= 0 && failed_after <= first.seconds ? failed_after : first.seconds;
 }
 
 }  // namespace cudadiag::command

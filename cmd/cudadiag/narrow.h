@@ -28,6 +28,7 @@ struct NarrowOptions {
   bool show = false;                     // the reruns' output, on standard error
   bool tell_passes = false;              // a line before and after each
   const launch::Input* input = nullptr;  // null: /dev/null
+  bool isolated = false;                 // the reruns can change nothing
 };
 
 // Takes from the command line what concerns reruns.
@@ -46,6 +47,8 @@ std::string obstacle_to_cross_check(const session::Manifest& manifest);
 bool worth_naming(const session::Session& session);
 // The window (wire/window.h) with the time that one operation may take.
 std::string with_patience(const std::string& window, double seconds);
+// The longest time in which the first run issued no operation, as far as can be known; its whole length otherwise.
+double longest_pause(const session::Session& session);
 // How long one rerun will take, by the first run: to its failure.
 double expected_seconds(const session::Session& session);
 

@@ -1,7 +1,6 @@
 #include "rerun.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -11,12 +10,12 @@
 #include "areas.h"
 #include "device_pass.h"
 #include "dump_request.h"
-#include "end_target.h"
 #include "launch/arena.h"
-#include "launch/watcher.h"
-#include "progress.h"
+#include "launch/isolation.h"
+#include "launch/private_folders.h"
+#include "launch/supervised.h"
 #include "race_watch.h"
-#include "session/area_progress.h"
+#include "rerun_watch.h"
 #include "symbolize/file_time.h"
 #include "terminal.h"
 #include "wire/environment.h"
@@ -26,110 +25,6 @@ namespace cudadiag::command {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-
-// So long a rerun may still end by itself once it has failed, and once it has been asked to.
-constexpr auto kCourtesy = milliseconds(1000);
-
-std::uint64_t operations_of(const launch::Arena& arena) {
-  std::uint64_t operations = 0;
-  for (std::size_t area = 0; area < arena.claimed(); ++area) {
-    operations += session::operations_so_far(launch::LiveArea(arena, area).bytes());
-  }
-  return operations;
-}
-
-const char* name_of(RerunSpec::Kind kind) {
-  switch (kind) {
-    case RerunSpec::Kind::device:
-      return "device";
-    case RerunSpec::Kind::eager:
-      return "eager";
-    case RerunSpec::Kind::sanitize:
-      return "sanitize";
-    case RerunSpec::Kind::memory:
-      return "memory";
-    case RerunSpec::Kind::races:
-      return "races";
-    case RerunSpec::Kind::confirm:
-      break;
-  }
-  return "confirm";
-}
-
-// For the progress shown.
-const char* doing(RerunSpec::Kind kind) {
-  switch (kind) {
-    case RerunSpec::Kind::device:
-      return "getting a GPU core dump";
-    case RerunSpec::Kind::eager:
-      return "running without torch.compile";
-    case RerunSpec::Kind::sanitize:
-      return "running compute-sanitizer";
-    case RerunSpec::Kind::memory:
-      return "asking who holds the memory";
-    case RerunSpec::Kind::races:
-      return "looking for the racing tensors";
-    case RerunSpec::Kind::confirm:
-      break;
-  }
-  return "confirming";
-}
-
-// Waits for the end of a target, and sees to it that there is one.
-class Supervision {
- public:
-  // `arena`: where its processes record; null in a pass without the recorder.
-  Supervision(launch::Target& target, launch::SignalRelay& relay, launch::Arena* arena, const RerunSpec& spec,
-              const std::filesystem::path& folder)
-      : target_(target), relay_(relay), arena_(arena), spec_(spec) {
-    if (spec.dump_after) request_.emplace(folder, *spec.dump_after);
-    if (arena != nullptr) watcher_.emplace(*arena, relay);
-  }
-
-  // Why it was ended; empty if it ended by itself or had failed.
-  std::string wait() {
-    Progress progress(doing(spec_.kind), arena_ == nullptr ? 0 : spec_.operations, spec_.expected_seconds);
-    const auto limit = Clock::now() + milliseconds(static_cast<std::int64_t>(spec_.time_limit * 1000));
-    std::optional<Clock::time_point> failed_by;
-    std::string reason;
-    while (!target_.reap()) {
-      if (request_ && !failed_by && request_->proceed()) failed_by = Clock::now() + kCourtesy;
-      if (watcher_ && watcher_->take_freeze() && !failed_by) failed_by = Clock::now() + kCourtesy;
-      if (relay_.interrupted()) reason = "interrupted";
-      if (Clock::now() > limit && !failed_by) reason = "time limit";
-      if (!reason.empty() || (failed_by && Clock::now() > *failed_by)) {
-        end_target(target_, relay_, kCourtesy);
-        break;
-      }
-      progress.show(arena_ == nullptr ? 0 : operations_of(*arena_));
-      relay_.wait(200);
-      relay_.take_signals();
-    }
-    end_what_is_left();
-    return reason;
-  }
-
-  bool dump_asked() const { return request_ && request_->was_taken(); }
-
- private:
-  // What the target has started, and what that started meanwhile.
-  void end_what_is_left() {
-    const auto patience = Clock::now() + kCourtesy;
-    while (target_.signal_all(SIGKILL) && Clock::now() < patience) {
-      relay_.wait(10);
-      relay_.take_signals();
-      target_.reap();
-    }
-  }
-
-  launch::Target& target_;
-  launch::SignalRelay& relay_;
-  launch::Arena* arena_;
-  const RerunSpec& spec_;
-  std::optional<launch::Watcher> watcher_;
-  std::optional<DumpRequest> request_;
-};
 
 session::FileDescriptor input_of(const RerunSpec& spec) {
   if (spec.input != nullptr) return spec.input->again();
@@ -157,7 +52,7 @@ struct Start {
 };
 
 Start dumping_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
-  std::vector<launch::Variable> variables = dump_variables(folder, cuda_of(session));
+  std::vector<launch::Variable> variables = dump_variables(folder, cuda_of(session), spec.isolated);
   if (spec.dump_after) {
     variables.push_back({"CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "1"});
     variables.push_back({"CUDA_COREDUMP_PIPE", DumpRequest::pipe_pattern(folder)});
@@ -204,6 +99,23 @@ session::Result<Start> start_of(const RerunSpec& spec, const session::Session& s
   return recorded_start(spec, session, folder);
 }
 
+// Folders of the rerun's own, and nothing else to be written.
+session::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std::filesystem::path& folder,
+                                                Start& start, launch::SupervisedOptions& options) {
+  auto made = launch::PrivateFolders::make(folder);
+  auto* folders = std::get_if<launch::PrivateFolders>(&made);
+  if (folders == nullptr) return made;
+  start.variables.insert(start.variables.end(), folders->variables().begin(), folders->variables().end());
+  launch::Isolation isolation = launch::usual_isolation();
+  std::error_code error;
+  isolation.folders = {std::filesystem::canonical(folder, error), folders->root()};
+  isolation.shared_memory = std::filesystem::is_directory(launch::kSharedMemory, error);
+  if (spec.kind == RerunSpec::Kind::sanitize) isolation.ports = sanitizer_ports();
+  options.isolation = std::move(isolation);
+  options.remove = folders->root().string();
+  return made;
+}
+
 }  // namespace
 
 session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
@@ -227,18 +139,28 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   if (!output.valid()) {
     return session::Failure{"cannot write " + (folder / session::kOutputFile).string(), "free some space"};
   }
-  launch::SpawnOptions options;
-  options.apart = true;
+  // Whose processes are the rerun's can be told by it, in a pass without the recorder too.
+  const launch::Variable mark = {wire::environment::kSession, folder.string()};
+  if (arena == nullptr) start.variables.push_back(mark);
+  launch::SupervisedOptions options;
   options.input = input.get();
   options.output = output.get();
   options.directory = directory;
+  options.arena = arena == nullptr ? -1 : arena->file();
+  options.mark = mark.name + "=" + mark.value;
+  std::optional<launch::PrivateFolders> folders;
+  if (spec.isolated) {
+    auto made = isolate(spec, folder, start, options);
+    if (const auto* failure = std::get_if<session::Failure>(&made)) return *failure;
+    folders.emplace(std::move(std::get<launch::PrivateFolders>(made)));
+  }
 
   const std::vector<std::string> rewritten = symbolize::rewritten_files(session);
   const auto started = Clock::now();
   const auto started_at = std::chrono::system_clock::now().time_since_epoch();
-  auto spawned = launch::Target::spawn(start.command, launch::environment_with(start.variables), options);
+  auto spawned = launch::Supervised::spawn(start.command, launch::environment_with(start.variables), options);
   if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) return failure->failure;
-  auto& target = std::get<launch::Target>(spawned);
+  auto& target = std::get<launch::Supervised>(spawned);
   std::optional<RaceWatch> races;
   if (spec.kind == RerunSpec::Kind::races) races.emplace(*arena, relay, folder, find_disassembler(start.command));
 
@@ -250,11 +172,16 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   pass.values = !spec.values.empty();
   pass.kernels = spec.kernels;
   pass.rewritten = rewritten;
-  Supervision supervision(target, relay, arena, spec, folder);
-  pass.cut_short = supervision.wait();
-  result.dump_asked = supervision.dump_asked();
+  pass.isolated = spec.isolated;
+  RerunWatch watch(target, relay, arena, spec, folder);
+  pass.cut_short = watch.wait();
+  result.dump_asked = watch.dump_asked();
   pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
   pass.end = target.end();
+  pass.kept_from = target.kept_from();
+  for (const pid_t left : target.left()) {
+    say("process " + std::to_string(left) + " of the rerun could not be ended; end it yourself");
+  }
   result.interrupted = relay.interrupted();
   if (races) {
     result.races = races->finish();
@@ -269,8 +196,8 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
     // What it showed is known and told, though it be lost to later reports.
     if (const auto failure = store_areas(*arena, writer)) say(*failure);
   } else if (spec.kind == RerunSpec::Kind::device) {
-    pass.dump = collect_dump(folder, session.manifest.working_directory,
-                             std::chrono::duration_cast<std::chrono::nanoseconds>(started_at).count());
+    const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(started_at).count();
+    pass.dump = spec.isolated ? find_dump(folder) : collect_dump(folder, session.manifest.working_directory, since);
   }
   return result;
 }

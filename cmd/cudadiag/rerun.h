@@ -27,6 +27,8 @@ struct RerunSpec {
   double expected_seconds = 0;           // that it takes by the first run, for the progress shown
   bool show = false;                     // its output goes to our standard error, not to a file
   const launch::Input* input = nullptr;  // null: /dev/null
+  bool isolated = false;                 // it can change nothing but its own folders
+  double quiet_limit = 0;                // seconds that it may issue no operation; 0: any number
 };
 
 struct RerunResult {

@@ -58,38 +58,90 @@ bool ended_from_outside(const session::ProcessEnd& end) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGKILL;
 }
 
-std::string changed_text(const fs::path& changed, const fs::path& folder) {
+std::optional<RerunObstacle> obstacle_in_files(const launch::RunTraces& traces, const fs::path& folder,
+                                               const std::string& report_file) {
+  using Kind = RerunObstacle::Kind;
+  launch::FileSearch search;
+  search.folder = folder;
+  search.before = traces.folder();
   std::error_code ignored;
-  const fs::file_status now = fs::symlink_status(changed, ignored);
-  const std::string name = changed.lexically_relative(folder).string() + (fs::is_directory(now) ? "/" : "");
-  return name + (fs::exists(now) ? " changed while it ran" : " was removed while it ran");
+  if (!report_file.empty()) search.except.push_back(fs::absolute(report_file, ignored));
+  const launch::FileChanges changes = launch::changed_files(search);
+  if (!changes.first) {
+    return changes.whole ? std::nullopt : std::optional(RerunObstacle{Kind::unseen_files});
+  }
+  const fs::file_status now = fs::symlink_status(*changes.first, ignored);
+  const std::string name = changes.first->lexically_relative(folder).string() + (fs::is_directory(now) ? "/" : "");
+  return RerunObstacle{fs::exists(now) ? Kind::changed_file : Kind::removed_file, name};
+}
+
+// Cheapest first.
+std::optional<RerunObstacle> obstacle_in_traces(const launch::RunTraces& traces, const fs::path& folder,
+                                                const std::string& report_file) {
+  using Kind = RerunObstacle::Kind;
+  if (traces.left() != 0) return RerunObstacle{Kind::still_running, std::to_string(traces.left())};
+  if (!traces.network().empty()) return RerunObstacle{Kind::used_network, traces.network()};
+  auto obstacle = obstacle_in_files(traces, folder, report_file);
+  if (!obstacle && traces.wrote()) obstacle = RerunObstacle{Kind::wrote_to_disk};
+  return obstacle;
 }
 
 }  // namespace
 
-std::string obstacle_to_rerun(const session::Session& session, const launch::Input& input,
-                              const launch::FolderBefore& before, const std::string& report_file) {
-  if (under_another_launcher()) return "it ran under another cudadiag";
+std::string sentence(const RerunObstacle& obstacle) {
+  using Kind = RerunObstacle::Kind;
+  switch (obstacle.kind) {
+    case Kind::under_another_launcher:
+      return "it ran under another cudadiag";
+    case Kind::ended_early:
+      return "it was ended at its " + obstacle.detail;
+    case Kind::hung:
+      return "it hung";
+    case Kind::ended_from_outside:
+      return "it was ended from outside";
+    case Kind::failed_late:
+      return "it failed after " + obstacle.detail;
+    case Kind::took_long:
+      return "it took " + obstacle.detail;
+    case Kind::one_rank:
+      return "it is one rank of a job of " + obstacle.detail;
+    case Kind::several_nodes:
+      return "the job spans several nodes";
+    case Kind::input:
+    case Kind::used_network:
+      return obstacle.detail;
+    case Kind::still_running:
+      return "process " + obstacle.detail + " of it still runs";
+    case Kind::wrote_to_disk:
+      return "it wrote to a disk";
+    case Kind::removed_file:
+      return obstacle.detail + " was removed while it ran";
+    case Kind::changed_file:
+      return obstacle.detail + " changed while it ran";
+    case Kind::unseen_files:
+      return "not all of the working folder could be looked through for files that it wrote";
+  }
+  return "";
+}
+
+std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
+                                               const launch::RunTraces* traces, const std::string& report_file) {
+  using Kind = RerunObstacle::Kind;
+  if (under_another_launcher()) return RerunObstacle{Kind::under_another_launcher};
   const std::string& cut_short = session.manifest.passes.front().cut_short;
-  if (!cut_short.empty()) return "it was ended at its " + cut_short;
-  if (session.manifest.hang) return "it hung";
-  if (ended_from_outside(session.manifest.passes.front().end)) return "it was ended from outside";
-  if (const int ranks = ranks_of_job(); ranks > 1) return "it is one rank of a job of " + std::to_string(ranks);
+  if (!cut_short.empty()) return RerunObstacle{Kind::ended_early, cut_short};
+  if (session.manifest.hang) return RerunObstacle{Kind::hung};
+  if (ended_from_outside(session.manifest.passes.front().end)) return RerunObstacle{Kind::ended_from_outside};
+  if (const int ranks = ranks_of_job(); ranks > 1) return RerunObstacle{Kind::one_rank, std::to_string(ranks)};
   const double seconds = expected_seconds(session);
   if (seconds > kCheapSeconds) {
     const bool failed = session.manifest.passes.front().failed_after.has_value();
-    return (failed ? "it failed after " : "it took ") + report::duration(seconds);
+    return RerunObstacle{failed ? Kind::failed_late : Kind::took_long, report::duration(seconds)};
   }
-  if (spans_nodes()) return "the job spans several nodes";
-  if (const std::string obstacle = input.obstacle(); !obstacle.empty()) return obstacle;
-  launch::FileSearch search;
-  search.folder = session.manifest.working_directory;
-  search.before = before;
-  std::error_code ignored;
-  if (!report_file.empty()) search.except.push_back(fs::absolute(report_file, ignored));
-  const launch::FileChanges changes = launch::changed_files(search);
-  if (changes.first) return changed_text(*changes.first, search.folder);
-  return changes.whole ? "" : "not all of the working folder could be looked through for files that it wrote";
+  if (spans_nodes()) return RerunObstacle{Kind::several_nodes};
+  if (std::string obstacle = input.obstacle(); !obstacle.empty()) return RerunObstacle{Kind::input, obstacle};
+  if (traces == nullptr) return std::nullopt;
+  return obstacle_in_traces(*traces, session.manifest.working_directory, report_file);
 }
 
 }  // namespace cudadiag::command

@@ -1,17 +1,44 @@
-// Whether a failed run may be repeated without being asked: only where that is cheap, and harmless by what can be seen.
+// Whether a failed run may be repeated without being asked: only if that is cheap, and cannot or did not change anything.
 #pragma once
 
+#include <optional>
 #include <string>
 
-#include "launch/changed_files.h"
 #include "launch/input.h"
+#include "launch/run_traces.h"
 #include "session/session.h"
 
 namespace cudadiag::command {
 
-// What speaks against it, as the end of "not rerun by itself: …"; empty if nothing does. `before`: of the
-// working folder.
-std::string obstacle_to_rerun(const session::Session& session, const launch::Input& input,
-                              const launch::FolderBefore& before, const std::string& report_file);
+struct RerunObstacle {
+  enum class Kind {
+    under_another_launcher,
+    ended_early,  // by us
+    hung,
+    ended_from_outside,
+    failed_late,
+    took_long,
+    one_rank,
+    several_nodes,
+    input,
+    // Traces of the first run; they count if reruns cannot be isolated.
+    still_running,
+    used_network,
+    wrote_to_disk,
+    removed_file,
+    changed_file,
+    unseen_files,
+  };
+  Kind kind = Kind::hung;
+  std::string detail{};  // a file, a time, a process
+};
+
+// The end of "not rerun by itself, as …".
+std::string sentence(const RerunObstacle& obstacle);
+
+// `traces`: what the first run left; null: reruns are isolated, and it may have done anything. `report_file`: one of
+// ours below the working folder.
+std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
+                                               const launch::RunTraces* traces, const std::string& report_file);
 
 }  // namespace cudadiag::command

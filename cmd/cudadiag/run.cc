@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -20,11 +21,12 @@
 #include "findings.h"
 #include "full_log.h"
 #include "hang_watch.h"
-#include "launch/changed_files.h"
 #include "launch/endable_work.h"
 #include "launch/environment.h"
 #include "launch/input.h"
+#include "launch/isolation.h"
 #include "launch/process.h"
+#include "launch/run_traces.h"
 #include "launch/watcher.h"
 #include "narrow.h"
 #include "race_watch.h"
@@ -116,10 +118,19 @@ void hand_on_signals(launch::Target& target, launch::SignalRelay& relay, std::se
   }
 }
 
+// Each may be missing.
+struct Onlookers {
+  std::optional<double> hang_after;
+  FullLog* full_log = nullptr;
+  launch::RunTraces* traces = nullptr;
+  RaceWatch* stop_on_race = nullptr;
+};
+
 // `sent`: the signals that the target was sent from here.
-void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording,
-                  const std::optional<double>& hang_after, FullLog* full_log, RaceWatch* stop_on_race,
+void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording, Onlookers onlookers,
                   std::set<int>& sent) {
+  const auto& [hang_after, full_log, traces, races] = onlookers;
+  RaceWatch* stop_on_race = races;
   UnhurriedSpeech speech;
   std::optional<HangWatch> hang;
   if (hang_after && recording.arena() != nullptr) hang.emplace(*recording.arena(), *hang_after);
@@ -129,6 +140,7 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
   std::optional<Clock::time_point> report_at;
   while (!target.reap()) {
     int patience = 1000;
+    if (traces != nullptr) traces->look(target);
     if (watcher && watcher->take_freeze() && !report_at) report_at = Clock::now() + kCourtesy;
     if (report_at) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*report_at - Clock::now()).count();
@@ -179,20 +191,23 @@ std::vector<std::uint32_t> wait_for_rest(launch::Target& target, launch::SignalR
   }
 }
 
+bool someone_at_terminal() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
+
 // Why nothing is run again, as the end of "not rerun by itself, as …"; empty: nothing speaks against it.
 std::string obstacle_to_rerun_now(const RunOptions& options, bool asked_for, const session::Session& session,
-                                  const launch::Input& input, const launch::FolderBefore& folder,
+                                  const launch::Input& input, const launch::RunTraces* traces,
                                   const launch::SignalRelay& relay) {
   if (relay.interrupted()) return "it was interrupted";
   if (options.rerun.mode == RerunMode::always || asked_for) return "";
-  if (options.rerun.mode == RerunMode::ask) return "a rerun repeats what the program does to files and other programs";
-  return obstacle_to_rerun(session, input, folder, options.json);
+  if (options.rerun.mode == RerunMode::ask && someone_at_terminal()) return "nobody asked for it";
+  const auto obstacle = obstacle_to_rerun(session, input, traces, options.json);
+  return obstacle ? sentence(*obstacle) : "";
 }
 
 // Reruns where that may be done unasked, and says what came of it in a line or two; where the first answer was not the
 // last word, the whole report again.
 void rerun_after(Recording& recording, const RunOptions& options, const launch::Input& input,
-                 const launch::FolderBefore& folder, launch::SignalRelay& relay) {
+                 const launch::RunTraces* traces, launch::SignalRelay& relay) {
   session::Session& session = recording.session();
   const analyse::Analysis analysis = analyse::analyse(session);
   const bool hang_dump = options.rerun.hang_dump && recording.hung();
@@ -205,7 +220,7 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
     return say(std::string("not rerun to confirm this, as no session could be kept") +
                (options.output ? "" : "; name a folder for it with -o FOLDER"));
   }
-  const std::string obstacle = obstacle_to_rerun_now(options, hang_dump, session, input, folder, relay);
+  const std::string obstacle = obstacle_to_rerun_now(options, hang_dump, session, input, traces, relay);
   if (!obstacle.empty()) {
     if (!recording.findings()) return;
     return say("not rerun by itself, as " + obstacle +
@@ -221,6 +236,8 @@ void rerun_after(Recording& recording, const RunOptions& options, const launch::
   NarrowOptions narrowing;
   follow(options.rerun, narrowing);
   narrowing.input = &input;
+  // Who asks for reruns in any case means the program as it is.
+  narrowing.isolated = options.rerun.mode != RerunMode::always && launch::can_isolate();
   const report::Report before = recording.report();
   recording.look_again();
   narrow(session, *recording.writer(), relay, narrowing);
@@ -252,8 +269,10 @@ int run(const RunOptions& given) {
     Recording recording(options);
     if (recording.refusal()) return say(*recording.refusal()), kOwnFailure;
     launch::SignalRelay relay;
-    launch::FolderBefore folder;
-    if (options.rerun.mode == RerunMode::automatic) folder = launch::look_at_folder(".");
+    // Where reruns cannot be isolated, a rerun is as harmless as the first run was.
+    std::optional<launch::RunTraces> traces;
+    const bool unasked = options.rerun.mode == RerunMode::automatic || options.rerun.mode == RerunMode::ask;
+    if (unasked && !launch::can_isolate()) traces.emplace(".");
     auto spawned = launch::Target::spawn(options.command, recording.environment());
     if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) {
       recording.abandon();
@@ -267,13 +286,15 @@ int run(const RunOptions& given) {
       races = watch_races(options, recording, relay);
       full_log = keep_full_log(options, recording);
       recording.use_full_log(full_log.get());
-      wait_for_end(target, relay, recording, options.hang_after, full_log.get(),
-                   options.stop_on_race ? races.get() : nullptr, sent);
+      const Onlookers onlookers{options.hang_after, full_log.get(), traces ? &*traces : nullptr,
+                                options.stop_on_race ? races.get() : nullptr};
+      wait_for_end(target, relay, recording, onlookers, sent);
     });
     while (!waited && !target.reap()) {
       relay.wait(1000);
       hand_on_signals(target, relay, sent);
     }
+    if (traces) guarded([&] { traces->finish(target, relay); });
     std::vector<std::uint32_t> outliving;
     guarded([&] { outliving = wait_for_rest(target, relay, recording); });
     end = target.end();
@@ -289,7 +310,8 @@ int run(const RunOptions& given) {
           " operations that were overwritten before they could be read");
     }
     findings = recording.findings();
-    if (findings || recording.open_pairs()) guarded([&] { rerun_after(recording, options, input, folder, relay); });
+    if (findings || recording.open_pairs())
+      guarded([&] { rerun_after(recording, options, input, traces ? &*traces : nullptr, relay); });
     if (!findings) guarded([&] { recording.drop_if_clean(); });
     if (!options.json.empty()) guarded([&] { write_json_file(recording.report(), options.json); });
     if (recording.writer() != nullptr && !options.rerun.keep_core) {

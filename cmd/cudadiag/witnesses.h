@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -27,5 +28,7 @@ std::string find_sanitizer();
 std::vector<std::string> sanitizer_command(const std::string& sanitizer, const std::filesystem::path& log,
                                            const std::vector<std::string>& kernels,
                                            const std::vector<std::string>& command);
+// By which it and the program talk.
+std::vector<std::uint16_t> sanitizer_ports();
 
 }  // namespace cudadiag::command

@@ -108,6 +108,7 @@ struct Rerun {
     not_reached,   // it ended without a failure, before it had come to what may have failed
     not_watched,   // it was not for this: without the recorder, say, for a GPU core dump
     not_recorded,  // the recorder could not watch it
+    kept_from,     // it did not fail, and had been kept from changing something: that says nothing
   };
   // The failure came again, wherever.
   bool came_back() const {

@@ -227,6 +227,7 @@ Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Proc
   if (!pass.cut_short.empty()) return Outcome::cut_short;
   const auto disabled = [](const Process& process) { return process.record.state == wire::area::State::disabled; };
   if (!processes.empty() && std::all_of(processes.begin(), processes.end(), disabled)) return Outcome::not_recorded;
+  if (!pass.kept_from.empty()) return Outcome::kept_from;
   bool any = false;
   for (const Failure& failure : failures) {
     if (!is_asynchronous(failure.kind) || failure.candidates.empty()) continue;
@@ -272,7 +273,8 @@ bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, s
 // there was none where the failure made the first run end badly.
 std::optional<bool> failed_unwatched(const session::Pass& first, const session::Pass& pass) {
   if (!pass.dump.empty()) return true;
-  if (pass.name != "device" || !pass.cut_short.empty() || !ending(first.end).bad) return std::nullopt;
+  if (pass.name != "device" || !pass.cut_short.empty() || !pass.kept_from.empty() || !ending(first.end).bad)
+    return std::nullopt;
   return pass.end.code == 0 ? std::optional(false) : std::nullopt;
 }
 
@@ -367,7 +369,8 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
   };
   const auto passed = count(Rerun::Outcome::did_not_fail), short_of_it = count(Rerun::Outcome::not_reached);
   const auto judged = static_cast<std::ptrdiff_t>(reruns.size()) - count(Rerun::Outcome::cut_short) -
-                      count(Rerun::Outcome::not_watched) - count(Rerun::Outcome::not_recorded) - short_of_it;
+                      count(Rerun::Outcome::not_watched) - count(Rerun::Outcome::not_recorded) -
+                      count(Rerun::Outcome::kept_from) - short_of_it;
   const auto again = std::count_if(reruns.begin(), reruns.end(), [](const Rerun& rerun) { return rerun.came_back(); });
   if (passed == 0 && again == 0 && short_of_it > 0) {
     const auto fell_short = [](const Rerun& some) { return some.outcome == Rerun::Outcome::not_reached; };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,9 +24,28 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_cache(std::string_view name) {
-  constexpr std::string_view kCaches[] = {"__pycache__", ".git", ".pytest_cache", ".benchmarks",
-                                          ".mypy_cache", ".nv",  ".triton"};
+  constexpr std::string_view kCaches[] = {"__pycache__", ".pytest_cache", ".benchmarks",
+                                          ".mypy_cache", ".nv",           ".triton"};
   return std::find(std::begin(kCaches), std::end(kCaches), name) != std::end(kCaches);
+}
+
+// The index makes git faster, and objects are unused without a change of its other files.
+bool is_index(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return path.parent_path().filename() == ".git" && (name == "index" || name == "objects");
+}
+
+// Files there have the time of a server, whose clock may be behind.
+bool is_remote(const fs::path& folder) {
+  constexpr std::uint32_t kNfs = 0x6969, kSmb = 0x517b, kSmb2 = 0xfe534d42, kCifs = 0xff534d42, kFuse = 0x65735546,
+                          k9p = 0x01021997, kLustre = 0x0bd00bd0, kCeph = 0x00c36400, kGpfs = 0x47504653,
+                          kAfs = 0x5346414f, kBeeGfs = 0x19830326, kVirtualBox = 0x786f4256;
+  constexpr std::uint32_t kRemote[] = {kNfs,    kSmb,  kSmb2, kCifs, kFuse,   k9p,
+                                       kLustre, kCeph, kGpfs, kAfs,  kBeeGfs, kVirtualBox};
+  struct statfs system {};
+  if (::statfs(folder.c_str(), &system) != 0) return true;
+  return std::find(std::begin(kRemote), std::end(kRemote), static_cast<std::uint32_t>(system.f_type)) !=
+         std::end(kRemote);
 }
 
 bool is_own_output(const struct stat& status) {
@@ -35,6 +55,8 @@ bool is_own_output(const struct stat& status) {
   }
   return false;
 }
+
+constexpr std::int64_t kMostBehind = 60'000'000'000;  // nanoseconds that a file server's clock may be behind
 
 using FileId = std::pair<dev_t, ino_t>;
 
@@ -108,48 +130,118 @@ FolderBefore look_at_folder(const fs::path& folder) {
   return before;
 }
 
-FileChanges changed_files(const FileSearch& search) {
-  std::error_code error;
-  std::vector<fs::path> except;
-  for (const fs::path& path : search.except) except.push_back(fs::weakly_canonical(path, error));
-  const auto is_excepted = [&](const fs::path& path) {
-    return std::find(except.begin(), except.end(), path) != except.end();
-  };
-  const fs::path folder = fs::canonical(search.folder, error);
-  struct stat root {};
-  ::stat(folder.c_str(), &root);
-  // In a folder like /tmp anybody's entries come and go.
-  const bool is_shared = (root.st_mode & S_ISVTX) != 0;
-  for (const std::string& name : search.before.names) {
-    const bool counts = !is_shared && !is_cache(name) && !session::is_session_name(name) && !is_excepted(folder / name);
-    struct stat status {};
-    if (counts && ::lstat((folder / name).c_str(), &status) != 0 && errno == ENOENT) return {folder / name, true};
+namespace {
+
+class Search {
+ public:
+  explicit Search(const FileSearch& search) : search_(search) {
+    std::error_code error;
+    for (const fs::path& path : search.except) except_.push_back(fs::weakly_canonical(path, error));
+    root_ = fs::canonical(search.folder, error);
+    pending_ = {root_};
   }
-  std::size_t seen = 0;
-  std::optional<std::set<FileId>> others;
-  fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
-  for (; !error && it != end; it.increment(error), ++seen) {
-    if (seen == search.most_entries) return {std::nullopt, false};
-    const fs::path& path = it->path();
-    struct stat status {};
-    if (::lstat(path.c_str(), &status) != 0) continue;
-    if (S_ISDIR(status.st_mode)) {
-      const bool elsewhere = status.st_dev != root.st_dev;
-      if (is_excepted(path) || elsewhere || is_cache(path.filename().string()) || session::is_session(path)) {
-        it.disable_recursion_pending();
-      } else if (made_since(path, search.before.file_time)) {
-        return {path, true};
-      }
-      continue;
+
+  FileChanges run() {
+    if (auto removed = removed_name()) return {std::move(removed), true};
+    while (!pending_.empty()) {
+      const fs::path folder = std::move(pending_.back());
+      pending_.pop_back();
+      if (auto changed = look_below(folder)) return {std::move(changed), true};
+      if (seen_ >= search_.most_entries) return {std::nullopt, false};
     }
-    if (is_excepted(path) || is_own_output(status)) continue;
-    const bool is_link = S_ISLNK(status.st_mode) && path.filename() != session::kLatest;
-    if (is_link && made_since(path, search.before.file_time)) return {path, true};
-    if (!S_ISREG(status.st_mode) || written_at(status) < search.before.file_time) continue;
-    if (!others) others = being_written();
-    if (!others->contains({status.st_dev, status.st_ino})) return {path, true};
+    // A file of it says more.
+    return {std::move(touched_), whole_};
   }
-  return {std::nullopt, !error};
-}
+
+ private:
+  bool is_excepted(const fs::path& path) const {
+    return std::find(except_.begin(), except_.end(), path) != except_.end();
+  }
+
+  std::optional<fs::path> removed_name() const {
+    struct stat status {};
+    // In a folder like /tmp anybody's entries come and go.
+    if (::stat(root_.c_str(), &status) == 0 && (status.st_mode & S_ISVTX) != 0) return std::nullopt;
+    for (const std::string& name : search_.before.names) {
+      if (is_cache(name) || session::is_session_name(name) || is_excepted(root_ / name)) continue;
+      if (::lstat((root_ / name).c_str(), &status) != 0 && errno == ENOENT) return root_ / name;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<fs::path> look_below(const fs::path& folder) {
+    struct stat top {};
+    if (::stat(folder.c_str(), &top) != 0) {
+      whole_ = false;
+      return std::nullopt;
+    }
+    if (!visited_.emplace(top.st_dev, top.st_ino).second) return std::nullopt;
+    const std::int64_t since = search_.before.file_time - (is_remote(folder) ? kMostBehind : 0);
+    // An entry of the working folder itself may have been ours.
+    if (folder != root_) note_touched(folder, top, since);
+    std::error_code error;
+    fs::recursive_directory_iterator it(folder, fs::directory_options::skip_permission_denied, error), end;
+    for (; !error && it != end && seen_ < search_.most_entries; it.increment(error), ++seen_) {
+      const fs::path& path = it->path();
+      struct stat status {};
+      if (::lstat(path.c_str(), &status) != 0) continue;
+      if (!S_ISDIR(status.st_mode)) {
+        if (is_changed_file(path, status, since)) return path;
+        continue;
+      }
+      const bool ours = is_excepted(path) || session::is_session(path);
+      if (ours || is_cache(path.filename().string()) || is_index(path)) {
+        it.disable_recursion_pending();
+      } else if (status.st_dev != top.st_dev) {
+        // Another file system, maybe with times of its own.
+        it.disable_recursion_pending();
+        pending_.push_back(path);
+      } else if (made_since(path, since)) {
+        return path;
+      } else {
+        note_touched(path, status, since);
+      }
+    }
+    whole_ &= !error;
+    return std::nullopt;
+  }
+
+  // An entry of the folder came or went: maybe one of a name that is left out.
+  void note_touched(const fs::path& folder, const struct stat& status, std::int64_t since) {
+    const bool is_shared = (status.st_mode & S_ISVTX) != 0;
+    if (touched_ || is_shared || folder.filename() == ".git" || written_at(status) < since) return;
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+      const std::string name = it->path().filename().string();
+      if (session::is_session_name(name) || name == session::kLatest || is_excepted(it->path())) return;
+    }
+    touched_ = folder;
+  }
+
+  bool is_changed_file(const fs::path& path, const struct stat& status, std::int64_t since) {
+    if (is_excepted(path) || is_index(path) || is_own_output(status)) return false;
+    if (S_ISLNK(status.st_mode) && path.filename() != session::kLatest) {
+      std::error_code dangling;
+      if (fs::is_directory(path, dangling)) pending_.push_back(fs::canonical(path, dangling));
+      return made_since(path, since);
+    }
+    if (!S_ISREG(status.st_mode) || written_at(status) < since) return false;
+    if (!others_) others_ = being_written();
+    return !others_->contains({status.st_dev, status.st_ino});
+  }
+
+  const FileSearch& search_;
+  fs::path root_;
+  std::vector<fs::path> except_, pending_;
+  std::set<FileId> visited_;
+  std::optional<std::set<FileId>> others_;
+  std::optional<fs::path> touched_;
+  std::size_t seen_ = 0;
+  bool whole_ = true;
+};
+
+}  // namespace
+
+FileChanges changed_files(const FileSearch& search) { return Search(search).run(); }
 
 }  // namespace cudadiag::launch

@@ -36,10 +36,10 @@ struct FileChanges {
   bool whole = true;  // there is no other, or the first is enough
 };
 
-// Whether a file below the folder was written or moved since then, a folder or a link made, or an entry of the folder
-// itself removed. Left out are our own standard output and error, sessions, Python's and version control's caches,
-// other file systems, and what another process still holds open for writing: the reader of our output that keeps it,
-// another program's log. What is made and removed again leaves no trace: editors and compilers do that all the time.
+// Whether a file below the folder was written or moved since then, a folder or a link made, or an entry of any folder
+// there removed. Links to folders and other file systems below are looked through too. Left out are our own standard
+// output and error, sessions, Python's and other caches, and what another process still holds open for writing: the
+// reader of our output that keeps it, another program's log. The run's own processes are gone by then.
 FileChanges changed_files(const FileSearch& search);
 
 }  // namespace cudadiag::launch

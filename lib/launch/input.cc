@@ -35,8 +35,15 @@ Input::Input(int number) : number_(number) {
   } else {
     kind_ = S_ISFIFO(status.st_mode) ? Kind::pipe : Kind::other;
     had_something_ = has_something();
+    had_writer_ = !is_at_end();
     if (kind_ == Kind::pipe && had_something_) copy_pipe();
   }
+}
+
+// Nobody holds its other end any more.
+bool Input::is_at_end() const {
+  pollfd source{number_, POLLIN, 0};
+  return ::poll(&source, 1, 0) > 0 && (source.revents & POLLHUP) != 0;
 }
 
 bool Input::has_something() const {
@@ -61,17 +68,19 @@ void Input::copy_pipe() {
 
 std::string Input::obstacle() const {
   if (kind_ == Kind::terminal) return "its input is a terminal";
-  // One in which nothing ever was, as far as could be seen, has nothing to give again.
-  if (is_stream() && !copied_.valid() && (had_something_ || has_something())) {
-    return "its input is a pipe that cannot be read again";
-  }
+  if (!is_stream() || copied_.valid()) return "";
+  if (gave_something()) return "its input is a pipe that cannot be read again";
+  // Input that came and was read since then left no trace.
+  if (had_writer_) return "its input is a pipe that somebody could write to";
   return "";
 }
+
+bool Input::gave_something() const { return had_something_ || has_something(); }
 
 bool Input::was_read() const {
   if (kind_ == Kind::file) return ::lseek(number_, 0, SEEK_CUR) != offset_;
   if (copied_.valid()) return bytes_in(number_) < bytes_in(copied_.get());
-  return is_stream() && !obstacle().empty();
+  return is_stream() && gave_something();
 }
 
 FileDescriptor Input::again() const {

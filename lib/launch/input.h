@@ -29,11 +29,15 @@ class Input {
   bool is_stream() const { return kind_ == Kind::pipe || kind_ == Kind::other; }
   void copy_pipe();
   bool has_something() const;
+  bool is_at_end() const;
+  // As far as could be seen.
+  bool gave_something() const;
 
   int number_;
   Kind kind_ = Kind::none;
   off_t offset_ = 0;
   bool had_something_ = false;      // of a pipe: before the target started
+  bool had_writer_ = false;         // likewise
   session::FileDescriptor copied_;  // of a pipe whose writer had closed it: all that was in it
 };
 

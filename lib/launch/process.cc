@@ -11,6 +11,7 @@ namespace bp = boost::process::v1;
 #include <boost/process/extend.hpp>
 namespace bp = boost::process;
 #endif
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -23,12 +24,10 @@ namespace bp = boost::process;
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
-#include <sstream>
 
 #include "launch/command_path.h"
+#include "launch/process_tree.h"
 
 namespace cudadiag::launch {
 namespace {
@@ -89,8 +88,9 @@ struct ExactCommand : bp::extend::handler {
       const rlimit no_core{0, 0};
       ::setpgid(0, 0);
       ::setrlimit(RLIMIT_CORE, &no_core);
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+      if (!options.outlives) ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     }
+    for (const int descriptor : options.inherited) ::fcntl(descriptor, F_SETFD, 0);
     for (const auto& [signal, action] : inherited) ::sigaction(signal, &action, nullptr);
     ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
     if (options.input >= 0) ::dup2(options.input, STDIN_FILENO);
@@ -136,56 +136,17 @@ StartFailure start(const std::string& path, const std::vector<std::string>& argu
   return {};
 }
 
-session::ProcessEnd end_of(int status) {
-  session::ProcessEnd end;
-  if (WIFSIGNALED(status)) {
-    end.signal = WTERMSIG(status);
-  } else {
-    end.code = WEXITSTATUS(status);
-  }
-  return end;
-}
-
-// The parent of a process, from "pid (name) state parent …"; the name may hold anything. 0: gone.
-pid_t parent_of(const std::string& pid) {
-  // By a stream's own means: an iterator throws where the process goes between opening and reading.
-  std::ostringstream content;
-  content << std::ifstream("/proc/" + pid + "/stat").rdbuf();
-  const std::string text = content.str();
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos || name_end + 4 > text.size()) return 0;
-  return static_cast<pid_t>(std::strtol(text.c_str() + name_end + 4, nullptr, 10));
-}
-
-// Those of `spared` and their own are left out.
-std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spared) {
-  std::multimap<pid_t, pid_t> children;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    children.emplace(parent_of(name), static_cast<pid_t>(std::stol(name)));
-  }
-  std::vector<pid_t> found = {ancestor};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const auto [begin, end] = children.equal_range(found[i]);
-    for (auto child = begin; child != end; ++child) {
-      if (std::find(spared.begin(), spared.end(), child->second) == spared.end()) found.push_back(child->second);
-    }
-  }
-  found.erase(found.begin());
-  return found;
-}
-
 // Processes that a first run has left, and those that a shell has started which then became this process.
 std::vector<pid_t> descendants_until_now() {
   siginfo_t child{};
   // Mostly nobody: then /proc need not be looked through.
   if (::waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return {};
-  return descendants_of(::getpid(), {});
+  return descendants_of(::getpid());
 }
 
-SpawnFailure spawn_failure(const std::string& name, int error, const std::string& ours = "") {
+}  // namespace
+
+SpawnFailure spawn_failure(const std::string& name, int error, const std::string& ours) {
   if (!ours.empty()) {
     const bool refused = error == EPERM || error == EACCES || error == ENOSYS;
     return {125,
@@ -207,7 +168,15 @@ SpawnFailure spawn_failure(const std::string& name, int error, const std::string
   return {125, {"cannot start " + name + ": " + std::strerror(error), ""}};
 }
 
-}  // namespace
+session::ProcessEnd end_of(int status) {
+  session::ProcessEnd end;
+  if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+  } else {
+    end.code = WEXITSTATUS(status);
+  }
+  return end;
+}
 
 void keep_for_targets(int signal) {
   if (!inherited.contains(signal)) ::sigaction(signal, nullptr, &inherited[signal]);
@@ -220,15 +189,13 @@ void ignore_signal_here(int signal) {
   ::signal(signal, SIG_IGN);
 }
 
-std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>& command,
-                                                 const std::vector<std::string>& environment,
-                                                 const SpawnOptions& options) {
+std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& command,
+                                                const std::vector<std::string>& environment,
+                                                const SpawnOptions& options) {
   const bool is_path = command.front().find('/') != std::string::npos;
   const std::filesystem::path start_folder = is_path ? options.directory : "";
   const CommandPath found = find_command((start_folder / command.front()).string());
   if (found.path.empty()) return spawn_failure(command.front(), found.error);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  const std::vector<pid_t> bystanders = descendants_until_now();
   pid_t pid = 0;
   StartFailure failure = start(found.path, command, environment, options, pid);
   if (failure.error.value() == ENOEXEC) {
@@ -238,7 +205,17 @@ std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>&
     failure = start("/bin/sh", shell, environment, options, pid);
   }
   if (failure.error) return spawn_failure(command.front(), failure.error.value(), failure.ours);
-  return Target(pid, bystanders);
+  return pid;
+}
+
+std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>& command,
+                                                 const std::vector<std::string>& environment,
+                                                 const SpawnOptions& options) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  std::vector<pid_t> bystanders = descendants_until_now();
+  auto started = start_process(command, environment, options);
+  if (auto* failure = std::get_if<SpawnFailure>(&started)) return std::move(*failure);
+  return Target(std::get<pid_t>(started), std::move(bystanders));
 }
 
 void Target::forward(int signal) const {
@@ -250,10 +227,16 @@ bool Target::has_started(pid_t process) const {
   for (const pid_t own = ::getpid(); process > 1 && process != own;) {
     if (process == pid_) return true;
     if (std::find(bystanders_.begin(), bystanders_.end(), process) != bystanders_.end()) return false;
-    process = parent_of(std::to_string(process));
+    process = parent_of(process);
     if (process == own) return true;
   }
   return false;
+}
+
+std::vector<pid_t> Target::processes() const {
+  std::vector<pid_t> alive = descendants_of(::getpid(), bystanders_);
+  std::erase_if(alive, [](pid_t process) { return state_of(process).ended; });
+  return alive;
 }
 
 bool Target::signal_all(int signal) const {

@@ -57,14 +57,26 @@ struct SpawnOptions {
   // In a process group of its own, without host core dumps, and not to outlive this process if that is killed: what it
   // has started itself may, until somebody ends it.
   bool apart = false;
-  int input = -1;         // its standard input; -1: ours
-  int output = -1;        // its standard output and error; -1: ours
-  std::string directory;  // where it starts, and from where its path is seen; empty: here
+  int input = -1;                // its standard input; -1: ours
+  int output = -1;               // its standard output and error; -1: ours
+  std::string directory;         // where it starts, and from where its path is seen; empty: here
+  bool outlives = false;         // apart, but not killed with this process
+  std::vector<int> inherited{};  // descriptors of ours that it has too, under the same numbers
 };
+
+// As waitpid() tells it.
+session::ProcessEnd end_of(int status);
+
+// A process alone, which the caller reaps and ends. `environment` as execve takes it; its signal dispositions are those
+// that this process was started with.
+std::variant<pid_t, SpawnFailure> start_process(const std::vector<std::string>& command,
+                                                const std::vector<std::string>& environment,
+                                                const SpawnOptions& options = {});
+// `error` of errno; `ours`: what failed before there was anything to be executed, empty if nothing did.
+SpawnFailure spawn_failure(const std::string& name, int error, const std::string& ours = "");
 
 class Target {
  public:
-  // `environment` as execve takes it. The child's signal dispositions are those that this process was started with.
   static std::variant<Target, SpawnFailure> spawn(const std::vector<std::string>& command,
                                                   const std::vector<std::string>& environment,
                                                   const SpawnOptions& options = {});
@@ -73,6 +85,8 @@ class Target {
   void forward(int signal) const;
   // Whether the process is the target or comes from it, and is in our process group, as far as that can still be seen.
   bool has_started(pid_t process) const;
+  // All that descends from this process and was not there before the target: it and what it has started.
+  std::vector<pid_t> processes() const;
   // Sends it to the target, its group, and all that descends from this process and was not there before the target.
   // False: there was nobody.
   bool signal_all(int signal) const;

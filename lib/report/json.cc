@@ -4,6 +4,7 @@
 
 #include "report/json_values.h"
 #include "report/words.h"
+#include "session/manifest.h"
 
 namespace cudadiag::report {
 namespace {
@@ -307,7 +308,11 @@ Json of(const PassLine& pass) {
           {"seconds", pass.seconds},
           {"operations", pass.operations},
           {"dropped", pass.dropped},
-          {"outcome", pass.outcome}};
+          {"outcome", pass.outcome},
+          {"isolated", pass.isolated},
+          {"kept_from", array_of(pass.kept_from, [](const session::KeptFrom& kept) {
+             return Json{{"deed", session::word(kept.deed)}, {"object", kept.object}};
+           })}};
 }
 
 Json run(const Report& report) {

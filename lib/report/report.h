@@ -359,6 +359,9 @@ struct PassLine {
   double seconds = 0;
   std::uint64_t operations = 0, dropped = 0;
   bool interrupted = false;  // by the user
+  bool isolated = false;     // it could change nothing
+  std::vector<session::KeptFrom> kept_from{};
+  bool ended_at_that = false;  // it did not fail, for which that may be the reason
 };
 
 struct Report {

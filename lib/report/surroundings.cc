@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "report/kept_from.h"
 #include "report/place.h"
 #include "report/resolved_site.h"
 #include "report/status.h"
@@ -96,6 +97,8 @@ void add_passes(Report& report, const session::Session& session, const analyse::
     line.name = pass.name;
     line.seconds = pass.seconds;
     line.interrupted = pass.cut_short == "interrupted";
+    line.isolated = pass.isolated;
+    line.kept_from = pass.kept_from;
     static const std::vector<session::Process> kNone;
     const bool is_rerun = i > 0;
     const auto& rerun = is_rerun && i <= session.reruns.size() ? session.reruns[i - 1] : kNone;
@@ -136,6 +139,10 @@ void add_passes(Report& report, const session::Session& session, const analyse::
       line.outcome = testimony.sanitizer ? outcome_of(*testimony.sanitizer) : "not read";
     } else if (i <= analysis.reruns.size()) {
       line.outcome = pass.cut_short.empty() ? word(analysis.reruns[i - 1].outcome) : pass.cut_short;
+      line.ended_at_that = analysis.reruns[i - 1].outcome == analyse::Rerun::Outcome::kept_from;
+      if (line.ended_at_that) {
+        line.outcome = "was kept from " + kept_from_text(pass.kept_from, session.manifest.working_directory);
+      }
     }
     report.passes.push_back(std::move(line));
   }

@@ -87,6 +87,8 @@ std::string_view word(analyse::Rerun::Outcome outcome) {
       return "for a GPU core dump";
     case Outcome::not_recorded:
       return "was not recorded";
+    case Outcome::kept_from:
+      return "was kept from changing something";
   }
   return "";
 }

@@ -3,11 +3,26 @@
 #include <algorithm>
 #include <charconv>
 #include <string_view>
+#include <utility>
 
 #include "session/json_values.h"
 
 namespace cudadiag::session {
 namespace {
+
+constexpr std::pair<Deed, const char*> kDeeds[] = {
+    {Deed::write, "write"},          {Deed::make, "make"},     {Deed::remove, "remove"},
+    {Deed::rename, "rename"},        {Deed::link, "link"},     {Deed::change, "change"},
+    {Deed::connect, "connect"},      {Deed::listen, "listen"}, {Deed::send, "send"},
+    {Deed::signal, "signal"},        {Deed::trace, "trace"},   {Deed::share, "share"},
+    {Deed::administer, "administer"}};
+
+std::optional<Deed> deed_of(std::string_view name) {
+  for (const auto& [deed, known] : kDeeds) {
+    if (name == known) return deed;
+  }
+  return std::nullopt;
+}
 
 constexpr const char* kSchema = "cudadiag.session/1";
 constexpr std::string_view kAnyVersion = "cudadiag.session/";
@@ -123,6 +138,20 @@ std::string name_of(const Json& object, const char* key) {
   return inside ? name : std::string();
 }
 
+std::vector<KeptFrom> kept_from_of(const Json& object) {
+  std::vector<KeptFrom> kept;
+  each_object(object, "kept_from", [&](const Json& entry) {
+    if (const auto deed = deed_of(text_of(entry, "deed"))) kept.push_back({*deed, text_of(entry, "object")});
+  });
+  return kept;
+}
+
+Json kept_from_to_json(const std::vector<KeptFrom>& kept) {
+  Json list = Json::array();
+  for (const KeptFrom& each : kept) list.push_back({{"deed", word(each.deed)}, {"object", each.object}});
+  return list;
+}
+
 Pass pass_of(const Json& object) {
   Pass pass;
   pass.name = text_of(object, "name");
@@ -137,6 +166,8 @@ Pass pass_of(const Json& object) {
   pass.replay = witness_of(object, "replay");
   pass.kernels = texts_of(object, "kernels");
   pass.rewritten = texts_of(object, "rewritten");
+  pass.isolated = bool_of(object, "isolated", false);
+  pass.kept_from = kept_from_of(object);
   const auto end = object.find("end");
   if (end != object.end() && end->is_object()) pass.end = end_of(*end);
   return pass;
@@ -148,6 +179,13 @@ bool is_manifest(std::string_view text) {
   if (text.find(kAnyVersion) == text.npos) return false;
   const Json document = Json::parse(text, nullptr, false);
   return document.is_object() && text_of(document, "schema").starts_with(kAnyVersion);
+}
+
+std::string_view word(Deed deed) {
+  for (const auto& [known, name] : kDeeds) {
+    if (known == deed) return name;
+  }
+  return "change";
 }
 
 std::string write_manifest(const Manifest& manifest) {
@@ -165,7 +203,9 @@ std::string write_manifest(const Manifest& manifest) {
                       {"debugger", witness_to_json(pass.debugger)},
                       {"replay", witness_to_json(pass.replay)},
                       {"kernels", pass.kernels},
-                      {"rewritten", pass.rewritten}});
+                      {"rewritten", pass.rewritten},
+                      {"isolated", pass.isolated},
+                      {"kept_from", kept_from_to_json(pass.kept_from)}});
   }
   Json ends = Json::array();
   for (const auto& [pid, end] : manifest.ends) {

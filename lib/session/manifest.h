@@ -18,6 +18,9 @@ inline constexpr std::uint64_t kMostManifestBytes = 64u << 20;
 // A manifest of some version of ours, which parse_manifest may refuse.
 bool is_manifest(std::string_view text);
 
+// As manifests and reports name it: "write".
+std::string_view word(Deed deed);
+
 std::string write_manifest(const Manifest& manifest);
 
 // A member that is missing or of another type is left at its default; only text that is no manifest at all fails.

@@ -65,6 +65,29 @@ struct Witness {
   double seconds = 0;
 };
 
+// A rerun may not do these things outside its own folders.
+enum class Deed : std::uint8_t {
+  write,
+  make,
+  remove,
+  rename,
+  link,
+  change,  // mode, owner, times or attributes of a file; limits of a process
+  connect,
+  listen,
+  send,
+  signal,
+  trace,
+  share,       // memory and messages of all processes, and what leads out of the isolation
+  administer,  // the machine itself
+};
+
+struct KeptFrom {
+  Deed deed = Deed::write;
+  std::string object;  // an absolute path, an address, a process or a thing in words
+  bool operator==(const KeptFrom&) const = default;
+};
+
 // One run of the command. The first is the record pass, all others are reruns.
 struct Pass {
   std::string name;    // "record" | "confirm" | "device" | "eager" | "sanitize" | "memory" | "races"
@@ -80,7 +103,10 @@ struct Pass {
   std::optional<Witness> replay{};     // of a confirm pass: the script that makes the failing call again
   // For a rerun: files of the recorded code, named as in the records, that were written after the first run.
   std::vector<std::string> rewritten{};
-  bool values = false;  // of a rerun: it was to take values inside Python
+  bool values = false;    // of a rerun: it was to take values inside Python
+  bool isolated = false;  // of a rerun: it could change nothing
+  // The things that an isolated rerun could not change: each once, in the order in which it tried.
+  std::vector<KeptFrom> kept_from{};
 };
 
 // The user's rule about a file or folder: whose code lies there.

@@ -27,7 +27,12 @@ class Machine:
         self.build = pathlib.Path(build).resolve()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-"))
         self.state = self.folder / "state"
-        self.runs = self.folder.with_suffix(".runs")  # outside: a file there would keep a run from being repeated
+        # The simulated driver writes there as the real one does to a device: in memory, and in a folder of MPS, where
+        # isolated reruns may write.
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.gpu = pathlib.Path(tempfile.mkdtemp(prefix="cudadiag-e2e-", dir=memory))
+        self.wrapper = []  # a command that cudadiag is started by
+        self.runs = self.gpu / "runs"
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder),
@@ -36,17 +41,18 @@ class Machine:
             "LD_LIBRARY_PATH": str(self.build / "sim"),
             "PYTHONDONTWRITEBYTECODE": "1",
             "TERM": "xterm",
+            "CUDA_MPS_PIPE_DIRECTORY": str(self.gpu),
         }
 
     def close(self):
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.runs.unlink(missing_ok=True)
+        shutil.rmtree(self.gpu, ignore_errors=True)
 
     def plan(self, text):
         self.environment["CUDADIAG_SIM_PLAN"] = text
 
     def command(self, *words):
-        return [str(self.build / "bin/cudadiag"), *map(str, words)]
+        return [*map(str, self.wrapper), str(self.build / "bin/cudadiag"), *map(str, words)]
 
     def cudadiag(self, *words, **options):
         return self.plain(*self.command(*words), **options)

@@ -297,7 +297,7 @@ def rerun_for_a_dump_that_was_cut_short_is_made_again(machine):
 def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    target = machine.start(*machine.command("run", "--show-rerun", "--", *program("probe.py", "rerun-hangs")))
+    target = machine.start(*machine.command("run", "--rerun=always", "--show-rerun", "--", *program("probe.py", "rerun-hangs")))
     for line in target.stderr:
         if line == "hanging\n":
             break
@@ -569,7 +569,8 @@ def bisect_that_cannot_be_done_is_not_advised_again(machine):
 
 def code_in_a_file_of_another_name_in_each_run_is_the_same(machine):
     machine.plan(AGAIN)
-    rerun(machine, *program("generated.py"))
+    # It writes to a folder that an isolated rerun may not write to.
+    rerun(machine, *program("generated.py"), options=["--rerun=always"])
     report = machine.report()
     expect_proven(report, "generated.py")
     expect(len(report["findings"]), 1, "findings")

@@ -19,6 +19,7 @@ import eager
 import ends
 import full_log
 import hangs
+import isolation
 import lines
 import memory
 import processes
@@ -36,8 +37,8 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, eager, ends, full_log, hangs, lines, memory, processes, races, reruns,
-         scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, witnesses)
+ROOMS = (backward_passes, cases, command_line, eager, ends, full_log, hangs, isolation, lines, memory, processes, races,
+         reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, witnesses)
 
 
 def check_target(machine, name):

@@ -1,8 +1,11 @@
 """What keeps a command from being rerun unasked; a function each, its name is the claim."""
 
 import os
+import pathlib
 import shlex
+import shutil
 import signal
+import sys
 
 from harness import FAULT, expect, expect_in, program
 from passes import AGAIN, KEPT, expect_proven, outcomes, rerun, session_of
@@ -34,22 +37,31 @@ def killed_run_is_not_repeated(machine):
     _expect_refused(machine, result, "it was ended from outside")
 
 
-def nothing_is_repeated_unless_it_was_asked_for(machine):
+def failure_is_proven_unasked_if_nobody_sits_at_a_terminal(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    result = machine.cudadiag("run", "--", *program("probe.py"))
-    _expect_refused(machine, result, "a rerun repeats what the program does to files and other programs")
+    machine.cudadiag("run", "--no-device-pass", "--", *program("probe.py"))
+    expect_proven(machine.report())
+    expect([each["isolated"] for each in machine.report()["passes"]], [False, True], "whether passes were isolated")
+
+
+def nothing_is_repeated_at_a_terminal_unless_it_was_asked_for(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    shown, _ = machine.on_terminal(*machine.command("run", "--", *program("probe.py")))
+    expect_in("not rerun by itself, as nobody asked for it; to confirm: cudadiag bisect /", shown, "terminal")
+    expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
 
 
 def variable_sets_the_default_and_an_option_goes_before_it(machine):
     machine.plan(AGAIN)
-    machine.environment["CUDADIAG_RERUN"] = "auto"
+    machine.environment["CUDADIAG_RERUN"] = "never"
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     machine.cudadiag("run", "--no-device-pass", "--", *program("probe.py"))
-    expect_proven(machine.report())
+    expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
     machine.runs.unlink()
-    result = machine.cudadiag("run", "--rerun=ask", "--", *program("probe.py"))
-    _expect_refused(machine, result, "a rerun repeats what the program does to files and other programs")
+    machine.cudadiag("run", "--rerun=auto", "--no-device-pass", "--", *program("probe.py"))
+    expect_proven(machine.report())
     machine.environment["CUDADIAG_RERUN"] = "perhaps"
     result = machine.cudadiag("run", "--", "echo", "ran")
     expect((result.returncode, result.stdout), (125, ""), "status and output")
@@ -138,8 +150,24 @@ def input_that_the_program_left_alone_is_not_asked_for(machine):
         expect_proven(machine.report())
 
 
-def program_that_writes_files_is_not_repeated(machine):
+# ---- where reruns cannot be isolated
+
+
+def _cannot_isolate(machine):
     machine.plan(AGAIN)
+    machine.wrapper = program("without_landlock.py")
+
+
+def program_that_leaves_no_trace_is_repeated_without_isolation(machine):
+    _cannot_isolate(machine)
+    said = rerun(machine, *program("probe.py")).stderr
+    assert "not rerun" not in said, said
+    expect_proven(machine.report())
+    expect([each["isolated"] for each in machine.report()["passes"]], [False, False], "whether passes were isolated")
+
+
+def program_that_writes_files_is_not_repeated(machine):
+    _cannot_isolate(machine)
     _expect_refused(machine, rerun(machine, *program("probe.py", "writes")), "as result.txt changed while it ran")
     rerun(machine, *program("probe.py", "writes"), options=["--rerun=always"])
     expect_proven(machine.report())
@@ -152,13 +180,45 @@ def program_that_writes_files_is_not_repeated(machine):
 
 
 def program_that_copies_a_file_with_its_time_is_not_repeated(machine):
-    machine.plan(AGAIN)
+    _cannot_isolate(machine)
     command = ["sh", "-c", 'cp -p /bin/sh copied; exec "$@"', "sh", *program("probe.py")]
     _expect_refused(machine, rerun(machine, *command), "as copied changed while it ran")
 
 
+def program_that_changes_something_below_or_elsewhere_is_not_repeated(machine):
+    _cannot_isolate(machine)
+    elsewhere = pathlib.Path(f"{machine.folder}.elsewhere")
+    elsewhere.mkdir()
+    (elsewhere / "results").mkdir()
+    (machine.folder / "linked").symlink_to(elsewhere / "results")
+    (machine.folder / "queue").mkdir()
+    for number in range(9):
+        (machine.folder / "queue" / str(number)).write_text("work")
+    machine.plain("git", "init", "-q", "tree")
+    commit = "git -C tree -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
+    for script, why in (("rm $(ls -d queue/* | head -1)", "as queue/ changed while it ran"),
+                        (f"mv $(ls -d queue/* | head -1) {elsewhere}", "as queue/ changed while it ran"),
+                        ("echo x >> linked/rows", "changed while it ran"),
+                        (commit, "as tree/.git/"),
+                        (f"echo x >> {elsewhere}/rows; sync -f {elsewhere}/rows", "as it wrote to a disk"),
+                        ("sleep 20 >/dev/null 2>&1 &", " of it still runs")):
+        machine.runs.unlink(missing_ok=True)
+        command = ["sh", "-c", script + ' exec "$@"' if script.endswith("&") else script + '; exec "$@"', "sh",
+                   *program("probe.py")]
+        _expect_refused(machine, rerun(machine, *command), why)
+    shutil.rmtree(elsewhere)
+
+
+def program_that_uses_the_network_is_not_repeated(machine):
+    _cannot_isolate(machine)
+    talk = ("import os, socket, sys; server = socket.socket(); server.bind(('127.0.0.1', 0)); server.listen();"
+            "socket.create_connection(server.getsockname()).close(); server.close(); os.execv(sys.argv[1], sys.argv[1:])")
+    result = rerun(machine, sys.executable, "-c", talk, *program("probe.py"))
+    _expect_refused(machine, result, "as something used the network meanwhile")
+
+
 def own_files_in_the_working_folder_are_no_obstacle(machine):
-    machine.plan(AGAIN)
+    _cannot_isolate(machine)
     with open(machine.folder / "log", "w") as log:
         rerun(machine, *program("probe.py", "tells"), options=["-o", "./kept", "--json", "report.json"], stdout=log)
     expect((machine.folder / "log").read_text(), "record None\n", "log")
@@ -169,7 +229,7 @@ def own_files_in_the_working_folder_are_no_obstacle(machine):
 
 
 def file_that_another_program_keeps_our_output_in_is_no_obstacle(machine):
-    machine.plan(AGAIN)
+    _cannot_isolate(machine)
     command = shlex.join(map(str, machine.command("run", "--rerun=auto", "--no-device-pass", "--", *program("probe.py"))))
     machine.plain("sh", "-c", command + " 2>&1 | tee log.txt")
     expect_in("probe.py", (machine.folder / "log.txt").read_text(), "log")

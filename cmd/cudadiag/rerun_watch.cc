@@ -1,0 +1,174 @@
+#include "rerun_watch.h"
+
+#include <signal.h>
+
+#include <algorithm>
+
+#include "progress.h"
+#include "session/area_progress.h"
+
+namespace cudadiag::command {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The time in which a rerun may end by itself after its failure, and after TERM.
+constexpr auto kCourtesy = milliseconds(1000);
+constexpr int kLook = 200;  // milliseconds
+// Longer than that between two looks, this program did not run.
+constexpr auto kPause = std::chrono::seconds(2);
+
+volatile sig_atomic_t stop_was_asked = 0;
+
+extern "C" void on_terminal_stop(int) { stop_was_asked = 1; }
+
+// Takes over the terminal's stop signal, unless this program was started with it ignored.
+class TerminalStop {
+ public:
+  TerminalStop() {
+    launch::keep_for_targets(SIGTSTP);
+    ::sigaction(SIGTSTP, nullptr, &before_);
+    if ((before_.sa_flags & SA_SIGINFO) == 0 && before_.sa_handler == SIG_IGN) return;
+    struct sigaction action {};
+    action.sa_handler = on_terminal_stop;
+    action.sa_flags = SA_RESTART;
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(SIGTSTP, &action, nullptr);
+  }
+  ~TerminalStop() { ::sigaction(SIGTSTP, &before_, nullptr); }
+  TerminalStop(const TerminalStop&) = delete;
+  TerminalStop& operator=(const TerminalStop&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+std::uint64_t operations_of(const launch::Arena& arena) {
+  std::uint64_t operations = 0;
+  for (std::size_t area = 0; area < arena.claimed(); ++area) {
+    operations += session::operations_so_far(launch::LiveArea(arena, area).bytes());
+  }
+  return operations;
+}
+
+milliseconds in_milliseconds(double seconds) {
+  return milliseconds(std::max<std::int64_t>(0, static_cast<std::int64_t>(seconds * 1000)));
+}
+
+// For the progress shown.
+const char* doing(RerunSpec::Kind kind) {
+  switch (kind) {
+    case RerunSpec::Kind::device:
+      return "getting a GPU core dump";
+    case RerunSpec::Kind::eager:
+      return "running without torch.compile";
+    case RerunSpec::Kind::sanitize:
+      return "running compute-sanitizer";
+    case RerunSpec::Kind::memory:
+      return "asking who holds the memory";
+    case RerunSpec::Kind::races:
+      return "looking for the racing tensors";
+    case RerunSpec::Kind::confirm:
+      break;
+  }
+  return "confirming";
+}
+
+}  // namespace
+
+const char* name_of(RerunSpec::Kind kind) {
+  switch (kind) {
+    case RerunSpec::Kind::device:
+      return "device";
+    case RerunSpec::Kind::eager:
+      return "eager";
+    case RerunSpec::Kind::sanitize:
+      return "sanitize";
+    case RerunSpec::Kind::memory:
+      return "memory";
+    case RerunSpec::Kind::races:
+      return "races";
+    case RerunSpec::Kind::confirm:
+      break;
+  }
+  return "confirm";
+}
+
+RerunWatch::RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, launch::Arena* arena,
+                       const RerunSpec& spec, const std::filesystem::path& folder)
+    : target_(target),
+      relay_(relay),
+      arena_(arena),
+      spec_(spec),
+      limit_(Clock::now() + in_milliseconds(spec.time_limit)) {
+  if (spec.dump_after) request_.emplace(folder, *spec.dump_after);
+  if (arena != nullptr) watcher_.emplace(*arena, relay);
+}
+
+std::string RerunWatch::wait() {
+  Progress progress(doing(spec_.kind), arena_ == nullptr ? 0 : spec_.operations, spec_.expected_seconds);
+  const TerminalStop stop;
+  std::string reason;
+  bool ending = false;
+  while (!target_.reap()) {
+    leave_out_pause();
+    if (stop_was_asked != 0) stop_with_terminal();
+    look_at_operations();
+    if (!ending) {
+      reason = reason_to_end();
+      ending = !reason.empty() || is_done();
+      if (ending) target_.end(kCourtesy);
+    }
+    progress.show(operations_);
+    relay_.wait(kLook);
+    relay_.take_signals();
+  }
+  return target_.asked_terminal() ? "it asked the terminal" : reason;
+}
+
+std::string RerunWatch::reason_to_end() {
+  if (relay_.interrupted()) return "interrupted";
+  if (request_ && !failed_by_ && request_->proceed()) failed_by_ = Clock::now() + kCourtesy;
+  if (watcher_ && watcher_->take_freeze() && !failed_by_) failed_by_ = Clock::now() + kCourtesy;
+  if (Clock::now() > limit_) return failed_by_ ? "" : "time limit";
+  const bool quiet =
+      arena_ != nullptr && spec_.quiet_limit > 0 && Clock::now() > moved_ + in_milliseconds(spec_.quiet_limit);
+  return quiet && !failed_by_ ? "it issued nothing for too long" : "";
+}
+
+bool RerunWatch::is_done() {
+  if (!failed_by_ || Clock::now() < *failed_by_) return false;
+  if (Clock::now() > limit_ || spec_.isolated) return true;
+  // A file that it writes, now that it has failed, may be one that it wrote in the first run.
+  const std::uint64_t written = target_.bytes_written();
+  if (written == written_) return true;
+  written_ = written;
+  failed_by_ = Clock::now() + kCourtesy;
+  return false;
+}
+
+void RerunWatch::look_at_operations() {
+  if (arena_ == nullptr) return;
+  const std::uint64_t operations = operations_of(*arena_);
+  if (operations != operations_) moved_ = Clock::now();
+  operations_ = operations;
+}
+
+void RerunWatch::stop_with_terminal() {
+  stop_was_asked = 0;
+  target_.halt();
+  ::raise(SIGSTOP);
+  target_.resume();
+  leave_out_pause();
+}
+
+void RerunWatch::leave_out_pause() {
+  const auto pause = Clock::now() - looked_;
+  looked_ = Clock::now();
+  if (pause < kPause) return;
+  limit_ += pause;
+  moved_ += pause;
+  if (failed_by_) *failed_by_ += pause;
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,35 @@
+// Processes by their parents, as /proc has them, and signals that reach nobody else.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace cudadiag::launch {
+
+struct ProcessState {
+  pid_t parent = 0;         // 0: gone, or the kernel's own
+  bool ended = false;       // not reaped yet
+  std::uint64_t start = 0;  // in ticks since the machine's start: with the number, nobody else's
+};
+ProcessState state_of(pid_t process);
+
+// 0: gone.
+pid_t parent_of(pid_t process);
+
+// All that /proc shows.
+std::vector<pid_t> all_processes();
+
+// Whether `process`, or the process of that thread, descends from `ancestor` or is it.
+bool descends_from(pid_t process, pid_t ancestor);
+
+// Those of `spared` and their own are left out.
+std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spared = {});
+
+// Sends the signal if `belongs` is true of the process once its number can no longer become another one's. False: the
+// process is gone, does not belong, or cannot be reached.
+bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>& belongs);
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,37 @@
+"""without_landlock.py COMMAND…: runs it as on a kernel without Landlock, whose first system call does not exist there,
+and with a network of its own, which nobody else uses."""
+
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+import sys
+
+LANDLOCK_CREATE_RULESET = 444
+LOAD, JUMP_EQUAL, RETURN = 0x20, 0x15, 0x06
+ERRNO, ALLOW, ENOSYS = 0x00050000, 0x7FFF0000, 38
+
+code = b"".join(struct.pack("HBBI", *words) for words in (
+    (LOAD, 0, 0, 0), (JUMP_EQUAL, 0, 1, LANDLOCK_CREATE_RULESET), (RETURN, 0, 0, ERRNO | ENOSYS), (RETURN, 0, 0, ALLOW)))
+buffer = ctypes.create_string_buffer(code)
+text = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def own_network():
+    new_network, new_user = 0x40000000, 0x10000000
+    user = os.getuid()
+    if libc.unshare(new_network | (0 if user == 0 else new_user)):
+        return
+    if user:
+        with open("/proc/self/uid_map", "w") as file:
+            file.write(f"{user} {user} 1")
+    with socket.socket() as any_socket:
+        fcntl.ioctl(any_socket, 0x8914, struct.pack("16sH14x", b"lo", 1))  # SIOCSIFFLAGS: up
+
+
+own_network()
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, text, 0, 0):  # no new privileges; a filter of system calls
+    sys.exit(77)
+os.execvp(sys.argv[1], sys.argv[1:])

@@ -1,0 +1,214 @@
+// The judge of the system calls of an isolated rerun is asked about calls of this very process.
+#include "launch/isolation.h"
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/call_judge.h"
+#include "launch/process_tree.h"
+#include "launch/seen_path.h"
+#include "session/file_descriptor.h"
+#include "unit/scratch_folder.h"
+
+using namespace cudadiag;
+using launch::CallJudge;
+using launch::Isolation;
+using session::Deed;
+using test::ScratchFolder;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+std::uint64_t word(long number) { return static_cast<std::uint64_t>(number); }
+
+struct Rerun {
+  Rerun() {
+    fs::create_directories(own);
+    fs::create_directories(others);
+    Isolation isolation;
+    isolation.folders = {own};
+    judge.emplace(isolation, ::getppid(), 7);
+  }
+
+  CallJudge::Verdict ask(long number, std::vector<std::uint64_t> arguments) {
+    seccomp_data call{};
+    call.nr = static_cast<int>(number);
+    for (std::size_t i = 0; i < arguments.size(); ++i) call.args[i] = arguments[i];
+    return judge->judge(call, ::getpid());
+  }
+  CallJudge::Verdict open(const fs::path& path, int flags) {
+    return ask(SYS_openat, {word(AT_FDCWD), word(path.c_str()), word(flags)});
+  }
+
+  ScratchFolder scratch;
+  fs::path own = fs::canonical(scratch.path()) / "own", others = fs::canonical(scratch.path()) / "others";
+  std::optional<CallJudge> judge;
+};
+
+}  // namespace
+
+TEST_CASE("an isolation survives the way to another process") {
+  Isolation isolation;
+  isolation.folders = {"/a b", "/c"};
+  isolation.devices = {"/dev/null"};
+  isolation.pipes = {"/tmp/mps"};
+  isolation.ports = {31415};
+  isolation.shared_memory = true;
+  const Isolation again = launch::isolation_of(launch::isolation_words(isolation));
+  CHECK(again.folders == isolation.folders);
+  CHECK(again.devices == isolation.devices);
+  CHECK(again.pipes == isolation.pipes);
+  CHECK(again.ports == isolation.ports);
+  CHECK(again.shared_memory);
+}
+
+TEST_CASE("a folder of the same beginning is another one") {
+  CHECK(launch::is_below("/a/b", {"/a"}));
+  CHECK(launch::is_below("/a", {"/a"}));
+  CHECK_FALSE(launch::is_below("/ab", {"/a"}));
+  CHECK_FALSE(launch::is_below("/", {"/a"}));
+}
+
+TEST_CASE("files below its own folders are its own, and no others") {
+  Rerun rerun;
+  CHECK(rerun.open(rerun.own / "new", O_WRONLY | O_CREAT).error == 0);
+  const auto refused = rerun.open(rerun.others / "new", O_WRONLY | O_CREAT);
+  CHECK(refused.error == EACCES);
+  REQUIRE(refused.kept);
+  CHECK(refused.kept->deed == Deed::write);
+  CHECK(refused.kept->object == (rerun.others / "new").string());
+  CHECK(rerun.open(rerun.own / ".." / "others" / "new", O_RDWR | O_CREAT).error == EACCES);
+}
+
+TEST_CASE("the kernel's own errors stay what they are") {
+  Rerun rerun;
+  const auto there = rerun.scratch.file("others/there");
+  CHECK(rerun.open(rerun.others / "none", O_WRONLY).error == 0);
+  CHECK(rerun.open(rerun.others / "none" / "new", O_WRONLY | O_CREAT).error == 0);
+  CHECK(rerun.open(there, O_WRONLY | O_CREAT | O_EXCL).error == 0);
+  CHECK(rerun.open(rerun.others, O_WRONLY).error == 0);
+  CHECK(rerun.ask(SYS_mkdirat, {word(AT_FDCWD), word(rerun.others.c_str())}).error == 0);
+  CHECK(rerun.open(there, O_WRONLY).error == EACCES);
+}
+
+TEST_CASE("a link is where it leads to") {
+  Rerun rerun;
+  const auto there = rerun.scratch.file("others/there");
+  fs::create_symlink(there, rerun.own / "link");
+  fs::create_symlink(rerun.others / "none", rerun.own / "dangling");
+  fs::create_directory_symlink(rerun.own, rerun.others / "back");
+  CHECK(rerun.open(rerun.own / "link", O_WRONLY).error == EACCES);
+  CHECK(rerun.open(rerun.own / "dangling", O_WRONLY | O_CREAT).error == EACCES);
+  CHECK(rerun.open(rerun.others / "back" / "new", O_WRONLY | O_CREAT).error == 0);
+  // The link itself is its own.
+  CHECK(rerun.ask(SYS_unlinkat, {word(AT_FDCWD), word((rerun.own / "link").c_str())}).error == 0);
+}
+
+TEST_CASE("both ends of a move count") {
+  Rerun rerun;
+  const std::string mine = rerun.scratch.file("own/file").string(), theirs = rerun.scratch.file("others/file").string();
+  const std::string in = (rerun.own / "new").string(), out = (rerun.others / "new").string();
+  const auto rename = [&](const std::string& from, const std::string& to) {
+    return rerun.ask(SYS_renameat2, {word(AT_FDCWD), word(from.c_str()), word(AT_FDCWD), word(to.c_str())}).error;
+  };
+  CHECK(rename(mine, in) == 0);
+  CHECK(rename(mine, out) == EACCES);
+  CHECK(rename(theirs, in) == EACCES);
+  CHECK(rerun.ask(SYS_linkat, {word(AT_FDCWD), word(theirs.c_str()), word(AT_FDCWD), word(in.c_str())}).error ==
+        EACCES);
+}
+
+TEST_CASE("modes and times are kept, by path and by descriptor") {
+  Rerun rerun;
+  const std::string mine = rerun.scratch.file("own/file").string(), theirs = rerun.scratch.file("others/file").string();
+  CHECK(rerun.ask(SYS_fchmodat, {word(AT_FDCWD), word(mine.c_str()), 0600}).error == 0);
+  CHECK(rerun.ask(SYS_fchmodat, {word(AT_FDCWD), word(theirs.c_str()), 0600}).error == EPERM);
+  const session::FileDescriptor file(::open(theirs.c_str(), O_RDONLY | O_CLOEXEC));
+  CHECK(rerun.ask(SYS_fchmod, {word(file.get()), 0600}).error == EPERM);
+  CHECK(rerun.ask(SYS_utimensat, {word(file.get()), 0, 0, 0}).error == EPERM);
+  CHECK(rerun.ask(SYS_ioctl, {word(file.get()), 0x40086602}).error == EPERM);
+}
+
+TEST_CASE("the network is closed, and a socket of its own is not") {
+  Rerun rerun;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(80);
+  ::inet_pton(AF_INET, "10.0.0.7", &address.sin_addr);
+  const auto refused = rerun.ask(SYS_connect, {3, word(&address), sizeof address});
+  CHECK(refused.error == EACCES);
+  REQUIRE(refused.kept);
+  CHECK(refused.kept->object == "10.0.0.7:80");
+  CHECK(rerun.ask(SYS_bind, {3, word(&address), sizeof address}).error == EACCES);
+  CHECK(rerun.ask(SYS_sendto, {3, 0, 0, 0, word(&address), sizeof address}).error == EACCES);
+  msghdr message{};
+  CHECK(rerun.ask(SYS_sendmsg, {3, word(&message), 0}).error == 0);
+  message.msg_name = &address;
+  message.msg_namelen = sizeof address;
+  CHECK(rerun.ask(SYS_sendmsg, {3, word(&message), 0}).error == EACCES);
+  sockaddr_un local{};
+  local.sun_family = AF_UNIX;
+  std::strcpy(local.sun_path + 1, "name");
+  const std::uint64_t bytes = offsetof(sockaddr_un, sun_path) + 5;
+  CHECK(rerun.ask(SYS_connect, {3, word(&local), bytes}).error == EACCES);
+  CHECK(rerun.ask(SYS_bind, {3, word(&local), bytes}).error == 0);
+  CHECK(rerun.ask(SYS_connect, {3, word(&local), bytes}).error == 0);
+}
+
+TEST_CASE("strangers are left alone") {
+  Rerun rerun;
+  CHECK(rerun.ask(SYS_kill, {word(::getpid()), SIGTERM}).error == 0);
+  CHECK(rerun.ask(SYS_kill, {1, SIGTERM}).error == EPERM);
+  CHECK(rerun.ask(SYS_prlimit64, {1, 0, 0, 0}).error == EPERM);
+  CHECK(rerun.ask(SYS_setpriority, {1, 0, 0}).error == EPERM);
+  CHECK(rerun.ask(SYS_setpriority, {0, 0, 0}).error == 0);
+}
+
+TEST_CASE("what is shared by all is refused, and said") {
+  Rerun rerun;
+  const auto refused = rerun.ask(SYS_shmget, {1, 4096, 0});
+  CHECK(refused.error == EPERM);
+  REQUIRE(refused.kept);
+  CHECK(refused.kept->object == "System V shared memory");
+  CHECK(rerun.ask(SYS_io_uring_setup, {1, 0}).error == ENOSYS);
+}
+
+TEST_CASE("files of its own processes may be written, and of others not") {
+  Rerun rerun;
+  CHECK(rerun.open("/proc/self/comm", O_WRONLY).error == 0);
+  CHECK(rerun.open("/proc/thread-self/comm", O_WRONLY).error == 0);
+  const auto others = rerun.open("/proc/1/comm", O_WRONLY);
+  CHECK((others.error == EACCES || ::access("/proc/1/comm", W_OK) != 0));
+}
+
+TEST_CASE("a name that leads to our own process leads others to theirs") {
+  const auto seen = launch::see_path(::getpid(), AT_FDCWD, "/proc/self/status", true);
+  CHECK(seen.path == "/proc/" + std::to_string(::getpid()) + "/status");
+  CHECK(seen.exists);
+  CHECK(launch::see_path(::getpid(), AT_FDCWD, ".", true).path == fs::canonical("."));
+  CHECK_FALSE(launch::see_path(::getpid(), AT_FDCWD, "/nowhere/file", true).reachable);
+}
+
+TEST_CASE("descent is told from /proc") {
+  CHECK(launch::descends_from(::getpid(), ::getppid()));
+  CHECK(launch::descends_from(::getpid(), ::getpid()));
+  CHECK_FALSE(launch::descends_from(::getppid(), ::getpid()));
+  CHECK(launch::state_of(::getpid()).start > 0);
+}
