@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -71,6 +72,13 @@ std::vector<launch::Variable> dump_variables(const fs::path& folder, const std::
     return std::getenv(variable.name.c_str()) != nullptr && !(isolated && variable.name == kFile);
   });
   return variables;
+}
+
+std::vector<std::uint16_t> core_dump_ports() {
+  constexpr std::uint16_t kFirst = 49152, kCount = 64;
+  std::vector<std::uint16_t> ports(kCount);
+  std::iota(ports.begin(), ports.end(), kFirst);
+  return ports;
 }
 
 std::string find_dump(const fs::path& folder) {

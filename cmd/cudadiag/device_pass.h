@@ -21,6 +21,10 @@ bool leaves_a_dump(std::uint32_t code);
 std::vector<launch::Variable> dump_variables(const std::filesystem::path& folder, const std::string& cuda,
                                              bool isolated);
 
+// TCP ports on which the driver listens while it writes a dump. It takes the first free one, and tries for ever where it
+// gets none (seen with driver 580.159.04 on an H200, on all interfaces).
+std::vector<std::uint16_t> core_dump_ports();
+
 // After the pass: the name in `folder` of the first dump that was written there; empty if there is none.
 std::string find_dump(const std::filesystem::path& folder);
 // Likewise, of one that was not isolated: or where the user's own settings had it written, from where it is copied.

@@ -111,6 +111,10 @@ session::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std
   isolation.folders = {std::filesystem::canonical(folder, error), folders->root()};
   isolation.shared_memory = std::filesystem::is_directory(launch::kSharedMemory, error);
   if (spec.kind == RerunSpec::Kind::sanitize) isolation.ports = sanitizer_ports();
+  if (spec.kind == RerunSpec::Kind::device) {
+    isolation.ports = core_dump_ports();
+    isolation.any_interface = true;
+  }
   options.isolation = std::move(isolation);
   options.remove = folders->root().string();
   return made;

@@ -95,7 +95,8 @@ void add_existing(const char* pattern, std::vector<fs::path>& paths) {
 }
 
 constexpr const char *kFolderWord = "--folder=", *kDeviceWord = "--device=", *kPipeWord = "--pipe=",
-                     *kPortWord = "--port=", *kSharedMemoryWord = "--shared-memory";
+                     *kPortWord = "--port=", *kSharedMemoryWord = "--shared-memory",
+                     *kAnyInterfaceWord = "--any-interface";
 
 }  // namespace
 
@@ -145,6 +146,7 @@ std::vector<std::string> isolation_words(const Isolation& isolation) {
   add(kPipeWord, isolation.pipes);
   for (const std::uint16_t port : isolation.ports) words.push_back(kPortWord + std::to_string(port));
   if (isolation.shared_memory) words.emplace_back(kSharedMemoryWord);
+  if (isolation.any_interface) words.emplace_back(kAnyInterfaceWord);
   return words;
 }
 
@@ -159,6 +161,7 @@ Isolation isolation_of(const std::vector<std::string>& words) {
       isolation.ports.push_back(static_cast<std::uint16_t>(std::strtoul(value(kPortWord).c_str(), nullptr, 10)));
     }
     if (word == kSharedMemoryWord) isolation.shared_memory = true;
+    if (word == kAnyInterfaceWord) isolation.any_interface = true;
   }
   return isolation;
 }

@@ -17,6 +17,7 @@ struct Isolation {
   std::vector<std::filesystem::path> devices;  // device files, or folders of them, that may be written and controlled
   std::vector<std::filesystem::path> pipes;    // folders of existing pipes and sockets that may be written and joined
   std::vector<std::uint16_t> ports;            // on the loopback interface; all other TCP is refused
+  bool any_interface = false;                  // `ports` may be listened on wherever they are asked for
   bool shared_memory = false;                  // new files in /dev/shm; existing ones are refused
 };
 

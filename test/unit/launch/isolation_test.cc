@@ -39,10 +39,9 @@ std::uint64_t word(const void* pointer) { return reinterpret_cast<std::uint64_t>
 std::uint64_t word(long number) { return static_cast<std::uint64_t>(number); }
 
 struct Rerun {
-  Rerun() {
+  explicit Rerun(Isolation isolation = {}) {
     fs::create_directories(own);
     fs::create_directories(others);
-    Isolation isolation;
     isolation.folders = {own};
     judge.emplace(isolation, ::getppid(), 7);
   }
@@ -70,13 +69,14 @@ TEST_CASE("an isolation survives the way to another process") {
   isolation.devices = {"/dev/null"};
   isolation.pipes = {"/tmp/mps"};
   isolation.ports = {31415};
-  isolation.shared_memory = true;
+  isolation.shared_memory = isolation.any_interface = true;
   const Isolation again = launch::isolation_of(launch::isolation_words(isolation));
   CHECK(again.folders == isolation.folders);
   CHECK(again.devices == isolation.devices);
   CHECK(again.pipes == isolation.pipes);
   CHECK(again.ports == isolation.ports);
   CHECK(again.shared_memory);
+  CHECK(again.any_interface);
 }
 
 TEST_CASE("a folder of the same beginning is another one") {
@@ -170,6 +170,25 @@ TEST_CASE("the network is closed, and a socket of its own is not") {
   CHECK(rerun.ask(SYS_connect, {3, word(&local), bytes}).error == EACCES);
   CHECK(rerun.ask(SYS_bind, {3, word(&local), bytes}).error == 0);
   CHECK(rerun.ask(SYS_connect, {3, word(&local), bytes}).error == 0);
+}
+
+TEST_CASE("a port of its own may be listened on everywhere, and others are reached through loopback alone") {
+  Isolation isolation;
+  isolation.ports = {49152};
+  for (const bool any_interface : {false, true}) {
+    isolation.any_interface = any_interface;
+    Rerun rerun(isolation);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(49152);
+    CHECK((rerun.ask(SYS_bind, {3, word(&address), sizeof address}).error == 0) == any_interface);
+    CHECK(rerun.ask(SYS_connect, {3, word(&address), sizeof address}).error == EACCES);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK(rerun.ask(SYS_bind, {3, word(&address), sizeof address}).error == 0);
+    CHECK(rerun.ask(SYS_connect, {3, word(&address), sizeof address}).error == 0);
+    address.sin_port = htons(8080);
+    CHECK(rerun.ask(SYS_bind, {3, word(&address), sizeof address}).error == EACCES);
+  }
 }
 
 TEST_CASE("strangers are left alone") {
