@@ -55,6 +55,17 @@ bool is_marked(pid_t process, const std::string& mark) {
   return false;
 }
 
+// It cannot gain rights, and a filter judges its system calls.
+bool is_filtered(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  bool gains_none = false, judged = false;
+  for (std::string line; std::getline(status, line);) {
+    gains_none |= line == "NoNewPrivs:\t1";
+    judged |= line == "Seccomp:\t2";
+  }
+  return gains_none && judged;
+}
+
 }  // namespace
 
 std::variant<Supervised, SpawnFailure> Supervised::spawn(const std::vector<std::string>& command,
@@ -81,7 +92,7 @@ std::variant<Supervised, SpawnFailure> Supervised::spawn(const std::vector<std::
   auto started = start_process(supervisor_command(found.path, command, options, theirs.get()), environment, how);
   if (auto* failure = std::get_if<SpawnFailure>(&started)) return std::move(*failure);
   theirs = FileDescriptor();
-  Supervised supervised(std::get<pid_t>(started), std::move(ours), options.mark);
+  Supervised supervised(std::get<pid_t>(started), std::move(ours), options);
   while (!supervised.started_ && !supervised.failure_ && !supervised.closed_) {
     pollfd source{supervised.socket_.get(), POLLIN, 0};
     if (::poll(&source, 1, kStartMilliseconds) == 0) break;
@@ -105,6 +116,7 @@ void Supervised::hear() {
     switch (packet->kind) {
       case Packet::Kind::started:
         started_ = true;
+        target_ = packet->number;
         break;
       case Packet::Kind::failed:
         failure_ = SpawnFailure{packet->number, {packet->text, ""}};
@@ -161,16 +173,26 @@ void Supervised::watch_tree() {
   watch_again_ = Clock::now() + (Clock::now() - now) * kShare;
 }
 
-// The supervisor was killed: its tree is known by what was seen of it, and by the mark.
+// By what was seen of it, the target's group, the mark, or, of an orphan that has come to this process, the filter that
+// an isolated rerun has and this process has not.
+bool Supervised::is_member(pid_t process) const {
+  const ProcessState state = state_of(process);
+  if (state.ended) return false;
+  const auto seen = tree_.find(process);
+  if (seen != tree_.end() && seen->second == state.start) return true;
+  if (target_ > 0 && ::getpgid(process) == target_) return true;
+  const pid_t own = ::getpid();
+  return is_marked(process, mark_) ||
+         (isolated_ && process != own && is_filtered(process) && !is_filtered(own) && descends_from(process, own));
+}
+
+// The supervisor was killed.
 void Supervised::end_orphans() {
   const auto patience = Clock::now() + kOrphansPatience;
   while (true) {
     std::set<pid_t> members;
     for (const pid_t process : all_processes()) {
-      const ProcessState state = state_of(process);
-      const auto seen = tree_.find(process);
-      const bool known = seen != tree_.end() && seen->second == state.start;
-      if (state.ended || (!known && !is_marked(process, mark_))) continue;
+      if (!is_member(process)) continue;
       members.insert(process);
       const auto below = descendants_of(process);
       members.insert(below.begin(), below.end());

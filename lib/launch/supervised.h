@@ -60,16 +60,22 @@ class Supervised {
   pid_t supervisor() const { return supervisor_; }
 
  private:
-  Supervised(pid_t supervisor, session::FileDescriptor socket, std::string mark)
-      : supervisor_(supervisor), socket_(std::move(socket)), mark_(std::move(mark)) {}
+  Supervised(pid_t supervisor, session::FileDescriptor socket, const SupervisedOptions& options)
+      : supervisor_(supervisor),
+        socket_(std::move(socket)),
+        mark_(options.mark),
+        isolated_(options.isolation.has_value()) {}
   void hear();
   void reap_children();
   void watch_tree();
   void end_orphans();
+  bool is_member(pid_t process) const;
 
   pid_t supervisor_;
   session::FileDescriptor socket_;
   std::string mark_;
+  bool isolated_;
+  pid_t target_ = 0;
   bool started_ = false, closed_ = false, over_ = false, reaped_ = false;
   std::optional<SpawnFailure> failure_;
   bool ended_ = false, asked_terminal_ = false;

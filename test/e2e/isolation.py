@@ -15,8 +15,9 @@ import sys
 import threading
 import time
 
+import kills
 from harness import expect, expect_in, expect_success, program, skip
-from passes import AGAIN, bisect, evidence, rerun
+from passes import AGAIN, bisect, evidence, outcomes, rerun
 
 libc = ctypes.CDLL(None, use_errno=True)
 COUNTING = """
@@ -411,3 +412,56 @@ def bisect_may_do_what_the_program_does(machine):
         expect(_lines(place.path / "count"), 2, "lines that were written")
         expect(evidence(machine.report())[0], "proven", "grade")
         expect([(each["isolated"], each["kept_from"]) for each in machine.report()["passes"]], [(False, [])] * 2, "passes")
+
+
+# ---- its end
+
+
+def whoever_is_killed_leaves_nothing_of_a_rerun_and_no_stranger_is_signalled(machine):
+    machine.plan(AGAIN)
+    for number, who in enumerate(["launcher", "supervisor", "program"] * 2):
+        _, left, strangers = kills.one(machine, who, 0.1 * number, number)
+        expect((who, left, strangers), (who, [], True), "who was killed, what is left, and whether strangers live")
+
+
+SERVICE = """
+( sleep .3; setsid sh -c 'echo begun >>"$0"; sleep 4; echo ended >>"$0"' "$PWD/service" & ) &
+exec "$@"
+"""
+
+
+def orphan_of_another_program_is_none_of_the_reruns(machine):
+    """An entry point of a container starts services, and then becomes cudadiag."""
+    machine.plan(AGAIN)
+    slow = 'test "$CUDADIAG_PASS" = record || sleep 1; exec "$@"'
+    command = machine.command("run", "--rerun=auto", "--no-device-pass", "--", "sh", "-c", slow, "sh", *program("probe.py"))
+    machine.plain("sh", "-c", SERVICE, "sh", *command)
+    expect(evidence(machine.report())[0], "proven", "grade")
+    for _ in range(100):
+        if (machine.folder / "service").read_text() == "begun\nended\n":
+            return
+        time.sleep(0.1)
+    raise AssertionError("the service was ended: " + (machine.folder / "service").read_text())
+
+
+def rerun_that_asks_the_terminal_is_ended_at_once(machine):
+    machine.plan(AGAIN)
+    asks = 'test "$CUDADIAG_PASS" = record || read -r answer </dev/tty; exec "$@"'
+    machine.on_terminal(*machine.command("run", "--rerun=always", "--no-device-pass", "--", "sh", "-c", asks, "sh",
+                                         *program("probe.py")))
+    expect(outcomes(machine.report())[1], ("confirm", "it asked the terminal"), "pass")
+
+
+def rerun_that_issues_nothing_is_ended_early(machine):
+    machine.plan(AGAIN)
+    waits = 'test "$CUDADIAG_PASS" = record || exec sleep 1000; exec "$@"'
+    rerun(machine, "sh", "-c", waits, "sh", *program("probe.py"), options=["--wait-limit", "0.1"])
+    expect(outcomes(machine.report())[1], ("confirm", "it issued nothing for too long"), "pass")
+
+
+def rerun_by_hand_that_has_failed_may_finish_what_it_writes(machine):
+    machine.plan(AGAIN)
+    with Place(machine) as place:
+        machine.run(*program("changes.py", "saves_after_the_failure", place.path))
+        expect_success(bisect(machine))
+        expect((place.path / "model.ckpt").stat().st_size, 4_000_000, "bytes of the checkpoint")

@@ -64,7 +64,8 @@ def sleepers(since):
     return [pid for pid in processes() if words(pid, "cmdline")[:2] == ["sleep", "1000"] and pid not in since]
 
 
-def one(machine, generator, number):
+def one(machine, who, after, number):
+    """`who` is killed so many seconds after a rerun has begun; (who, what is left, whether strangers live)."""
     before = set(sleepers(()))
     entry_file = machine.folder / "entry"
     command = machine.command("run", "--rerun=auto", "--no-device-pass", "--", "sh", "-c",
@@ -84,8 +85,7 @@ def one(machine, generator, number):
         time.sleep(0.005)
     bystander = int(entry_file.read_text())
     assert target, "no rerun was seen"
-    time.sleep(generator.random() * 0.6)
-    who = generator.choice(("launcher", "supervisor", "program"))
+    time.sleep(after)
     kill({"launcher": launcher.pid, "supervisor": supervisor, "program": target}[who])
     limit = time.monotonic() + 30
     left = True
@@ -116,7 +116,8 @@ def main():
     counts = {"launcher": 0, "supervisor": 0, "program": 0}
     try:
         for each in range(number):
-            who, left, strangers = one(machine, generator, each)
+            who = generator.choice(("launcher", "supervisor", "program"))
+            _, left, strangers = one(machine, who, generator.random() * 0.6, each)
             counts[who] += 1
             if left or not strangers:
                 wrong.append((each, who, left, strangers))
