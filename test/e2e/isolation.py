@@ -344,6 +344,18 @@ def rerun_touches_no_stranger(machine):
     _expect_once(machine, *kinds)
 
 
+def kernel_confines_the_rerun_whoever_answers_its_calls(machine):
+    """Landlock keeps it from looking into processes of others, which no answer to a system call does."""
+    machine.plan(AGAIN)
+    with Place(machine) as place:
+        looks = f'readlink /proc/{place.stranger().pid}/cwd; exec "$@"'
+        first = rerun(machine, "sh", "-c", looks, "sh", *program("probe.py"))
+        expect(first.stdout, os.getcwd() + "\n", "what the first run saw")
+        (shown,) = machine.state.glob("cudadiag/2*/confirm/output.txt")
+        expect(shown.read_text(), "", "what the rerun saw")
+        expect(evidence(machine.report())[0], "proven", "grade")
+
+
 def emergency_checkpoint_of_the_first_run_stays_as_it_was(machine):
     _expect_once(machine, "saves_after_the_failure", reached=True)
 
@@ -397,7 +409,8 @@ def program_that_reads_is_proven(machine):
 def nothing_of_a_rerun_is_left(machine):
     machine.plan(AGAIN)
     before = set(os.listdir("/dev/shm"))
-    rerun(machine, *program("harmless.py", "shares_memory"))
+    rerun(machine, *program("harmless.py", "leaves_a_file_in_shared_memory"))
+    os.unlink(f"/dev/shm/{machine.folder.name}.record")
     (folder,) = [path for path in (machine.state / "cudadiag").iterdir() if not path.is_symlink()]
     expect((folder / "confirm/private").exists(), False, "a private folder in the session")
     expect([name for name in os.listdir(machine.folder) if name.startswith("cudadiag-")], [], "temporary folders")

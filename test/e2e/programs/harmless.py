@@ -81,6 +81,11 @@ def shares_memory():
     memory.unlink()
 
 
+def leaves_a_file_in_shared_memory():
+    name = pathlib.Path.cwd().name + "." + os.environ["CUDADIAG_PASS"]
+    pathlib.Path("/dev/shm", name).write_text("x")
+
+
 def spawns_processes():
     context = multiprocessing.get_context("spawn")
     child = context.Process(target=print, args=("spawned",))
