@@ -155,7 +155,7 @@ int write_bundle(const session::Session& session, const report::Report& report, 
     say("cannot write " + file + "; free some space");
     return kOwnFailure;
   }
-  say("read it before you hand it on: what has neither the name nor the shape of a secret is still in it");
+  say("review it before sharing: only recognisable secrets were removed");
   return 0;
 }
 

@@ -37,7 +37,7 @@ bool has_code_in(const session::Session& session, const std::string& path) {
 
 void add_code_rules(CLI::App* command) {
   const auto add = [&](const char* name, const char* description) {
-    add_texts(command, name, "PATH", description)->group("Options for whose code is whose, of the most specific path");
+    add_texts(command, name, "PATH", description)->group("Which code is yours (the most specific path wins)");
   };
   add(kUsers, "this folder or file is the user's own code");
   add(kNotUsers, "this folder or file is a library");

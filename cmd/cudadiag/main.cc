@@ -61,7 +61,7 @@ void add_recording(CLI::App* command, launch::RecordOptions& record) {
 
 void add_reruns(CLI::App* command, RerunOptions& rerun) {
   add_number(command, "--repeat", rerun.repeat, 1u, 1000u, "number from 1 to 1000", "N",
-             "reruns that may end without a failure before the search does")
+             "give up after N reruns without a failure")
       ->default_str(std::to_string(rerun.repeat));
   command->add_flag("--show-rerun", rerun.show, "show what reruns print, on standard error");
   command->add_flag_callback(
@@ -73,14 +73,14 @@ void add_reruns(CLI::App* command, RerunOptions& rerun) {
           ->add_flag("--save-inputs", rerun.save_inputs, "save the failing PyTorch call, with a script that replays it")
           ->excludes(no_values);
   add_number(command, "--save-limit", rerun.save_limit, 1u, 1u << 20, "number from 1 to 1048576", "MIB",
-             "how much the tensors of the failing call may have to be saved")
+             "largest size of the failing call's tensors to save")
       ->default_str(std::to_string(rerun.save_limit))
       ->needs(save_inputs);
-  command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump, however large");
-  command->add_flag("--cross-check", rerun.cross_check, "compare the GPU core dump with what cuda-gdb says of it");
+  command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump even if it is large");
+  command->add_flag("--cross-check", rerun.cross_check, "compare the GPU core dump with what cuda-gdb says");
   command->add_flag("--sanitize", rerun.sanitize, "make a rerun under compute-sanitizer for the failing kernel");
   add_number(command, "--wait-limit", rerun.patience, 0.01, 86400.0, "number from 0.01 to 86400", "SECONDS",
-             "how long one operation may take while it is waited for")
+             "how long a rerun waits for one operation")
       ->default_str(fmt::format("{}", rerun.patience));
   add_number(command, "--time-limit", rerun.time_limit, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
              "how long one rerun may take");
@@ -155,15 +155,15 @@ void add_run(CLI::App& app, RunOptions& run, int& status) {
   add_stop_on_race(command, run)->needs(races);
   add_rerun_mode(command, run.rerun, "confirm a failure by a rerun");
   add_reruns(command, run.rerun);
-  add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers at this line of Python")
+  add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers of this Python line")
       ->check(a_line())
       ->each([&](const std::string& line) { run.watch.push_back(line); });
   add_text(command, "--arm", run.arm, "SESSION", "wait at the suspects of this session");
   add_number(command, "--error-exitcode", run.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
              "exit status if there are findings");
   add_number(command, "--hang-after", run.hang_after, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
-             "end a run in which nothing moves for so long, and report where it stands");
-  command->add_flag("--hang-dump", run.rerun.hang_dump, "then rerun it for a GPU core dump of the kernels that run")
+             "end a run that makes no progress for this long, and report what it waits for");
+  command->add_flag("--hang-dump", run.rerun.hang_dump, "then rerun it for a GPU core dump of the running kernels")
       ->needs(command->get_option("--hang-after"));
   add_text(command, "--json", run.json, "FILE", "file to write the report to as JSON")->check(a_writable_file());
   add_code_rules(command);
@@ -197,13 +197,13 @@ void add_bisect(CLI::App& app, BisectOptions& bisect, int& status) {
   const Words<analyse::Reach> reaches = {
       {"calls", analyse::Reach::calls}, {"sites", analyse::Reach::sites}, {"all", analyse::Reach::everything}};
   const std::vector<CLI::Option*> windows = {
-      add_word(command, "--window", bisect.reach, reaches, "suspects' calls, all calls of their sites, or everything"),
+      add_word(command, "--window", bisect.reach, reaches, "the suspects' calls, all calls of their lines, or everything"),
       add_number(command, "--launch", bisect.launch, std::uint64_t{1}, UINT64_MAX, "number from 1 on", "N",
                  "the operation with this number in the first run"),
       add_text(command, "--kernel", bisect.kernel, "REGEX", "kernels whose name this regular expression matches"),
       add_text(command, "--site", bisect.site, "FILE:LINE", "operations issued by way of this line")->check(a_line())};
   for (std::size_t i = 0; i < windows.size(); ++i) {
-    windows[i]->group("Options for what to wait for, at most one of them");
+    windows[i]->group("What to wait for (at most one)");
     for (std::size_t other = 0; other < i; ++other) windows[i]->excludes(windows[other]);
   }
   name_page(command);
@@ -234,11 +234,11 @@ void add_report(CLI::App& app, ReportOptions& report, int& status) {
   auto* bundle = command
                      ->add_option_function<std::string>(
                          "--bundle", [&](const std::string& file) { report.bundle = file; },
-                         "pack it for an issue tracker, without secrets and names")
+                         "pack it for an issue tracker, without recognisable secrets and names")
                      ->expected(0, 1)
                      ->type_name("FILE");
   for (CLI::Option* other : others) bundle->excludes(other);
-  command->add_flag("--bundle-inputs", report.bundle_inputs, "with the failing call's tensors")->needs(bundle);
+  command->add_flag("--bundle-inputs", report.bundle_inputs, "add the failing call's tensors")->needs(bundle);
   add_foreign(command, report.foreign, "quote sources for a session of another user or host, too");
   add_code_rules(command);
   name_page(command);
@@ -250,7 +250,7 @@ void add_report(CLI::App& app, ReportOptions& report, int& status) {
 }
 
 void add_status(CLI::App& app, StatusOptions& options, int& status) {
-  auto* command = app.add_subcommand("status", "what a run has unfinished and waits for, now");
+  auto* command = app.add_subcommand("status", "what a run is waiting for now");
   add_input(command, options.session, options.output);
   command->add_flag_callback(
       "-v,--verbose", [&] { options.verbosity = report::Verbosity::verbose; }, "everything that is known");
@@ -260,7 +260,7 @@ void add_status(CLI::App& app, StatusOptions& options, int& status) {
 }
 
 void add_ranks(CLI::App& app, RanksOptions& options, int& status) {
-  auto* command = app.add_subcommand("ranks", "one answer for a job of which every rank had a launcher of its own");
+  auto* command = app.add_subcommand("ranks", "combine the sessions of a multi-rank job into one report");
   command->add_option("SESSION", options.sessions, "sessions of the job, or folders that hold them")
       ->type_name("SESSION");
   add_text(command, "-o,--output", options.output, "FOLDER", "folder that holds them")->check(an_existing_folder());
@@ -275,16 +275,16 @@ void add_top(CLI::App& app, TopOptions& options, int& status) {
   auto* command = app.add_subcommand("top", "what a run is doing, again every second");
   add_input(command, options.session, options.output);
   add_number(command, "-n,--count", options.count, 1u, 1000000u, "number from 1 to 1000000", "COUNT",
-             "end after so many looks");
+             "stop after N updates");
   name_page(command);
   command->callback([&] { status = command::top(options); });
 }
 
 void add_core(CLI::App& app, CoreOptions& core, int& status) {
-  auto* command = app.add_subcommand("core", "say what a GPU core dump knows of the failure");
+  auto* command = app.add_subcommand("core", "read a GPU core dump");
   add_text(command, "FILE", core.file, "FILE", "the dump, gzip-compressed or not")->required();
   command->add_flag("--json", core.json, "as JSON");
-  command->add_flag("--cross-check", core.cross_check, "compare with what cuda-gdb says of the dump");
+  command->add_flag("--cross-check", core.cross_check, "compare with what cuda-gdb says");
   name_page(command);
   command->callback([&] { status = command::core(core); });
 }

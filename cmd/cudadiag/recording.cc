@@ -290,27 +290,22 @@ bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted
   }
   // Whoever ended it may have done so before it came to use CUDA.
   if (interrupted && !options_.tell_no_race) return false;
-  if (interrupted) return say("the target was not seen to initialise CUDA, so there is nothing to report"), true;
+  if (interrupted) return say("the program did not use CUDA before it was interrupted"), true;
   if (records_by_itself(options_.command)) {
-    return say("the command is a cudadiag that records by itself what it starts: nothing is left to be recorded here"),
-           true;
+    return say("nothing was recorded here: the command is another cudadiag, which makes its own session"), true;
   }
   const auto recorder = loadable_recorder();
   const DriverReport driver = ask_driver();
   if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
     say("nothing was recorded: the recorder cannot be loaded (" + failure->what + "); " + failure->hint);
   } else if (!driver.library_found) {
-    say("the target never initialised CUDA, and could not have: this machine has no NVIDIA driver (libcuda.so.1); "
-        "install it, or start the "
+    say("the program could not use CUDA: this machine has no NVIDIA driver (libcuda.so.1); install it, or start the "
         "container with --gpus all");
   } else if (!driver.problem.empty()) {
-    say("the target never initialised CUDA, and could not have: " + driver.problem +
-        "; see that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
+    say("the program could not use CUDA: " + driver.problem +
+        "; check that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
   } else {
-    // What another user's process or another container's did with CUDA nobody could leave us word of.
-    say("the target was not seen to initialise CUDA, so there is nothing to report; if it should have, check the "
-        "driver with cudadiag doctor, and whether the program clears its environment, starts another cudadiag, or goes "
-        "on as another user or in another container, from where the recording is out of reach: start cudadiag there");
+    say("the program did not use CUDA, as far as was recorded. If it should have: cudadiag doctor");
   }
   return true;
 }

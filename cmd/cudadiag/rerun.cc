@@ -127,7 +127,7 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   std::error_code error;
   const std::filesystem::path directory = session.manifest.working_directory;
   if (!directory.empty() && !std::filesystem::is_directory(directory, error)) {
-    return session::Failure{"the folder that it ran in is no more: " + directory.string(), ""};
+    return session::Failure{"the folder that it ran in no longer exists: " + directory.string(), ""};
   }
   const auto name = writer.begin_pass(name_of(spec.kind));
   if (const auto* failure = std::get_if<session::Failure>(&name)) return *failure;

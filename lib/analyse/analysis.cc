@@ -81,16 +81,15 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
   const std::string how = !end.of_process   ? "ended, nobody saw how,"
                           : end.signal != 0 ? "was ended by " + end.text
                                             : "ended without exit(), its status " + std::to_string(end.status) + ",";
-  const std::string text = fmt::format("process {} {} with {} not known to have finished", process.pid, how,
+  const std::string text = fmt::format("process {} {} with {} pending", process.pid, how,
                                        unfinished == 1 ? "1 operation" : fmt::format("{} operations", unfinished));
   const Process* first = ended_first(session, process);
   if (first != nullptr && (!end.of_process || end.signal == SIGTERM || end.signal == SIGKILL)) {
-    analysis.notes.push_back({kCutOff, fmt::format("{}, after process {} had ended with {} while it was at work", text,
+    analysis.notes.push_back({kCutOff, fmt::format("{}, after process {} had ended with {} while it worked", text,
                                                    first->pid, own_ending(*first).text)});
     return;
   }
-  leave_open(analysis, Note{kKilledAtWork, fmt::format("{}; no call asked afterwards whether {} failed", text,
-                                                       unfinished == 1 ? "it" : "one of them")});
+  leave_open(analysis, Note{kKilledAtWork, text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
 }
 
 // Calls that failed and are no finding, as words behind "had failed".

@@ -109,10 +109,7 @@ std::string progress(const Suspect& suspect) {
   const StreamHistory& history = *suspect.history;
   const std::string name = stream_name(*history.stream);
   if (history.completed == 0) return fmt::format("no operation of {} is known to have finished", name);
-  if (history.stream->marker == history.completed) {
-    return fmt::format("the marker of {} stands at {}", name, history.completed);
-  }
-  return fmt::format("the host saw operation {} of {} finish", history.completed, name);
+  return fmt::format("on {} operation {} had finished", name, history.completed);
 }
 
 std::string because_one(const Suspect& only, const std::string& doubt) {
@@ -120,9 +117,10 @@ std::string because_one(const Suspect& only, const std::string& doubt) {
     const std::string text = "the call itself returned the error, and all that was issued before it had finished";
     return doubt.empty() ? text : text + ", but " + doubt;
   }
-  const std::string where = fmt::format("{}, and operation {}", progress(only), only.operation->ordinal);
-  if (doubt.empty()) return where + " is the only one that may have been running";
-  return where + " is the only recorded one that may have been running, but " + doubt;
+  const std::uint32_t operation = only.operation->ordinal;
+  if (doubt.empty()) return fmt::format("{}; only operation {} can have been running", progress(only), operation);
+  return fmt::format("{}; of the recorded ones only operation {} can have been running, but {}", progress(only),
+                     operation, doubt);
 }
 
 std::string because_several(const Search& found, const std::string& doubt) {

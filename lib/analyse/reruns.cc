@@ -172,13 +172,14 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
   if (again.grade == Grade::proven) {
     const Key site = SiteKeys(failure.process->record).of_site(kept.front().operation->site);
     const std::string which = other_way ? kSomeCall : which_call(kept, failure.unlisted == 0, site, again);
-    failure.because = fmt::format("{}{} failed{} in a rerun while nothing else was running, and was waited for{}",
-                                  those, which, error, other_way ? "; libraries went another way to it there" : "");
+    failure.because = fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}{}", those, which, error,
+                                  other_way ? "; libraries went another way to it there" : "");
   } else if (!again.unproven.empty()) {
     failure.because =
-        fmt::format("{}the same operation failed in a rerun, where it was waited for, but {}", those, again.unproven);
+        fmt::format("{}in a rerun the same operation failed while cudadiag waited for it, but {}", those,
+                                  again.unproven);
   } else {
-    failure.because = fmt::format("{}in a rerun it was the only operation that may have been running", those);
+    failure.because = fmt::format("{}in a rerun only this operation can have been running", those);
   }
   failure.grade = again.grade;
   failure.call_not_known = !very_call;
@@ -398,15 +399,14 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
   } else if (waited == 0) {
     failure.because += fmt::format("; {} came to this call, did not wait for it, and did not fail", runs(passed));
   } else if (vanished == Vanished::comes_and_goes) {
-    failure.because += fmt::format(
-        "; {} that waited there did not fail, nor did one that waited for nothing: the failure comes and goes",
-        runs(waited));
+    failure.because +=
+        fmt::format("; {} did not fail, waiting there or not: the failure is intermittent", runs(passed));
   } else if (vanished == Vanished::race) {
     failure.because +=
-        fmt::format("; {} that waited there did not fail, and one that waited for nothing did: likely a race{}",
+        fmt::format("; {} that waited there did not fail, and one that did not wait did: likely a race{}",
                     runs(waited), others);
   } else {
-    failure.because += fmt::format("; {} that waited there did not fail: a race, or a failure that comes and goes{}",
+    failure.because += fmt::format("; {} that waited there did not fail: a race, or an intermittent failure{}",
                                    runs(waited), others);
   }
 }
@@ -433,9 +433,9 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
         const bool suspected = std::any_of(as_first_run.begin(), as_first_run.end(),
                                            [&](const Failure& failure) { return shares_code(failure, other); });
         other.because = "in a rerun " + other.because +
-                        (rerun.other_text ? "; it ran another text than the first run"
-                         : suspected      ? "; it is another one of what the first run suspected"
-                         : unread         ? "; what the first run had recorded of it is damaged"
+                        (rerun.other_text ? "; it ran a different version of the source"
+                         : suspected      ? "; the first run suspected it too"
+                         : unread         ? "; the first run's record of it is damaged"
                                           : "; the first run did not suspect it");
         analysis.failures.push_back(std::move(other));
       }

@@ -216,12 +216,10 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {700},
        .when = freed_before_replay,
-       .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay ({argument}): an "
-                 "illegal access of a replay is often caused by using them, as a graph keeps the addresses that it was "
-                 "given",
-                 "the graph still points into {bytes} that were freed before this replay ({argument}): an illegal "
-                 "access of a replay is often caused by using them, as a graph keeps the addresses that it was "
-                 "given"},
+       .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay ({argument}), and "
+                 "the replay probably used them: a graph keeps the addresses that it was given",
+                 "the graph still points into {bytes} that were freed before this replay ({argument}), and the replay "
+                 "probably used them: a graph keeps the addresses that it was given"},
        .fix = kKeepForGraph,
        .link = kGraphLink},
       {.id = "use-after-free",
@@ -237,10 +235,10 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {1, 700, 719},
        .when = freed,
-       .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued: such a "
-                 "failure is often caused by using it",
-                 "{argument} points into {bytes} that were freed before this operation was issued: such a failure is "
-                 "often caused by using it"},
+       .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued, and the "
+                 "operation probably used them",
+                 "{argument} points into {bytes} that were freed before this operation was issued, and the operation "
+                 "probably used them"},
        .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
                "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
@@ -266,11 +264,10 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {700},
        .when = of_another_gpu,
-       .texts = {"{argument} points into {bytes} of device {owner}, allocated at {allocated}, and the kernel ran on "
-                 "device {device}, which had not been given access to it: an illegal access with such an argument is "
-                 "often caused by using it",
-                 "{argument} points into {bytes} of device {owner}, and the kernel ran on device {device}, which had "
-                 "not been given access to it: an illegal access with such an argument is often caused by using it"},
+       .texts = {"{argument} points into {bytes} of device {owner}, allocated at {allocated}; the kernel ran on device "
+                 "{device}, which has no access to them, and probably used them",
+                 "{argument} points into {bytes} of device {owner}; the kernel ran on device {device}, which has no "
+                 "access to them, and probably used them"},
        .fix = {"{torch:launch it with torch.cuda.device(tensor.device), or move the tensor with .to() first|launch it "
                "where the memory is, on a stream of that device, or copy the data over first}",
                "or give the device access to the other one's memory, where the two reach each other: "
@@ -280,8 +277,8 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {700},
        .when = past_the_end,
-       .texts = {"{argument} points {past} past the end of an allocation of {bytes}: an illegal access with such an "
-                 "argument is often caused by using it"},
+       .texts = {"{argument} points {past} past the end of an allocation of {bytes}, and the kernel probably "
+                 "dereferenced it"},
        .fix = {"check the offset that this pointer was made with, in elements or in bytes"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "null-pointer",
@@ -289,29 +286,26 @@ const std::vector<Rule>& memory_rules() {
        .codes = {700},
        .when = null_pointer,
        .texts =
-           {"{argument} is a null pointer, and {swallowed} had failed on this thread before: an illegal access with a "
-            "null pointer among the arguments is often caused by using it",
-            "{argument} is a null pointer: an illegal access with one among the arguments is often caused by using "
-            "it"},
-       .fix = {"check what the allocation of it returned, and whether it was made before this launch"},
+           {"{argument} is a null pointer, and the kernel probably dereferenced it; {swallowed} had failed on this "
+            "thread before",
+            "{argument} is a null pointer, and the kernel probably dereferenced it"},
+       .fix = {"check that {argument} was allocated, and that the allocation succeeded"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "null-pointer",
        .sure = Sure::often,
        .codes = {700},
        .when = zero_of_unknown_type,
-       .texts = {"{argument} is 0, and {swallowed} had failed on this thread before: if it is a pointer, an illegal "
-                 "access is often caused by using it",
-                 "{argument} is 0: if it is a pointer, an illegal access is often caused by using it"},
-       .fix =
-           {"where {argument} is a pointer, check what the allocation of it returned, and whether it was made before "
-            "this launch"},
+       .texts = {"{argument} is 0: if it is a pointer, the kernel probably dereferenced it; {swallowed} had failed on "
+                 "this thread before",
+                 "{argument} is 0: if it is a pointer, the kernel probably dereferenced it"},
+       .fix = {"if {argument} is a pointer, check that it was allocated, and that the allocation succeeded"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
       {.id = "index-overflow-32",
        .sure = Sure::often,
        .codes = {700, 717},
        .when = big_tensor,
-       .texts = {"{argument} reaches over {elements} elements, more than a 32-bit index can count (2147483647): an "
-                 "illegal access there is often caused by an offset that overflows"},
+       .texts = {"{argument} reaches over {elements} elements, more than a 32-bit index can count (2147483647): "
+                 "an offset probably overflowed"},
        .fix = {"compute offsets in 64 bits (Triton: tl.program_id(0).to(tl.int64); CUDA: size_t before the "
                "multiplication)",
                "or call it in parts of fewer than 2**31 elements"},
@@ -327,7 +321,7 @@ const std::vector<Rule>& memory_rules() {
        .sure = Sure::often,
        .codes = {716},
        .when = off_a_vector,
-       .texts = {"{argument} lies {remainder} bytes behind a multiple of 16: a misaligned access is often caused by "
+       .texts = {"{argument} lies {remainder} bytes after a multiple of 16: a misaligned access is often caused by "
                  "reading such a view in vectors (int4, float4, 128-bit loads)"},
        .fix = {"{torch:call the kernel with a .clone() of it: .contiguous() keeps a view's offset|give the kernel an "
                "address on "

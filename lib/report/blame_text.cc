@@ -35,7 +35,7 @@ bool is_users(const Location& at, const Finding& finding) {
 
 std::string call_text(const Location& at, bool users, const std::string& api, const std::string& directory) {
   if (at.file.empty() && at.module.empty() && at.function.empty()) {
-    return fmt::format("{}, at a place that is not known, as it has no stack", api);
+    return fmt::format("{}, at an unknown place: it has no stack", api);
   }
   if (at.line == 0 && !users) return fmt::format("library code, no line of yours ({})", api);
   const bool quoted = !at.source.empty() && width(at.source) <= kBlamedSource && !at.file.empty();
@@ -51,23 +51,23 @@ std::string blamed_text(const Finding& finding, const std::string& directory) {
   std::string api = finding.issues.empty() ? "a call" : "a call that issues " + with_article(finding.issues);
   if (!finding.reported_api.empty()) api = printable(finding.reported_api);
   if (finding.standstill) {
-    if (!finding.reported_at) return "nothing: no thread waits inside a call into CUDA";
+    if (!finding.reported_at) return "none (no thread waits in a CUDA call)";
     return fmt::format("{} ({}): it only waits", place(*finding.reported_at, directory), api);
   }
   if (!analyse::is_asynchronous(finding.kind) && !noticed_elsewhere(finding)) return "";
-  if (finding.code == 0) return "nothing: no call has failed";
+  if (finding.code == 0) return "none (no call failed)";
   if (finding.found_by_wait) {
-    return "nothing: it was found by waiting for this operation, before any call could return it";
+    return "none (found while waiting for this operation)";
   }
   if (finding.found_at_exit) {
-    return "nothing: no call that was watched returned it; found before the program or its context ended";
+    return "none (no recorded call returned it; found when the program or its context ended)";
   }
   if (!finding.reported_at) return "not known: the record of the reporting call was lost";
   if (finding.location.line > 0 && same_line(*finding.reported_at, finding.location))
     return fmt::format("the same line ({})", api);
   const std::string call = call_text(*finding.reported_at, is_users(*finding.reported_at, finding), api, directory);
   const bool known = finding.launch || !analyse::is_asynchronous(finding.kind);
-  return call + (known ? ": innocent" : ": it returned the error; what raised it is not known");
+  return call + (known ? ": innocent" : ": it returned the error; the operation that raised it is not known");
 }
 
 }  // namespace cudadiag::report

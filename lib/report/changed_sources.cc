@@ -106,21 +106,20 @@ void compare_rerun_source(Finding& finding, const analyse::Failure& failure, con
   const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
   if (const int line = line_in_rerun(finding, failure, symbolizer); line > 0) {
     finding.because +=
-        fmt::format("; the rerun ran another text of {}, where this call is in line {}", name_of(file), line);
+        fmt::format("; the rerun ran a different version of {}, where this call is in line {}", name_of(file), line);
     // An editor may have kept the file's time.
     add_once(finding.changed_sources, file);
     drop_text(finding);
   } else if (!failure.rewritten.empty()) {
     finding.because += fmt::format(
-        "; {} was written before a rerun, which ran another text of it and neither proves "
-        "nor refutes this answer",
+        "; {} was edited before the rerun, so the rerun says nothing about this answer",
         name_of(failure.rewritten));
   }
 }
 
 std::string changed_source_text(const Finding& finding) {
   if (!finding.source_changed()) return "";
-  return fmt::format("({} has been written anew since the run: its lines are numbered as they were then)",
+  return fmt::format("({} was edited after the run: line numbers are those of the run)",
                      printable(std::filesystem::path(finding.location.nearest().file).filename().string()));
 }
 
@@ -132,11 +131,11 @@ void note_changed_sources(Report& report) {
     add_once(newer, finding.location.nearest().file + " was written after " + finding.source_newer_than);
   }
   for (const std::string& file : changed) {
-    report.notes.push_back({"source-changed", file + " has been written anew since the run: its lines may read "
-                                                     "otherwise now, and are not shown"});
+    report.notes.push_back({"source-changed", file + " was edited after the run: its lines may have changed, and are not "
+                                                     "shown"});
   }
   for (const std::string& text : newer) {
-    report.notes.push_back({"source-newer", text + ": its lines may have read otherwise"});
+    report.notes.push_back({"source-newer", text + ": its lines may have been different"});
   }
 }
 

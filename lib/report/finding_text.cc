@@ -147,7 +147,7 @@ class FindingText {
       add("", {"        " + changed}, 1, 0);
     if (!finding_.source_newer_than.empty()) {
       add("",
-          {fmt::format("        (the file was written after {}: the line may have read otherwise)",
+          {fmt::format("        (the file was written after {}: the line may have been different)",
                        printable(finding_.source_newer_than))},
           1, 0);
     }

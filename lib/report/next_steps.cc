@@ -9,11 +9,11 @@ std::string device_exception(std::uint32_t code) {
   switch (code) {
     case 700:
     case 717:
-      return "check the pointers, indices and sizes that this operation works with, and that its memory still lives";
+      return "check this operation's pointers, indices and sizes, and that its memory has not been freed";
     case 710:
-      return "read the assertion that the program printed, and check the values it tests at this line";
+      return "read the assertion that the program printed, and check the values that it tests";
     case 716:
-      return "check the alignment of the pointers at this line against the types they are read and written as";
+      return "check that this line's pointers are aligned for the types that the kernel reads and writes";
     default:
       return "check the arguments of the operation at this line";
   }
@@ -57,17 +57,17 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
       return {};
     case analyse::Kind::graph_stale_pointer:
       return {
-          "keep what a graph was captured with alive and in place as long as it is replayed, or update the graph "
-          "when its memory changes"};
+          "keep the memory that a graph was captured with alive and in place while it is replayed, or update the "
+          "graph when its memory changes"};
     case analyse::Kind::out_of_memory:
-      return {"ask for less at once, free what is no longer used, and see with nvidia-smi who else holds memory"};
+      return {"allocate less at once, free what you no longer use, and look with nvidia-smi for other processes that hold memory"};
     case analyse::Kind::capture_violation:
     case analyse::Kind::sync_error:
       return {refused_call(failure)};
     case analyse::Kind::hang:
       if (asked_for_dump(manifest)) return {"look at what this operation waits for"};
       return {
-          "look at what this operation waits for; of a kernel --hang-dump, or cudadiag bisect, tells where its threads "
+          "look at what this operation waits for; for a kernel, --hang-dump or cudadiag bisect shows where its threads "
           "are"};
     case analyse::Kind::unchecked_error:
       return {refused_call(failure), check_what_it_returns(failure)};

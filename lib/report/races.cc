@@ -214,7 +214,7 @@ class RaceBuilder {
   }
 
   const char* doubt(const RaceAccess& first, const RaceAccess& second) const {
-    if (from_.uncertain) return "they are not ordered as far as the driver's calls tell";
+    if (from_.uncertain) return "no recorded call orders them";
     if (first.mode == "write" || second.mode == "write") {
       return "nothing orders them, but one of them may have been given the address to count from, or as an end";
     }
@@ -231,17 +231,17 @@ class RaceBuilder {
       because = doubt(first, second);
     } else if (first.exact && second.exact) {
       finding_.grade = Grade::proven;
-      because = by_tensors ? "the calls into the driver leave the two unordered, here and in a rerun, where the "
-                             "operators use every element of their tensors"
-                           : "the calls into the driver leave the two unordered, and both say which bytes they touch";
+      because = by_tensors ? "no stream, event or host wait orders the two, here and in a rerun, and the operators use every "
+                             "element of their tensors"
+                           : "no stream, event or host wait orders the two, and their byte ranges overlap";
     } else {
       finding_.grade = Grade::inferred;
       because =
-          "the calls into the driver leave the two unordered; of a kernel the address that it was given is known, "
-          "not how far it goes from there";
+          "no stream, event or host wait orders the two; a kernel's address is known, but not how many bytes from there "
+          "it uses";
     }
     if (first.judged_by_schema || second.judged_by_schema) {
-      because += "; what the code of a kernel does not tell, whether it writes, is its operator's schema's word";
+      because += "; whether a kernel writes is taken from its operator's schema, as its code does not show it";
     }
     if (!judged_.rerun.empty()) because += "; " + judged_.rerun;
   }

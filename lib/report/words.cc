@@ -70,9 +70,9 @@ std::string_view word(analyse::Rerun::Outcome outcome) {
     case Outcome::proven:
       return "proven";
     case Outcome::unproven:
-      return "failed there again, which proves nothing here";
+      return "failed again, but proves nothing about this answer";
     case Outcome::failed:
-      return "failed, but not where it was waited for";
+      return "failed, but not at an operation that it waited for";
     case Outcome::given_up:
       return "failed, but waiting for an operation took longer than --wait-limit";
     case Outcome::other:
@@ -82,7 +82,7 @@ std::string_view word(analyse::Rerun::Outcome outcome) {
     case Outcome::cut_short:
       return "cut short";
     case Outcome::not_reached:
-      return "ended before it came to this call";
+      return "ended before it reached this call";
     case Outcome::not_watched:
       return "for a GPU core dump";
     case Outcome::not_recorded:
@@ -123,13 +123,13 @@ std::string duration(double seconds) {
 std::string_view meaning(Grade grade) {
   switch (grade) {
     case Grade::proven:
-      return "a device exception, an operation that was waited for, or the failed call itself names it";
+      return "the failing operation was observed directly (run alone, named by the GPU, or its own call returned the error)";
     case Grade::bracketed:
       return "completion markers leave exactly one operation";
     case Grade::inferred:
-      return "several operations can be the one, the likeliest first";
+      return "several operations are possible; the likeliest comes first";
     case Grade::suspected:
-      return "a rule fits, nothing measured ties it";
+      return "a rule fits, but no measurement confirms it";
   }
   return "";
 }

@@ -246,7 +246,7 @@ std::string write_manifest(const Manifest& manifest) {
 
 Result<Manifest> parse_manifest(std::string_view text) {
   const Json document = Json::parse(text, nullptr, false);
-  if (!document.is_object()) return Failure{"it is no JSON object", kMoveManifestAway};
+  if (!document.is_object()) return Failure{"it is not valid JSON", kMoveManifestAway};
   const std::string schema = text_of(document, "schema");
   if (schema != kSchema) {
     return Failure{"it is in format \"" + schema + "\"; this cudadiag reads \"" + kSchema + "\"",

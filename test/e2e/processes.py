@@ -72,8 +72,8 @@ def rank_that_is_ended_for_another_ones_end_is_no_riddle(machine):
     pids = {process["argv"][-1]: process["pid"] for process in report["processes"]}
     expect((report["verdict"], report["findings"]), ("no_cuda_failure", []), "verdict")
     expect([note["text"] for note in report["notes"] if note["code"] == "cut-off"],
-           [f"process {pids['waits']} ended, nobody saw how, with 1 operation not known to have finished, after process "
-            f"{pids['raises']} had ended with status 1 while it was at work"], "notes")
+           [f"process {pids['waits']} ended, nobody saw how, with 1 operation pending, after process "
+            f"{pids['raises']} had ended with status 1 while it worked"], "notes")
 
 
 def rank_that_was_ended_before_the_other_one_is_a_riddle(machine):
@@ -84,7 +84,7 @@ def rank_that_was_ended_before_the_other_one_is_a_riddle(machine):
 
 
 def interrupted_command_without_cuda_gets_no_advice(machine):
-    for command, said in (("run", ""), ("races", "cudadiag: the target was not seen to initialise CUDA, so there is nothing to report\n")):
+    for command, said in (("run", ""), ("races", "cudadiag: the program did not use CUDA before it was interrupted\n")):
         target = machine.start(*machine.command(command, "--", "sh", "-c", "echo ready; exec sleep 1000"))
         expect(target.stdout.readline(), "ready\n", "start")
         target.send_signal(signal.SIGINT)

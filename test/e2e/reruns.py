@@ -45,7 +45,7 @@ def what_was_recorded_without_some_stacks_is_proven_as_well(machine):
             expect(outcomes(report), [("record", "bracketed"), ("confirm", "proven")], "passes with " + option)
             grade, because = evidence(report)
             expect(grade, "proven", "grade with " + option)
-            expect_in(" of this line failed in a rerun while nothing else was running", because, "because")
+            expect_in(" of this line ran alone on the GPU and failed", because, "because")
         machine.run(*command, options=["--no-native-stacks"])
         expect_success(bisect(machine, "--launch", "3"))
         expect(outcomes(machine.report())[1:], [("confirm", "proven")], "passes of bisect")
@@ -72,7 +72,7 @@ def failure_that_does_not_come_back_leaves_the_first_answer(machine):
     expect(outcomes(report), [("record", "bracketed"), ("confirm", "did not fail")], "passes")
     grade, because = evidence(report)
     expect(grade, "bracketed", "grade")
-    expect_in("a rerun that waited there did not fail: a race, or a failure that comes and goes", because, "because")
+    expect_in("a rerun that waited there did not fail: a race, or an intermittent failure", because, "because")
 
 
 def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine):
@@ -80,9 +80,9 @@ def race_is_concluded_only_where_a_rerun_that_does_not_wait_fails_again(machine)
     kernel = "_Z9far_storePi"
     machine.plan(f"fault kernel={kernel} nth=3 code=700 run=1")
     for dump, cause, because, outcome in (
-            (DATA / "gpucore/far.nvcudmp.gz", "missing-wait", "and one that waited for nothing did: likely a race",
+            (DATA / "gpucore/far.nvcudmp.gz", "missing-wait", "and one that did not wait did: likely a race",
              "core dump read"),
-            ("none", None, "nor did one that waited for nothing: the failure comes and goes", "did not fail")):
+            ("none", None, "waiting there or not: the failure is intermittent", "did not fail")):
         machine.runs.unlink(missing_ok=True)
         machine.run(*program("leaves_dump.py", kernel, dump))
         text = expect_success(machine.cudadiag("bisect")).stdout
@@ -109,7 +109,7 @@ def source_that_was_edited_since_is_not_shown(machine):
     expect_in("# TRUE LINE", first.stderr, "the first report, which has the source")
     script.write_text("# one line more\n" + script.read_text())
     again = expect_success(bisect(machine)).stdout
-    expect_in("ten_launches.py has been written anew since the run: its lines are numbered as they were then",
+    expect_in("ten_launches.py was edited after the run: line numbers are those of the run",
               " ".join(again.split()), "report")
     expect(" | " in again, False, "whether source is shown")
     report = machine.report()
@@ -119,8 +119,7 @@ def source_that_was_edited_since_is_not_shown(machine):
     expect_in("source-changed", _codes(report), "notes")
 
 
-ANOTHER_TEXT = ("; ten_launches.py was written before a rerun, which ran another text of it and neither proves nor "
-                "refutes this answer")
+ANOTHER_TEXT = "; ten_launches.py was edited before the rerun, so the rerun says nothing about this answer"
 
 
 def rerun_of_an_edited_source_neither_proves_nor_refutes(machine):
@@ -156,7 +155,7 @@ def under_mps_nobody_is_blamed_for_a_fault_that_did_not_come_back(machine):
     grade, because = evidence(report)
     expect(grade, "inferred", "grade")
     expect_in("under MPS the fault may be another process's", because, "because")
-    expect_in("a race, or a failure that comes and goes, or another process's fault", because, "because")
+    expect_in("a race, or an intermittent failure, or another process's fault", because, "because")
     expect(report["findings"][0]["cause"]["id"], "mps-client", "cause")
     expect_in("shared under MPS", result.stderr, "what is printed")
     expect(_codes(report), ["mps"], "notes")
@@ -186,7 +185,7 @@ def one_of_very_many_calls_is_not_given_the_place_of_another(machine):
     expect((launch["stream"], launch["process_ordinal"], launch["site_ordinal"]), ("0x0", None, None), "the launch")
     grade, because = evidence(report)
     expect(grade, "proven", "grade")
-    expect_in("one of 2992 candidates: call 1700 of this line failed in a rerun while", because, "because")
+    expect_in("one of 2992 candidates: in a rerun, call 1700 of this line ran alone", because, "because")
 
 
 def call_that_failed_in_the_rerun_alone_is_not_shown_as_that_of_the_first_run(machine):
@@ -196,7 +195,7 @@ def call_that_failed_in_the_rerun_alone_is_not_shown_as_that_of_the_first_run(ma
     excerpt, _, rest = expect_success(bisect(machine)).stdout.partition("\nWhy ")
     expect_in("[proven]", excerpt, "grade")
     expect("of this line" in excerpt, False, "a call beside the line in " + excerpt)
-    expect_in("call 7 of this line (in the first run call 3) failed in a rerun", " ".join(rest.split()), "Known")
+    expect_in("in a rerun, call 7 of this line (in the first run call 3) ran alone", " ".join(rest.split()), "Known")
     launch = machine.report()["findings"][0]["launch"]
     expect((launch["site_ordinal"], launch["stream_ordinal"]), (None, None), "the call's numbers")
 
@@ -230,7 +229,7 @@ def call_that_comes_earlier_in_the_rerun_is_caught_by_waiting_at_all_calls(machi
            "reruns")
     grade, because = evidence(report)
     expect(grade, "proven", "grade")
-    expect_in("call 20 of this line (in the first run one of calls 41 to 56) failed in a rerun", because, "because")
+    expect_in("in a rerun, call 20 of this line (in the first run one of calls 41 to 56) ran alone", because, "because")
 
 
 def failure_elsewhere_is_put_beside_the_first(machine):
@@ -304,7 +303,7 @@ def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     target.send_signal(signal.SIGINT)
     rest = target.communicate(timeout=60)[1]
     expect(target.returncode, 3, "status")
-    expect("the marker of" in rest, False, "whether Known is told again in " + rest)
+    expect("can have been running" in rest, False, "whether Known is told again in " + rest)
     for more in ([], ["-v"]):
         expect_in("Next    cudadiag bisect ", expect_success(machine.cudadiag("report", *more)).stdout, "next commands")
     folder = session_of(machine).resolve()
@@ -417,7 +416,7 @@ def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
     printed = session_of(machine).resolve() / "confirm/output.txt"
     expect_in(f"it had not used CUDA when it ended; what it printed is in {printed}, and", done.stderr, "stderr")
     expect_in("WANTED: is not set", printed.read_text(), "what it printed")
-    expect(outcomes(machine.report())[1], ("confirm", "ended before it came to this call"), "first rerun")
+    expect(outcomes(machine.report())[1], ("confirm", "ended before it reached this call"), "first rerun")
 
 
 def bisect_says_what_it_cannot_do(machine):
@@ -522,7 +521,7 @@ def of_several_candidates_the_one_leads_whose_kernel_the_core_dump_names(machine
     expect_in("may have been running, the likeliest first", said, "the first answer")
     report = machine.report()
     expect_true_line(report, "leaves_dump.py")
-    expect(outcomes(report), [("record", "inferred"), ("confirm", "ended before it came to this call"),
+    expect(outcomes(report), [("record", "inferred"), ("confirm", "ended before it reached this call"),
                               ("device", "core dump read")], "passes")
     grade, because = evidence(report)
     expect(grade, "proven", "grade")
@@ -552,7 +551,7 @@ def bisect_runs_words_that_are_no_text(machine):
     expect_success(machine.cudadiag("status", "--json", "-o", "kept"))
     os.rmdir(folder)
     gone = machine.cudadiag("bisect", "-o", "kept", "--kernel", "smooth").stderr
-    expect_in("the folder that it ran in is no more: ", gone, "what is said without it")
+    expect_in("the folder that it ran in no longer exists: ", gone, "what is said without it")
 
 
 def bisect_that_cannot_be_done_is_not_advised_again(machine):
@@ -563,7 +562,7 @@ def bisect_that_cannot_be_done_is_not_advised_again(machine):
     expect_in("\nNext    cudadiag bisect ", machine.cudadiag("report", "-o", "kept").stdout, "what a report advises")
     os.rmdir(machine.folder / "gone")
     result = machine.cudadiag("bisect", "-o", "kept")
-    expect_in("the folder that it ran in is no more: ", result.stderr, "what is said without it")
+    expect_in("the folder that it ran in no longer exists: ", result.stderr, "what is said without it")
     expect_in("\nNext    cudadiag report ", result.stdout, "what is advised then")
 
 

@@ -62,7 +62,7 @@ def an_isolated_interpreter_is_no_obstacle(machine):
 
 def program_that_goes_another_way_while_values_are_taken_is_rerun_without(machine):
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    short, passed = "ended before it came to this call", "did not fail"
+    short, passed = "ended before it reached this call", "did not fail"
     for plan, first, outcome, said in (
             (FAULT, 0, short, "ended with status 1 before it came to the failing call"),
             (f"{FAULT} run=1; {FAULT} run=3-", 9, passed, passed)):

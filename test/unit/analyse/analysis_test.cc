@@ -175,8 +175,7 @@ TEST_CASE("a process killed at work leaves the question open") {
   CHECK(analysis.verdict == Verdict::inconclusive);
   REQUIRE(note(analysis, "killed-at-work"));
   CHECK(note(analysis, "killed-at-work")->text ==
-        "process 4711 was ended by signal 9 with 2 operations not known to have finished; no call asked afterwards "
-        "whether one of them failed");
+        "process 4711 was ended by signal 9 with 2 operations pending; no later call checked whether they failed");
 }
 
 TEST_CASE("so does one that crashed at work, or of which nobody saw how it ended but that its command ended badly") {
@@ -185,12 +184,11 @@ TEST_CASE("so does one that crashed at work, or of which nobody saw how it ended
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::inconclusive);
   session.processes[0].end = {3, std::nullopt};
   CHECK(note(cudadiag::analyse::analyse(session), "killed-at-work")
-            ->text.starts_with(
-                "process 4711 ended without exit(), its status 3, with 2 operations not known to have finished"));
+            ->text.starts_with("process 4711 ended without exit(), its status 3, with 2 operations pending"));
   session.processes[0].end.reset();
   session.manifest.passes.emplace_back().end = {124, std::nullopt};
   CHECK(note(cudadiag::analyse::analyse(session), "killed-at-work")
-            ->text.starts_with("process 4711 ended, nobody saw how, with 2 operations not known to have finished"));
+            ->text.starts_with("process 4711 ended, nobody saw how, with 2 operations pending"));
   session.manifest.passes[0].end = {0, std::nullopt};
   CHECK(cudadiag::analyse::analyse(session).verdict == Verdict::no_cuda_failure);
 }
@@ -215,8 +213,8 @@ TEST_CASE("nor does the end of one that was at work when another one had ended b
     return found != nullptr ? found->text : std::string();
   };
   CHECK(text() ==
-        "process 4711 was ended by signal 15 with 2 operations not known to have finished, after process 4712 had "
-        "ended with status 1 while it was at work");
+        "process 4711 was ended by signal 15 with 2 operations pending, after process 4712 had ended with status 1 "
+        "while it worked");
   session.processes[0].end.reset();
   CHECK(text().starts_with("process 4711 ended, nobody saw how, with 2 operations"));
   session.processes[0].end = {std::nullopt, SIGSEGV};  // nobody else's doing

@@ -9,7 +9,7 @@ TEST_CASE("codes have both names, a title and a meaning") {
   CHECK(error.driver_name == "CUDA_ERROR_ILLEGAL_ADDRESS");
   CHECK(error.runtime_name == "cudaErrorIllegalAddress");
   CHECK(error.title == "illegal memory access");
-  CHECK(error.meaning == "A kernel or copy touched an address that is not mapped for it.");
+  CHECK(error.meaning == "A kernel or copy accessed memory that is not allocated on this GPU.");
 }
 
 TEST_CASE("a code of one side only leaves the other's name empty") {

@@ -30,8 +30,7 @@ TEST_CASE("dense markers leave the operation behind the last finished one") {
   REQUIRE(failure);
   CHECK(candidates(*failure) == Names{"0:3"});
   CHECK(failure->grade == Grade::bracketed);
-  CHECK(failure->because ==
-        "the marker of stream 0x100 stands at 2, and operation 3 is the only one that may have been running");
+  CHECK(failure->because == "on stream 0x100 operation 2 had finished; only operation 3 can have been running");
   CHECK(failure->candidates[0].process_ordinal == 3);
   CHECK(failure->code == 700);
   CHECK(failure->reported == &picture.process.record.errors[0]);
@@ -202,8 +201,8 @@ TEST_CASE("lost records are said so, and leave the rest inferred") {
   auto failure = first_failure(picture.process);
   CHECK(failure->grade == Grade::inferred);
   CHECK(failure->because ==
-        "no operation of stream 0x100 is known to have finished, and operation 1 is the only recorded one that may "
-        "have been running, but the records of others that may have been running are lost");
+        "no operation of stream 0x100 is known to have finished; of the recorded ones only operation 1 can have been "
+        "running, but the records of others that may have been running are lost");
 
   picture.process.record.operations.clear();
   failure = first_failure(picture.process);

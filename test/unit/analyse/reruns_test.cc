@@ -120,7 +120,7 @@ TEST_CASE("one of several candidates is proven") {
   CHECK(analysis.failures[0].process == &runs.session.processes[0]);
   CHECK(
       analysis.failures[0].because ==
-      "one of 2 candidates: call 1 of this line failed in a rerun while nothing else was running, and was waited for");
+      "one of 2 candidates: in a rerun, call 1 of this line ran alone on the GPU and failed");
   REQUIRE(analysis.reruns.size() == 1);
   CHECK(analysis.reruns[0].outcome == Outcome::proven);
 }
@@ -141,7 +141,7 @@ TEST_CASE("an operation that the Python hook stood behind is found again, with i
   CHECK(analysis.reruns[0].outcome == Outcome::proven);
   REQUIRE(failure.candidates.size() == 1);
   CHECK(failure.candidates[0].operation->site_ordinal == 5);
-  CHECK(says(failure, "call 5 of this line failed in a rerun"));
+  CHECK(says(failure, "in a rerun, call 5 of this line ran alone"));
   CHECK(failure.again == &runs.session.reruns[0][0].record.operations[4]);
 }
 
@@ -151,13 +151,13 @@ TEST_CASE("another call than in the first run proves the line, not the call") {
   Failure failure = runs.look().failures.at(0);
   CHECK(failure.grade == Grade::proven);
   CHECK(failure.candidates.size() == 4);
-  CHECK(says(failure, "call 1 of this line (in the first run one of calls 3 to 6) failed in a rerun"));
+  CHECK(says(failure, "in a rerun, call 1 of this line (in the first run one of calls 3 to 6) ran alone"));
   Runs bracketed(run_of_bad(2, 3));
   bracketed.add(waited_for(run_of_bad(0, 1), 0));
   failure = bracketed.look().failures.at(0);
   CHECK(failure.candidates.size() == 1);
   CHECK(failure.call_not_known);
-  CHECK(says(failure, "call 1 of this line (in the first run call 3) failed in a rerun"));
+  CHECK(says(failure, "in a rerun, call 1 of this line (in the first run call 3) ran alone"));
   Runs same(run_of_bad(2, 3));
   same.add(waited_for(run_of_bad(2, 3), 2));
   CHECK(!same.look().failures.at(0).call_not_known);
@@ -170,7 +170,7 @@ TEST_CASE("threads count their calls of a line apart: which of those with the re
   CHECK(failure.grade == Grade::proven);
   CHECK(failure.candidates.size() == 2);
   CHECK(failure.call_not_known);
-  CHECK(says(failure, "one of 2 candidates: call 1 of this line failed in a rerun"));
+  CHECK(says(failure, "one of 2 candidates: in a rerun, call 1 of this line ran alone"));
 
   // The third call of one thread is listed, and only the first of the other's.
   PictureBuilder picture;
@@ -194,7 +194,7 @@ TEST_CASE("another code in the rerun is said") {
   runs.add(std::move(again));
   const Failure failure = runs.look().failures.at(0);
   CHECK(failure.code == 700);
-  CHECK(says(failure, "failed with code 716 in a rerun"));
+  CHECK(says(failure, "ran alone on the GPU and failed with code 716"));
 }
 
 TEST_CASE("a failure that was not suspected is put beside the first, once") {
@@ -237,14 +237,14 @@ TEST_CASE("reruns that do not fail leave grade and candidates, and are told of")
   CHECK(failure.grade == Grade::inferred);
   CHECK(failure.candidates.size() == 2);
   CHECK(
-      failure.because.ends_with("; a rerun that waited there did not fail: a race, or a failure that comes and goes"));
+      failure.because.ends_with("; a rerun that waited there did not fail: a race, or an intermittent failure"));
   CHECK(runs.look().vanished == Vanished::open);
   runs.add(passed(5));
   CHECK(runs.look().failures[0].because.ends_with(
-      "; 2 reruns that waited there did not fail: a race, or a failure that comes and goes"));
+      "; 2 reruns that waited there did not fail: a race, or an intermittent failure"));
   runs.add(passed(0));
   CHECK(runs.look().failures[0].because.ends_with(
-      "; 2 reruns that waited there did not fail, nor did one that waited for nothing: the failure comes and goes"));
+      "; 3 reruns did not fail, waiting there or not: the failure is intermittent"));
   CHECK(runs.look().vanished == Vanished::comes_and_goes);
   Runs not_waited(run_of_bad(2, 3));
   not_waited.add(passed(0));
@@ -262,7 +262,7 @@ TEST_CASE("a rerun that ended before it came to the failing call says nothing of
   CHECK(runs.look().failures[0].because.ends_with("; a rerun ended with status 77 before it came to this call"));
   runs.add(passed(3));
   CHECK(runs.look().failures[0].because.ends_with(
-      "; a rerun that waited there did not fail: a race, or a failure that comes and goes"));
+      "; a rerun that waited there did not fail: a race, or an intermittent failure"));
 }
 
 TEST_CASE("what a rerun without values shows stands where taking them led the program elsewhere") {
@@ -278,7 +278,7 @@ TEST_CASE("what a rerun without values shows stands where taking them led the pr
   Runs proven = runs;
   proven.add(waited_for(run_of_bad(2, 3), 2));
   CHECK(proven.look().failures[0].because ==
-        "call 3 of this line failed in a rerun while nothing else was running, and was waited for");
+        "in a rerun, call 3 of this line ran alone on the GPU and failed");
   CHECK(disturbances(proven.look()) ==
         std::vector<std::string>{"rerun 1: with values taken the program ended with status 1 before it came to the "
                                  "failing call; rerun 2 took none"});
@@ -362,8 +362,8 @@ TEST_CASE("of several processes each has its own failure confirmed") {
   SUBCASE("it did") {
     runs.session.reruns[0].push_back(waited_for(run_of_bad(6, 7), 6));
     const Analysis analysis = runs.look();
-    CHECK(says(analysis.failures[0], "call 3 of this line failed"));
-    CHECK(says(analysis.failures[1], "call 7 of this line (in the first run call 6) failed"));
+    CHECK(says(analysis.failures[0], "call 3 of this line ran alone on the GPU and failed"));
+    CHECK(says(analysis.failures[1], "call 7 of this line (in the first run call 6) ran alone on the GPU and failed"));
   }
   SUBCASE("another worker took the work of the first one") {
     for (auto* processes : {&runs.session.processes, &runs.session.reruns[0]}) {
@@ -383,7 +383,7 @@ TEST_CASE("what a rerun ruled out and another one proved had been suspected") {
   REQUIRE(analysis.failures.size() == 2);
   CHECK(kernel_of(analysis.failures[0]) == "bad");
   CHECK(kernel_of(analysis.failures[1]) == "good");
-  CHECK(analysis.failures[1].because.ends_with("; it is another one of what the first run suspected"));
+  CHECK(analysis.failures[1].because.ends_with("; the first run suspected it too"));
 }
 
 TEST_CASE("without native stacks the calls before the hook are those of the same site") {
@@ -393,7 +393,7 @@ TEST_CASE("without native stacks the calls before the hook are those of the same
   Runs runs(std::move(first));
   runs.add(waited_for(std::move(again), 2));
   const Failure failure = runs.look().failures.at(0);
-  CHECK(failure.because == "call 3 of this line failed in a rerun while nothing else was running, and was waited for");
+  CHECK(failure.because == "in a rerun, call 3 of this line ran alone on the GPU and failed");
   CHECK_FALSE(failure.call_not_known);
 }
 
@@ -415,7 +415,7 @@ TEST_CASE("a rerun of another text neither proves nor refutes what the first run
     CHECK(analysis.vanished == Vanished::no);
     const bool failed = analysis.reruns[0].failure.has_value();
     REQUIRE(analysis.failures.size() == (failed ? 2 : 1));
-    if (failed) CHECK(says(analysis.failures[1], "; it ran another text than the first run"));
+    if (failed) CHECK(says(analysis.failures[1], "; it ran a different version of the source"));
   }
 }
 
@@ -427,7 +427,7 @@ TEST_CASE("what a rerun proved leads where the first run's recording is damaged"
   const Analysis analysis = runs.look();
   REQUIRE(analysis.failures.size() == 2);
   CHECK(analysis.failures[0].grade == Grade::proven);
-  CHECK(analysis.failures[0].because.ends_with("; what the first run had recorded of it is damaged"));
+  CHECK(analysis.failures[0].because.ends_with("; the first run's record of it is damaged"));
   CHECK(analysis.failures[1].damaged);
 }
 
@@ -474,7 +474,7 @@ TEST_CASE("a pass without the recorder is not judged") {
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[1].outcome == Outcome::not_watched);
   CHECK(analysis.failures[0].because ==
-        "call 3 of this line failed in a rerun while nothing else was running, and was waited for");
+        "in a rerun, call 3 of this line ran alone on the GPU and failed");
 }
 
 TEST_CASE("a rerun that was cut short says nothing, unless it had failed") {

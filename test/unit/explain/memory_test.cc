@@ -30,11 +30,11 @@ TEST_CASE("memory of a device that the kernel's has no access to") {
   CHECK(cause->id == "memory-of-another-gpu");
   CHECK(!cause->certain);
   CHECK(cause->text ==
-        "far points into 4.0 KiB of device 1, and the kernel ran on device 0, which had not been given access to it: "
-        "an illegal access with such an argument is often caused by using it");
+        "far points into 4.0 KiB of device 1; the kernel ran on device 0, which has no access to them, and probably "
+        "used them");
   CHECK(cause->proof == std::vector<std::size_t>{1});
   symptoms.arguments[1].memory->allocated_at = "train.py:7, main";
-  CHECK(explain(symptoms)->text.find("of device 1, allocated at train.py:7, main, and") != std::string::npos);
+  CHECK(explain(symptoms)->text.find("of device 1, allocated at train.py:7, main; the") != std::string::npos);
   symptoms.device.reset();
   CHECK(id_of(symptoms) == "none");
 }
@@ -150,11 +150,11 @@ TEST_CASE("pointers behind their allocation, and null") {
   symptoms.arguments = {pointer_argument("parameter 1", 0, "")};
   CHECK(id_of(symptoms) == "null-pointer");
   CHECK(!explain(symptoms)->certain);
-  CHECK(text_of(symptoms).starts_with("parameter 1 is a null pointer: an"));
+  CHECK(text_of(symptoms) == "parameter 1 is a null pointer, and the kernel probably dereferenced it");
   symptoms.swallowed = "cuMemAlloc_v2";
-  CHECK(
-      text_of(symptoms).starts_with("parameter 1 is a null pointer, and cuMemAlloc_v2 had failed on this thread "
-                                    "before: an illegal access"));
+  CHECK(text_of(symptoms) ==
+        "parameter 1 is a null pointer, and the kernel probably dereferenced it; cuMemAlloc_v2 had failed on this "
+        "thread before");
   CHECK(!explain(symptoms)->certain);
   symptoms.arguments[0].pointer.reset();
   CHECK(id_of(symptoms) == "none");
@@ -178,9 +178,9 @@ TEST_CASE("zeros that are no null pointer, or one by design") {
   CHECK(cause("parameter 1") == "none");
   symptoms.kernel = "increment";  // Triton's have no types, and two scratch pointers at their end
   CHECK(cause("parameter 7") == "null-pointer");
-  CHECK(text_of(symptoms).starts_with("parameter 7 is 0: if it is a pointer, an illegal access is often"));
+  CHECK(text_of(symptoms) == "parameter 7 is 0: if it is a pointer, the kernel probably dereferenced it");
   symptoms.swallowed = "cuMemAlloc_v2";
-  CHECK(text_of(symptoms).starts_with("parameter 7 is 0, and cuMemAlloc_v2 had failed on this thread before: if"));
+  CHECK(text_of(symptoms).ends_with("; cuMemAlloc_v2 had failed on this thread before"));
   symptoms.python = {{"/site-packages/triton/runtime/jit.py", "run", false}};
   CHECK(cause("parameter 7") == "none");
   symptoms.kernel = "scale(float*)";

@@ -32,7 +32,8 @@ TEST_CASE("a rule that is not sure says so, and no other does") {
   each_rule([](const Rule& rule) {
     for (const std::string_view text : rule.texts) {
       CAPTURE(text);
-      CHECK((text.find("often caused by") != text.npos) == (rule.sure == Sure::often));
+      const bool unsure = text.find("often caused by") != text.npos || text.find("probably") != text.npos;
+      CHECK(unsure == (rule.sure == Sure::often));
     }
   });
 }

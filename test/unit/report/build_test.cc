@@ -111,7 +111,7 @@ TEST_CASE("a source that was written after the program had started") {
   const Report newer = report_of(session, {failure_of(session.processes[0], 1)});
   CHECK(is_noted(newer));
   CHECK(newer.findings[0].location.line == 3);
-  CHECK(report::write_text(newer, {}).find("the line may have read otherwise") != std::string::npos);
+  CHECK(report::write_text(newer, {}).find("the line may have been different") != std::string::npos);
 }
 
 // The clock of a process that failed 10 seconds after `start`.
@@ -142,7 +142,7 @@ TEST_CASE("text that was written after the failure is neither shown nor quoted")
   CHECK(finding.source_newer_than.empty());
   CHECK(std::any_of(since.notes.begin(), since.notes.end(), [](const auto& n) { return n.code == "source-changed"; }));
   const std::string text = report::write_text(since, {});
-  CHECK(text.find("(program.py has been written anew since the run: its lines are numbered as they were then)") !=
+  CHECK(text.find("(program.py was edited after the run: line numbers are those of the run)") !=
         std::string::npos);
   CHECK(text.find("scale(x)") == std::string::npos);
 }
