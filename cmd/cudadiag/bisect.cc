@@ -58,7 +58,7 @@ Result<RerunWindow> window_of_kernel(const session::Session& session, const std:
   try {
     expression = std::regex(pattern);
   } catch (const std::regex_error& error) {
-    return Failure{"--kernel " + pattern + " is no regular expression: " + error.what(), ""};
+    return Failure{"--kernel " + pattern + " is not a regular expression: " + error.what(), ""};
   }
   std::vector<std::string> recorded;
   const auto matches = [&](const session::Process& process, const session::Site& site) {
@@ -240,7 +240,7 @@ void print_report(const session::Session& session, report::Verbosity verbosity, 
   options.suggest_rerun = possible;
   options.say_clean = true;
   const std::string text = report::write_text(examine(session), options);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace cudadiag::command {
 namespace {
@@ -19,18 +21,18 @@ class HelpFormat : public CLI::Formatter {
     for (const CLI::Option* option : app->get_options([](const CLI::Option* o) { return o->get_positional(); })) {
       usage += " " + make_option_usage(option);
     }
-    return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND …\n");
+    return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND ...\n");
   }
 
   std::string make_option_usage(const CLI::Option* option) const override {
     if (takes_the_rest(option)) {
-      return option->get_required() ? "-- " + option->get_name(true) + "…" : "[" + option->get_name(true) + "…]";
+      return option->get_required() ? "-- " + option->get_name(true) + "..." : "[" + option->get_name(true) + "...]";
     }
     return option->get_required() ? option->get_name(true) : "[" + option->get_name(true) + "]";
   }
 
   std::string make_option_opts(const CLI::Option* option) const override {
-    if (option->get_positional()) return takes_the_rest(option) ? "…" : "";
+    if (option->get_positional()) return takes_the_rest(option) ? "..." : "";
     if (option->get_items_expected_max() == 0) return "";  // a flag
     return option->get_items_expected_min() == 0 ? " [" + option->get_type_name() + "]" : " " + option->get_type_name();
   }
@@ -94,6 +96,37 @@ std::size_t value_of(std::string_view word) {
   return equals == std::string_view::npos ? word.size() : equals + 1;
 }
 
+std::string lower(std::string_view text) {
+  std::string small(text);
+  std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
+  return small;
+}
+
+// How many letters must be put in, left out, replaced or exchanged with their neighbour to make one word of the other.
+std::size_t edits(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> before, row(b.size() + 1), last;
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<std::string> options_of(const std::vector<CLI::App*>& selected) {
+  std::vector<std::string> names;
+  if (selected.empty()) return names;
+  for (const CLI::Option* option : selected.front()->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
 bool is_list(std::string_view value) {
   const std::size_t bracket = value.find_first_not_of(kMark);
   return bracket != std::string_view::npos && value[bracket] == '[' && value.ends_with(']');
@@ -127,12 +160,33 @@ void parse(CLI::App& app, std::vector<std::string> words) {
   app.parse(std::move(words));
 }
 
+std::string closest(std::string_view given, const std::vector<std::string>& words) {
+  const std::string wanted = lower(given);
+  std::string best;
+  std::size_t least = given.size() / 3 + 1;
+  for (const std::string& word : words) {
+    const std::size_t distance = edits(wanted, lower(word));
+    if (distance >= least) continue;
+    least = distance;
+    best = word;
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view given, const std::vector<std::string>& words) {
+  const std::string word = closest(given, words);
+  return word.empty() ? "" : "; did you mean " + word + "?";
+}
+
 std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   const auto selected = app.get_subcommands();
   const std::string help = "; see cudadiag " + (selected.empty() ? "" : selected.front()->get_name() + " ") + "--help";
   for (const std::string& word : app.remaining(true)) {
     if (word == "--") continue;
-    return (word.starts_with('-') ? "no such option: " : "one argument too many: ") + unmarked(word) + help;
+    const std::string given = unmarked(word);
+    if (!word.starts_with('-')) return "one argument too many: " + given + help;
+    const std::string meant = did_you_mean(given.substr(0, given.find('=')), options_of(selected));
+    return "no such option: " + given + (meant.empty() ? help : meant);
   }
   return in_plain_words(error.what(), selected) + (error.get_name() == "ValidationError" ? "" : help);
 }
@@ -199,8 +253,9 @@ CLI::Validator an_existing_folder() {
   return {[](const std::string& given) -> std::string {
             std::error_code error;
             if (std::filesystem::is_directory(given, error)) return "";
-            if (error == std::errc::permission_denied)
-              return "the folder " + given + " cannot be read: permission denied";
+            if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory) {
+              return "the folder " + given + " cannot be read: " + error.message();
+            }
             return std::filesystem::exists(given, error) ? given + " is not a folder"
                                                          : "the folder " + given + " does not exist";
           },

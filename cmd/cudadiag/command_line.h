@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,11 @@ void parse(CLI::App& app, std::vector<std::string> words);
 
 // The error in the command line, for say().
 std::string complaint(const CLI::App& app, const CLI::ParseError& error);
+
+// The word that was probably meant, if one differs by few letters or by case alone; else empty.
+std::string closest(std::string_view given, const std::vector<std::string>& words);
+// "; did you mean report?", or empty.
+std::string did_you_mean(std::string_view given, const std::vector<std::string>& words);
 
 // Help that shows no more of a type than its name, and defaults in words. Subcommands that are added later have it too.
 void set_help_format(CLI::App& app);
@@ -56,7 +62,7 @@ CLI::Option* add_word(CLI::App* command, const std::string& name, Target& value,
         for (const auto& [word, meaning] : words) {
           if (word == given) return void(value = meaning);
         }
-        throw CLI::ValidationError(name, given + " is none of " + listed);
+        throw CLI::ValidationError(name, "expected one of " + listed + ", got " + given);
       },
       description);
   for (const auto& [word, meaning] : words) {
@@ -77,7 +83,7 @@ CLI::Option* add_number(CLI::App* command, const std::string& name, Target& valu
         const auto [rest, error] = std::from_chars(given.data(), end, number);
         const bool inside = number >= least && number <= most;  // false for what is not a number
         if (error != std::errc() || rest != end || !inside) {
-          throw CLI::ValidationError(name.substr(name.find("--")), given + " is no " + range);
+          throw CLI::ValidationError(name.substr(name.find("--")), "expected a " + range + ", got " + given);
         }
         value = number;
       },

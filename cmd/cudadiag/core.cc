@@ -39,15 +39,15 @@ int core(const CoreOptions& options) {
   if (options.cross_check) debugger = ask_debugger(file, testimony);
   if (options.json) {
     const std::string text = gpucore::write_json(testimony, instruction, debugger ? &*debugger : nullptr);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print(text);
     if (testimony.damaged > 0) say("parts of the dump could not be read: " + std::to_string(testimony.damaged));
     return 0;
   }
-  for (const std::string& line : gpucore::describe(testimony, instruction)) std::puts(report::printable(line).c_str());
+  for (const std::string& line : gpucore::describe(testimony, instruction)) print(report::printable(line) + "\n");
   if (!debugger) return 0;
   const char* label = "Witness ";
   for (const std::string& sentence : gpucore::sentences(*debugger)) {
-    std::puts((label + report::printable(sentence)).c_str());
+    print(label + report::printable(sentence) + "\n");
     label = "        ";
   }
   return 0;

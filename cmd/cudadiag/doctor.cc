@@ -179,15 +179,17 @@ void check_environment(Checklist& checks) {
   checks.known("core limit", (core.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(core.rlim_cur)) +
                                  " (of the host; GPU core dumps do not depend on it)");
   if (std::getenv("CUDA_LAUNCH_BLOCKING") != nullptr && std::string(std::getenv("CUDA_LAUNCH_BLOCKING")) != "0") {
-    checks.bad("launches", "CUDA_LAUNCH_BLOCKING is set: programs run serialised", "unset it; cudadiag does not need it");
+    checks.bad("launches", "CUDA_LAUNCH_BLOCKING is set: programs run serialised",
+               "unset it; cudadiag does not need it");
   }
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_INJECTION64_PATH"}) {
     if (const char* value = std::getenv(name)) checks.known(name, value);
   }
   const auto python = launch::find_command("python3");
   checks.known("python3", python.path.empty() ? "not found" : python.path);
-  checks.known("out of reach", "programs that clear their environment, or run as another user or in another container: "
-                               "start cudadiag there");
+  checks.known("out of reach",
+               "programs that clear their environment, or run as another user or in another container: "
+               "start cudadiag there");
 }
 
 }  // namespace

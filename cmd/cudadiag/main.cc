@@ -197,7 +197,8 @@ void add_bisect(CLI::App& app, BisectOptions& bisect, int& status) {
   const Words<analyse::Reach> reaches = {
       {"calls", analyse::Reach::calls}, {"sites", analyse::Reach::sites}, {"all", analyse::Reach::everything}};
   const std::vector<CLI::Option*> windows = {
-      add_word(command, "--window", bisect.reach, reaches, "the suspects' calls, all calls of their lines, or everything"),
+      add_word(command, "--window", bisect.reach, reaches,
+               "the suspects' calls, all calls of their lines, or everything"),
       add_number(command, "--launch", bisect.launch, std::uint64_t{1}, UINT64_MAX, "number from 1 on", "N",
                  "the operation with this number in the first run"),
       add_text(command, "--kernel", bisect.kernel, "REGEX", "kernels whose name this regular expression matches"),
@@ -296,9 +297,14 @@ std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>
   if (!app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; }).empty()) return "";
   if (word == "-h" || word == "--help" || word == "--version") return "";
   if (word.starts_with('-')) return "no such option before a command: " + word + "; see cudadiag --help";
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+    commands.push_back(command->get_name());
+  }
+  const std::string meant = did_you_mean(word, commands);
   const bool program = !launch::find_command(word).path.empty();
-  return "no such command " + word +
-         (program ? "; to run a program: cudadiag run -- " + word + " …" : "; see cudadiag --help");
+  if (program) return "no such command " + word + "; to run a program: cudadiag run -- " + word + " …";
+  return "no such command " + word + (meant.empty() ? "; see cudadiag --help" : meant);
 }
 
 // "help run" is "run --help".

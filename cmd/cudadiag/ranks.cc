@@ -180,8 +180,6 @@ std::string why_foreign(const Parts& parts) {
   return "";
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
 }  // namespace
 
 int ranks(const RanksOptions& options) {
@@ -203,10 +201,15 @@ int ranks(const RanksOptions& options) {
   report::Report report = report::build(told.session, told.analysis, told.symbolizer, std::move(ranks));
   report::mark_foreign(report, foreign);
   if (options.json) return print(report::write_json(report)), 0;
+  const report::Finding& finding = report.findings.front();
+  if (options.verbosity == report::Verbosity::quiet) {
+    print(fmt::format("cudadiag: {}: {} [{}]\n", name_of(finding), report::headline(finding, report.working_directory),
+                      report::word(finding.grade)));
+    return 0;
+  }
+  print(fmt::format("cudadiag: first of {} session{}: {}\n", parts.size(), parts.size() == 1 ? "" : "s",
+                    name_of(finding)));
   print(report::write_text(report, text_options(options.verbosity, STDOUT_FILENO)));
-  if (options.verbosity == report::Verbosity::quiet) return 0;
-  print(fmt::format("the first of {} session{}: {}\n", parts.size(), parts.size() == 1 ? "" : "s",
-                    name_of(report.findings.front())));
   print(others(parts, told));
   return 0;
 }

@@ -65,7 +65,7 @@ int report(const ReportOptions& options) {
   const report::Report found = examine_found(session, options.foreign);
   if (options.bundle) return write_bundle(session, found, *options.bundle, options.bundle_inputs);
   const std::string text = written(found, options);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
   return 0;
 }
 

@@ -33,7 +33,7 @@ int status(const StatusOptions& options) {
   // A pipe's lines are not broken.
   if (::isatty(STDOUT_FILENO) == 0) shown.columns = std::numeric_limits<int>::max();
   const std::string text = options.json ? report::write_status_json(status) : report::write_status_text(status, shown);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
   return 0;
 }
 

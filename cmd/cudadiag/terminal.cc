@@ -25,6 +25,8 @@ constexpr int kLookMilliseconds = 1000;
 
 std::string unsaid;
 bool is_unhurried = false;
+bool wants_own_row = false;
+int print_error = 0;  // the first one
 
 bool takes_more() {
   // The target shares the open file, and so whether writing to it waits.
@@ -59,9 +61,21 @@ void write_unsaid() {
   }
 }
 
+// As many blanks as a row has columns end where they began if that was its first column, as the terminal wraps no
+// sooner than the next character comes; else in the next row.
+std::string own_row() {
+  const auto columns = columns_of(STDERR_FILENO);
+  if (!columns || !can_be_driven(STDERR_FILENO)) return "";
+  return std::string(static_cast<std::size_t>(*columns), ' ') + "\r\033[K";
+}
+
 }  // namespace
 
+void begin_on_own_row() { wants_own_row = true; }
+
 void write_error_text(const std::string& text) {
+  if (wants_own_row) unsaid += own_row();
+  wants_own_row = false;
   unsaid += text;
   write_unsaid();
 }
@@ -84,12 +98,17 @@ void say(const session::Failure& failure) {
   say(failure.hint.empty() ? failure.what : failure.what + "; " + failure.hint);
 }
 
+void print(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) < text.size() && print_error == 0) print_error = errno;
+}
+
 bool output_arrived() {
   errno = 0;
-  const bool flushed = std::fflush(stdout) == 0;
-  if (flushed && std::ferror(stdout) == 0) return true;
-  // What went wrong earlier than now has left no reason.
-  say(std::string("the output could not be written") + (flushed ? "" : ": " + std::string(std::strerror(errno))));
+  if (std::fflush(stdout) != 0 && print_error == 0) print_error = errno;
+  if (print_error == 0 && std::ferror(stdout) == 0) return true;
+  say(std::string("the output could not be written") +
+      (print_error == 0 ? "" : ": " + std::string(std::strerror(print_error))));
   return false;
 }
 

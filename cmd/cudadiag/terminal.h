@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "report/text.h"
 #include "session/session.h"
@@ -17,6 +18,11 @@ void say(const session::Failure& failure);
 // Text that is complete with its line ends.
 void write_error_text(const std::string& text);
 
+// The next text begins on a row of its own: the program may have left the cursor anywhere, behind a progress bar for
+// example. On a terminal that can be driven a full row of blanks wraps there, and only there; nothing is wiped and
+// nothing is read from the terminal, whose input is the program's.
+void begin_on_own_row();
+
 // While there is one, nothing waits for somebody to read: what stderr does not take at once is kept. At its end the
 // rest is written.
 class UnhurriedSpeech {
@@ -30,6 +36,8 @@ class UnhurriedSpeech {
   bool go_on();
 };
 
+// To standard output; what goes wrong is remembered for output_arrived().
+void print(std::string_view text);
 // Whether all that was printed to stdout has been written; says so if it has not. Asked once, at the very end.
 bool output_arrived();
 

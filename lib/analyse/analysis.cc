@@ -89,7 +89,8 @@ void look_at_cut_off_work(const Session& session, const Process& process, Analys
                                                    first->pid, own_ending(*first).text)});
     return;
   }
-  leave_open(analysis, Note{kKilledAtWork, text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
+  leave_open(analysis, Note{kKilledAtWork,
+                            text + "; no later call checked whether " + (unfinished == 1 ? "it" : "they") + " failed"});
 }
 
 // Calls that failed and are no finding, as words behind "had failed".

@@ -92,6 +92,13 @@ bool hook_never_ran(const session::ProcessRecord& record) {
 // Adds notes that the first run did not have.
 void add_notes(const std::vector<Process>& processes, const session::Pass& pass, std::size_t number,
                std::vector<Note>& notes) {
+  const auto is_frozen = [](const Process& process) { return process.record.state == wire::area::State::frozen; };
+  if (pass.failed_after && std::none_of(processes.begin(), processes.end(), is_frozen)) {
+    notes.push_back(
+        {"rerun-lost", fmt::format("rerun {} failed, but its recording is lost or was never stored: what it "
+                                   "proved when it was made is not shown here",
+                                   number)});
+  }
   for (const Process& process : processes) {
     for (const Note& note : degraded_notes(process, processes.size() > 1)) {
       const auto same = [&](const Note& known) { return known.code == note.code && known.text == note.text; };
@@ -175,8 +182,7 @@ bool confirm(Failure& failure, const Failure& again, const session::Pass& pass) 
     failure.because = fmt::format("{}in a rerun, {} ran alone on the GPU and failed{}{}", those, which, error,
                                   other_way ? "; libraries went another way to it there" : "");
   } else if (!again.unproven.empty()) {
-    failure.because =
-        fmt::format("{}in a rerun the same operation failed while cudadiag waited for it, but {}", those,
+    failure.because = fmt::format("{}in a rerun the same operation failed while cudadiag waited for it, but {}", those,
                                   again.unproven);
   } else {
     failure.because = fmt::format("{}in a rerun only this operation can have been running", those);
@@ -312,6 +318,10 @@ Rerun judge(const session::Pass& pass, const session::Pass& record, const std::v
   rerun.waits = waits_of(processes);
   rerun.gave_up = gave_up(processes);
   const std::vector<Failure> again = failures_of(processes);
+  if (again.empty() && pass.failed_after) {
+    rerun.outcome = Rerun::Outcome::not_recorded;  // it failed, and that record is gone: the disk was full, for example
+    return rerun;
+  }
   if (again.empty()) {
     rerun.outcome = without_failure(pass, processes, failures);
     rerun.disturbed = hook_may_be_why(rerun, pass, processes);
@@ -402,12 +412,11 @@ void say_not_reproduced(const std::vector<Rerun>& reruns, Vanished vanished, Fai
     failure.because +=
         fmt::format("; {} did not fail, waiting there or not: the failure is intermittent", runs(passed));
   } else if (vanished == Vanished::race) {
-    failure.because +=
-        fmt::format("; {} that waited there did not fail, and one that did not wait did: likely a race{}",
-                    runs(waited), others);
+    failure.because += fmt::format(
+        "; {} that waited there did not fail, and one that did not wait did: likely a race{}", runs(waited), others);
   } else {
-    failure.because += fmt::format("; {} that waited there did not fail: a race, or an intermittent failure{}",
-                                   runs(waited), others);
+    failure.because +=
+        fmt::format("; {} that waited there did not fail: a race, or an intermittent failure{}", runs(waited), others);
   }
 }
 
@@ -433,10 +442,11 @@ void join_reruns(const session::Session& session, Analysis& analysis) {
         const bool suspected = std::any_of(as_first_run.begin(), as_first_run.end(),
                                            [&](const Failure& failure) { return shares_code(failure, other); });
         other.because = "in a rerun " + other.because +
-                        (rerun.other_text ? "; it ran a different version of the source"
-                         : suspected      ? "; the first run suspected it too"
-                         : unread         ? "; the first run's record of it is damaged"
-                                          : "; the first run did not suspect it");
+                        (rerun.other_text            ? "; it ran a different version of the source"
+                         : suspected                 ? "; the first run suspected it too"
+                         : session.processes.empty() ? "; the first run's recording is gone"
+                         : unread                    ? "; the first run's record of it is damaged"
+                                                     : "; the first run did not suspect it");
         analysis.failures.push_back(std::move(other));
       }
     }

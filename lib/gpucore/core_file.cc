@@ -1,5 +1,6 @@
 #include "gpucore/core_file.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 namespace cudadiag::gpucore {
 namespace {
@@ -90,13 +92,23 @@ bool is_compressed(const OpenFile& file) {
   return ::pread(file.number(), magic.data(), magic.size(), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
+// An ELF file of the type ET_CORE, for a machine that programs run on.
+bool is_host_core(const Bytes& bytes) {
+  const std::uint16_t machine = bytes.u16(18);
+  return bytes.all().starts_with(std::string_view(ELFMAG, SELFMAG)) && bytes.u16(16) == ET_CORE &&
+         (machine == EM_X86_64 || machine == EM_AARCH64);
+}
+
 std::variant<Testimony, Unreadable> read_mapped(const OpenFile& file, std::uint64_t size, const std::string& name) {
-  const Unreadable foreign{name + " is no GPU core dump",
+  const Unreadable foreign{name + " is not a GPU core dump",
                            "the driver writes GPU core dumps with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1"};
   if (size == 0) return Unreadable{name + " is empty", foreign.hint};
   const Mapping mapping(file, size);
   if (!mapping.valid()) return Unreadable{name + " cannot be mapped: " + why(), ""};
   auto testimony = examine(mapping.bytes());
+  if (!testimony && is_host_core(mapping.bytes())) {
+    return Unreadable{name + " is a core dump of the CPU, not of the GPU", "open it with gdb PROGRAM " + name};
+  }
   if (!testimony) return foreign;
   if (testimony->damaged > 0 && testimony->devices.empty() && !testimony->failure) {
     return Unreadable{name + " is cut short or damaged: none of its tables can be read",
@@ -112,7 +124,7 @@ std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path,
   const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!file.valid() || ::fstat(file.number(), &status) != 0) return Unreadable{name + " cannot be read: " + why(), ""};
-  if (!S_ISREG(status.st_mode)) return Unreadable{name + " is no file", ""};
+  if (!S_ISREG(status.st_mode)) return Unreadable{name + " is not a file", ""};
   if (!is_compressed(file)) return read_mapped(file, static_cast<std::uint64_t>(status.st_size), name);
   const OpenFile plain(::memfd_create("gpu core dump", MFD_CLOEXEC));
   if (!plain.valid()) return Unreadable{name + " cannot be unpacked: " + why(), ""};

@@ -144,6 +144,16 @@ std::vector<pid_t> descendants_until_now() {
   return descendants_of(::getpid());
 }
 
+// What somebody probably meant by a name that no command has.
+std::string hint_for_missing(const std::string& name) {
+  const std::size_t equals = name.find('='), space = name.find(' ');
+  if (equals != std::string::npos && equals > 0 && name.find('/') > equals && space > equals) {
+    return "put the variable before cudadiag, or before the command with env: env " + name + " COMMAND";
+  }
+  if (space != std::string::npos) return "it contains a space: leave out the quotes around the whole command";
+  return "check its name, its interpreter (#! line) and PATH";
+}
+
 }  // namespace
 
 SpawnFailure spawn_failure(const std::string& name, int error, const std::string& ours) {
@@ -154,8 +164,7 @@ SpawnFailure spawn_failure(const std::string& name, int error, const std::string
              refused ? "a container's or sandbox's filter of system calls may refuse it" : "see ulimit -a"}};
   }
   if (error == ENOENT) {
-    return {127,
-            {(name.empty() ? "''" : name) + ": no such command", "check its name, its interpreter (#! line) and PATH"}};
+    return {127, {(name.empty() ? "''" : name) + ": no such command", hint_for_missing(name)}};
   }
   struct stat status {};
   if (error == EACCES && ::stat(name.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {

@@ -135,7 +135,7 @@ std::string write_activity(const std::string& heading, const Activity& activity,
     const std::string whose = activity.processes > 1 ? fmt::format("pid {}, ", queue.pid) : "";
     const std::string age = queue.proven ? fmt::format(", the oldest for {}", duration(queue.seconds)) : "";
     text.push_back(fmt::format("{:>10}    {}{}{}", thousands(queue.unfinished), whose, printable(queue.name),
-                               queue.proven ? age : " (at most: no marker stands behind them)"));
+                               queue.proven ? age : " (at most: no marker follows them)"));
   }
   if (activity.per_second == 0 && !activity.streams.empty()) {
     text.emplace_back("nothing was issued since the last look: cudadiag status tells who waits for what");

@@ -111,9 +111,8 @@ void compare_rerun_source(Finding& finding, const analyse::Failure& failure, con
     add_once(finding.changed_sources, file);
     drop_text(finding);
   } else if (!failure.rewritten.empty()) {
-    finding.because += fmt::format(
-        "; {} was edited before the rerun, so the rerun says nothing about this answer",
-        name_of(failure.rewritten));
+    finding.because += fmt::format("; {} was edited before the rerun, so the rerun says nothing about this answer",
+                                   name_of(failure.rewritten));
   }
 }
 
@@ -131,8 +130,9 @@ void note_changed_sources(Report& report) {
     add_once(newer, finding.location.nearest().file + " was written after " + finding.source_newer_than);
   }
   for (const std::string& file : changed) {
-    report.notes.push_back({"source-changed", file + " was edited after the run: its lines may have changed, and are not "
-                                                     "shown"});
+    report.notes.push_back({"source-changed", file +
+                                                  " was edited after the run: its lines may have changed, and are not "
+                                                  "shown"});
   }
   for (const std::string& text : newer) {
     report.notes.push_back({"source-newer", text + ": its lines may have been different"});

@@ -60,7 +60,9 @@ std::vector<std::string> next_steps(const analyse::Failure& failure, const sessi
           "keep the memory that a graph was captured with alive and in place while it is replayed, or update the "
           "graph when its memory changes"};
     case analyse::Kind::out_of_memory:
-      return {"allocate less at once, free what you no longer use, and look with nvidia-smi for other processes that hold memory"};
+      return {
+          "allocate less at once, free what you no longer use, and look with nvidia-smi for other processes that hold "
+          "memory"};
     case analyse::Kind::capture_violation:
     case analyse::Kind::sync_error:
       return {refused_call(failure)};

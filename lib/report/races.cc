@@ -231,13 +231,15 @@ class RaceBuilder {
       because = doubt(first, second);
     } else if (first.exact && second.exact) {
       finding_.grade = Grade::proven;
-      because = by_tensors ? "no stream, event or host wait orders the two, here and in a rerun, and the operators use every "
-                             "element of their tensors"
-                           : "no stream, event or host wait orders the two, and their byte ranges overlap";
+      because = by_tensors
+                    ? "no stream, event or host wait orders the two, here and in a rerun, and the operators use every "
+                      "element of their tensors"
+                    : "no stream, event or host wait orders the two, and their byte ranges overlap";
     } else {
       finding_.grade = Grade::inferred;
       because =
-          "no stream, event or host wait orders the two; a kernel's address is known, but not how many bytes from there "
+          "no stream, event or host wait orders the two; a kernel's address is known, but not how many bytes from "
+          "there "
           "it uses";
     }
     if (first.judged_by_schema || second.judged_by_schema) {

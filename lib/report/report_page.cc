@@ -41,8 +41,9 @@ Section others(const Report& report) {
       break;
     }
     const Finding& finding = report.findings[i];
-    section.lines.push_back(fmt::format("also: pid {}: {} [{}]", finding.pid,
-                                        headline(finding, report.working_directory), word(finding.grade)));
+    const std::string who = finding.rank ? fmt::format("rank {}", *finding.rank) : fmt::format("pid {}", finding.pid);
+    section.lines.push_back(
+        fmt::format("also: {}: {} [{}]", who, headline(finding, report.working_directory), word(finding.grade)));
   }
   return section;
 }

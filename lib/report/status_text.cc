@@ -87,14 +87,14 @@ class StatusText {
     if (stream.device.value_or(0) != 0) text += fmt::format(" of device {}", *stream.device);
     const bool can_stand = stream.candidates + stream.missing > 0;
     if (!stream.proven) {
-      text += fmt::format(": {} operation{} may be unfinished, no marker stands behind {}", open, open == 1 ? "" : "s",
+      text += fmt::format(": {} operation{} may be unfinished, no marker follows {}", open, open == 1 ? "" : "s",
                           open == 1 ? "it" : "them");
     } else if (stream.candidates == 1 && stream.missing == 0) {
-      text += fmt::format(": stands at operation {}, of {} issued", stream.operations.front().ordinal, stream.issued);
+      text += fmt::format(": at operation {} of {} issued", stream.operations.front().ordinal, stream.issued);
     } else if (!can_stand) {
-      text += fmt::format(": stands behind operation {} of {} issued", stream.completed, stream.issued);
+      text += fmt::format(": after operation {} of {} issued", stream.completed, stream.issued);
     } else {
-      text += fmt::format(": stands behind operation {} of {} issued, at one of {}", stream.completed, stream.issued,
+      text += fmt::format(": after operation {} of {} issued, at one of {}", stream.completed, stream.issued,
                           stream.candidates > 0 ? stream.candidates : stream.missing);
       if (stream.missing > 0) {
         text += stream.candidates > 0 ? fmt::format(" or of {} more whose records are lost", stream.missing)

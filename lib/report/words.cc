@@ -123,7 +123,8 @@ std::string duration(double seconds) {
 std::string_view meaning(Grade grade) {
   switch (grade) {
     case Grade::proven:
-      return "the failing operation was observed directly (run alone, named by the GPU, or its own call returned the error)";
+      return "the failing operation was observed directly (run alone, named by the GPU, or its own call returned the "
+             "error)";
     case Grade::bracketed:
       return "completion markers leave exactly one operation";
     case Grade::inferred:
@@ -155,7 +156,8 @@ std::string escaped_word(std::string_view word) {
 }  // namespace
 
 std::string bisect_command(const std::string& session, bool input, const std::string& options) {
-  return "cudadiag bisect " + shell_word(session) + (options.empty() ? "" : " " + options) + (input ? " <INPUT" : "");
+  return "cudadiag bisect" + (session.empty() ? "" : ' ' + shell_word(session)) +
+         (options.empty() ? "" : " " + options) + (input ? " <INPUT" : "");
 }
 
 std::string shell_word(std::string_view word) {

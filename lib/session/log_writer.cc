@@ -15,7 +15,7 @@ namespace cudadiag::session {
 namespace {
 
 constexpr std::size_t kWriteBlock = 256u << 10;
-constexpr const char* kMoreRoom = "free some space, or name another folder with -o DIR";
+constexpr const char* kMoreRoom = "free some space, or name another folder with -o FOLDER";
 
 // Whether the file's disk has room; if the disk does not say, it has.
 bool has_room(int file) {
@@ -43,7 +43,7 @@ Result<LogWriter> LogWriter::create(const std::filesystem::path& folder, std::ui
     if (errno != EEXIST) break;
   }
   return Failure{"cannot create a full log in " + folder.string() + ": " + std::strerror(errno),
-                 "name a folder that you can write with -o DIR"};
+                 "name a folder that you can write with -o FOLDER"};
 }
 
 void LogWriter::record(const std::byte* record) {

@@ -10,8 +10,7 @@
 namespace cudadiag::session {
 
 // The remedy for a manifest that cannot be used.
-inline constexpr const char* kMoveManifestAway =
-    "move it away to read the session without its reruns";
+inline constexpr const char* kMoveManifestAway = "move it away to read the session without its reruns";
 
 inline constexpr std::uint64_t kMostManifestBytes = 64u << 20;
 

@@ -477,7 +477,7 @@ def core_dump_is_read(machine):
             "line": 16, "block": [0, 0, 0], "thread": [0, 0, 0], "kernel": "far_load(int*)"}, "JSON")
     source = machine.cudadiag("core", DATA / "gpucore/cases.cu")
     expect((source.stdout, source.returncode, source.stderr.count("\n")), ("", 125, 1), "another file")
-    expect_in("is no GPU core dump", source.stderr, "message")
+    expect_in("is not a GPU core dump", source.stderr, "message")
 
 
 def core_shows_what_a_disassembler_says(machine):

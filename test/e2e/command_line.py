@@ -35,7 +35,7 @@ def unwritable_folder_that_nobody_named_costs_the_session_only(machine):
     expect_in("no session will be kept", result.stderr, "message")
     expect_in("[bracketed]", result.stderr, "report")
     result = machine.run(*program("ten_launches.py"), options=["--rerun=auto"])
-    expect(result.stderr.splitlines()[-1], "cudadiag: not rerun to confirm this, as no session could be kept; name a "
+    expect(result.stderr.splitlines()[-1], "cudadiag: not run again to prove this, as no session could be kept; name a "
            "folder for it with -o FOLDER", "the last line")
 
 
@@ -122,8 +122,10 @@ def wrong_command_lines_are_explained(machine):
     (machine.folder / "file").touch()
     for words, message in (
             (["foo"], "no such command foo; see cudadiag --help"),
-            (["RUN", "--", "true"], "no such command RUN; see cudadiag --help"),
-            (["env_", "x"], "no such command env_; see cudadiag --help"),
+            (["RUN", "--", "true"], "no such command RUN; did you mean run?"),
+            (["reprot"], "no such command reprot; did you mean report?"),
+            (["report", "--verbos"], "no such option: --verbos; did you mean --verbose?"),
+            (["env_", "x"], "no such command env_; did you mean env?"),
             (["sh", "-c", "true"], "no such command sh; to run a program: cudadiag run -- sh …"),
             (["./file"], "no such command ./file; see cudadiag --help"),
             (["report", "file"], "file is no folder, as a session is; cudadiag list shows them"),
@@ -176,13 +178,13 @@ def older_report_is_not_taken_for_one_of_a_run_that_wrote_none(machine):
 
 def wrong_values_are_refused_before_anything_runs(machine):
     for value, message in (
-            ("--rerun=foo", "--rerun: foo is none of ask, auto, always, never"),
-            ("--rerun=1", "--rerun: 1 is none of ask, auto, always, never"),
-            ("--markers=2", "--markers: 2 is none of sparse, dense, off"),
-            ("--wait-limit=nan", "--wait-limit: nan is no number from 0.01 to 86400"),
-            ("--time-limit=nan", "--time-limit: nan is no number from 0.1 to 10000000"),
-            ("--repeat=0x1", "--repeat: 0x1 is no number from 1 to 1000"),
-            ("--error-exitcode=256", "--error-exitcode: 256 is no number from 0 to 255")):
+            ("--rerun=foo", "--rerun: expected one of ask, auto, always, never, got foo"),
+            ("--rerun=1", "--rerun: expected one of ask, auto, always, never, got 1"),
+            ("--markers=2", "--markers: expected one of sparse, dense, off, got 2"),
+            ("--wait-limit=nan", "--wait-limit: expected a number from 0.01 to 86400, got nan"),
+            ("--time-limit=nan", "--time-limit: expected a number from 0.1 to 10000000, got nan"),
+            ("--repeat=0x1", "--repeat: expected a number from 1 to 1000, got 0x1"),
+            ("--error-exitcode=256", "--error-exitcode: expected a number from 0 to 255, got 256")):
         expect(_refused(machine, "run", value, "--", "echo", "ran"), message, value)
     for option, kind in (("--json", "FILE"), ("--arm", "SESSION"), ("--output", "FOLDER")):
         expect(_refused(machine, "run", option, "", "--", "echo", "ran"), f'{option}: "" is no {kind}', option)
@@ -200,10 +202,10 @@ def wrong_values_are_refused_before_anything_runs(machine):
            "empty is empty; the driver writes GPU core dumps with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1", "an empty dump")
     expect(_refused(machine, "report", "--bundle=-"), "--bundle=-: a bundle is for a file: name one", "no file")
     for option, value, message in (
-            ("--window", "1", "1 is none of calls, sites, all"), ("--kernel", "", '"" is no REGEX'),
+            ("--window", "1", "expected one of calls, sites, all, got 1"), ("--kernel", "", '"" is no REGEX'),
             ("--site", ":5", ":5 is not FILE:LINE, for example train.py:41"),
             ("--site", "a.py:0", "a.py:0 is not FILE:LINE, for example train.py:41"),
-            ("--launch", "-1", "-1 is no number from 1 on"), ("--launch", "0", "0 is no number from 1 on")):
+            ("--launch", "-1", "expected a number from 1 on, got -1"), ("--launch", "0", "expected a number from 1 on, got 0")):
         expect(_refused(machine, "bisect", option, value), f"{option}: {message}", value)
     for command in ("list", "report", "dump", "bisect"):
         expect(_refused(machine, command, "-o", "gone"), "--output: the folder gone does not exist", command)
@@ -248,7 +250,7 @@ def every_command_has_help(machine):
         expect_in(": man cudadiag", text.splitlines()[-1], "last line")
         for raw in ("ENUM", "UINT", "TEXT", "{", " in [", "[]"):
             assert raw not in text, f"{raw} in {text}"
-    expect_in("Usage: cudadiag run [options] -- COMMAND…\n", expect_success(machine.cudadiag("help", "run")).stdout, "run")
+    expect_in("Usage: cudadiag run [options] -- COMMAND...\n", expect_success(machine.cudadiag("help", "run")).stdout, "run")
 
 
 def reader_of_the_latest_session_says_that_a_newer_run_goes_on(machine):
@@ -383,7 +385,7 @@ def manifest_that_cannot_be_read_can_be_done_without(machine):
     manifest = machine.state / "cudadiag/latest/manifest.json"
     manifest.unlink()
     manifest.mkdir()
-    expect_in("manifest.json: it cannot be read, or is not a plain file; move it away: ", machine.cudadiag("report").stderr, "message")
+    expect_in("manifest.json: it cannot be read, or is not a plain file; move it away to read", machine.cudadiag("report").stderr, "message")
     manifest.rename(machine.folder / "away")
     expect_true_line(machine.report(), "ten_launches.py")
 

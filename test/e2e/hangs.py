@@ -95,7 +95,7 @@ def hang_is_ended_and_reported(machine):
         report = machine.folder / "report.json"
         result = machine.run(*_stuck(machine, shape), options=["--hang-after", "0.5", "--json", report])
         expect(result.returncode, -signal.SIGTERM, f"{shape}: status, with {result.stderr}")
-        expect_in(": the program is being ended", result.stderr.splitlines()[0], "first line, before the report")
+        expect_in(": ending the program", result.stderr.splitlines()[0], "first line, before the report")
         assert len(result.stderr.splitlines()) <= 24, result.stderr
         for found in (json.loads(report.read_text()), machine.report()):
             expect(found["verdict"], "cuda_failure", "verdict")
@@ -154,11 +154,12 @@ def ranks_with_a_launcher_each_are_one_job(machine):
         expect(found["findings"][0]["cause"]["id"], "rank-has-not-come", "cause")
         text = expect_success(machine.cudadiag("ranks", "job")).stdout
         expect_in("rank 1: called 2 of them; its last work was at", text, "text")
-        expect(text.splitlines()[-1].rpartition(",")[0], "the first of 2 sessions: rank 0", "whose it is")
+        expect(text.splitlines()[0].rpartition(",")[0], "cudadiag: first of 2 sessions: rank 0", "whose it is")
         second.terminate()
         second.wait()  # before it reads the end of its input, and goes on
         second.communicate()
-    expect(machine.cudadiag("ranks", "-o", "job", "-q").stdout.count("\n"), 1, "lines of a quiet answer")
+    quiet = machine.cudadiag("ranks", "-o", "job", "-q").stdout
+    expect((quiet.count("\n"), quiet.partition(",")[0]), (1, "cudadiag: rank 0"), "a quiet answer")
 
 
 def ranks_are_not_taken_from_two_runs(machine):
@@ -185,7 +186,7 @@ def ranks_of_several_machines_are_collected_under_other_names(machine):
         shutil.copytree(session, machine.folder / f"job/node{rank}")
     for words in (["job"], ["job/node0", "job/node1"], ["job", "job/node1"]):
         told = expect_success(machine.cudadiag("ranks", *words)).stdout
-        expect_in("the first of 2 sessions: rank 0", told, str(words))
+        expect_in("cudadiag: first of 2 sessions: rank 0", told, str(words))
 
 
 def hang_that_ignores_being_asked_is_killed(machine):
@@ -395,12 +396,12 @@ def hang_is_followed_by_a_rerun_for_a_dump(machine):
         found = finding["device"] and tuple(finding["device"][member] for member in ("file", "line", "exception"))
         expect((finding["kind"], found and (pathlib.Path(found[0]).name, *found[1:])), ("hang", device), dump)
         if device:
-            expect_in("on the GPU: spin.cuh:8  block 0,0,0 thread 0,0,0; 32 threads", result.stderr, "message")
+            expect_in("Device  spin.cuh:8  block 0,0,0 thread 0,0,0; 32 threads", result.stderr, "report")
 
 
 def dump_that_does_not_come_is_announced_and_explained(machine):
     result = machine.run(*_stuck(machine, "kernel"), options=["--hang-after", "0.3", "--hang-dump", "--time-limit", "2"])
-    announced = "cudadiag: rerunning it for a GPU core dump of the kernels that run: 2.0 s at most (--time-limit)\n"
+    announced = "cudadiag: running the command again for a GPU core dump of its kernels: 2.0 s at most (--time-limit)\n"
     _, told, after = result.stderr.partition(announced)
     expect(bool(told), True, "announced in " + result.stderr)
     expect_in("cudadiag: no GPU core dump came, after ", after, "after it")
@@ -510,7 +511,7 @@ def calls_that_were_refused_are_not_unfinished(machine):
     machine.plan("fault kernel=scale nth=3 code=700")
     machine.run(machine.build / "targets/third_of_ten")
     text = expect_success(machine.cudadiag("status")).stdout
-    expect_in(": stands at operation 3, of 10 issued", text, "the stream that failed")
+    expect_in(": at operation 3 of 10 issued", text, "the stream that failed")
     expect_in("\n    and 7 more behind\n", text, "what waits behind it")
     assert "default stream" not in text, "the copy that was refused is shown: " + text
     expect_in("\n  a sticky error, since which nothing is recorded: see cudadiag report\n", text, "what it is about")

@@ -11,6 +11,7 @@ import struct
 import subprocess
 
 from harness import FAULT, FAULTY, expect, expect_answer, expect_in, expect_success, faulty, in_namespace, program, skip
+from passes import AGAIN, evidence, expect_proven, outcomes, rerun, session_of
 from targets import marked_line, plan
 
 
@@ -332,7 +333,7 @@ def damaged_recording_is_said_to_be_one(machine):
         assert "--full-log" not in shown and "[proven]" in shown.splitlines()[0], shown
         finding, lost = machine.report()["findings"]
         expect((finding["evidence"]["grade"], finding["location"]), ("proven", proven["location"]), "what leads")
-        expect_in("what the first run had recorded of it is damaged", finding["evidence"]["because"], "because")
+        expect_in("the first run's record of it is damaged", finding["evidence"]["because"], "because")
         expect(lost["evidence"]["grade"], "suspected", "grade of what is damaged")
         expect_in("the recording is damaged", lost["evidence"]["because"], "because")
 
@@ -387,3 +388,22 @@ def run_that_was_not_watched_is_inconclusive(machine):
     expect(machine.run(*program("ten_launches.py"), options=["--json", "out.json"]).returncode, 0, "status")
     clean = json.loads((machine.folder / "out.json").read_text())
     expect((clean["verdict"], machine.sessions()), ("inconclusive", []), "a run that ends well")
+
+
+def rerun_whose_recording_is_gone_is_not_taken_for_one_that_did_not_fail(machine):
+    machine.plan(AGAIN)
+    rerun(machine, *program("probe.py"))
+    expect_proven(machine.report())
+    for file in (session_of(machine) / "confirm").iterdir():
+        file.unlink()
+    report = machine.report()
+    expect(outcomes(report), [("record", "bracketed"), ("confirm", "was not recorded")], "passes")
+    expect("rerun" in evidence(report)[1], False, "whether the evidence speaks of a rerun: " + evidence(report)[1])
+    expect([note["code"] for note in report["notes"]], ["rerun-lost"], "notes")
+
+
+def what_a_rerun_found_is_not_new_where_the_first_recording_is_gone(machine):
+    machine.plan(AGAIN)
+    rerun(machine, *program("probe.py"))
+    shutil.rmtree(session_of(machine) / "record")
+    expect_in("; the first run's recording is gone", evidence(machine.report())[1], "evidence")

@@ -118,9 +118,8 @@ TEST_CASE("one of several candidates is proven") {
   REQUIRE(analysis.failures[0].candidates.size() == 1);
   CHECK(kernel_of(analysis.failures[0]) == "bad");
   CHECK(analysis.failures[0].process == &runs.session.processes[0]);
-  CHECK(
-      analysis.failures[0].because ==
-      "one of 2 candidates: in a rerun, call 1 of this line ran alone on the GPU and failed");
+  CHECK(analysis.failures[0].because ==
+        "one of 2 candidates: in a rerun, call 1 of this line ran alone on the GPU and failed");
   REQUIRE(analysis.reruns.size() == 1);
   CHECK(analysis.reruns[0].outcome == Outcome::proven);
 }
@@ -236,8 +235,7 @@ TEST_CASE("reruns that do not fail leave grade and candidates, and are told of")
   Failure failure = runs.look().failures.at(0);
   CHECK(failure.grade == Grade::inferred);
   CHECK(failure.candidates.size() == 2);
-  CHECK(
-      failure.because.ends_with("; a rerun that waited there did not fail: a race, or an intermittent failure"));
+  CHECK(failure.because.ends_with("; a rerun that waited there did not fail: a race, or an intermittent failure"));
   CHECK(runs.look().vanished == Vanished::open);
   runs.add(passed(5));
   CHECK(runs.look().failures[0].because.ends_with(
@@ -277,8 +275,7 @@ TEST_CASE("what a rerun without values shows stands where taking them led the pr
 
   Runs proven = runs;
   proven.add(waited_for(run_of_bad(2, 3), 2));
-  CHECK(proven.look().failures[0].because ==
-        "in a rerun, call 3 of this line ran alone on the GPU and failed");
+  CHECK(proven.look().failures[0].because == "in a rerun, call 3 of this line ran alone on the GPU and failed");
   CHECK(disturbances(proven.look()) ==
         std::vector<std::string>{"rerun 1: with values taken the program ended with status 1 before it came to the "
                                  "failing call; rerun 2 took none"});
@@ -347,6 +344,20 @@ TEST_CASE("a rerun that the recorder could not watch says nothing") {
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[0].outcome == Outcome::not_recorded);
   CHECK(analysis.failures[0].because == first_failure(runs.session.processes[0])->because);
+}
+
+TEST_CASE("a rerun that failed and whose recording is lost says nothing, and that is noted") {
+  Runs runs(run_of_bad(2, 3));
+  runs.add(passed(0, 0));
+  runs.session.manifest.passes.back().failed_after = 0.3;
+  for (const bool any_area : {true, false}) {
+    if (!any_area) runs.session.reruns[0].clear();
+    const Analysis analysis = runs.look();
+    CHECK(analysis.reruns[0].outcome == Outcome::not_recorded);
+    CHECK(analysis.failures[0].because == first_failure(runs.session.processes[0])->because);
+    CHECK(std::count_if(analysis.notes.begin(), analysis.notes.end(),
+                        [](const Note& note) { return note.code == "rerun-lost"; }) == 1);
+  }
 }
 
 TEST_CASE("of several processes each has its own failure confirmed") {
@@ -473,8 +484,7 @@ TEST_CASE("a pass without the recorder is not judged") {
   runs.session.reruns.emplace_back();
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[1].outcome == Outcome::not_watched);
-  CHECK(analysis.failures[0].because ==
-        "in a rerun, call 3 of this line ran alone on the GPU and failed");
+  CHECK(analysis.failures[0].because == "in a rerun, call 3 of this line ran alone on the GPU and failed");
 }
 
 TEST_CASE("a rerun that was cut short says nothing, unless it had failed") {

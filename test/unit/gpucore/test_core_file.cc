@@ -47,11 +47,11 @@ std::string refusal_of(const std::string& bytes) { return refusal(TemporaryFile(
 
 TEST_CASE("what cannot be read is named, with the reason") {
   CHECK(refusal("/nowhere/core.nvcudmp") == " cannot be read: No such file or directory");
-  CHECK(refusal("/tmp") == " is no file");
-  CHECK(refusal("/dev/zero") == " is no file");
+  CHECK(refusal("/tmp") == " is not a file");
+  CHECK(refusal("/dev/zero") == " is not a file");
   CHECK(refusal_of("") == " is empty");
   CHECK(refusal_of("\x7f"
-                   "ELF, but nothing else") == " is no GPU core dump");
+                   "ELF, but nothing else") == " is not a GPU core dump");
   CHECK(refusal_of("\x1f\x8b and no archive") == " is empty");
 }
 

@@ -142,8 +142,7 @@ TEST_CASE("text that was written after the failure is neither shown nor quoted")
   CHECK(finding.source_newer_than.empty());
   CHECK(std::any_of(since.notes.begin(), since.notes.end(), [](const auto& n) { return n.code == "source-changed"; }));
   const std::string text = report::write_text(since, {});
-  CHECK(text.find("(program.py was edited after the run: line numbers are those of the run)") !=
-        std::string::npos);
+  CHECK(text.find("(program.py was edited after the run: line numbers are those of the run)") != std::string::npos);
   CHECK(text.find("scale(x)") == std::string::npos);
 }
 

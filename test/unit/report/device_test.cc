@@ -547,7 +547,7 @@ TEST_CASE("why nothing is known of the device") {
   CHECK(recorded.report().findings.at(0).device_unknown == "the rerun was cut short: time limit");
   pass.dump = "1.gpucore";
   std::ofstream(recorded.session.folder / "device/1.gpucore") << "x";
-  CHECK(recorded.report().findings.at(0).device_unknown.find("is no GPU core dump") != std::string::npos);
+  CHECK(recorded.report().findings.at(0).device_unknown.find("is not a GPU core dump") != std::string::npos);
   CHECK(section(recorded.report(), "Passes")[0].ends_with("device 64 s core dump not read"));
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("what had long not finished when the program ended, unless it went on"
 TEST_CASE("a stream that stands at one operation, and who waits for it") {
   CHECK(write_status_text(one_stream(), {}) == R"(cudadiag: running for 62 s: python train.py
 pid 4711: 12,345 operations issued, the newest 35 s ago
-  stream 0x55d0c8: stands at operation 126, of 131 issued  [bracketed]
+  stream 0x55d0c8: at operation 126 of 131 issued  [bracketed]
       35 s  spin<float>  train.py:41, forward
     and 5 more behind
   thread 4711 python: for 34 s in cudaStreamSynchronize, waits for stream 0x55d0c8
@@ -100,7 +100,7 @@ TEST_CASE("calls of one line are one, and what proves nothing says so") {
   stream.more = 3;
   status.processes[0].calls.clear();
   const std::string text = write_status_text(status, {});
-  CHECK(text.find("stream 0x55d0c8: 6 operations may be unfinished, no marker stands behind them  [suspected]\n"
+  CHECK(text.find("stream 0x55d0c8: 6 operations may be unfinished, no marker follows them  [suspected]\n"
                   "      35 s  a  train.py:41, forward (2 operations)\n"
                   "      35 s  b  train.py:42, forward\n"
                   "    and 3 more behind\n") != std::string::npos);
@@ -115,9 +115,8 @@ TEST_CASE("a narrow terminal breaks lines, and cuts none") {
   options.columns = 60;
   CHECK(write_status_text(status, options) == R"(cudadiag: running for 62 s: python train.py
 pid 4711: 12,345 operations issued, the newest 35 s ago
-  stream 0x55d0c8: stands behind operation 125 of 131
-      issued, at one of 8 whose records are lost
-      [bracketed]
+  stream 0x55d0c8: after operation 125 of 131 issued, at one
+      of 8 whose records are lost  [bracketed]
       35 s  spin<float>  train.py:41, forward
     and 5 more behind
   thread 4711 python: for 34 s in cudaStreamSynchronize,
@@ -143,8 +142,7 @@ TEST_CASE("what a run is doing, on a narrow terminal") {
     0 failed calls
 unfinished work
          3    pid 4711, stream 0x55d0c8 (at
-             most: no marker stands behind
-             them)
+             most: no marker follows them)
 )");
   CHECK(write_activity("a b", activity, 2, 2) == "a\n..\n");
 }

@@ -108,7 +108,7 @@ TEST_CASE("no rerun, no dump, no readable dump") {
   CHECK(device_testimony(recorded.session).unreadable.find("gone.gpucore cannot be read") != std::string::npos);
   pass.dump = "7.gpucore";
   std::ofstream(recorded.session.folder / "device/7.gpucore") << "no dump";
-  CHECK(device_testimony(recorded.session).unreadable.find("is no GPU core dump") != std::string::npos);
+  CHECK(device_testimony(recorded.session).unreadable.find("is not a GPU core dump") != std::string::npos);
 }
 
 TEST_CASE("a manifest cannot lead out of its session") {
