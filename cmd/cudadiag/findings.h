@@ -18,10 +18,6 @@ report::Report examine(const session::Session& session,
 // why. `trusted`: the user says that it is not.
 report::Report examine_found(const session::Session& session, bool trusted);
 
-// On standard error, what reruns have added to a report that was printed before them: a line or two, and the whole
-// report again where another line leads now.
-void tell_reruns(const report::Report& before, const report::Report& after, report::Verbosity verbosity);
-
 // One sentence on the oldest work that is known to have been unfinished for a second or more when its process ended, if
 // there is any.
 void tell_unfinished(const session::Session& session, bool kept);

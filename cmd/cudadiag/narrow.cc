@@ -277,7 +277,7 @@ class Narrowing {
     if (options_.tell_passes) say(fmt::format("rerun {}: for a GPU core dump", session_.reruns.size() + 1));
     // Of a hang it had to be asked for: that it is waited for, and did not come, is told in any case.
     if (hangs) {
-      say(fmt::format("rerunning it for a GPU core dump of the kernels that run: {} at most (--time-limit)",
+      say(fmt::format("running the command again for a GPU core dump of its kernels: {} at most (--time-limit)",
                       report::duration(spec.time_limit)));
     }
     if (!add(spec)) return;
@@ -376,6 +376,7 @@ class Narrowing {
     if (const auto failure = writer_.store_manifest(session_.manifest)) say(*failure);
     analysis_ = analyse::analyse(session_);
     kept_ = analysis_.reruns.back().outcome == Outcome::kept_from;
+    if (options_.after_rerun) options_.after_rerun(analysis_);
     return true;
   }
 
@@ -436,6 +437,21 @@ void follow(const RerunOptions& given, NarrowOptions& options) {
 bool narrow(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
             const NarrowOptions& options) {
   return Narrowing(session, writer, relay, options).run();
+}
+
+unsigned planned_reruns(const session::Session& session, const NarrowOptions& options) {
+  const Analysis analysis = analyse::analyse(session);
+  const session::Manifest& manifest = session.manifest;
+  const bool wanted[] = {wants_proof(analysis) || options.save_limit > 0,
+                         options.values && wants_memory(analysis, manifest),
+                         worth_naming(session),
+                         wants_eager(analysis, manifest),
+                         options.device && wants_dump(analysis, manifest),
+                         options.hang_dump && wants_hang_dump(analysis, manifest),
+                         options.sanitize && wants_sanitizer(analysis, manifest)};
+  const auto runs = static_cast<unsigned>(std::count(std::begin(wanted), std::end(wanted), true));
+  // The values of the line that fails without torch.compile take a rerun of their own.
+  return options.values && wants_eager(analysis, manifest) ? runs + 1 : runs;
 }
 
 bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest,

@@ -1,6 +1,7 @@
 // Reruns of a recorded command, one after the other, until its failure is proven or nothing is left to learn.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -29,6 +30,7 @@ struct NarrowOptions {
   bool tell_passes = false;              // a line before and after each
   const launch::Input* input = nullptr;  // null: /dev/null
   bool isolated = false;                 // the reruns can change nothing
+  std::function<void(const analyse::Analysis&)> after_rerun{};  // called after each, with what is known then
 };
 
 // Takes from the command line what concerns reruns.
@@ -39,6 +41,8 @@ void follow(const RerunOptions& given, NarrowOptions& options);
 bool narrow(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
             const NarrowOptions& options);
 
+// How many reruns follow if each of them shows what it is made for; more if not.
+unsigned planned_reruns(const session::Session& session, const NarrowOptions& options);
 // Whether a rerun could change, strengthen or enrich what is known, or a witness was asked for that had no say yet.
 bool worth_narrowing(const analyse::Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options);
 // Why cuda-gdb has no GPU core dump to be asked about; empty: it has.

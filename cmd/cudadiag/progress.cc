@@ -17,23 +17,22 @@ namespace {
 constexpr double kLeastShare = 0.02;
 constexpr int kUsualColumns = 80;  // of a terminal that does not say
 
-// "6 s", without the tenths that would flicker.
-std::string plain_duration(double seconds) {
-  const double whole = std::ceil(seconds);
-  return whole < 10 ? fmt::format("{:.0f} s", whole) : report::duration(whole);
-}
-
 std::string time_text(const ProgressState& state) {
   if (!state.share) {
-    const std::string so_far = plain_duration(state.seconds);
-    return state.seconds < state.expected_seconds ? so_far + " of about " + plain_duration(state.expected_seconds)
+    const std::string so_far = whole_seconds(state.seconds);
+    return state.seconds < state.expected_seconds ? so_far + " of about " + whole_seconds(state.expected_seconds)
                                                   : so_far + " so far";
   }
   if (*state.share < kLeastShare || *state.share >= 1) return "";
-  return plain_duration(state.seconds / *state.share - state.seconds) + " left";
+  return whole_seconds(state.seconds / *state.share - state.seconds) + " left";
 }
 
 }  // namespace
+
+std::string whole_seconds(double seconds) {
+  const double whole = std::ceil(seconds);
+  return whole < 10 ? fmt::format("{:.0f} s", whole) : report::duration(whole);
+}
 
 std::string progress_line(const ProgressState& state, std::size_t columns) {
   std::string what = "cudadiag: " + state.doing;

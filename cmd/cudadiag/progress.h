@@ -10,6 +10,9 @@
 
 namespace cudadiag::command {
 
+// "7 s", "62 s", "3 min": rounded up, for estimates; without the tenths that would flicker.
+std::string whole_seconds(double seconds);
+
 struct ProgressState {
   std::string doing;              // "confirming"
   double seconds = 0;             // since it began

@@ -124,8 +124,7 @@ std::string sentence(const RerunObstacle& obstacle) {
   return "";
 }
 
-std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
-                                               const launch::RunTraces* traces, const std::string& report_file) {
+std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
   using Kind = RerunObstacle::Kind;
   if (under_another_launcher()) return RerunObstacle{Kind::under_another_launcher};
   const std::string& cut_short = session.manifest.passes.front().cut_short;
@@ -139,6 +138,13 @@ std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, 
     return RerunObstacle{failed ? Kind::failed_late : Kind::took_long, report::duration(seconds)};
   }
   if (spans_nodes()) return RerunObstacle{Kind::several_nodes};
+  return std::nullopt;
+}
+
+std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
+                                               const launch::RunTraces* traces, const std::string& report_file) {
+  using Kind = RerunObstacle::Kind;
+  if (auto obstacle = obstacle_in_run(session)) return obstacle;
   if (std::string obstacle = input.obstacle(); !obstacle.empty()) return RerunObstacle{Kind::input, obstacle};
   if (traces == nullptr) return std::nullopt;
   return obstacle_in_traces(*traces, session.manifest.working_directory, report_file);

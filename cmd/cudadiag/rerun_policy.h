@@ -33,10 +33,12 @@ struct RerunObstacle {
   std::string detail{};  // a file, a time, a process
 };
 
-// The end of "not rerun by itself, as …".
+// The end of "not run again, as …".
 std::string sentence(const RerunObstacle& obstacle);
 
-// `traces`: what the first run left; null: reruns are isolated, and it may have done anything. `report_file`: one of
+// What in the run itself speaks against any rerun, agreed to or not.
+std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);
+// What speaks against a rerun that nobody agrees to. `traces`: what the first run left; null: reruns are isolated, and it may have done anything. `report_file`: one of
 // ours below the working folder.
 std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                                                const launch::RunTraces* traces, const std::string& report_file);

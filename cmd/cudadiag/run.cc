@@ -32,7 +32,7 @@
 #include "race_watch.h"
 #include "recording.h"
 #include "report/words.h"
-#include "rerun_policy.h"
+#include "rerun_offer.h"
 #include "terminal.h"
 #include "watched_lines.h"
 
@@ -49,8 +49,6 @@ constexpr auto kAftermath = std::chrono::milliseconds(500);
 constexpr auto kGrace = std::chrono::seconds(2);
 // Milliseconds until somebody may have read what stderr had no room for.
 constexpr int kBeforeMoreIsRead = 50;
-// Reruns of longer runs are announced.
-constexpr double kUnannounced = 5;
 
 // Commands that run the program somewhere that neither our environment nor our memory reaches.
 void advise_on_remote_commands(const std::string& program) {
@@ -147,6 +145,7 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
       if (left <= 0) {
         report_at.reset();
         if (full_log != nullptr) full_log->catch_up();
+        begin_on_own_row();
         guarded([&] { recording.report_freeze(); });
         continue;
       }
@@ -155,7 +154,8 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
     if (hang) patience = std::min(patience, static_cast<int>(hang->interval().count()));
     if (hang && hang->look()) {
       if (full_log != nullptr) full_log->catch_up();
-      say("nothing has moved for " + report::duration(hang->still_seconds()) + ": the program is being ended");
+      begin_on_own_row();
+      say("no progress for " + report::duration(hang->still_seconds()) + ": ending the program");
       guarded([&] { recording.report_hang(hang->still_seconds()); });
       end_hanging(target, relay);
       sent = {SIGTERM, SIGKILL};
@@ -165,7 +165,8 @@ void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording&
     relay.wait(patience);
     hand_on_signals(target, relay, sent);
     if (stop_on_race != nullptr && stop_on_race->found_any() && !target.reap()) {
-      say("two operations race: the program is being ended, as --stop-on-race asks");
+      begin_on_own_row();
+      say("two operations race: ending the program, as --stop-on-race asks");
       recording.note_early_end("first race");
       target.signal_all(SIGTERM);
       sent.insert(SIGTERM);
@@ -189,59 +190,6 @@ std::vector<std::uint32_t> wait_for_rest(launch::Target& target, launch::SignalR
     relay.take_signals();
     target.reap();
   }
-}
-
-bool someone_at_terminal() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
-
-// Why nothing is run again, as the end of "not rerun by itself, as …"; empty: nothing speaks against it.
-std::string obstacle_to_rerun_now(const RunOptions& options, bool asked_for, const session::Session& session,
-                                  const launch::Input& input, const launch::RunTraces* traces,
-                                  const launch::SignalRelay& relay) {
-  if (relay.interrupted()) return "it was interrupted";
-  if (options.rerun.mode == RerunMode::always || asked_for) return "";
-  if (options.rerun.mode == RerunMode::ask && someone_at_terminal()) return "nobody asked for it";
-  const auto obstacle = obstacle_to_rerun(session, input, traces, options.json);
-  return obstacle ? sentence(*obstacle) : "";
-}
-
-// Reruns where that may be done unasked, and says what came of it in a line or two; where the first answer was not the
-// last word, the whole report again.
-void rerun_after(Recording& recording, const RunOptions& options, const launch::Input& input,
-                 const launch::RunTraces* traces, launch::SignalRelay& relay) {
-  session::Session& session = recording.session();
-  const analyse::Analysis analysis = analyse::analyse(session);
-  const bool hang_dump = options.rerun.hang_dump && recording.hung();
-  if ((options.rerun.mode == RerunMode::never && !hang_dump) ||
-      !(worth_narrowing(analysis, session.manifest, options.rerun) || worth_naming(session))) {
-    return;
-  }
-  if (!recording.keeps_session()) {
-    if (!recording.findings()) return;
-    return say(std::string("not rerun to confirm this, as no session could be kept") +
-               (options.output ? "" : "; name a folder for it with -o FOLDER"));
-  }
-  const std::string obstacle = obstacle_to_rerun_now(options, hang_dump, session, input, traces, relay);
-  if (!obstacle.empty()) {
-    if (!recording.findings()) return;
-    return say("not rerun by itself, as " + obstacle +
-               "; to confirm: " + report::bisect_command(session.folder.string(), session.manifest.input_read) +
-               (expected_seconds(session) < 1 ? "" : " (about " + report::duration(expected_seconds(session)) + ")"));
-  }
-  const double seconds = expected_seconds(session);
-  if (seconds > kUnannounced && options.verbosity != report::Verbosity::quiet) {
-    say((recording.findings() ? "rerunning it to confirm this: about "
-                              : "rerunning it to see which of them race: about ") +
-        report::duration(seconds) + " a time; --rerun=never does without");
-  }
-  NarrowOptions narrowing;
-  follow(options.rerun, narrowing);
-  narrowing.input = &input;
-  // Who asks for reruns in any case means the program as it is.
-  narrowing.isolated = options.rerun.mode != RerunMode::always && launch::can_isolate();
-  const report::Report before = recording.report();
-  recording.look_again();
-  narrow(session, *recording.writer(), relay, narrowing);
-  tell_reruns(before, recording.report(), options.verbosity);
 }
 
 }  // namespace
@@ -298,6 +246,7 @@ int run(const RunOptions& given) {
     std::vector<std::uint32_t> outliving;
     guarded([&] { outliving = wait_for_rest(target, relay, recording); });
     end = target.end();
+    begin_on_own_row();
     if (full_log) guarded([&] { recording.note_failures(full_log->finish()); });
     if (races) guarded([&] { recording.add_races(races->finish()); });
     recording.note_input(input.was_read());
@@ -311,7 +260,7 @@ int run(const RunOptions& given) {
     }
     findings = recording.findings();
     if (findings || recording.open_pairs())
-      guarded([&] { rerun_after(recording, options, input, traces ? &*traces : nullptr, relay); });
+      guarded([&] { offer_reruns(recording, options, input, traces ? &*traces : nullptr, relay); });
     if (!findings) guarded([&] { recording.drop_if_clean(); });
     if (!options.json.empty()) guarded([&] { write_json_file(recording.report(), options.json); });
     if (recording.writer() != nullptr && !options.rerun.keep_core) {

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import select
 import shutil
 import struct
 import subprocess
@@ -72,8 +73,9 @@ class Machine:
             options = ["--rerun=never", *options]
         return self.cudadiag("run", *options, "--", *command, **others)
 
-    def on_terminal(self, *command, typed=b"", columns=0, after=b"ready"):
-        """What the terminal shows, and the wait status; `typed` once it has shown `after`."""
+    def on_terminal(self, *command, typed=b"", columns=0, after=b"ready", until=None):
+        """What the terminal shows, and the wait status; `typed` once it has shown `after`, again and again until it has
+        shown `until` if that is given."""
         pid, terminal = pty.fork()
         if pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24 if columns else 0, columns, 0, 0))
@@ -81,6 +83,9 @@ class Machine:
             os.execvpe(command[0], command, self.environment)
         shown = b""
         while True:
+            if until and after in shown and until not in shown and not select.select([terminal], [], [], 0.2)[0]:
+                os.write(terminal, typed)
+                continue
             try:
                 piece = os.read(terminal, 4096)
             except OSError:
@@ -88,7 +93,7 @@ class Machine:
             if not piece:
                 break
             shown += piece
-            if typed and after in shown:
+            if typed and not until and after in shown:
                 os.write(terminal, typed)
                 typed = b""
         return shown.decode(), os.waitpid(pid, 0)[1]

@@ -273,9 +273,9 @@ def _expect_once(machine, *kinds, reached=False):
             if reached:
                 expect(evidence(report)[0], "proven", "grade of " + kind)
             else:
-                expect_in("not confirmed: the rerun", result.stderr, kind)
+                expect_in("not confirmed: a rerun", result.stderr, kind)
                 expect_in("was kept from", result.stderr, kind)
-                expect_in("; to allow it: cudadiag bisect ", result.stderr, kind)
+                expect_in("; to allow it: cudadiag bisect\n", result.stderr, kind)
         (machine.folder / "results").unlink()
         (machine.folder / "linked.txt").unlink()
 

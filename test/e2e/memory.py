@@ -18,7 +18,7 @@ def pointer_into_freed_memory_is_told_with_its_lines(machine):
     expect([allocation[member] for member in ("bytes", "offset", "device", "state")], [4096, 0, 0, "freed"],
            "allocation")
     expect((value["name"], value["value"], value["pointer"]), ("parameter 2", "7", None), "value")
-    expect_in("cudadiag: why: parameter 1 points into 4.0 KiB that were freed at ", result.stderr, "message")
+    expect_in("Why     parameter 1 points into 4.0 KiB that were freed at\n", result.stderr, "message")
     text = " ".join(expect_success(machine.cudadiag("report", "-v")).stdout.split())
     freed, allocated = (targets.marked_line("freed_pointer", mark) for mark in ("FREED LINE", "ALLOCATED LINE"))
     expect_in(f"Args parameter 1 points into 4.0 KiB that had been freed in {freed[0]}:{freed[1]}, main, "
@@ -79,8 +79,8 @@ def memory_of_a_device_that_was_not_asked_for_it_is_told(machine):
     path, line = targets.marked_line("peers", "MADE LINE")
     expect([(each["file"], each["line"]) for each in finding["related"] if each["role"] == "allocated"], [(path, line)],
            "related")
-    expect_in(f"parameter 1 points into 4.0 KiB of device 1, allocated at {path}:{line}, main, and the kernel ran on "
-              "device 0, which had not been given access to it", " ".join(result.stderr.split()), "message")
+    expect_in(f"parameter 1 points into 4.0 KiB of device 1, allocated at {path}:{line}, main; the kernel ran on "
+              "device 0, which has no access to them, and probably used them", " ".join(result.stderr.split()), "message")
     _, finding = _memory_program(machine, "peers:given", ["--rerun=always"])
     expect((finding["cause"], finding["arguments"][0]["allocation"]["out_of_reach"]), (None, False), "with access")
 

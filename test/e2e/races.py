@@ -139,7 +139,7 @@ def a_run_looks_for_races_when_asked(machine):
 
 def _racing(machine, *words, options=()):
     command = program("racing.py", *words)
-    result = machine.cudadiag("races", *options, "--", *command, timeout=60)
+    result = machine.cudadiag("races", *(options or ["--rerun=auto"]), "--", *command, timeout=60)
     expect((result.returncode, result.stdout), (0, "done\n"), "what the program says")
     report = machine.report()
     return result, report, report["findings"][0]
@@ -175,13 +175,15 @@ def a_rerun_that_shows_no_race_changes_nothing(machine):
 def pairs_that_a_rerun_cannot_judge_leave_no_session(machine):
     machine.environment["CUDA_HOME"] = machine.environment["CUDA_PATH"] = str(machine.folder)
     machine.environment["PATH"] = "/usr/bin:/bin"
-    result = machine.cudadiag("races", "--", *program("racing.py", "kernels"), timeout=60)
+    result = machine.cudadiag("races", "--rerun=auto", "--", *program("racing.py", "kernels"), timeout=60)
     expect((result.returncode, result.stdout), (0, "done\n"), "what the program says")
-    first, second = result.stderr.splitlines()[-2:]
+    first, announced, second, count = result.stderr.splitlines()[-4:]
     expect_in("100 unordered pairs of kernels on the same memory are not told", first, "first run")
+    expect_in("running the command again to see which operations race: usually 1 run", announced, "announcement")
+    expect(count, "cudadiag: the command ran 2 times in all", "count")
     expect_in("leaves it at that: 100 unordered pairs", second, "rerun")
     expect(machine.sessions(), [], "sessions")
-    kept = machine.cudadiag("races", "-o", "kept", "--", *program("racing.py", "kernels"), timeout=60)
+    kept = machine.cudadiag("races", "--rerun=auto", "-o", "kept", "--", *program("racing.py", "kernels"), timeout=60)
     expect(kept.returncode, 0, "status")
     report = machine.report("-o", machine.folder / "kept")
     expect([each["name"] for each in report["passes"]], ["record", "races"], "passes of a session that was asked for")
@@ -289,7 +291,7 @@ def the_first_race_can_end_the_program(machine):
     output, errors = process.communicate(timeout=60)
     expect((process.returncode, output), (-15, ""), "status and stdout")
     expect_in("race between two streams", errors, "report")
-    ended = "cudadiag: two operations race: the program is being ended, as --stop-on-race asks\n"
+    ended = "cudadiag: two operations race: ending the program, as --stop-on-race asks\n"
     expect_in(ended, errors.partition("race between two streams")[0], "what is said at the time")
     assert "it was ended from outside" not in errors, errors
     notes = [note["code"] for note in machine.report()["notes"]]

@@ -66,7 +66,7 @@ def failure_that_does_not_come_back_leaves_the_first_answer(machine):
     machine.plan(ONCE)
     result = rerun(machine, *program("probe.py"))
     expect(result.returncode, 3, "status")
-    expect_in("did not fail; the first answer stands  [bracketed]", result.stderr, "message")
+    expect_in("did not fail; the first answer remains  [bracketed]", result.stderr, "message")
     report = machine.report()
     expect_true_line(report, "probe.py")
     expect(outcomes(report), [("record", "bracketed"), ("confirm", "did not fail")], "passes")
@@ -132,7 +132,7 @@ def rerun_of_an_edited_source_neither_proves_nor_refutes(machine):
         script.write_text(text + script.read_text())
         bisect(machine)
         expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence")
-        expect_in("; it ran another text than the first run", evidence(machine.report(), 1)[1], "the rerun's")
+        expect_in("; it ran a different version of the source", evidence(machine.report(), 1)[1], "the rerun's")
         script.unlink()
         expect(evidence(machine.report()), ("bracketed", before[1] + ANOTHER_TEXT), "evidence without the file")
 
@@ -225,7 +225,7 @@ def call_that_comes_earlier_in_the_rerun_is_caught_by_waiting_at_all_calls(machi
     report = machine.report()
     location = report["findings"][0]["location"]
     expect((location["file"], location["line"]), true_line("three_lines.py", "LINE two"), "line")
-    expect([outcome for _, outcome in outcomes(report)[1:]], ["failed, but not where it was waited for", "proven"],
+    expect([outcome for _, outcome in outcomes(report)[1:]], ["failed, but not at an operation that it waited for", "proven"],
            "reruns")
     grade, because = evidence(report)
     expect(grade, "proven", "grade")
@@ -238,7 +238,7 @@ def failure_elsewhere_is_put_beside_the_first(machine):
     expect_in("a rerun failed elsewhere:", result.stderr, "message")
     report = machine.report()
     expect([outcome for _, outcome in outcomes(report)],
-           ["bracketed", *2 * ["failed, but not where it was waited for"], "a different failure"], "passes")
+           ["bracketed", *2 * ["failed, but not at an operation that it waited for"], "a different failure"], "passes")
     found = [(finding["location"]["line"], finding["evidence"]["grade"]) for finding in report["findings"]]
     # A rerun that failed at the first line leaves the second one in doubt.
     expect(found, [(true_line("three_lines.py", "LINE two")[1], "inferred"),
@@ -253,7 +253,7 @@ def operation_that_waits_for_a_later_one_ends_the_waiting(machine):
     report = machine.report()
     given_up = "failed, but waiting for an operation took longer than --wait-limit"
     expect({each["outcome"] for each in report["passes"] if each["name"] == "confirm"}, {given_up}, "reruns")
-    expect_in(f"): {given_up}; the first answer stands", result.stderr, "message")
+    expect_in(f"): {given_up}; the first answer remains", result.stderr, "message")
     expect(evidence(report)[0], "bracketed", "grade")
     expect_in("wait-given-up", _codes(report), "notes")
     expect_in("0.2 s", [note["text"] for note in report["notes"] if note["code"] == "wait-given-up"][0], "note")
@@ -271,7 +271,7 @@ def rerun_that_hangs_is_ended_with_its_children(machine):
     finally:
         os.kill(bystander, signal.SIGKILL)
     expect(result.returncode, 3, "status")
-    expect_in("time limit; the first answer stands  [bracketed]", result.stderr, "message")
+    expect_in("time limit; the first answer remains  [bracketed]", result.stderr, "message")
     expect(outcomes(machine.report()), [("record", "bracketed"), ("confirm", "time limit")], "passes")
     shown = (session_of(machine) / "confirm/output.txt").read_text()
     expect_in("hanging", shown, "output")
@@ -296,7 +296,8 @@ def rerun_for_a_dump_that_was_cut_short_is_made_again(machine):
 def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    target = machine.start(*machine.command("run", "--rerun=always", "--show-rerun", "--", *program("probe.py", "rerun-hangs")))
+    target = machine.start(*machine.command("run", "--rerun=always", "--show-rerun", "--",
+                                           *program("probe.py", "rerun-hangs")))
     for line in target.stderr:
         if line == "hanging\n":
             break
@@ -306,8 +307,7 @@ def interrupt_ends_the_rerun_and_keeps_the_answer(machine):
     expect("can have been running" in rest, False, "whether Known is told again in " + rest)
     for more in ([], ["-v"]):
         expect_in("Next    cudadiag bisect ", expect_success(machine.cudadiag("report", *more)).stdout, "next commands")
-    folder = session_of(machine).resolve()
-    expect_in(f"interrupted; the first answer stands  [bracketed]; to confirm: cudadiag bisect {folder}\n", rest, "message")
+    expect_in("interrupted; the first answer remains  [bracketed]; to prove it: cudadiag bisect\n", rest, "message")
     expect(outcomes(machine.report()), [("record", "bracketed"), ("confirm", "interrupted")], "passes")
 
 
@@ -320,7 +320,7 @@ def interrupted_run_is_not_repeated(machine):
     target.send_signal(signal.SIGTERM)
     rest = target.communicate(timeout=60)[1]
     expect(target.returncode, -signal.SIGTERM, "status")
-    expect_in("not rerun by itself, as it was interrupted", rest, "message")
+    expect_in("not run again, as it was interrupted", rest, "message")
     expect(len(machine.report()["passes"]), 1, "passes")
 
 
@@ -403,7 +403,7 @@ def bisect_waits_for_what_is_named(machine):
         expect([outcome for _, outcome in outcomes(machine.report())][1:], ["proven"], "reruns with " + str(words))
     machine.run(*program("three_lines.py"))
     expect_success(bisect(machine, "--kernel", "one"))
-    expect(outcomes(machine.report())[1:], [("confirm", "failed, but not where it was waited for")], "another kernel")
+    expect(outcomes(machine.report())[1:], [("confirm", "failed, but not at an operation that it waited for")], "another kernel")
 
 
 def bisect_of_what_does_not_start_any_more_says_where_it_says_why(machine):
@@ -424,7 +424,7 @@ def bisect_says_what_it_cannot_do(machine):
     machine.run(*program("ten_launches.py"))
     for words, why in ((["nowhere"], "there is no session nowhere"),
                        (["--launch", "11"], "there is no operation 11: the run issued 10"),
-                       (["--kernel", "("], "is no regular expression"),
+                       (["--kernel", "("], "is not a regular expression"),
                        (["--kernel", "nothing"],
                         "nothing that was recorded was issued there; the recorded kernels are: smooth\n"),
                        (["--site", "ten_launches.py"], "is not FILE:LINE"),
@@ -488,20 +488,20 @@ def armed_run_proves_in_its_first_pass(machine):
 def shell_that_records_by_env_is_no_other_launcher(machine):
     machine.plan(FAULT)
     exports = expect_success(machine.cudadiag("env")).stdout
-    inner = machine.command("run", "-o", "kept", "--", *program("ten_launches.py"))
+    inner = machine.command("run", "--rerun=auto", "-o", "kept", "--", *program("ten_launches.py"))
     result = machine.plain("sh", "-c", exports + 'exec "$@"', "sh", *inner)
     expect(result.returncode, 3, "status, with " + result.stderr)
     passes = [each["name"] for each in machine.report("-o", "kept")["passes"]]
     expect(passes, ["record", "confirm", "device"], "passes, with " + result.stderr)
     said = machine.run(*machine.command("run", "-o", "nested", "--", *program("ten_launches.py"))).stderr
-    expect_in("not rerun by itself, as it ran under another cudadiag", said, "what a nested one says")
+    expect_in("not run again, as it ran under another cudadiag", said, "what a nested one says")
 
 
 def which_of_the_kernels_of_a_line_it_is_a_rerun_says(machine):
     machine.plan("fault kernel=worker_40 nth=50 code=700")
-    result = machine.cudadiag("run", "--", machine.build / "targets/many_threads")
+    result = machine.cudadiag("run", "--rerun=auto", "--", machine.build / "targets/many_threads")
     expect_in("the likeliest of 64 or more kernels", result.stderr, "the first answer")
-    expect_in("of the kernels that can be the one it is worker_40\n", result.stderr, "the rerun's")
+    expect_in("Kernel  worker_40  grid", result.stderr, "the whole report after the rerun")
     launch = machine.report()["findings"][0]["launch"]
     # The call that failed is not among the few that are listed of the first run.
     expect((launch["kernel"], launch["site_ordinal"]), ("worker_40", None), "kernel and call")

@@ -1,9 +1,39 @@
 """What a person at a terminal sees; a function each, its name is the claim."""
 
-from harness import expect, expect_in, program
-from passes import AGAIN
+import os
+import sys
+
+from harness import expect, expect_in, expect_success, program
+from passes import AGAIN, outcomes
 
 WIPE = "\r\x1b[K"
+QUESTION = b"[y/N] "
+HINT = "To prove this and find the cause: cudadiag bisect\r\n"
+
+
+class Screen:
+    """The rows that a terminal of so many columns shows; it wraps when a character has no room, as xterm does."""
+
+    def __init__(self, columns, shown):
+        self.rows, self.column = [""], 0
+        self.columns = columns
+        text = shown.replace("\x1b[K", "\0")
+        for character in text:
+            self.put(character)
+
+    def put(self, character):
+        if character == "\n":
+            self.rows.append("")
+        elif character == "\r":
+            self.column = 0
+        elif character == "\0":
+            self.rows[-1] = self.rows[-1][:self.column]
+        else:
+            if self.column == self.columns:
+                self.rows.append("")
+                self.column = 0
+            self.rows[-1] = self.rows[-1].ljust(self.column)[:self.column] + character + self.rows[-1][self.column + 1:]
+            self.column += 1
 
 
 def _frames(shown):
@@ -11,11 +41,18 @@ def _frames(shown):
     return [frame for frame in shown.split(WIPE)[1:] if frame.startswith("cudadiag: ") and "\n" not in frame]
 
 
-def _rerun(machine, *words, **options):
+def _run(machine, *words, prefix=(), **options):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    shown, _ = machine.on_terminal(*machine.command("run", "--rerun=always", *words), **options)
-    return shown
+    machine.environment["NO_COLOR"] = "1"
+    return machine.on_terminal(*prefix, *machine.command("run", *words), **options)
+
+
+def _rerun(machine, *words, **options):
+    return _run(machine, "--rerun=always", *words, **options)[0]
+
+
+# ---- progress
 
 
 def progress_fits_the_terminal(machine):
@@ -37,9 +74,75 @@ def progress_counts_no_operations_where_none_are_recorded(machine):
 
 
 def progress_is_not_painted_over_the_prompt_of_a_shell(machine):
-    machine.plan(AGAIN)
-    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    command = machine.command("run", "--rerun=always", "--", *program("probe.py"))
-    shown, _ = machine.on_terminal("bash", "-c", 'set -m; "$@" & wait', "bash", *command)
+    in_background = ("bash", "-c", 'set -m; "$@" & wait', "bash")
+    shown = _rerun(machine, "--", *program("probe.py"), prefix=in_background)
     expect_in("confirmed by a rerun", shown, "what a job in the background says")
     expect(_frames(shown), [], "progress of a job in the background")
+
+
+# ---- the question
+
+
+def yes_runs_it_again_and_the_proof_comes_at_once(machine):
+    shown, status = _run(machine, "--", *program("probe.py"), typed=b"y\n", after=QUESTION, until=b"confirmed")
+    expect(os.waitstatus_to_exitcode(status), 3, "status")
+    expect_in("cudadiag: Run it again to prove this? Usually 2 runs, under a second each", shown, "question")
+    expect("; it cannot write files. [y/N] " in shown, machine.report()["passes"][1]["isolated"], "what it promises")
+    proof, device = shown.index("confirmed by a rerun ("), shown.index("getting a GPU core dump")
+    assert proof < device, f"the proof comes {proof - device} characters after the next rerun begins"
+    expect([name for name, _ in outcomes(machine.report())], ["record", "confirm", "device"], "passes")
+    after = shown[device:]
+    expect_in("[proven]\r\n", after, "the whole report at the end")
+    expect_in("probe.py", after, "the whole report at the end")
+    expect_in("cudadiag: the command ran 3 times in all\r\n", after, "count")
+    expect("running the command again" in shown, False, "whether an agreed rerun is announced too")
+
+
+def whatever_is_not_yes_leaves_the_command_that_proves_it(machine):
+    for typed in (b"n\n", b"\n", b"yarn\n", b"\x04", b"\x03"):
+        shown, status = _run(machine, "--", *program("probe.py"), typed=typed, after=QUESTION, until=b"cudadiag: to prove")
+        expect(os.waitstatus_to_exitcode(status), 3, f"status after {typed}")
+        expect_in("to prove this and find the cause: cudadiag bisect\r\n", shown, f"hint after {typed}")
+        expect(outcomes(machine.report()), [("record", "bracketed")], f"passes after {typed}")
+    expect_success(machine.cudadiag("bisect", "--no-device-pass"))
+    expect([name for name, _ in outcomes(machine.report())], ["record", "confirm"], "passes of the hint's command")
+
+
+def nobody_is_asked_where_nobody_can_agree(machine):
+    plain = machine.environment.copy()
+    cases = ((["-q"], {}, (), "-q asks nothing"),
+             ([], {"CI": "true"}, (), "this is a CI job, where nobody can agree"),
+             ([], {"TERM": "dumb"}, (), "this terminal cannot show a question"),
+             ([], {}, ("bash", "-c", 'set -m; "$@" & wait', "bash"), "this job is in the background"))
+    for options, environment, prefix, why in cases:
+        machine.environment = {**plain, **environment}
+        shown, _ = _run(machine, *options, "--", *program("probe.py"), prefix=prefix)
+        expect_in("not run again, as " + why, shown, "why not")
+        expect_in(HINT, shown, "hint")
+        expect("[y/N]" in shown, False, f"whether somebody is asked with {options}, {environment}, {prefix}")
+
+
+def rerun_is_announced_before_and_counted_after(machine):
+    machine.plan(AGAIN)
+    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
+    for options in ([], ["-q"]):
+        machine.runs.unlink(missing_ok=True)
+        said = machine.cudadiag("run", "--rerun=auto", "--no-device-pass", *options, "--", *program("probe.py")).stderr
+        announced = said.index("cudadiag: running the command again to prove this: usually 1 run, under a second")
+        expect_in(" (turn off: --rerun=never)\n", said, "announcement")
+        assert announced < said.index("confirmed by a rerun ("), said
+        expect(said.splitlines()[-1], "cudadiag: the command ran 2 times in all", "last line")
+
+
+# ---- where the cursor is
+
+
+def report_begins_on_a_row_of_its_own_and_wipes_nothing(machine):
+    machine.plan(AGAIN)
+    bar = "33%|###       | 1/3"
+    for begun, wanted in ((bar, bar), ("x", "x"), ("", ""), ("whole line\\n", "whole line")):
+        script = f"printf '{begun.replace('%', '%%')}' >&2; exec \"$@\""
+        shown, _ = _run(machine, "--rerun=never", "--", "sh", "-c", script, "sh", *program("probe.py"), columns=60)
+        rows = [row.rstrip() for row in Screen(60, shown).rows]
+        first = next(i for i, row in enumerate(rows) if row.startswith("cudadiag: illegal"))
+        expect(rows[:first], [wanted] if wanted else [], f"rows before the report, where the program wrote {begun!r}")

@@ -13,9 +13,9 @@ from passes import AGAIN, KEPT, expect_proven, outcomes, rerun, session_of
 
 def _expect_refused(machine, result, why):
     """No rerun, the reason, and how to ask for one."""
-    (line,) = [line for line in result.stderr.splitlines() if "not rerun by itself" in line]
-    expect_in(why, line, "message")
-    expect_in(f"cudadiag bisect {session_of(machine).resolve()}", line, "message")
+    (line,) = [line for line in result.stderr.splitlines() if "not run again, as " in line]
+    expect_in(why, line.partition(", as ")[2], "message")
+    expect_in(". To prove this and find the cause: cudadiag bisect", line, "message")
     expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
 
 
@@ -45,14 +45,6 @@ def failure_is_proven_unasked_if_nobody_sits_at_a_terminal(machine):
     expect([each["isolated"] for each in machine.report()["passes"]], [False, True], "whether passes were isolated")
 
 
-def nothing_is_repeated_at_a_terminal_unless_it_was_asked_for(machine):
-    machine.plan(AGAIN)
-    machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
-    shown, _ = machine.on_terminal(*machine.command("run", "--", *program("probe.py")))
-    expect_in("not rerun by itself, as nobody asked for it; to confirm: cudadiag bisect /", shown, "terminal")
-    expect(outcomes(machine.report()), [("record", "bracketed")], "passes")
-
-
 def variable_sets_the_default_and_an_option_goes_before_it(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_RERUN"] = "never"
@@ -65,7 +57,7 @@ def variable_sets_the_default_and_an_option_goes_before_it(machine):
     machine.environment["CUDADIAG_RERUN"] = "perhaps"
     result = machine.cudadiag("run", "--", "echo", "ran")
     expect((result.returncode, result.stdout), (125, ""), "status and output")
-    expect_in("perhaps is none of ask, auto, always, never", result.stderr, "message")
+    expect_in("expected one of ask, auto, always, never, got perhaps", result.stderr, "message")
 
 
 def one_rank_of_a_job_is_not_repeated(machine):
@@ -82,7 +74,7 @@ def program_at_a_terminal_is_not_repeated(machine):
     machine.plan(AGAIN)
     machine.environment["CUDADIAG_SIM_RUNS"] = str(machine.runs)
     shown, _ = machine.on_terminal(*machine.command("run", "--rerun=auto", "--", *program("probe.py")))
-    expect_in("not rerun by itself, as its input is a terminal; to confirm: cudadiag bisect /", shown, "terminal")
+    expect_in("not run again, as its input is a terminal. To prove this and find the cause: cudadiag bisect\r\n", shown, "terminal")
     assert "<INPUT" not in shown, shown
 
 
@@ -92,7 +84,7 @@ def input_that_cannot_be_had_again_is_an_obstacle(machine):
     os.write(writer, b"words")
     result = rerun(machine, *program("probe.py"), stdin=source)
     _expect_refused(machine, result, "its input is a pipe that cannot be read again")
-    expect_in(f"cudadiag bisect {session_of(machine).resolve()} <INPUT", result.stderr, "the command, which needs one")
+    expect_in("cudadiag bisect <INPUT", result.stderr, "the command, which needs one")
     os.close(writer)
     os.close(source)
 
@@ -161,28 +153,29 @@ def _cannot_isolate(machine):
 def program_that_leaves_no_trace_is_repeated_without_isolation(machine):
     _cannot_isolate(machine)
     said = rerun(machine, *program("probe.py")).stderr
-    assert "not rerun" not in said, said
+    assert "not run again" not in said, said
     expect_proven(machine.report())
     expect([each["isolated"] for each in machine.report()["passes"]], [False, False], "whether passes were isolated")
 
 
 def program_that_writes_files_is_not_repeated(machine):
     _cannot_isolate(machine)
-    _expect_refused(machine, rerun(machine, *program("probe.py", "writes")), "as result.txt changed while it ran")
+    _expect_refused(machine, rerun(machine, *program("probe.py", "writes")), "result.txt changed while it ran")
     rerun(machine, *program("probe.py", "writes"), options=["--rerun=always"])
     expect_proven(machine.report())
     # As soon as it is started, and without writing to a file.
-    for script, what in (("echo step >>log.csv", "log.csv changed"), ("mkdir made", "made/ changed"),
-                         ("rm result.txt", "result.txt was removed")):
+    for script, what in (("echo step >>log.csv", "log.csv changed while it ran"),
+                         ("mkdir made", "made/ changed while it ran"),
+                         ("rm result.txt", "result.txt was removed while it ran")):
         command = ["sh", "-c", script + '; exec "$@"', "sh", *program("probe.py")]
-        _expect_refused(machine, rerun(machine, *command), f"as {what}")
+        _expect_refused(machine, rerun(machine, *command), what)
     expect((machine.folder / "log.csv").read_text(), "step\n", "what was written")
 
 
 def program_that_copies_a_file_with_its_time_is_not_repeated(machine):
     _cannot_isolate(machine)
     command = ["sh", "-c", 'cp -p /bin/sh copied; exec "$@"', "sh", *program("probe.py")]
-    _expect_refused(machine, rerun(machine, *command), "as copied changed while it ran")
+    _expect_refused(machine, rerun(machine, *command), "copied changed while it ran")
 
 
 def program_that_changes_something_below_or_elsewhere_is_not_repeated(machine):
@@ -196,11 +189,11 @@ def program_that_changes_something_below_or_elsewhere_is_not_repeated(machine):
         (machine.folder / "queue" / str(number)).write_text("work")
     machine.plain("git", "init", "-q", "tree")
     commit = "git -C tree -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
-    for script, why in (("rm $(ls -d queue/* | head -1)", "as queue/ changed while it ran"),
-                        (f"mv $(ls -d queue/* | head -1) {elsewhere}", "as queue/ changed while it ran"),
+    for script, why in (("rm $(ls -d queue/* | head -1)", "queue/ changed while it ran"),
+                        (f"mv $(ls -d queue/* | head -1) {elsewhere}", "queue/ changed while it ran"),
                         ("echo x >> linked/rows", "changed while it ran"),
-                        (commit, "as tree/.git/"),
-                        (f"echo x >> {elsewhere}/rows; sync -f {elsewhere}/rows", "as it wrote to a disk"),
+                        (commit, "tree/.git/"),
+                        (f"echo x >> {elsewhere}/rows; sync -f {elsewhere}/rows", "it wrote to a disk"),
                         ("sleep 20 >/dev/null 2>&1 &", " of it still runs")):
         machine.runs.unlink(missing_ok=True)
         command = ["sh", "-c", script + ' exec "$@"' if script.endswith("&") else script + '; exec "$@"', "sh",
@@ -214,7 +207,7 @@ def program_that_uses_the_network_is_not_repeated(machine):
     talk = ("import os, socket, sys; server = socket.socket(); server.bind(('127.0.0.1', 0)); server.listen();"
             "socket.create_connection(server.getsockname()).close(); server.close(); os.execv(sys.argv[1], sys.argv[1:])")
     result = rerun(machine, sys.executable, "-c", talk, *program("probe.py"))
-    _expect_refused(machine, result, "as something used the network meanwhile")
+    _expect_refused(machine, result, "something used the network meanwhile")
 
 
 def own_files_in_the_working_folder_are_no_obstacle(machine):

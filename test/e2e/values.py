@@ -261,7 +261,7 @@ def librarys_thread_leads_to_the_line_that_started_it(machine):
         expect(finding["evidence"]["grade"], "proven", "grade")
         expect_in("the one leads that started it", finding["evidence"]["because"], "evidence")
         assert re.search(rf"confirmed by a rerun \(.*\): library_threads.py:{line[1]}  \[proven\]\n", said), said
-        expect_in("that line started the thread of ", said, "message")
+        expect_in("on a thread that this line started", " ".join(said.split()), "report")
         text = machine.cudadiag("report", "-v").stdout
         expect_in(f"library_threads.py:{line[1]}", text.splitlines()[0], "headline")
         assert re.search(rf"\nIssued  by \S+/{name}:\d+, apply, on a thread that this line started\n", text), text
@@ -277,7 +277,7 @@ def what_a_pool_of_threads_was_given_leads_to_the_line_that_gave_it(machine):
     expect(related, [("started", *line)], "related")
     expect_in(", apply, on a thread that runs no line of yours: the one leads that gave this work to the pool",
               finding["evidence"]["because"], "evidence")
-    expect_in("that line gave a pool of threads ", said, "message")
+    expect_in("as work that this line gave to a pool of threads", " ".join(said.split()), "report")
 
 
 def thread_that_runs_a_line_of_the_users_leads_to_that(machine):

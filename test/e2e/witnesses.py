@@ -182,7 +182,7 @@ def run_compares_its_dump_with_the_debugger(machine):
     agrees = "cuda-gdb agrees: " + ALL_FIELDS
     expect(_outcome(report, "device"), ["core dump read, cuda-gdb agrees"], "pass")
     expect(report["findings"][0]["witnesses"], [agrees], "witnesses")
-    expect_in("cudadiag: " + agrees, result.stderr, "stderr")
+    expect_in("\nWitness " + agrees, result.stderr, "stderr")
     expect_in("Witness " + agrees, machine.cudadiag("report").stdout, "report")
     expect(_device(report), DUMP_SAYS, "device")
 
@@ -230,7 +230,7 @@ def sanitizer_tells_what_no_dump_knows(machine):
     memory = report["findings"][0]["memory"]
     expect((memory["text"], memory["mode"], memory["bytes"], memory["nearest"]),
            (MEMORY, "read", 4, {"address": "0x7f0000000000", "bytes": 4096}), "memory")
-    expect_in("cudadiag: compute-sanitizer: " + MEMORY, result.stderr, "stderr")
+    expect_in("\nMemory  " + MEMORY, result.stderr, "stderr")
     text = machine.cudadiag("report").stdout
     expect_in("Memory  " + MEMORY, text, "report")
     expect_in("Device  compute-sanitizer: cases.cu:16  block 0,0,0 thread 7,0,0", text, "report")
@@ -239,11 +239,11 @@ def sanitizer_tells_what_no_dump_knows(machine):
 def dump_that_the_driver_did_not_finish_is_told_with_what_may_tell_more(machine):
     report, result = _run(machine, dump="unfinished")
     expect(_outcome(report, "device"), ["core dump unfinished"], "pass")
-    expect_in("cudadiag: on the GPU: line, block and thread are not known, as the driver began a core dump and did not "
-              "finish it; cudadiag bisect /", result.stderr, "stderr")
-    expect_in(" --sanitize may tell (needs compute-sanitizer)\n", result.stderr, "stderr")
+    expect_in("Device  line, block, thread: not known (the driver began a core dump and did not finish it)\n",
+              result.stderr, "stderr")
+    expect_in(" --sanitize  # needs compute-sanitizer\n", result.stderr, "stderr")
     result = machine.run(*program("leaves_dump.py", LOAD, "none"), options=["--rerun=always"], timeout=90)
-    expect("on the GPU" in result.stderr, False, "whether it is told of no dump")
+    expect("did not finish" in result.stderr, False, "whether an unfinished dump is told without one")
 
 
 def sanitizer_is_put_beside_the_dump(machine):

@@ -1,0 +1,51 @@
+// Asks the person at the terminal, once, whether the command may be run again.
+//
+// The terminal's settings are never changed: an answer is a whole line, so that no way out has anything to restore, not
+// even kill -9. What was typed before the question, or within half a second of it, is not an answer.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "launch/process.h"
+
+namespace cudadiag::command {
+
+// What decides whether a question can be asked and seen.
+struct TerminalState {
+  bool input_is_terminal = false, errors_are_terminal = false;
+  bool in_foreground = false;   // of both
+  bool lines_are_read = false;  // a program may have left it in raw mode
+  bool dumb = false;            // by TERM
+  bool in_ci = false;           // by CI or the variables of common services
+};
+
+TerminalState terminal_state();
+
+// Why nobody can be asked, as the end of "…, as ": "this is a CI job"; nothing: somebody can.
+std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet);
+
+// How often the command would run, for how long, and what the reruns cannot do.
+struct RerunOutlook {
+  unsigned runs = 0;
+  double seconds = 0;   // each
+  std::string purpose;  // "to prove this"
+  std::string limits;   // "it cannot write files"; empty: nothing limits it
+};
+
+// "Run it again to prove this? Usually 2 runs, about 6 s each; it cannot write files."
+std::string question(const RerunOutlook& outlook);
+// "running the command again to prove this: usually 2 runs, about 6 s each; it cannot write files (turn off: --rerun=never)"
+std::string announcement(const RerunOutlook& outlook);
+
+struct AskingTimes {
+  std::chrono::milliseconds deaf{500};
+  std::chrono::milliseconds patience{20'000};
+};
+
+// Asks on standard error and reads from `input`. Only the line "y" or "yes" agrees. The end of input, a signal that asks
+// this program to end, no answer in time, or the loss of the foreground decline.
+bool ask(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times = {});
+
+}  // namespace cudadiag::command

@@ -1,0 +1,146 @@
+#include "rerun_offer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "analyse/analysis.h"
+#include "consent.h"
+#include "launch/isolation.h"
+#include "narrow.h"
+#include "report/words.h"
+#include "rerun_news.h"
+#include "rerun_policy.h"
+#include "session/session_folders.h"
+#include "session/session_reader.h"
+#include "terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+// A session as a command names it: not at all if the command takes it by itself, as the latest one.
+std::string session_to_name(const session::Session& session, const RunOptions& options) {
+  if (!options.output) {
+    const auto latest = session::find_session(session::roots(std::nullopt), "");
+    const auto* folder = std::get_if<std::filesystem::path>(&latest);
+    std::error_code ignored;
+    if (folder != nullptr && std::filesystem::equivalent(*folder, session.folder, ignored)) return "";
+  }
+  return session.folder.string();
+}
+
+class Offer {
+ public:
+  Offer(Recording& recording, const RunOptions& options, const launch::Input& input, const launch::RunTraces* traces,
+        launch::SignalRelay& relay)
+      : recording_(recording),
+        session_(recording.session()),
+        options_(options),
+        input_(input),
+        traces_(traces),
+        relay_(relay),
+        for_hang_dump_(options.rerun.hang_dump && recording.hung()) {
+    follow(options.rerun, narrowing_);
+    narrowing_.input = &input;
+    // Who asks for reruns in any case means the program as it is.
+    narrowing_.isolated = options.rerun.mode != RerunMode::always && launch::can_isolate();
+  }
+
+  void make() {
+    if (!is_wanted()) return;
+    if (!recording_.keeps_session()) {
+      if (!recording_.findings()) return;
+      return say(std::string("not run again to prove this, as no session could be kept") +
+                 (options_.output ? "" : "; name a folder for it with -o FOLDER"));
+    }
+    if (!is_agreed()) return;
+    RerunNews news(recording_.report(), session_to_name(session_, options_), options_.verbosity);
+    narrowing_.after_rerun = [&](const analyse::Analysis& analysis) { look(analysis, news); };
+    recording_.look_again();
+    narrow(session_, *recording_.writer(), relay_, narrowing_);
+    recording_.look_again();
+    news.finish(recording_.report());
+  }
+
+ private:
+  bool is_wanted() const {
+    if (options_.rerun.mode == RerunMode::never && !for_hang_dump_) return false;
+    return worth_narrowing(analyse::analyse(session_), session_.manifest, options_.rerun) || worth_naming(session_);
+  }
+
+  // A report takes symbols, and so time: it is made between reruns only if there is a proof to tell.
+  void look(const analyse::Analysis& analysis, RerunNews& news) {
+    const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
+      return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;
+    });
+    if (!proven || news.has_told_proof()) return;
+    recording_.look_again();
+    news.look_at(recording_.report());
+  }
+
+  RerunOutlook outlook() const {
+    RerunOutlook outlook;
+    outlook.runs = planned_reruns(session_, narrowing_);
+    outlook.seconds = expected_seconds(session_);
+    if (narrowing_.isolated) outlook.limits = "it cannot write files";
+    outlook.purpose = recording_.findings() ? "to prove this" : "to see which operations race";
+    return outlook;
+  }
+
+  bool is_agreed() {
+    if (relay_.interrupted()) return decline("it was interrupted");
+    if (for_hang_dump_) return true;  // announced with its time limit
+    if (options_.rerun.mode == RerunMode::always) return announce();
+    const TerminalState terminal = terminal_state();
+    if (options_.rerun.mode == RerunMode::ask && terminal.input_is_terminal && terminal.errors_are_terminal) {
+      return is_agreed_at(terminal);
+    }
+    const auto obstacle = obstacle_to_rerun(session_, input_, traces_, options_.json);
+    return obstacle ? decline(sentence(*obstacle)) : announce();
+  }
+
+  bool is_agreed_at(const TerminalState& terminal) {
+    if (const auto obstacle = obstacle_in_run(session_)) return decline(sentence(*obstacle));
+    const bool quiet = options_.verbosity == report::Verbosity::quiet;
+    if (const auto obstacle = obstacle_to_asking(terminal, quiet)) return decline(*obstacle);
+    if (!ask(question(outlook()), STDIN_FILENO, relay_)) return decline("");
+    return true;
+  }
+
+  bool announce() {
+    say(announcement(outlook()));
+    return true;
+  }
+
+  // False. Says why, and the command that does it.
+  bool decline(const std::string& why) const {
+    if (!recording_.findings()) return false;
+    const std::string command =
+        "prove this and find the cause: " +
+        report::bisect_command(session_to_name(session_, options_), session_.manifest.input_read);
+    say(why.empty() ? "to " + command : "not run again, as " + why + ". To " + command);
+    return false;
+  }
+
+  Recording& recording_;
+  session::Session& session_;
+  const RunOptions& options_;
+  const launch::Input& input_;
+  const launch::RunTraces* traces_;
+  launch::SignalRelay& relay_;
+  const bool for_hang_dump_;
+  NarrowOptions narrowing_;
+};
+
+}  // namespace
+
+void offer_reruns(Recording& recording, const RunOptions& options, const launch::Input& input,
+                  const launch::RunTraces* traces, launch::SignalRelay& relay) {
+  Offer(recording, options, input, traces, relay).make();
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,18 @@
+// The reruns after a run: whether they are made, by the policy or by the answer of the person at the terminal, and what
+// is said before, between and after them.
+#pragma once
+
+#include "commands.h"
+#include "launch/input.h"
+#include "launch/process.h"
+#include "launch/run_traces.h"
+#include "recording.h"
+
+namespace cudadiag::command {
+
+// After the recording is finished and reported. `traces`: what the run left; null: reruns are isolated, and it may have
+// done anything.
+void offer_reruns(Recording& recording, const RunOptions& options, const launch::Input& input,
+                  const launch::RunTraces* traces, launch::SignalRelay& relay);
+
+}  // namespace cudadiag::command

@@ -1,0 +1,114 @@
+#include "consent.h"
+
+#include <doctest/doctest.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <string_view>
+#include <thread>
+
+#include "session/file_descriptor.h"
+
+namespace cudadiag::command {
+namespace {
+
+using session::FileDescriptor;
+using std::chrono::milliseconds;
+
+constexpr TerminalState kPerson{true, true, true, true, false, false};
+
+// A terminal that nobody has as the controlling one, and the question asked there.
+class Desk {
+ public:
+  Desk() {
+    int person = -1, program = -1;
+    REQUIRE(::openpty(&person, &program, nullptr, nullptr, nullptr) == 0);
+    person_ = FileDescriptor(person);
+    program_ = FileDescriptor(program);
+  }
+  // Has arrived once this returns, if it ends a line.
+  void type_ahead(std::string_view line) const {
+    type(line);
+    pollfd arrival{program_.get(), POLLIN, 0};
+    REQUIRE(::poll(&arrival, 1, 60'000) == 1);
+  }
+  void type(std::string_view keys) const {
+    REQUIRE(::write(person_.get(), keys.data(), keys.size()) == static_cast<ssize_t>(keys.size()));
+  }
+  bool ask(const AskingTimes& times = {milliseconds(0), milliseconds(60'000)}) {
+    launch::SignalRelay relay;
+    return command::ask("Run it again?", program_.get(), relay, times);
+  }
+  // Typed once the question has thrown away what was there before.
+  bool answer(std::string_view keys) {
+    type_ahead("y\n");
+    std::jthread person([&] {
+      int waiting = 1;
+      while (waiting > 0) {
+        if (::ioctl(program_.get(), FIONREAD, &waiting) != 0) break;
+        std::this_thread::yield();
+      }
+      type(keys);
+    });
+    return ask();
+  }
+  void hang_up() { person_ = FileDescriptor(); }
+
+ private:
+  FileDescriptor person_, program_;
+};
+
+TEST_CASE("somebody can be asked only where the question is seen and the answer read") {
+  CHECK_FALSE(obstacle_to_asking(kPerson, false));
+  CHECK(obstacle_to_asking(kPerson, true) == "-q asks nothing");
+  const auto without = [](bool TerminalState::*member, bool value) {
+    TerminalState state = kPerson;
+    state.*member = value;
+    return obstacle_to_asking(state, false).value_or("");
+  };
+  CHECK(without(&TerminalState::input_is_terminal, false) == "nobody sits at a terminal to agree");
+  CHECK(without(&TerminalState::errors_are_terminal, false) == "nobody sits at a terminal to agree");
+  CHECK(without(&TerminalState::in_foreground, false) == "this job is in the background, where nobody can agree");
+  CHECK(without(&TerminalState::lines_are_read, false) == "the program left the terminal in raw mode");
+  CHECK(without(&TerminalState::dumb, true) == "this terminal cannot show a question");
+  CHECK(without(&TerminalState::in_ci, true) == "this is a CI job, where nobody can agree");
+}
+
+TEST_CASE("question and announcement say how often, how long and what for") {
+  const RerunOutlook outlook{2, 5.2, "to prove this", "it cannot write files"};
+  CHECK(question(outlook) == "Run it again to prove this? Usually 2 runs, about 6 s each; it cannot write files.");
+  CHECK(announcement(outlook) ==
+        "running the command again to prove this: usually 2 runs, about 6 s each; it cannot write files (turn off: "
+        "--rerun=never)");
+  CHECK(question({1, 0.3, "to prove this", ""}) == "Run it again to prove this? Usually 1 run, under a second.");
+}
+
+TEST_CASE("only yes is an answer that agrees") {
+  for (const char* yes : {"y\n", "Y\n", "yes\n", " y \n"}) CHECK(Desk().answer(yes));
+  for (const char* no : {"n\n", "\n", "yy\n", "yarn\n", "ls\n", "\x04"}) CHECK_FALSE(Desk().answer(no));
+}
+
+TEST_CASE("what was typed before the question, or just after it, is not an answer") {
+  Desk desk;
+  desk.type_ahead("y\n");
+  CHECK_FALSE(desk.ask({milliseconds(0), milliseconds(100)}));
+  desk.type_ahead("y\n");
+  std::jthread person([&] { desk.type("y\n"); });
+  CHECK_FALSE(desk.ask({milliseconds(60'000), milliseconds(100)}));
+}
+
+TEST_CASE("no answer in time, a hang-up and half a line decline") {
+  Desk desk;
+  CHECK_FALSE(desk.ask({milliseconds(0), milliseconds(100)}));
+  Desk half;
+  half.type("y");
+  CHECK_FALSE(half.ask({milliseconds(0), milliseconds(100)}));
+  Desk gone;
+  gone.hang_up();
+  CHECK_FALSE(gone.ask());
+}
+
+}  // namespace
+}  // namespace cudadiag::command
