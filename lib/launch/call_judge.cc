@@ -336,6 +336,8 @@ CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t addr
   const auto endpoint = endpoint_of(given);
   if (!endpoint) return call.refuse(EACCES, "a network of family " + std::to_string(family));
   const auto& ports = isolation_.ports;
+  // Whatever port is free: programs ask for one to learn its number, and serve nobody before they listen.
+  if (call.rule.deed == Deed::listen && endpoint->port == 0) return kLetThrough;
   const bool near = endpoint->loopback || (isolation_.any_interface && call.rule.deed == Deed::listen);
   const bool allowed = near && std::find(ports.begin(), ports.end(), endpoint->port) != ports.end();
   return allowed ? kLetThrough : call.refuse(EACCES, endpoint->text);

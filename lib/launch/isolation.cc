@@ -127,6 +127,9 @@ int confine_this_thread(const Isolation& isolation) {
   const FileDescriptor ruleset(static_cast<int>(::syscall(kCreateRuleset, &handled, attribute_bytes(version), 0)));
   if (!ruleset.valid()) return errno;
   if (const int error = allow_paths(ruleset.get(), isolation, handled.file_access)) return error;
+  // Whatever port is free (call_judge.cc).
+  const PortRule any_free{kBindTcp, 0};
+  if (handled.net_access != 0 && ::syscall(kAddRule, ruleset.get(), kRulePort, &any_free, 0) != 0) return errno;
   for (const std::uint16_t port : isolation.ports) {
     if (handled.net_access == 0) break;
     const PortRule rule{handled.net_access, port};

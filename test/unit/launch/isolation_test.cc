@@ -186,6 +186,8 @@ TEST_CASE("a port of its own may be listened on everywhere, and others are reach
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     CHECK(rerun.ask(SYS_bind, {3, word(&address), sizeof address}).error == 0);
     CHECK(rerun.ask(SYS_connect, {3, word(&address), sizeof address}).error == 0);
+    address.sin_port = 0;
+    CHECK(rerun.ask(SYS_bind, {3, word(&address), sizeof address}).error == 0);
     address.sin_port = htons(8080);
     CHECK(rerun.ask(SYS_bind, {3, word(&address), sizeof address}).error == EACCES);
   }
