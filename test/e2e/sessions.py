@@ -105,7 +105,7 @@ def why_a_folder_has_no_sessions_to_list_is_said(machine):
     kept.chmod(0o700)
     machine.folder.chmod(0o700)
     listed = _as_nobody(machine, *machine.command("list", "-o", kept), cwd="/")
-    expect_in(f"{kept} cannot be read: permission denied", listed.stderr, "permission")
+    expect_in(f"{kept} cannot be read: Permission denied", listed.stderr, "permission")
 
 
 def _foreign(machine, **manifest):
