@@ -28,6 +28,7 @@ namespace bp = boost::process;
 
 #include "launch/command_path.h"
 #include "launch/process_tree.h"
+#include "wire/environment.h"
 
 namespace cudadiag::launch {
 namespace {
@@ -154,6 +155,17 @@ std::string hint_for_missing(const std::string& name) {
   return "check its name, its interpreter (#! line) and PATH";
 }
 
+// The place of the recording is another one for each target.
+std::string mark_in(const std::vector<std::string>& environment) {
+  for (const char* name : {wire::environment::kSession, wire::environment::kArena}) {
+    const std::string prefix = std::string(name) + "=";
+    const auto found = std::find_if(environment.begin(), environment.end(),
+                                    [&](const std::string& variable) { return variable.starts_with(prefix); });
+    if (found != environment.end()) return *found;
+  }
+  return "";
+}
+
 }  // namespace
 
 SpawnFailure spawn_failure(const std::string& name, int error, const std::string& ours) {
@@ -224,7 +236,7 @@ std::variant<Target, SpawnFailure> Target::spawn(const std::vector<std::string>&
   std::vector<pid_t> bystanders = descendants_until_now();
   auto started = start_process(command, environment, options);
   if (auto* failure = std::get_if<SpawnFailure>(&started)) return std::move(*failure);
-  return Target(std::get<pid_t>(started), std::move(bystanders));
+  return Target(std::get<pid_t>(started), std::move(bystanders), mark_in(environment));
 }
 
 void Target::forward(int signal) const {
@@ -243,16 +255,22 @@ bool Target::has_started(pid_t process) const {
 }
 
 std::vector<pid_t> Target::processes() const {
-  std::vector<pid_t> alive = descendants_of(::getpid(), bystanders_);
+  const pid_t own = ::getpid();
+  std::vector<pid_t> spared = bystanders_;
+  std::vector<pid_t> alive = descendants_of(own, bystanders_);
+  for (const pid_t process : alive) {
+    const bool is_orphan = process != pid_ && parent_of(process) == own;
+    if (is_orphan && !mark_.empty() && !is_marked(process, mark_)) spared.push_back(process);
+  }
+  if (spared.size() > bystanders_.size()) alive = descendants_of(own, spared);
   std::erase_if(alive, [](pid_t process) { return state_of(process).ended; });
   return alive;
 }
 
 bool Target::signal_all(int signal) const {
   if (!ended_) ::kill(-pid_, signal);
-  const auto descendants = descendants_of(::getpid(), bystanders_);
   bool any = false;
-  for (const pid_t descendant : descendants) any |= ::kill(descendant, signal) == 0;
+  for (const pid_t descendant : processes()) any |= ::kill(descendant, signal) == 0;
   return any;
 }
 

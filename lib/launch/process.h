@@ -85,9 +85,10 @@ class Target {
   void forward(int signal) const;
   // Whether the process is the target or comes from it, and is in our process group, as far as that can still be seen.
   bool has_started(pid_t process) const;
-  // All that descends from this process and was not there before the target: it and what it has started.
+  // The target and what it has started, as far as that can still be seen: orphans count only with its variables, as
+  // those of bystanders come to this process too.
   std::vector<pid_t> processes() const;
-  // Sends it to the target, its group, and all that descends from this process and was not there before the target.
+  // Sends it to the target, its group, and processes().
   // False: there was nobody.
   bool signal_all(int signal) const;
 
@@ -97,9 +98,11 @@ class Target {
   const std::map<std::uint32_t, session::ProcessEnd>& ends() const { return ends_; }
 
  private:
-  Target(pid_t pid, std::vector<pid_t> bystanders) : pid_(pid), bystanders_(std::move(bystanders)) {}
+  Target(pid_t pid, std::vector<pid_t> bystanders, std::string mark)
+      : pid_(pid), bystanders_(std::move(bystanders)), mark_(std::move(mark)) {}
   pid_t pid_;
   std::vector<pid_t> bystanders_;
+  std::string mark_;  // the variable that no other program's processes have; empty: there is none
   bool ended_ = false;
   session::ProcessEnd end_;
   std::map<std::uint32_t, session::ProcessEnd> ends_;

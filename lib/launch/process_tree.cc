@@ -70,6 +70,14 @@ std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spar
   return found;
 }
 
+bool is_marked(pid_t process, const std::string& mark) {
+  std::ifstream environment("/proc/" + std::to_string(process) + "/environ");
+  for (std::string variable; std::getline(environment, variable, '\0');) {
+    if (variable == mark) return true;
+  }
+  return false;
+}
+
 bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>& belongs) {
   const session::FileDescriptor held(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   if (!held.valid() && errno == ESRCH) return false;

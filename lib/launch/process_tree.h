@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace cudadiag::launch {
@@ -27,6 +28,9 @@ bool descends_from(pid_t process, pid_t ancestor);
 
 // Those of `spared` and their own are left out.
 std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spared = {});
+
+// Whether it was started with this variable, "NAME=value".
+bool is_marked(pid_t process, const std::string& mark);
 
 // Sends the signal if `belongs` is true of the process once its number can no longer become another one's. False: the
 // process is gone, does not belong, or cannot be reached.

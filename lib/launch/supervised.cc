@@ -47,14 +47,6 @@ std::vector<std::string> supervisor_command(const std::string& path, const std::
   return words;
 }
 
-bool is_marked(pid_t process, const std::string& mark) {
-  std::ifstream environment("/proc/" + std::to_string(process) + "/environ");
-  for (std::string variable; std::getline(environment, variable, '\0');) {
-    if (variable == mark) return true;
-  }
-  return false;
-}
-
 // It cannot gain rights, and a filter judges its system calls.
 bool is_filtered(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");

@@ -43,7 +43,7 @@ def _place(location):
     return location["file"], location["line"]
 
 
-def _stuck(machine, shape):
+def stuck(machine, shape):
     machine.plan("hang kernel=_Z4spinPiy")
     return [machine.build / "targets/stuck", shape]
 
@@ -69,7 +69,7 @@ def _kept_waiting(process):
 
 def live_run_shows_where_its_streams_stand(machine):
     for shape in SHAPES:
-        run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, shape)))
+        run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, shape)))
         status = _until(machine, run, _kept_waiting)
         process = status["processes"][0]
         first = process["streams"][0]
@@ -93,7 +93,7 @@ def live_run_shows_where_its_streams_stand(machine):
 def hang_is_ended_and_reported(machine):
     for shape, cause in SHAPES.items():
         report = machine.folder / "report.json"
-        result = machine.run(*_stuck(machine, shape), options=["--hang-after", "0.5", "--json", report])
+        result = machine.run(*stuck(machine, shape), options=["--hang-after", "0.5", "--json", report])
         expect(result.returncode, -signal.SIGTERM, f"{shape}: status, with {result.stderr}")
         expect_in(": ending the program", result.stderr.splitlines()[0], "first line, before the report")
         assert len(result.stderr.splitlines()) <= 24, result.stderr
@@ -190,7 +190,7 @@ def ranks_of_several_machines_are_collected_under_other_names(machine):
 
 
 def hang_that_ignores_being_asked_is_killed(machine):
-    command = ["sh", "-c", "trap '' TERM; exec \"$@\"", "sh", *_stuck(machine, "kernel")]
+    command = ["sh", "-c", "trap '' TERM; exec \"$@\"", "sh", *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3", "--error-exitcode", "9"])
     expect(result.returncode, 9, f"status, with {result.stderr}")
     expect_in("hang (", result.stderr, "report")
@@ -216,7 +216,7 @@ def _lives(pid):
 def hang_of_a_child_that_ignores_being_asked_is_killed(machine):
     """The parent is asked and ends, which leaves the child to itself; the GPU must be free all the same."""
     command = ["sh", "-c", """sh -c 'trap "" TERM; exec "$@"' sh "$@" >/dev/null 2>&1 & wait""", "sh",
-               *_stuck(machine, "kernel")]
+               *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3"])
     expect(result.returncode, -signal.SIGTERM, f"status, with {result.stderr}")
     pid = machine.report()["findings"][0]["process"]["pid"]
@@ -230,7 +230,7 @@ def what_was_there_before_outlives_a_hang(machine):
     """The shell's child is the launcher's once the shell has become it."""
     script = 'sleep 1000 </dev/null >/dev/null 2>&1 & echo $!; exec "$@"'
     result = machine.plain("sh", "-c", script, "sh", *machine.command(
-        "run", "--rerun=never", "--hang-after", "0.3", "--", *_stuck(machine, "kernel")))
+        "run", "--rerun=never", "--hang-after", "0.3", "--", *stuck(machine, "kernel")))
     expect_in("hang (", result.stderr, "report")
     pid = int(result.stdout)
     lives = _lives(pid)
@@ -242,7 +242,7 @@ def what_was_there_before_outlives_a_hang(machine):
 def idle_program_does_not_hang(machine):
     """A tail of operations that no marker follows, which have all finished, while the host reads from a pipe."""
     run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.2", "--markers", "sparse", "--",
-                                         *_stuck(machine, "idle")))
+                                         *stuck(machine, "idle")))
     expect(run.stdout.readline(), "ready\n", "output")
     status = _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 1.5)
     stream = status["processes"][0]["streams"][0]
@@ -253,7 +253,7 @@ def idle_program_does_not_hang(machine):
 
 def stopped_program_does_not_hang(machine):
     run = machine.start(*machine.command("run", "--rerun=never", "--hang-after", "0.8", "--",
-                                         *_stuck(machine, "stopped")))
+                                         *stuck(machine, "stopped")))
     status = _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 2)
     os.kill(status["processes"][0]["pid"], signal.SIGCONT)
     out, err = run.communicate()
@@ -263,7 +263,7 @@ def stopped_program_does_not_hang(machine):
 
 def status_of_what_has_ended(machine):
     kept = ["-o", machine.folder / "kept"]
-    machine.run(*_stuck(machine, "kernel"), options=["--hang-after", "0.3", *kept])
+    machine.run(*stuck(machine, "kernel"), options=["--hang-after", "0.3", *kept])
     status = _status(machine, *kept)
     expect(status["running"], False, "goes on")
     stream = status["processes"][0]["streams"][0]
@@ -303,7 +303,7 @@ def status_of_a_recording_that_is_damaged_says_so(machine):
 
 def status_of_a_program_without_the_launcher(machine):
     exports = expect_success(machine.cudadiag("env")).stdout
-    run = machine.start("sh", "-c", exports + 'exec "$@"', "sh", *map(str, _stuck(machine, "kernel")))
+    run = machine.start("sh", "-c", exports + 'exec "$@"', "sh", *map(str, stuck(machine, "kernel")))
     process = _until(machine, run, _kept_waiting)["processes"][0]
     expect(process["pid"], run.pid, "process")
     expect_in("cudadiag: running for ", expect_success(machine.cudadiag("status")).stdout, "text")
@@ -322,7 +322,7 @@ def status_without_a_run_is_refused(machine):
 
 def status_of_a_killed_launcher_is_refused(machine):
     """Also where the place of its memory names other processes' files by now."""
-    run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, "kernel")))
+    run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, "kernel")))
     pid = _until(machine, run, _kept_waiting)["processes"][0]["pid"]
     session = machine.state / "cudadiag" / machine.sessions()[0]
     run.kill()
@@ -384,8 +384,8 @@ def status_leaves_no_trace_of_a_clean_run(machine):
 def hang_is_followed_by_a_rerun_for_a_dump(machine):
     """With real dumps: of the same kernel, of none, and of another program's failure, which is not the hang's."""
     for dump, device in (("running", ("spin.cuh", 8, None)), ("idle", None), ("load", None)):
-        stuck = _stuck(machine, "kernel")[0]
-        command = program("hangs_twice.py", stuck, DATA / f"gpucore/{dump}.nvcudmp.gz")
+        target = stuck(machine, "kernel")[0]
+        command = program("hangs_twice.py", target, DATA / f"gpucore/{dump}.nvcudmp.gz")
         kept = ["-o", machine.folder / dump]
         result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump", *kept])
         expect(result.returncode, -signal.SIGTERM, f"status, with {result.stderr}")
@@ -400,14 +400,14 @@ def hang_is_followed_by_a_rerun_for_a_dump(machine):
 
 
 def dump_that_does_not_come_is_announced_and_explained(machine):
-    result = machine.run(*_stuck(machine, "kernel"), options=["--hang-after", "0.3", "--hang-dump", "--time-limit", "2"])
+    result = machine.run(*stuck(machine, "kernel"), options=["--hang-after", "0.3", "--hang-dump", "--time-limit", "2"])
     announced = "cudadiag: running the command again for a GPU core dump of its kernels: 2.0 s at most (--time-limit)\n"
     _, told, after = result.stderr.partition(announced)
     expect(bool(told), True, "announced in " + result.stderr)
     expect_in("cudadiag: no GPU core dump came, after ", after, "after it")
     expect_in("no process could be asked for one: only NVIDIA's driver takes such requests", after, "why")
     assert "--hang-dump" not in machine.cudadiag("report").stdout, "it is recommended though it was tried"
-    command = ["sh", "-c", 'test "$CUDADIAG_PASS" = record && exec "$@"', "sh", *_stuck(machine, "kernel")]
+    command = ["sh", "-c", 'test "$CUDADIAG_PASS" = record && exec "$@"', "sh", *stuck(machine, "kernel")]
     result = machine.run(*command, options=["--hang-after", "0.3", "--hang-dump"])
     expect_in("the program ended before one could be asked for\n", result.stderr, "why of a rerun that does not hang")
 
@@ -419,7 +419,7 @@ def hang_dump_without_hang_after_is_refused(machine):
 
 
 def top_tells_what_a_run_does(machine):
-    run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, "idle")))
+    run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, "idle")))
     expect(run.stdout.readline(), "ready\n", "output")
     shown = expect_success(machine.cudadiag("top", "-n", "2")).stdout.split("\n\n")
     expect(len(shown), 3, "looks, and an empty end")
@@ -437,7 +437,7 @@ def top_tells_what_a_run_does(machine):
 
 
 def top_leaves_the_terminal_as_it_was(machine):
-    run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, "idle")))
+    run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, "idle")))
     expect(run.stdout.readline(), "ready\n", "output")
     shown, status = machine.on_terminal(*machine.command("top", "-n", "1"))
     run.communicate("\n")
@@ -455,7 +455,7 @@ def top_of_a_run_that_is_over_takes_no_terminal(machine):
 
 def program_that_is_ended_while_it_hangs_is_told_of(machine):
     for shape in ("kernel", "value"):
-        run = machine.start(*machine.command("run", "--rerun=never", "--", *_stuck(machine, shape)))
+        run = machine.start(*machine.command("run", "--rerun=never", "--", *stuck(machine, shape)))
         _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 1.2)
         run.terminate()
         _, err = run.communicate()
@@ -472,7 +472,7 @@ def program_that_is_ended_while_it_hangs_is_told_of(machine):
 
 def program_behind_a_shell_that_is_ended_while_it_hangs_is_told_of(machine):
     run = machine.start(*machine.command("run", "--rerun=never", "--", "sh", "-c", '"$@"; exit 3', "sh",
-                                         *_stuck(machine, "kernel")))
+                                         *stuck(machine, "kernel")))
     status = _until(machine, run, lambda process: (process["idle_seconds"] or 0) > 1.2)
     os.kill(status["processes"][0]["pid"], signal.SIGKILL)
     _, err = run.communicate()

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 
+import hangs
 import kills
 from harness import expect, expect_in, expect_success, program, skip
 from passes import AGAIN, bisect, evidence, outcomes, rerun
@@ -307,6 +308,26 @@ def rerun_changes_no_attribute_of_a_file(machine):
     _expect_once(machine, "changes_attribute")
 
 
+def rerun_changes_no_flag_of_a_file(machine):
+    if shutil.which("lsattr") is None:
+        skip("no lsattr here")
+    _expect_once(machine, "changes_flags")
+
+
+def background_writer_of_a_rerun_writes_nothing(machine):
+    machine.plan(AGAIN)
+    writes = ('( exec 5>ckpt.bin; for i in 1 2 3 4 5 6 7 8; do echo "$CUDADIAG_PASS" >&5; sleep .2; done ) >/dev/null 2>&1 & '
+              'exec "$@"')
+    rerun(machine, "sh", "-c", writes, "sh", *program("probe.py"))
+    file = machine.folder / "ckpt.bin"
+    for _ in range(100):
+        if _lines(file) == 8:
+            break
+        time.sleep(0.1)
+    expect(file.read_text(), "record\n" * 8, "the checkpoint of the first run")
+    expect(evidence(machine.report())[0], "proven", "grade")
+
+
 def rerun_sends_nothing(machine):
     _expect_once(machine, "sends_to_a_server", "sends_a_datagram", "sends_a_message", "sends_to_a_local_server",
                  "sends_to_a_nameless_server", "sends_a_local_datagram", "writes_to_a_pipe")
@@ -450,11 +471,45 @@ def orphan_of_another_program_is_none_of_the_reruns(machine):
     command = machine.command("run", "--rerun=auto", "--no-device-pass", "--", "sh", "-c", slow, "sh", *program("probe.py"))
     machine.plain("sh", "-c", SERVICE, "sh", *command)
     expect(evidence(machine.report())[0], "proven", "grade")
-    for _ in range(100):
-        if (machine.folder / "service").read_text() == "begun\nended\n":
-            return
-        time.sleep(0.1)
-    raise AssertionError("the service was ended: " + (machine.folder / "service").read_text())
+    _until(lambda: (machine.folder / "service").read_text() == "begun\nended\n", "the end of the service")
+
+
+def _state_of(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def _until(condition, what):
+    for _ in range(500):
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("did not come: " + what)
+
+
+def rerun_is_stopped_and_goes_on_with_its_launcher(machine):
+    machine.plan(AGAIN)
+    run = machine.start(*machine.command("run", "--rerun=always", "--no-device-pass", "--", *program("probe.py", "rerun-hangs")))
+
+    def target():
+        return [found for child in kills.children(run.pid) if "__supervise" in kills.words(child, "cmdline")
+                for found in kills.children(child)]
+    (rerun_pid,) = _until(target, "a rerun")
+    _until(lambda: "rerun-hangs" in kills.words(rerun_pid, "cmdline"), "its program")
+    run.send_signal(signal.SIGTSTP)
+    _until(lambda: _state_of(run.pid) == "T" and _state_of(rerun_pid) == "T", "a stop of both")
+    run.send_signal(signal.SIGCONT)
+    _until(lambda: _state_of(rerun_pid) == "S", "the rerun again")
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=60)
+    expect(outcomes(machine.report())[1], ("confirm", "interrupted"), "pass")
+
+
+def orphan_of_another_program_is_not_ended_with_a_hanging_one(machine):
+    command = machine.command("run", "--hang-after", "1", "--rerun=never", "--", *hangs.stuck(machine, "kernel"))
+    ended = machine.plain("sh", "-c", SERVICE, "sh", *command)
+    expect_in("no progress for", ended.stderr, "message")
+    _until(lambda: (machine.folder / "service").read_text() == "begun\nended\n", "the end of the service")
 
 
 def rerun_that_asks_the_terminal_is_ended_at_once(machine):

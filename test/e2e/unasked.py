@@ -5,6 +5,7 @@ import pathlib
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 
 from harness import FAULT, expect, expect_in, program
@@ -87,6 +88,22 @@ def input_that_cannot_be_had_again_is_an_obstacle(machine):
     expect_in("cudadiag bisect <INPUT", result.stderr, "the command, which needs one")
     os.close(writer)
     os.close(source)
+
+
+def pipe_that_somebody_may_have_written_to_is_an_obstacle(machine):
+    machine.plan(AGAIN)
+    source, writer = os.pipe()
+    reads = 'read -r line; echo "$line"; exec "$@"'
+    run = subprocess.Popen(machine.command("run", "--rerun=auto", "--no-device-pass", "--", "sh", "-c", "echo ready; " + reads, "sh",
+                                           *program("probe.py")), env=machine.environment, cwd=machine.folder, stdin=source,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    expect(run.stdout.readline(), "ready\n", "what it says first")
+    os.write(writer, b"words\n")
+    said = run.communicate(timeout=60)
+    os.close(writer)
+    os.close(source)
+    expect(said[0], "words\n", "what it read")
+    expect_in("not run again, as its input is a pipe that somebody could write to", said[1], "message")
 
 
 def pipe_that_was_closed_is_read_again(machine):
