@@ -12,7 +12,7 @@
 
 namespace cudadiag::command {
 
-// What decides whether a question can be asked and seen.
+// The facts that decide whether a person can see and answer a question.
 struct TerminalState {
   bool input_is_terminal = false, errors_are_terminal = false;
   bool in_foreground = false;   // of both

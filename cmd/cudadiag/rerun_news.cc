@@ -29,7 +29,7 @@ bool same_place(const report::Location& a, const report::Location& b) {
   return same && (a.line > 0 || (a.function == b.function && a.nearest().line == b.nearest().line));
 }
 
-// What the rerun found is one of those that the first answer had left, or a node of the graph that it had named.
+// True if the rerun found one of the first answer's candidates, or a node of the graph that it named.
 bool was_possible(const report::Finding& before, const report::Finding& after) {
   const auto is_it = [&](const auto& other) { return same_place(other.location, after.location); };
   if (std::any_of(before.candidates.begin(), before.candidates.end(), is_it)) return true;
@@ -59,7 +59,7 @@ struct Told {
   const report::Finding* is;
 };
 
-// What is told of the same failure of the GPU's own work before the reruns; null: nothing was.
+// The finding on the same asynchronous failure in the report before the reruns; null: there is none.
 const report::Finding* counterpart(const report::Report& before, const report::Finding& finding) {
   const auto found = std::find_if(before.findings.begin(), before.findings.end(), [&](const report::Finding& other) {
     return other.pid == finding.pid && other.code == finding.code && analyse::is_asynchronous(other.kind);
@@ -67,8 +67,8 @@ const report::Finding* counterpart(const report::Report& before, const report::F
   return found == before.findings.end() ? nullptr : &*found;
 }
 
-// Of several findings the one that the reruns were for: the first that they proved, else the first failure of the GPU's
-// own work. A call that was refused needs none.
+// Chooses the finding that the reruns were for: the first that they proved, else the first asynchronous failure. A
+// refused call needs no rerun.
 Told told_of(const report::Report& before, const report::Report& after) {
   Told told{&before.findings.front(), &after.findings.front()};
   bool any = false;
@@ -154,7 +154,7 @@ bool says_more(const Told& told, const std::string& directory) {
          report::wrong_pointer_lines(was, directory, true) != report::wrong_pointer_lines(is, directory, true);
 }
 
-// Of calls that found no memory.
+// Applies to calls that found no memory.
 bool has_new_tensors(const report::Report& before, const report::Report& after) {
   const auto tensors = [](const report::Report& report) {
     return std::count_if(report.findings.begin(), report.findings.end(), [](const report::Finding& finding) {
