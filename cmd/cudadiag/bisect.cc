@@ -15,7 +15,6 @@
 #include "analyse/site_keys.h"
 #include "code_rules.h"
 #include "commands.h"
-#include "device_pass.h"
 #include "findings.h"
 #include "live_run.h"
 #include "narrow.h"
@@ -25,6 +24,7 @@
 #include "report/words.h"
 #include "session/ownership.h"
 #include "session/session_reader.h"
+#include "supervise/reruns/device_pass.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
 
@@ -294,7 +294,7 @@ int bisect(const BisectOptions& options) {
     narrowing.input = input.obstacle().empty() ? &input : nullptr;
     const bool possible = narrow(session, std::get<session::SessionWriter>(writer), relay, narrowing);
     print_report(session, options.verbosity, possible);
-    if (!options.rerun.keep_core) drop_large_dumps(session, std::get<session::SessionWriter>(writer));
+    if (!options.rerun.keep_core) supervise::drop_large_dumps(session, std::get<session::SessionWriter>(writer));
     return possible ? 0 : kOwnFailure;
   }
   print_report(session, options.verbosity);

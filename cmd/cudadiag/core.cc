@@ -2,21 +2,22 @@
 #include <optional>
 
 #include "commands.h"
-#include "disassembly.h"
+#include "debugger_advice.h"
 #include "gpucore/core_file.h"
 #include "gpucore/json.h"
 #include "gpucore/text.h"
 #include "report/printable.h"
 #include "session/witness.h"
+#include "supervise/tools/disassembly.h"
+#include "supervise/tools/external_tools.h"
 #include "terminal.h"
-#include "witnesses.h"
 
 namespace cudadiag::command {
 namespace {
 
 gpucore::DebuggerWitness ask_debugger(const std::string& file, const gpucore::Testimony& testimony) {
   launch::SignalRelay relay;
-  const ToolRun run = run_debugger(file, kDebuggerPatience, relay);
+  const supervise::ToolRun run = supervise::run_debugger(file, supervise::kDebuggerPatience, relay);
   if (!run.obstacle.empty()) {
     say(run.obstacle + "; " + debugger_advice(file));
     return {run.obstacle, {}};
@@ -34,7 +35,8 @@ int core(const CoreOptions& options) {
   }
   const auto& testimony = std::get<gpucore::Testimony>(read);
   std::string instruction;
-  if (testimony.failure && testimony.failure->code) instruction = failing_instruction(*testimony.failure->code);
+  if (testimony.failure && testimony.failure->code)
+    instruction = supervise::failing_instruction(*testimony.failure->code);
   std::optional<gpucore::DebuggerWitness> debugger;
   if (options.cross_check) debugger = ask_debugger(file, testimony);
   if (options.json) {

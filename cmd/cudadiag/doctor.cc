@@ -14,15 +14,15 @@
 
 #include "analyse/degraded.h"
 #include "commands.h"
-#include "kernel_modes.h"
 #include "launch/arena.h"
 #include "launch/command_path.h"
 #include "planted_fault.h"
-#include "recorder_check.h"
 #include "report/printable.h"
 #include "session/session_folders.h"
+#include "supervise/recorder_check.h"
+#include "supervise/tools/kernel_modes.h"
+#include "supervise/tools/toolkit.h"
 #include "terminal.h"
-#include "toolkit.h"
 
 namespace cudadiag::command {
 namespace {
@@ -50,7 +50,7 @@ class Checklist {
 
 // Whether it works.
 bool check_recorder(Checklist& checks) {
-  const auto recorder = loadable_recorder();
+  const auto recorder = supervise::loadable_recorder();
   if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
     checks.bad("recorder", failure->what, failure->hint);
     return false;
@@ -139,11 +139,11 @@ void check_tools(Checklist& checks) {
     if (!path.empty()) return checks.good(name, path);
     checks.known(name, std::string("not found: ") + lacking);
   };
-  check("nvdisasm", find_disassembler({python3.path}),
+  check("nvdisasm", supervise::find_disassembler({python3.path}),
         "cudadiag races cannot tell kernels that write from those that read, and cudadiag core shows no instruction; "
         "install the CUDA Toolkit or Triton");
-  check("cuda-gdb", find_toolkit_program("cuda-gdb"), "--cross-check needs it; install the CUDA Toolkit");
-  check("compute-sanitizer", find_toolkit_program("compute-sanitizer"),
+  check("cuda-gdb", supervise::find_toolkit_program("cuda-gdb"), "--cross-check needs it; install the CUDA Toolkit");
+  check("compute-sanitizer", supervise::find_toolkit_program("compute-sanitizer"),
         "--sanitize needs it; install the CUDA Toolkit");
 }
 

@@ -2,13 +2,13 @@
 
 #include <utility>
 
-#include "areas.h"
 #include "report/words.h"
 #include "session/live_place.h"
 #include "session/process_life.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "session/unrecorded.h"
+#include "supervise/recorded_processes.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -131,7 +131,7 @@ session::Result<session::Session> LiveRun::read() {
   session::Session session;
   session.folder = folder_;
   session.manifest = session::open_running_manifest(folder_);
-  session.processes = read_processes(&*arena_, nullptr, session);
+  session.processes = supervise::read_processes(&*arena_, nullptr, session);
   if (arena_->turned_away() > 0) {
     session.manifest.notes.push_back("of " + std::to_string(arena_->turned_away()) +
                                      " processes nothing is seen while the run goes on: there are more than the memory "

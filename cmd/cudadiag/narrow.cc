@@ -9,17 +9,18 @@
 
 #include "analyse/allocations.h"
 #include "analyse/eager.h"
-#include "device_pass.h"
+#include "debugger_advice.h"
 #include "replay.h"
 #include "report/witnesses.h"
 #include "report/words.h"
 #include "rerun.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
-#include "suspect_lines.h"
+#include "supervise/reruns/device_pass.h"
+#include "supervise/reruns/suspect_lines.h"
+#include "supervise/tools/external_tools.h"
 #include "symbolize/device_testimony.h"
 #include "terminal.h"
-#include "witnesses.h"
 
 namespace cudadiag::command {
 namespace {
@@ -62,7 +63,7 @@ bool was_made(const session::Manifest& manifest, std::string_view pass) {
 bool wants_dump(const Analysis& analysis, const session::Manifest& manifest) {
   return !was_made(manifest, "device") &&
          std::any_of(analysis.failures.begin(), analysis.failures.end(),
-                     [](const auto& failure) { return is_async(failure) && leaves_a_dump(failure.code); });
+                     [](const auto& failure) { return is_async(failure) && supervise::leaves_a_dump(failure.code); });
 }
 
 // A call that found no memory of the device, in a process with PyTorch's allocator.
@@ -217,7 +218,7 @@ class Narrowing {
     spec.window = with_patience(window.text, options_.patience);
     spec.waits = window.words;
     if (options_.values && !without_values_)
-      spec.values = suspect_lines(session_, analysis_, seconds_for_values(), options_.save_limit);
+      spec.values = supervise::suspect_lines(session_, analysis_, seconds_for_values(), options_.save_limit);
     if (options_.tell_passes) {
       say(fmt::format("rerun {}: waits for {}{}", session_.reruns.size() + 1, spec.waits,
                       without_values_ ? ", and takes no values" : ""));
@@ -237,7 +238,7 @@ class Narrowing {
   void races() {
     RerunSpec spec = common();
     spec.kind = RerunSpec::Kind::races;
-    spec.values = racing_lines(session_, seconds_for_values());
+    spec.values = supervise::racing_lines(session_, seconds_for_values());
     look(spec, "looks who uses the racing memory");
   }
 
@@ -256,7 +257,7 @@ class Narrowing {
     const auto window = analyse::rerun_window(found, Reach::calls);
     spec.window = with_patience(window.text, options_.patience);
     spec.waits = window.words;
-    spec.values = suspect_lines(eager, found, seconds_for_values(), 0);
+    spec.values = supervise::suspect_lines(eager, found, seconds_for_values(), 0);
     if (!spec.values.empty()) look(spec, "without torch.compile, and takes the values there");
   }
 
@@ -306,9 +307,11 @@ class Narrowing {
       return say(obstacle);
     session::Pass* pass = unchecked_dump(session_.manifest.passes);
     const std::filesystem::path folder = writer_.folder() / pass->folder;
-    const auto patience = std::chrono::milliseconds(
-        options_.time_limit ? static_cast<std::int64_t>(*options_.time_limit * 1000) : kDebuggerPatience.count());
-    const ToolRun run = run_debugger(folder / pass->dump, std::min(patience, kDebuggerPatience), relay_);
+    const auto patience =
+        std::chrono::milliseconds(options_.time_limit ? static_cast<std::int64_t>(*options_.time_limit * 1000)
+                                                      : supervise::kDebuggerPatience.count());
+    const supervise::ToolRun run =
+        supervise::run_debugger(folder / pass->dump, std::min(patience, supervise::kDebuggerPatience), relay_);
     if (!run.obstacle.empty()) {
       return say(run.obstacle + "; " + debugger_advice(folder / pass->dump));
     }
@@ -329,7 +332,7 @@ class Narrowing {
       return;
     }
     if (kernels.all) spec.kernels = std::move(kernels.names);
-    spec.sanitizer = find_sanitizer();
+    spec.sanitizer = supervise::find_sanitizer();
     if (spec.sanitizer.empty()) {
       return say("compute-sanitizer is not installed here; cudadiag report -v has the command for a machine with it");
     }
@@ -472,7 +475,7 @@ std::string obstacle_to_cross_check(const session::Manifest& manifest) {
 }
 
 bool worth_naming(const session::Session& session) {
-  return !was_made(session.manifest, "races") && !racing_lines(session, 0).empty();
+  return !was_made(session.manifest, "races") && !supervise::racing_lines(session, 0).empty();
 }
 
 std::string with_patience(const std::string& window, double seconds) {

@@ -11,20 +11,20 @@
 #include <utility>
 
 #include "analyse/degraded.h"
-#include "areas.h"
 #include "findings.h"
-#include "hang_watch.h"
 #include "launch/gpu_processes.h"
 #include "narrow.h"
 #include "planted_fault.h"
-#include "recorder_check.h"
 #include "report/races.h"
 #include "report/surroundings.h"
 #include "report/words.h"
 #include "session/host_name.h"
 #include "session/logged_history.h"
+#include "supervise/hang_watch.h"
+#include "supervise/recorded_processes.h"
+#include "supervise/recorder_check.h"
+#include "supervise/watched_lines.h"
 #include "terminal.h"
-#include "watched_lines.h"
 #include "wire/area.h"
 
 namespace cudadiag::command {
@@ -127,7 +127,7 @@ Recording::Recording(const RunOptions& options)
   if (!arena_) record_options.races = false;
   variables_ = launch::recording_variables(path,
                                            {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
-                                            "record", options.window, watched_lines(options.watch)},
+                                            "record", options.window, supervise::watched_lines(options.watch)},
                                            launch::find_cupti(options.command), record_options);
 }
 
@@ -172,18 +172,18 @@ void Recording::read() {
   session_.whole = manifest_.whole;
   if (writer_) session_.folder = writer_->final_folder();
   session_.races = races_;
-  session_.processes = read_processes(arena(), writer_ ? &*writer_ : nullptr, session_);
+  session_.processes = supervise::read_processes(arena(), writer_ ? &*writer_ : nullptr, session_);
   if (writer_ && options_.full_log) session::attach_logs(writer_->pass_folder(), session_.processes);
   if (writer_ && !options_.watch.empty()) session::attach_deliveries(writer_->pass_folder(), session_.processes);
   const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
   for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
-    manifest->passes.front().failed_after = first_freeze(session_.processes, start);
+    manifest->passes.front().failed_after = supervise::first_freeze(session_.processes, start);
   }
 }
 
 std::optional<session::Failure> Recording::store_recording() {
   std::optional<session::Failure> failure;
-  if (arena_) failure = store_areas(*arena_, *writer_);
+  if (arena_) failure = supervise::store_areas(*arena_, *writer_);
   if (!failure && races_) failure = writer_->store_races(*races_);
   return failure;
 }
@@ -262,7 +262,7 @@ void Recording::report_hang(double seconds) {
   manifest_.passes.front().seconds = seconds_so_far();
   read();
   for (const session::Process& process : session_.processes) {
-    if (has_ended(process.pid)) manifest_.ended_before_hang.insert(process.pid);
+    if (supervise::has_ended(process.pid)) manifest_.ended_before_hang.insert(process.pid);
   }
   session_.manifest = manifest_;
   const report::Report report =
@@ -294,7 +294,7 @@ bool Recording::explain_silence(const session::ProcessEnd& end, bool interrupted
   if (records_by_itself(options_.command)) {
     return say("nothing was recorded here: the command is another cudadiag, which makes its own session"), true;
   }
-  const auto recorder = loadable_recorder();
+  const auto recorder = supervise::loadable_recorder();
   const DriverReport driver = ask_driver();
   if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
     say("nothing was recorded: the recorder cannot be loaded (" + failure->what + "); " + failure->hint);
@@ -317,12 +317,12 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   pass.end = end;
   manifest_.ends = ends;
   if (arena_) {
-    if (auto note = note_on_unrecorded(*arena_, writer())) {
+    if (auto note = supervise::note_on_unrecorded(*arena_, writer())) {
       manifest_.notes.push_back(std::move(*note));
       manifest_.whole = false;
     }
   }
-  if (auto unrecorded = left_unrecorded(arena(), writer())) {
+  if (auto unrecorded = supervise::left_unrecorded(arena(), writer())) {
     unrecorded_ = *unrecorded;
     manifest_.notes.push_back(std::move(*unrecorded));
     manifest_.whole = false;
@@ -361,7 +361,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   if (const analyse::Note* note = find_note(report().notes, analyse::kOutlived)) say(note->text + no_longer_sought());
   const bool nothing_recorded = !findings_ && explain_silence(end, interrupted, report());
   if (kept) {
-    for (const std::string& sentence : silent_lines(options_.watch, session_)) say(sentence);
+    for (const std::string& sentence : supervise::silent_lines(options_.watch, session_)) say(sentence);
   }
   if (options_.tell_no_race && races_ && !nothing_recorded) tell_no_race();
   // Whoever ends a program often does so because it hangs.

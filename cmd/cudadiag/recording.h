@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "commands.h"
-#include "full_log.h"
 #include "launch/arena.h"
 #include "report/report.h"
 #include "session/session_writer.h"
+#include "supervise/full_log.h"
 
 namespace cudadiag::command {
 
@@ -48,7 +48,7 @@ class Recording {
   void note_early_end(const std::string& at) { manifest_.passes.front().cut_short = at; }
   // The log that is kept beside the areas, while the target runs and until finish(); given up if there is no room for
   // both.
-  void use_full_log(FullLog* log) { full_log_ = log; }
+  void use_full_log(supervise::FullLog* log) { full_log_ = log; }
   // The target could not be started.
   void abandon();
 
@@ -99,7 +99,7 @@ class Recording {
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;
   std::optional<session::Races> races_;
-  FullLog* full_log_ = nullptr;
+  supervise::FullLog* full_log_ = nullptr;
   std::optional<session::Failure> not_stored_;  // of the recording, when that was last tried
   std::set<std::uint32_t> told_;                // processes whose failure has been reported
   std::vector<session::Failure> failures_;

@@ -5,8 +5,8 @@
 
 #include "session/processes.h"
 #include "session/saved_call.h"
+#include "supervise/tools/toolkit.h"
 #include "terminal.h"
-#include "toolkit.h"
 
 namespace cudadiag::command {
 namespace {
@@ -31,7 +31,8 @@ void replay(session::Session& session, session::SessionWriter& writer, const ana
   }
   const auto place = session::saved_call_folder(writer.folder() / pass->folder, confirmed->again_process->pid);
   if (const auto failure = writer.store_text(place / session::kReplayScriptFile, kReplayScript)) return say(*failure);
-  const ToolRun run = run_tool({call->python, (folder / session::kReplayScriptFile).string()}, patience, relay);
+  const supervise::ToolRun run =
+      supervise::run_tool({call->python, (folder / session::kReplayScriptFile).string()}, patience, relay);
   if (!run.obstacle.empty()) return say("the replay could not be started: " + run.obstacle);
   writer.store_text(place / session::kOutputFile, std::string_view(run.output).substr(0, kOutputKept));
   pass->replay = session::Witness{run.end, run.cut_short, run.seconds};

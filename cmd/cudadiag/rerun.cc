@@ -7,19 +7,19 @@
 #include <optional>
 #include <utility>
 
-#include "areas.h"
-#include "device_pass.h"
-#include "dump_request.h"
 #include "launch/arena.h"
 #include "launch/isolation.h"
 #include "launch/private_folders.h"
 #include "launch/supervised.h"
-#include "race_watch.h"
 #include "rerun_watch.h"
+#include "supervise/race_watch.h"
+#include "supervise/recorded_processes.h"
+#include "supervise/reruns/device_pass.h"
+#include "supervise/reruns/dump_request.h"
+#include "supervise/tools/external_tools.h"
 #include "symbolize/file_time.h"
 #include "terminal.h"
 #include "wire/environment.h"
-#include "witnesses.h"
 
 namespace cudadiag::command {
 namespace {
@@ -52,17 +52,18 @@ struct Start {
 };
 
 Start dumping_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
-  std::vector<launch::Variable> variables = dump_variables(folder, cuda_of(session), spec.isolated);
+  std::vector<launch::Variable> variables = supervise::dump_variables(folder, cuda_of(session), spec.isolated);
   if (spec.dump_after) {
     variables.push_back({"CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "1"});
-    variables.push_back({"CUDA_COREDUMP_PIPE", DumpRequest::pipe_pattern(folder)});
+    variables.push_back({"CUDA_COREDUMP_PIPE", supervise::DumpRequest::pipe_pattern(folder)});
   }
   variables.push_back({wire::environment::kPass, name_of(spec.kind)});
   return {session.manifest.command, std::move(variables), std::nullopt};
 }
 
 Start sanitized_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
-  return {sanitizer_command(spec.sanitizer, folder / session::kSanitizerFile, spec.kernels, session.manifest.command),
+  return {supervise::sanitizer_command(spec.sanitizer, folder / session::kSanitizerFile, spec.kernels,
+                                       session.manifest.command),
           // Of the caching allocator's blocks the sanitizer sees only the large ones that they are cut from.
           {{wire::environment::kPass, name_of(spec.kind)}, {"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}},
           std::nullopt};
@@ -110,9 +111,9 @@ session::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std
   std::error_code error;
   isolation.folders = {std::filesystem::canonical(folder, error), folders->root()};
   isolation.shared_memory = std::filesystem::is_directory(launch::kSharedMemory, error);
-  if (spec.kind == RerunSpec::Kind::sanitize) isolation.ports = sanitizer_ports();
+  if (spec.kind == RerunSpec::Kind::sanitize) isolation.ports = supervise::sanitizer_ports();
   if (spec.kind == RerunSpec::Kind::device) {
-    isolation.ports = core_dump_ports();
+    isolation.ports = supervise::core_dump_ports();
     isolation.any_interface = true;
   }
   options.isolation = std::move(isolation);
@@ -165,8 +166,9 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   auto spawned = launch::Supervised::spawn(start.command, launch::environment_with(start.variables), options);
   if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) return failure->failure;
   auto& target = std::get<launch::Supervised>(spawned);
-  std::optional<RaceWatch> races;
-  if (spec.kind == RerunSpec::Kind::races) races.emplace(*arena, relay, folder, find_disassembler(start.command));
+  std::optional<supervise::RaceWatch> races;
+  if (spec.kind == RerunSpec::Kind::races)
+    races.emplace(*arena, relay, folder, supervise::find_disassembler(start.command));
 
   RerunResult result;
   session::Pass& pass = result.pass;
@@ -193,15 +195,16 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
     if (const auto failure = writer.store_text(folder / session::kRaces, text)) say(*failure);
   }
   if (arena != nullptr) {
-    result.processes = read_processes(arena, &writer, session);
-    if (auto note = note_on_unrecorded(*arena, &writer)) session.manifest.notes.push_back(std::move(*note));
+    result.processes = supervise::read_processes(arena, &writer, session);
+    if (auto note = supervise::note_on_unrecorded(*arena, &writer)) session.manifest.notes.push_back(std::move(*note));
     session::attach_deliveries(folder, result.processes);
-    pass.failed_after = first_freeze(result.processes, std::chrono::duration<double>(started_at).count());
+    pass.failed_after = supervise::first_freeze(result.processes, std::chrono::duration<double>(started_at).count());
     // What it showed is known and told, though it be lost to later reports.
-    if (const auto failure = store_areas(*arena, writer)) say(*failure);
+    if (const auto failure = supervise::store_areas(*arena, writer)) say(*failure);
   } else if (spec.kind == RerunSpec::Kind::device) {
     const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(started_at).count();
-    pass.dump = spec.isolated ? find_dump(folder) : collect_dump(folder, session.manifest.working_directory, since);
+    pass.dump = spec.isolated ? supervise::find_dump(folder)
+                              : supervise::collect_dump(folder, session.manifest.working_directory, since);
   }
   return result;
 }

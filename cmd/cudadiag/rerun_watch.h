@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "dump_request.h"
 #include "launch/arena.h"
 #include "launch/process.h"
 #include "launch/supervised.h"
 #include "launch/watcher.h"
 #include "rerun.h"
+#include "supervise/reruns/dump_request.h"
 
 namespace cudadiag::command {
 
@@ -43,7 +43,7 @@ class RerunWatch {
   launch::Arena* arena_;
   const RerunSpec& spec_;
   std::optional<launch::Watcher> watcher_;
-  std::optional<DumpRequest> request_;
+  std::optional<supervise::DumpRequest> request_;
   Clock::time_point limit_;
   Clock::time_point looked_ = Clock::now();
   Clock::time_point moved_ = Clock::now();  // when it last issued an operation

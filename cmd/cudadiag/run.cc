@@ -13,14 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "areas.h"
 #include "code_rules.h"
 #include "commands.h"
-#include "device_pass.h"
-#include "end_target.h"
 #include "findings.h"
-#include "full_log.h"
-#include "hang_watch.h"
 #include "launch/endable_work.h"
 #include "launch/environment.h"
 #include "launch/input.h"
@@ -29,12 +24,17 @@
 #include "launch/run_traces.h"
 #include "launch/watcher.h"
 #include "narrow.h"
-#include "race_watch.h"
 #include "recording.h"
 #include "report/words.h"
 #include "rerun_offer.h"
+#include "supervise/end_target.h"
+#include "supervise/full_log.h"
+#include "supervise/hang_watch.h"
+#include "supervise/race_watch.h"
+#include "supervise/recorded_processes.h"
+#include "supervise/reruns/device_pass.h"
+#include "supervise/watched_lines.h"
 #include "terminal.h"
-#include "watched_lines.h"
 
 namespace cudadiag::command {
 namespace {
@@ -73,28 +73,31 @@ bool guarded(const Step& step) {
 }
 
 // Null: nobody asked for it, or it cannot be done, which is said.
-std::unique_ptr<RaceWatch> watch_races(const RunOptions& options, Recording& recording, launch::SignalRelay& relay) {
+std::unique_ptr<supervise::RaceWatch> watch_races(const RunOptions& options, Recording& recording,
+                                                  launch::SignalRelay& relay) {
   if (!options.record.races) return nullptr;
   if (recording.arena() == nullptr) {
     say("races cannot be looked for: there is no memory for the recording that this program could read meanwhile");
     return nullptr;
   }
   const std::filesystem::path folder = recording.writer() == nullptr ? "" : recording.writer()->pass_folder();
-  return std::make_unique<RaceWatch>(*recording.arena(), relay, folder, find_disassembler(options.command));
+  return std::make_unique<supervise::RaceWatch>(*recording.arena(), relay, folder,
+                                                supervise::find_disassembler(options.command));
 }
 
 // Likewise.
-std::unique_ptr<FullLog> keep_full_log(const RunOptions& options, Recording& recording) {
+std::unique_ptr<supervise::FullLog> keep_full_log(const RunOptions& options, Recording& recording) {
   if (!options.full_log) return nullptr;
   if (recording.arena() == nullptr || recording.writer() == nullptr) {
     say("--full-log does nothing here, as there is no memory or no folder for the recording");
     return nullptr;
   }
-  return std::make_unique<FullLog>(*recording.arena(), recording.writer()->pass_folder());
+  return std::make_unique<supervise::FullLog>(*recording.arena(), recording.writer()->pass_folder());
 }
 
 void end_hanging(launch::Target& target, launch::SignalRelay& relay) {
-  if (!end_target(target, relay, kGrace)) say("it cannot be ended, as the GPU's driver holds it; it is left as it is");
+  if (!supervise::end_target(target, relay, kGrace))
+    say("it cannot be ended, as the GPU's driver holds it; it is left as it is");
 }
 
 // A shell that tells of such an end names the program that it started: this one.
@@ -119,18 +122,18 @@ void hand_on_signals(launch::Target& target, launch::SignalRelay& relay, std::se
 // Each may be missing.
 struct Onlookers {
   std::optional<double> hang_after;
-  FullLog* full_log = nullptr;
+  supervise::FullLog* full_log = nullptr;
   launch::RunTraces* traces = nullptr;
-  RaceWatch* stop_on_race = nullptr;
+  supervise::RaceWatch* stop_on_race = nullptr;
 };
 
 // `sent`: the signals that the target was sent from here.
 void wait_for_end(launch::Target& target, launch::SignalRelay& relay, Recording& recording, Onlookers onlookers,
                   std::set<int>& sent) {
   const auto& [hang_after, full_log, traces, races] = onlookers;
-  RaceWatch* stop_on_race = races;
+  supervise::RaceWatch* stop_on_race = races;
   UnhurriedSpeech speech;
-  std::optional<HangWatch> hang;
+  std::optional<supervise::HangWatch> hang;
   if (hang_after && recording.arena() != nullptr) hang.emplace(*recording.arena(), *hang_after);
   if (hang_after && !hang) say("--hang-after does nothing here, as there is no memory to watch the program by");
   std::optional<launch::Watcher> watcher;
@@ -184,7 +187,7 @@ std::vector<std::uint32_t> wait_for_rest(launch::Target& target, launch::SignalR
   if (recording.arena() == nullptr || recording.hung()) return {};
   const auto patience = Clock::now() + kAftermath;
   while (true) {
-    std::vector<std::uint32_t> rest = recording_processes(*recording.arena());
+    std::vector<std::uint32_t> rest = supervise::recording_processes(*recording.arena());
     if (rest.empty() || Clock::now() > patience) return rest;
     relay.wait(50);
     relay.take_signals();
@@ -208,7 +211,7 @@ int run(const RunOptions& given) {
   if (!options.json.empty()) empty_older_report(options.json);
   advise_on_remote_commands(options.command.front());
   for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
-  for (const std::string& sentence : doubtful_lines(options.watch, options.command)) say(sentence);
+  for (const std::string& sentence : supervise::doubtful_lines(options.watch, options.command)) say(sentence);
   session::ProcessEnd end;
   bool findings = false;
   std::set<int> sent;
@@ -228,8 +231,8 @@ int run(const RunOptions& given) {
       return failure->exit_status;
     }
     auto& target = std::get<launch::Target>(spawned);
-    std::unique_ptr<RaceWatch> races;
-    std::unique_ptr<FullLog> full_log;
+    std::unique_ptr<supervise::RaceWatch> races;
+    std::unique_ptr<supervise::FullLog> full_log;
     const bool waited = guarded([&] {
       races = watch_races(options, recording, relay);
       full_log = keep_full_log(options, recording);
@@ -264,7 +267,7 @@ int run(const RunOptions& given) {
     if (!findings) guarded([&] { recording.drop_if_clean(); });
     if (!options.json.empty()) guarded([&] { write_json_file(recording.report(), options.json); });
     if (recording.writer() != nullptr && !options.rerun.keep_core) {
-      guarded([&] { drop_large_dumps(recording.session(), *recording.writer()); });
+      guarded([&] { supervise::drop_large_dumps(recording.session(), *recording.writer()); });
     }
   }
   if (findings && options.error_exit_status) return *options.error_exit_status;

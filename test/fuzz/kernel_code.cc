@@ -1,5 +1,5 @@
 // Feeds what looks for a kernel's code in a file of device code.
-#include "cmd/cudadiag/kernel_code.h"
+#include "supervise/tools/kernel_code.h"
 
 using namespace cudadiag;
 
@@ -7,8 +7,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto image = gpucore::ElfImage::read(gpucore::Bytes(data, size));
   if (!image) return 0;
   std::size_t left = 8;
-  for (const std::string& kernel : command::kernels_of(*image)) {
-    const auto code = command::kernel_code(*image, kernel);
+  for (const std::string& kernel : supervise::kernels_of(*image)) {
+    const auto code = supervise::kernel_code(*image, kernel);
     if (code && code->instructions.size() > size) __builtin_trap();
     if (--left == 0) break;
   }

@@ -2,12 +2,12 @@
 // a rerun waits for, what the driver says of a failing call, or FILE:LINE.
 #include <algorithm>
 
-#include "cmd/cudadiag/watched_lines.h"
 #include "record/driver_log.h"
 #include "record/this_thread.h"
 #include "record/threads.h"
 #include "record/window.h"
 #include "session/live_place.h"
+#include "supervise/watched_lines.h"
 
 using namespace cudadiag;
 
@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else if (data[0] % 4 == 2) {
     listen_to_driver(text);
   } else if (text.find_first_of("\t\n") == std::string::npos) {  // else the option is refused
-    const std::string lines = command::watched_lines({text, "train.py:41"});
+    const std::string lines = supervise::watched_lines({text, "train.py:41"});
     if (std::count(lines.begin(), lines.end(), '\n') != 2) __builtin_trap();
   }
   return 0;

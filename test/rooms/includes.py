@@ -19,6 +19,7 @@ MAY_INCLUDE = {
     "analyse": {"session", "wire"},
     "races": {"session", "wire"},
     "explain": set(),
+    "supervise": {"launch", "session", "analyse", "symbolize", "races", "gpucore", "wire"},
     "report": {"analyse", "symbolize", "explain", "session", "wire"},
 }
 
@@ -33,8 +34,9 @@ ROOMS = {
     "analyse": ("diagnose", "The first failure, its candidates and grade; hangs, ranks, allocations."),
     "races": ("diagnose", "The order between streams, the memory of each operation, and machine code of kernels."),
     "explain": ("diagnose", "The tables of causes, a file for each family."),
+    "supervise": ("run", "One run and its reruns: what is watched, in which order, when it ends. Prints nothing."),
     "report": ("report", "Builds the findings, and writes text, JSON, SARIF and HTML; also `status`."),
-    "cmd": ("report", "The command: options, the supervision of a run and its reruns, subcommands."),
+    "cmd": ("report", "The command: options, subcommands, what is printed of a run."),
 }
 TABLE_BEGIN, TABLE_END = "<!-- printed by test/rooms/includes.py --table -->\n", "<!-- end -->\n"
 

@@ -1,0 +1,12 @@
+// What a user can do if cudadiag cannot ask cuda-gdb about a GPU core dump.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace cudadiag::command {
+
+// The remedy, with a command to paste.
+std::string debugger_advice(const std::filesystem::path& dump);
+
+}  // namespace cudadiag::command

@@ -1,0 +1,125 @@
+#include "supervise/full_log.h"
+
+#include <optional>
+#include <utility>
+
+#include "launch/optional_thread.h"
+#include "session/log_writer.h"
+#include "session/ring_follower.h"
+#include "wire/area.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+// A ring of 4,096 records is full after some milliseconds at the fastest; who looks more often takes the target's cache
+// lines away.
+constexpr std::chrono::microseconds kPause{300};
+// If the launcher is killed, the log lacks at most the operations of this time.
+constexpr std::chrono::milliseconds kFlush{50};
+
+}  // namespace
+
+struct FullLog::Logged {
+  Logged(const launch::Arena& arena, std::size_t index)
+      : area(arena, index), follower(area.bytes(), session::RingFollower::When::returned) {}
+
+  // Once the process has written what its area is.
+  bool ready(const std::filesystem::path& folder) {
+    if (writer || given_up || !failure.what.empty()) return writer.has_value();
+    if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
+    auto made = session::LogWriter::create(folder, wire::load(area.bytes().data(), wire::area::kPid),
+                                           wire::load(area.bytes().data(), wire::area::kStartRealtime));
+    if (auto* problem = std::get_if<session::Failure>(&made)) {
+      failure = std::move(*problem);
+    } else {
+      writer.emplace(std::move(std::get<session::LogWriter>(made)));
+    }
+    return writer.has_value();
+  }
+
+  launch::LiveArea area;
+  session::RingFollower follower;
+  std::optional<session::LogWriter> writer;
+  session::Failure failure;  // why there is no writer
+  bool given_up = false;
+};
+
+FullLog::FullLog(const launch::Arena& arena, std::filesystem::path folder)
+    : arena_(arena), folder_(std::move(folder)), thread_(launch::optional_thread([this] { run(); })) {}
+
+FullLog::~FullLog() { stop(); }
+
+void FullLog::stop() {
+  stopping_.store(true, std::memory_order_release);
+  if (thread_.joinable()) thread_.join();
+}
+
+void FullLog::run() {
+  auto flushed = std::chrono::steady_clock::now();
+  while (!stopping_.load(std::memory_order_acquire)) {
+    {
+      const std::lock_guard lock(mutex_);
+      look();
+      if (std::chrono::steady_clock::now() - flushed > kFlush) {
+        for (const auto& process : processes_) {
+          if (process->writer) process->writer->flush();
+        }
+        flushed = std::chrono::steady_clock::now();
+      }
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+void FullLog::look() {
+  while (processes_.size() < arena_.claimed()) {
+    processes_.push_back(std::make_unique<Logged>(arena_, processes_.size()));
+  }
+  for (const auto& process : processes_) {
+    if (process->ready(folder_)) process->follower.poll(*process->writer);
+  }
+}
+
+void FullLog::catch_up() {
+  const std::lock_guard lock(mutex_);
+  // The records that the last look fetched are handed out by the next one.
+  look();
+  look();
+  for (const auto& process : processes_) {
+    if (process->writer) process->writer->flush_through(process->follower.done());
+  }
+}
+
+std::vector<session::Failure> FullLog::give_up() {
+  const std::lock_guard lock(mutex_);
+  std::vector<session::Failure> said;
+  for (const auto& process : processes_) {
+    if (process->writer) said.push_back(process->writer->give_up());
+    process->writer.reset();
+    process->given_up = true;
+  }
+  return said;
+}
+
+std::vector<session::Failure> FullLog::finish() {
+  stop();
+  look();
+  std::vector<session::Failure> failures;
+  for (const auto& process : processes_) {
+    if (process->writer) {
+      process->follower.finish(*process->writer);
+      process->writer->flush_through(process->follower.done());
+      process->failure = process->writer->failure();
+    }
+    if (!process->failure.what.empty()) failures.push_back(process->failure);
+  }
+  return failures;
+}
+
+std::uint64_t FullLog::lost() const {
+  std::uint64_t lost = 0;
+  for (const auto& process : processes_) lost += process->writer ? process->writer->lost() : 0;
+  return lost;
+}
+
+}  // namespace cudadiag::supervise

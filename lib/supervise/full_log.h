@@ -1,0 +1,49 @@
+// Keeps every operation of a run (session/log_codec.h): reads the rings while the target fills them, on a thread of its
+// own, and writes a log for each process beside its area.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "launch/arena.h"
+#include "session/session.h"
+
+namespace cudadiag::supervise {
+
+class FullLog {
+ public:
+  FullLog(const launch::Arena& arena, std::filesystem::path folder);
+  ~FullLog();
+  FullLog(const FullLog&) = delete;
+  FullLog& operator=(const FullLog&) = delete;
+
+  // Afterwards the files have everything that the target has issued and seen return so far.
+  void catch_up();
+  // Takes the files away, as there is no room for them and for what is worth more; what is to be said of it, once.
+  std::vector<session::Failure> give_up();
+  // The target has ended: what it has left is written too. Once; what went wrong meanwhile.
+  std::vector<session::Failure> finish();
+  // After finish(): operations that were overwritten before they could be read.
+  std::uint64_t lost() const;
+
+ private:
+  struct Logged;
+
+  void run();
+  void stop();
+  void look();
+
+  const launch::Arena& arena_;
+  const std::filesystem::path folder_;
+  std::mutex mutex_;  // of what the processes' entries hold
+  std::vector<std::unique_ptr<Logged>> processes_;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cudadiag::supervise

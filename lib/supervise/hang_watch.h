@@ -1,0 +1,37 @@
+// Notices that nothing moves any more in a run that has work on the GPU: no operation is issued, none ends, no call
+// that may block begins, for as long as the user has said. What errs here errs on silence: a run that only computes on
+// the host, that is stopped or under a debugger, or whose state cannot be told, does not hang.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "launch/arena.h"
+
+namespace cudadiag::supervise {
+
+class HangWatch {
+ public:
+  HangWatch(const launch::Arena& arena, double seconds);
+
+  // Looks, at most every interval(); true once it hangs.
+  bool look();
+  // How long to wait between two looks.
+  std::chrono::milliseconds interval() const { return interval_; }
+  double still_seconds() const { return std::chrono::duration<double>(still_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const launch::Arena& arena_;
+  const std::chrono::duration<double> limit_;
+  const std::chrono::milliseconds interval_;
+  std::uint64_t digest_ = 0, judged_ = 0;
+  Clock::time_point last_;
+  Clock::duration still_{};  // time seen without progress: a launcher that was stopped itself has seen none
+};
+
+// A zombie has, too.
+bool has_ended(std::uint32_t pid);
+
+}  // namespace cudadiag::supervise

@@ -1,0 +1,161 @@
+#include "supervise/race_watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "launch/optional_thread.h"
+#include "races/feed.h"
+#include "session/area_regions.h"
+#include "session/intern_reader.h"
+#include "wire/area.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+// A ring of 4,096 records is full after some milliseconds at the fastest.
+constexpr std::chrono::microseconds kIdle{300};
+// The interval in which pairs are judged again whose kernels were not yet known.
+constexpr std::chrono::milliseconds kSettling{50};
+// For kernels whose code is still to be read when the target has ended.
+constexpr std::chrono::seconds kPatience{60};
+
+// As the recorder calls it (lib/record/module_images.cc).
+std::filesystem::path modules_in(const std::filesystem::path& pass_folder) {
+  return pass_folder.empty() ? "" : pass_folder / "modules";
+}
+
+// Names and graphs of a process, from its intern heap: read again when something newer is asked for.
+class Names {
+ public:
+  explicit Names(std::span<const std::byte> area) : area_(area) {}
+
+  const session::ProcessRecord& with_function(std::uint32_t id) {
+    if (id > record_.functions.size()) read();
+    return record_;
+  }
+
+ private:
+  void read() {
+    const std::uint64_t used = wire::load_acquire(area_.data(), wire::area::kInternUsed);
+    if (used == read_) return;
+    read_ = used;
+    record_ = {};
+    const auto heap = session::AreaRegions(area_).region(wire::area::Region::intern);
+    session::read_intern_heap(heap.first(std::min<std::uint64_t>(used, heap.size())), record_);
+  }
+
+  std::span<const std::byte> area_;
+  std::uint64_t read_ = 0;
+  session::ProcessRecord record_;
+};
+
+}  // namespace
+
+struct RaceWatch::Watched {
+  Watched(const launch::Arena& arena, std::size_t index, KernelModes& kernel_modes)
+      : area(arena, index), names(area.bytes()), follower(area.bytes()), modes(kernel_modes) {}
+
+  // Once the process has written what its area is.
+  bool ready() {
+    if (feed) return true;
+    if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
+    const auto mode = [this](std::uint32_t function, std::uint32_t parameter,
+                             const races::LaunchWords& launch) -> std::optional<races::Mode> {
+      const std::string* name = session::by_id(names.with_function(function).functions, function);
+      if (name == nullptr) return races::Mode::unknown;
+      return modes.mode(*name, parameter, launch);
+    };
+    feed = std::make_unique<races::Feed>(area.bytes(), mode);
+    return true;
+  }
+
+  launch::LiveArea area;
+  Names names;
+  session::RingFollower follower;
+  KernelModes& modes;
+  std::unique_ptr<races::Feed> feed;
+};
+
+RaceWatch::RaceWatch(const launch::Arena& arena, launch::SignalRelay& relay, const std::filesystem::path& pass_folder,
+                     std::string disassembler)
+    : arena_(arena), relay_(relay), modules_(modules_in(pass_folder)), modes_(modules_, std::move(disassembler)) {
+  thread_ = launch::optional_thread([this] { run(); });
+}
+
+RaceWatch::~RaceWatch() {
+  stopping_.store(true, std::memory_order_release);
+  if (thread_.joinable()) thread_.join();
+}
+
+void RaceWatch::run() {
+  auto settled = std::chrono::steady_clock::now();
+  while (!stopping_.load(std::memory_order_acquire)) {
+    if (!look()) std::this_thread::sleep_for(kIdle);
+    if (std::chrono::steady_clock::now() - settled > kSettling) {
+      settle(false);
+      settled = std::chrono::steady_clock::now();
+    }
+    const auto found = [](const auto& process) { return process->feed && process->feed->found_any(); };
+    if (!found_ && std::any_of(processes_.begin(), processes_.end(), found)) {
+      found_.store(true, std::memory_order_release);
+      relay_.wake();
+    }
+  }
+}
+
+bool RaceWatch::look() {
+  while (processes_.size() < arena_.claimed()) {
+    processes_.push_back(std::make_unique<Watched>(arena_, processes_.size(), modes_));
+  }
+  bool fresh = false;
+  for (const auto& process : processes_) {
+    if (!process->ready()) continue;
+    process->feed->look_for_drops();
+    fresh |= process->follower.poll(*process->feed);
+  }
+  return fresh;
+}
+
+void RaceWatch::settle(bool at_last) {
+  for (const auto& process : processes_) {
+    if (process->feed) process->feed->settle(at_last);
+  }
+}
+
+session::Races RaceWatch::finish() {
+  stopping_.store(true, std::memory_order_release);
+  if (thread_.joinable()) thread_.join();
+  look();
+  for (const auto& process : processes_) {
+    if (process->ready()) process->follower.finish(*process->feed);
+  }
+  // The answer about a kernel may raise the question about its launches with zeros.
+  for (int round = 0; round < 2; ++round) {
+    settle(false);
+    modes_.wait(kPatience);
+  }
+  settle(true);
+  // It can be large, up to 1 GiB a process.
+  std::error_code ignored;
+  if (!modules_.empty()) std::filesystem::remove_all(modules_, ignored);
+  session::Races all;
+  all.kernels = {modes_.asked(), modes_.understood(), modes_.has_disassembler()};
+  for (const auto& process : processes_) {
+    if (!process->ready()) continue;
+    const std::uint32_t pid = wire::load(process->area.bytes().data(), wire::area::kPid);
+    for (session::Race& race : process->feed->races()) {
+      race.pid = pid;
+      all.found.push_back(std::move(race));
+    }
+    for (session::Race& pair : process->feed->unjudged()) {
+      pair.pid = pid;
+      all.unjudged.push_back(std::move(pair));
+    }
+    all.counts.push_back(process->feed->counts());
+    all.counts.back().pid = pid;
+  }
+  return all;
+}
+
+}  // namespace cudadiag::supervise

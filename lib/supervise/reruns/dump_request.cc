@@ -1,0 +1,69 @@
+#include "supervise/reruns/dump_request.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "session/file_descriptor.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPipe = ".pipe";
+// A dump of all that runs on a GPU takes a second.
+constexpr auto kPatience = std::chrono::seconds(30);
+
+// The process id in "4711.pipe"; 0: another name.
+int pid_of(const fs::path& path) {
+  const std::string stem = path.stem().string();
+  int pid = 0;
+  const auto [rest, failure] = std::from_chars(stem.data(), stem.data() + stem.size(), pid);
+  const bool whole = failure == std::errc() && rest == stem.data() + stem.size();
+  return whole && pid > 0 && path.extension() == kPipe ? pid : 0;
+}
+
+// One byte will do. False: nobody reads it.
+bool write_to(const fs::path& pipe) {
+  const session::FileDescriptor file(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!file.valid()) return false;
+  // Its reader may go meanwhile: with another one, ours, that is no SIGPIPE.
+  const session::FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  return reader.valid() && ::fstat(file.get(), &status) == 0 && S_ISFIFO(status.st_mode) &&
+         ::write(file.get(), "1", 1) == 1;
+}
+
+}  // namespace
+
+DumpRequest::DumpRequest(fs::path folder, double after_seconds)
+    : folder_(std::move(folder)),
+      due_(Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(after_seconds * 1000))) {}
+
+std::string DumpRequest::pipe_pattern(const fs::path& folder) { return (folder / "%p").string() + kPipe; }
+
+void DumpRequest::ask() {
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    const int pid = pid_of(it->path());
+    if (pid != 0 && !asked_.contains(pid) && write_to(it->path())) asked_.insert(pid);
+  }
+  if (!asked_.empty() && patience_ == Clock::time_point{}) patience_ = Clock::now() + kPatience;
+}
+
+bool DumpRequest::proceed() {
+  if (Clock::now() < due_) return false;
+  // Where a process makes its pipe late, its context is young and nothing of it can hang yet.
+  if (asked_.empty()) ask();
+  if (asked_.empty()) return false;
+  const bool gone = std::all_of(asked_.begin(), asked_.end(), [](int pid) { return ::kill(pid, 0) != 0; });
+  return gone || Clock::now() > patience_;
+}
+
+}  // namespace cudadiag::supervise

@@ -1,0 +1,64 @@
+#include "supervise/tools/disassembly.h"
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "launch/process.h"
+#include "session/file_descriptor.h"
+#include "supervise/tools/toolkit.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+constexpr std::chrono::seconds kPatience{5};
+constexpr std::size_t kLongestInstruction = 200;
+
+// "SM90" for "sm_90". The text is the dump's and becomes an argument.
+std::string tool_s_name(const std::string& architecture) {
+  if (!architecture.starts_with("sm_") || architecture.size() > 8) return "";
+  const std::string rest = architecture.substr(3);
+  const bool plain =
+      std::all_of(rest.begin(), rest.end(), [](char c) { return (c >= '0' && c <= '9') || c == 'a' || c == 'f'; });
+  return rest.empty() || !plain ? "" : "SM" + rest;
+}
+
+bool write_all(int file, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(file, text.data() + done, text.size() - done);
+    if (count <= 0) return false;
+    done += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+// The line of the tool that begins with the offset: "/*0070*/   LDG.E R5, desc[UR4][R4.64] ;".
+std::string instruction_at(const std::string& output, std::uint64_t offset) {
+  const std::string mark = fmt::format("/*{:04x}*/", offset);
+  const std::size_t at = output.find(mark);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = output.find_first_not_of(" \t", at + mark.size());
+  const std::size_t end = output.find_first_of(";\n", begin);
+  if (begin == std::string::npos || end == std::string::npos || output[end] != ';') return "";
+  const std::string text = output.substr(begin, std::min(end - begin, kLongestInstruction));
+  return text.substr(0, text.find_last_not_of(" \t") + 1);
+}
+
+}  // namespace
+
+std::string failing_instruction(const gpucore::FunctionCode& code) {
+  const std::string tool = find_toolkit_program("nvdisasm"), architecture = tool_s_name(code.architecture);
+  if (tool.empty() || architecture.empty()) return "";
+  // A file without a name: nobody else can open it, and it is not left behind.
+  const session::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
+  if (input.get() < 0 || !write_all(input.get(), code.instructions)) return "";
+  const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());
+  launch::SignalRelay relay;
+  const ToolRun run = run_tool({tool, "-b", architecture, path}, kPatience, relay);
+  return run.end.code == 0 ? instruction_at(run.output, code.offset) : "";
+}
+
+}  // namespace cudadiag::supervise

@@ -1,0 +1,82 @@
+#include "supervise/tools/external_tools.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "gpucore/debugger_text.h"
+#include "session/file_descriptor.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+constexpr const char* kDebugger = "cuda-gdb";
+
+// The debugger's command line has quoting rules of its own: only what needs none goes there.
+bool is_plain(const std::string& path) {
+  return std::all_of(path.begin(), path.end(), [](unsigned char c) {
+    return c < 0x80 && (std::isalnum(c) != 0 || std::string("/._-+@").find(static_cast<char>(c)) != std::string::npos);
+  });
+}
+
+bool is_gzip(int file) {
+  unsigned char magic[2] = {};
+  return ::pread(file, magic, sizeof(magic), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+}  // namespace
+
+ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::milliseconds patience,
+                     launch::SignalRelay& relay) {
+  ToolRun run;
+  const std::string tool = find_toolkit_program(kDebugger);
+  const session::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.valid() && is_gzip(file.get())) run.obstacle = "cuda-gdb reads no compressed dump";
+  if (tool.empty()) run.obstacle = "cuda-gdb is not installed here";
+  if (!run.obstacle.empty()) return run;
+  std::error_code ignored;
+  std::string path = std::filesystem::absolute(dump, ignored).string();
+  if (!is_plain(path)) path = fmt::format("/proc/{}/fd/{}", ::getpid(), file.get());
+  std::vector<std::string> command = {
+      tool, "--batch", "-nx", "-ex", "set width 0", "-ex", "set height 0", "-ex", "target cudacore " + path};
+  for (const char* more : gpucore::kDebuggerCommands) command.insert(command.end(), {"-ex", more});
+  return run_tool(command, patience, relay);
+}
+
+bool is_compressed(const std::filesystem::path& dump) {
+  const session::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return file.valid() && is_gzip(file.get());
+}
+
+bool has_debugger() { return !find_toolkit_program(kDebugger).empty(); }
+
+std::string find_sanitizer() { return find_toolkit_program("compute-sanitizer"); }
+
+std::vector<std::string> sanitizer_command(const std::string& sanitizer, const std::filesystem::path& log,
+                                           const std::vector<std::string>& kernels,
+                                           const std::vector<std::string>& command) {
+  std::error_code ignored;
+  std::string file;  // in which a percent sign begins a placeholder
+  for (const char c : std::filesystem::absolute(log, ignored).string())
+    file += c == '%' ? std::string("%%") : std::string(1, c);
+  std::vector<std::string> words = {
+      sanitizer, "--tool",           "memcheck", "--target-processes", "all", "--demangle",
+      "no",      "--show-backtrace", "device",   "--strip-paths",      "no",  "--report-api-errors",
+      "no",      "--print-limit",    "100",      "--log-file",         file};
+  for (const std::string& kernel : kernels) words.insert(words.end(), {"--kernel-name", "kne=" + kernel});
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
+std::vector<std::uint16_t> sanitizer_ports() {
+  // Its defaults of --base-port and --max-connections.
+  constexpr std::uint16_t kFirst = 31415, kCount = 10;
+  std::vector<std::uint16_t> ports;
+  for (std::uint16_t i = 0; i < kCount; ++i) ports.push_back(static_cast<std::uint16_t>(kFirst + i));
+  return ports;
+}
+
+}  // namespace cudadiag::supervise

@@ -1,0 +1,26 @@
+// One kernel's code in a cubin, and what its file says about it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpucore/elf_image.h"
+#include "races/sass.h"
+
+namespace cudadiag::supervise {
+
+struct KernelCode {
+  std::string architecture;  // as nvdisasm has it: "SM90a"
+  races::ParameterBank bank;
+  std::vector<std::uint32_t> parameters;  // where each begins, from the first one's beginning
+  races::Calls calls = races::Calls::anything;
+  gpucore::Bytes instructions;  // lie in the image's file
+};
+
+// Kernels by their mangled names.
+std::vector<std::string> kernels_of(const gpucore::ElfImage& image);
+std::optional<KernelCode> kernel_code(const gpucore::ElfImage& image, const std::string& kernel);
+
+}  // namespace cudadiag::supervise

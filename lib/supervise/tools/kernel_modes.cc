@@ -1,0 +1,253 @@
+#include "supervise/tools/kernel_modes.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "launch/command_path.h"
+#include "launch/environment.h"
+#include "launch/optional_thread.h"
+#include "races/sass.h"
+#include "session/file_descriptor.h"
+#include "session/plain_file.h"
+#include "supervise/tools/toolkit.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kPatience{10};   // for one kernel
+constexpr std::chrono::milliseconds kTick{20};  // more than one of the clock by which files are told apart
+constexpr std::ptrdiff_t kMostSpecials = 16;    // sets of zeros that one kernel is looked at with
+constexpr races::ZeroWords kAllZeros = ~races::ZeroWords{0};
+constexpr int kToDie = 1000;  // milliseconds
+constexpr std::size_t kMostOutput = 64u << 20;
+constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module: the recorder keeps no more of all
+
+std::string read_file(const fs::path& file) { return session::read_plain_file(file, kMostCode).value_or(""); }
+
+gpucore::Bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
+
+std::string read_to_end(int pipe, Clock::time_point deadline) {
+  std::string output;
+  char buffer[65536];
+  while (output.size() < kMostOutput) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd source{pipe, POLLIN, 0};
+    if (left <= 0 || ::poll(&source, 1, static_cast<int>(left)) <= 0) return "";
+    const ssize_t count = ::read(pipe, buffer, sizeof buffer);
+    if (count < 0) return "";
+    if (count == 0) return output;
+    output.append(buffer, static_cast<std::size_t>(count));
+  }
+  return "";
+}
+
+// The output of the tool; empty if it failed. Its status is of no use: the launcher's other thread may have taken it.
+std::string output_of(const std::vector<std::string>& command) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return "";
+  const session::FileDescriptor in(ends[0]);
+  session::FileDescriptor out(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, out.get(), 1);
+  ::posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  ::posix_spawnattr_init(&attributes);
+  sigset_t none, standard;
+  ::sigemptyset(&none);
+  ::sigfillset(&standard);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &standard);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t pid = 0;
+  const int failed = ::posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::posix_spawnattr_destroy(&attributes);
+  out = session::FileDescriptor();
+  if (failed != 0) return "";
+  const session::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  std::string output = read_to_end(in.get(), Clock::now() + kPatience);
+  // By its descriptor: the launcher's other thread waits for any child, and may have taken this one's number away.
+  if (output.empty() && process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+  pollfd ended{process.get(), POLLIN, 0};
+  siginfo_t info;
+  if (process.valid() && ::poll(&ended, 1, kToDie) > 0) {
+    ::waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process.get()), &info, WEXITED | WNOHANG);
+  }
+  return output;
+}
+
+std::string disassemble(const std::string& tool, const std::string& architecture, gpucore::Bytes code) {
+  const session::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
+  const std::string_view text = code.all();
+  if (input.get() < 0 || ::write(input.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return "";
+  return output_of({tool, "-b", architecture, fmt::format("/proc/{}/fd/{}", ::getpid(), input.get())});
+}
+
+}  // namespace
+
+KernelModes::KernelModes(fs::path modules, std::string disassembler)
+    : modules_(std::move(modules)), disassembler_(std::move(disassembler)) {
+  if (disassembler_.empty()) return;
+  thread_ = launch::optional_thread([this] { run(); });
+  if (!thread_.joinable()) disassembler_.clear();
+}
+
+KernelModes::~KernelModes() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uint32_t parameter,
+                                             const races::LaunchWords& launch) {
+  if (kernel.empty()) return races::Mode::unknown;
+  const std::lock_guard lock(mutex_);
+  const auto mode = known_mode({kernel, 0}, parameter, launch.live);
+  if (!mode || !races::is_near(*mode) || launch.zeros == 0) return mode;
+  // A number that it adds to the address may be 0 in this launch.
+  const Wanted special{kernel, launch.zeros};
+  if (!known_.contains(special)) {
+    const auto looked_at = std::distance(known_.lower_bound({kernel, 1}), known_.upper_bound({kernel, kAllZeros}));
+    if (looked_at >= kMostSpecials) return mode;
+  }
+  return known_mode(special, parameter, launch.live);
+}
+
+std::optional<races::Mode> KernelModes::known_mode(const Wanted& wanted, std::uint32_t parameter,
+                                                   const races::LiveWords& live) {
+  Known& known = known_[wanted];
+  if (disassembler_.empty()) return races::Mode::unknown;
+  if (known.modules != newest_module()) {
+    if (!known.wanted) wanted_.push_back(wanted);
+    known.wanted = true;
+    wake_.notify_all();
+    return std::nullopt;
+  }
+  // Which of the codes was launched is not known.
+  std::optional<races::Mode> mode;
+  for (const races::KernelAccesses& code : known.codes) {
+    const races::Mode its = code.mode(parameter, live);
+    if (mode.value_or(its) != its) return races::Mode::unknown;
+    mode = its;
+  }
+  return mode.value_or(races::Mode::unknown);
+}
+
+void KernelModes::wait(std::chrono::seconds patience) {
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, patience, [this] { return disassembler_.empty() || (wanted_.empty() && !busy_); });
+}
+
+std::size_t KernelModes::asked() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(
+      std::count_if(known_.begin(), known_.end(), [](const auto& known) { return known.first.zeros == 0; }));
+}
+
+std::size_t KernelModes::understood() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t count = 0;
+  for (const auto& [wanted, known] : known_) {
+    const auto followed = [](const races::KernelAccesses& code) { return code.known; };
+    if (wanted.zeros == 0 && !known.codes.empty() && std::all_of(known.codes.begin(), known.codes.end(), followed))
+      ++count;
+  }
+  return count;
+}
+
+void KernelModes::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || !wanted_.empty(); });
+    if (stopping_) return;
+    const Wanted wanted = std::move(wanted_.front());
+    wanted_.pop_front();
+    busy_ = true;
+    lock.unlock();
+    if (newest_module() > fs::file_time_type::clock::now() - kTick) std::this_thread::sleep_for(kTick);
+    const fs::file_time_type modules = newest_module();
+    const auto& codes = look(wanted);
+    lock.lock();
+    known_[wanted] = {codes, modules, false};
+    busy_ = false;
+    wake_.notify_all();
+  }
+}
+
+// The folder changes with each. The least time there is, without a folder.
+fs::file_time_type KernelModes::newest_module() const {
+  std::error_code error;
+  return fs::last_write_time(modules_, error);
+}
+
+// ---- on the thread
+
+void KernelModes::index_new_modules() {
+  std::error_code error;
+  for (fs::directory_iterator it(modules_, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != ".cubin" || !indexed_.insert(it->path()).second) continue;
+    const std::string text = read_file(it->path());
+    const auto image = gpucore::ElfImage::read(bytes_of(text));
+    if (!image) continue;
+    for (const std::string& kernel : kernels_of(*image)) homes_[kernel].push_back(it->path());
+  }
+}
+
+const std::vector<races::KernelAccesses>& KernelModes::look(const Wanted& wanted) {
+  index_new_modules();
+  const std::vector<fs::path>& homes = homes_[wanted.kernel];
+  Read& so_far = read_[wanted];
+  for (; so_far.looked_at < homes.size(); ++so_far.looked_at) {
+    const std::string text = read_file(homes[so_far.looked_at]);
+    const auto image = gpucore::ElfImage::read(bytes_of(text));
+    const auto code = image ? kernel_code(*image, wanted.kernel) : std::nullopt;
+    const std::string all = code ? fmt::format("{} {} {} {} ", code->architecture, code->bank.offset, code->bank.size,
+                                               static_cast<int>(code->calls)) +
+                                       std::string(code->instructions.all())
+                                 : "";
+    if (!so_far.codes.insert(all).second) continue;
+    so_far.accesses.push_back(code ? read(*code, wanted.zeros) : races::KernelAccesses{});
+  }
+  return so_far.accesses;
+}
+
+races::KernelAccesses KernelModes::read(const KernelCode& code, races::ZeroWords zeros) const {
+  races::KernelAccesses accesses =
+      races::read_sass(disassemble(disassembler_, code.architecture, code.instructions), code.bank, code.calls, zeros);
+  accesses.parameters = code.parameters;
+  return accesses;
+}
+
+std::string find_disassembler(const std::vector<std::string>& command) {
+  if (std::string path = find_toolkit_program("nvdisasm"); !path.empty()) return path;
+  for (const fs::path& tool : launch::files_in_python_packages(command, "triton/backends/nvidia/bin/nvdisasm")) {
+    if (::access(tool.c_str(), X_OK) == 0) return tool.string();
+  }
+  return "";
+}
+
+}  // namespace cudadiag::supervise

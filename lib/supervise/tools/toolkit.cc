@@ -1,0 +1,111 @@
+#include "supervise/tools/toolkit.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+#include <variant>
+
+#include "launch/command_path.h"
+#include "launch/environment.h"
+#include "session/file_descriptor.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kToDie{1};
+constexpr off_t kLongestOutput = off_t{64} << 20;
+
+// A file without a name, that needs no room on a disk and is not left behind. More than its size cannot be written.
+session::FileDescriptor file_for_output() {
+  session::FileDescriptor file(::memfd_create("output", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const bool bounded = file.valid() && ::ftruncate(file.get(), kLongestOutput) == 0 &&
+                       ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0;
+  return bounded ? std::move(file) : session::FileDescriptor();
+}
+
+// As far as it was written: the writer has shared its offset.
+std::string written_to(int file) {
+  const off_t size = ::lseek(file, 0, SEEK_CUR);
+  std::string text(static_cast<std::size_t>(std::clamp<off_t>(size, 0, kLongestOutput)), '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t count = ::pread(file, text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (count <= 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  text.resize(done);
+  return text;
+}
+
+// Why it was ended; empty if it ended by itself.
+std::string wait(launch::Target& tool, std::chrono::milliseconds patience, launch::SignalRelay& relay) {
+  std::string reason;
+  auto deadline = Clock::now() + patience;
+  while (!tool.reap()) {
+    const bool late = Clock::now() >= deadline;
+    if (late && !reason.empty()) break;  // a process that cannot die now
+    if (reason.empty() && (late || relay.interrupted())) {
+      reason = late ? "time limit" : "interrupted";
+      tool.signal_all(SIGKILL);
+      deadline = Clock::now() + kToDie;
+    }
+    relay.wait(100);
+    relay.take_signals();
+  }
+  // The processes that it has started, and their descendants.
+  const auto limit = Clock::now() + kToDie;
+  while (tool.signal_all(SIGKILL) && Clock::now() < limit) {
+    relay.wait(10);
+    relay.take_signals();
+    tool.reap();
+  }
+  return reason;
+}
+
+}  // namespace
+
+std::string find_toolkit_program(const std::string& name) {
+  if (std::string path = launch::find_command(name).path; !path.empty()) return path;
+  const char* const roots[] = {std::getenv("CUDA_HOME"), std::getenv("CUDA_PATH"), "/usr/local/cuda"};
+  for (const char* root : roots) {
+    if (root == nullptr || *root == '\0') continue;
+    const std::string path = std::string(root) + "/bin/" + name;
+    if (::access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
+ToolRun run_tool(const std::vector<std::string>& command, std::chrono::milliseconds patience,
+                 launch::SignalRelay& relay) {
+  ToolRun run;
+  const session::FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC)), output = file_for_output();
+  if (!nothing.valid() || !output.valid()) {
+    run.obstacle = "there is no descriptor left for its output";
+    return run;
+  }
+  launch::SpawnOptions options;
+  options.apart = true;
+  options.input = nothing.get();
+  options.output = output.get();
+  const auto started = Clock::now();
+  auto spawned = launch::Target::spawn(command, launch::environment_with({}), options);
+  if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) {
+    run.obstacle = failure->failure.what;
+    return run;
+  }
+  auto& tool = std::get<launch::Target>(spawned);
+  run.cut_short = wait(tool, patience, relay);
+  run.seconds = std::chrono::duration<double>(Clock::now() - started).count();
+  run.end = tool.end();
+  run.output = written_to(output.get());
+  return run;
+}
+
+}  // namespace cudadiag::supervise

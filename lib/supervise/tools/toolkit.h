@@ -1,0 +1,28 @@
+// Programs of NVIDIA's toolkit: used where they are installed, never needed. Each runs apart, within a time limit, and
+// may crash, hang or print anything.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "launch/process.h"
+#include "session/session.h"
+
+namespace cudadiag::supervise {
+
+// Its path: on PATH, or in `bin` of $CUDA_HOME, $CUDA_PATH or /usr/local/cuda; empty if it is not there.
+std::string find_toolkit_program(const std::string& name);
+
+struct ToolRun {
+  std::string output;     // of stdout and stderr, 64 MB at most
+  std::string obstacle;   // why it could not be started; empty if it was
+  std::string cut_short;  // why it was ended before its time; empty if it was not
+  session::ProcessEnd end;
+  double seconds = 0;
+};
+
+ToolRun run_tool(const std::vector<std::string>& command, std::chrono::milliseconds patience,
+                 launch::SignalRelay& relay);
+
+}  // namespace cudadiag::supervise

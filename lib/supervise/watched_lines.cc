@@ -1,0 +1,129 @@
+#include "supervise/watched_lines.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+
+#include "session/plain_file.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kWatchSeconds = 60;  // that reading watched lines may take in one process
+constexpr std::size_t kMostSource = 8u << 20;
+
+struct Line {
+  std::string file, number;
+};
+
+// As the program has it is not known: a path that is not absolute may begin anywhere.
+Line parse(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  return {fs::path(text.substr(0, colon)).lexically_normal().string(), text.substr(colon + 1)};
+}
+
+// The file as named, or beside one of the files that the command names.
+std::optional<fs::path> file_here(const std::string& file, const std::vector<std::string>& command) {
+  std::error_code error;
+  if (fs::exists(file, error)) return file;
+  for (const std::string& word : command) {
+    const fs::path beside = fs::path(word).parent_path() / file;
+    if (fs::is_regular_file(word, error) && fs::exists(beside, error)) return beside;
+  }
+  return std::nullopt;
+}
+
+bool was_reached(std::size_t index, const session::Session& session) {
+  for (const session::Process& process : session.processes) {
+    for (const session::Delivery& delivery : process.deliveries) {
+      const bool said = index < delivery.visits.size();
+      if (delivery.kind == "watched" && (!said || delivery.visits[index] > 0)) return true;
+    }
+  }
+  return false;
+}
+
+// `text` is FILE:LINE.
+bool has_values(const std::string& text, const session::Session& session) {
+  const auto [file, number] = parse(text);
+  for (const session::Process& process : session.processes) {
+    for (const session::Delivery& delivery : process.deliveries) {
+      const bool there =
+          delivery.kind == "watched" && delivery.file.ends_with(file) && std::to_string(delivery.line) == number;
+      if (there && !delivery.values.empty()) return true;
+    }
+  }
+  return false;
+}
+
+std::string why_unreached(const session::Session& session, const std::string& file) {
+  if (session.processes.empty()) return "CUDA was not initialised, and lines are watched from then on";
+  for (const session::Process& process : session.processes) {
+    for (const session::Note& note : process.record.notes) {
+      if (note.code.starts_with("python-hook")) return note.text;
+    }
+  }
+  const bool hooked = std::any_of(session.processes.begin(), session.processes.end(), [](const auto& process) {
+    return process.record.properties.count("python.hook") > 0;
+  });
+  if (!hooked) return "no Python was seen to run once CUDA had been initialised, from when on lines are watched";
+  return "lines are watched once CUDA is initialised, where they hold code, in files whose path ends in " + file;
+}
+
+}  // namespace
+
+std::string watched_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    const auto [file, number] = parse(line);
+    text += fmt::format("\n{}\t0\twatch\t\t{}", number, file);
+  }
+  return text.empty() ? "" : fmt::format("{:.1f}\t0{}", kWatchSeconds, text);
+}
+
+std::vector<std::string> doubtful_lines(const std::vector<std::string>& lines,
+                                        const std::vector<std::string>& command) {
+  std::vector<std::string> sentences;
+  for (const std::string& line : lines) {
+    const auto [file, number] = parse(line);
+    const auto here = file_here(file, command);
+    if (!here) {
+      sentences.push_back(
+          fmt::format("--watch {}: there is no file {}{}; the line is watched if the program comes to "
+                      "run such a file all the same",
+                      line, file, file.starts_with('/') ? "" : " here, nor beside the command's files"));
+      continue;
+    }
+    const auto text = session::read_plain_file(*here, kMostSource);
+    if (!text || text->empty()) continue;
+    const auto ends = std::count(text->begin(), text->end(), '\n');
+    const auto count = static_cast<std::uint64_t>(ends) + (text->back() == '\n' ? 0 : 1);
+    std::uint64_t wanted = UINT64_MAX;
+    std::from_chars(number.data(), number.data() + number.size(), wanted);
+    if (wanted > count) {
+      sentences.push_back(fmt::format("--watch {}: {} ends at line {}", line, here->string(), count));
+    }
+  }
+  return sentences;
+}
+
+std::vector<std::string> silent_lines(const std::vector<std::string>& lines, const session::Session& session) {
+  std::vector<std::string> sentences;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!was_reached(i, session)) {
+      sentences.push_back(fmt::format("--watch {}: the line was not seen to be reached; {}", lines[i],
+                                      why_unreached(session, parse(lines[i]).file)));
+    } else if (!has_values(lines[i], session)) {
+      sentences.push_back(
+          fmt::format("--watch {}: the line was reached, but no name in it has a value that is shown", lines[i]));
+    }
+  }
+  return sentences;
+}
+
+}  // namespace cudadiag::supervise
