@@ -14,6 +14,7 @@
 #include "launch/standard_descriptors.h"
 #include "launch/supervision.h"
 #include "launch/supervisor.h"
+#include "own_stack.h"
 #include "planted_fault.h"
 #include "terminal.h"
 
@@ -382,9 +383,7 @@ int dispatch(std::vector<std::string> words) {
   return status;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_command_line(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == launch::supervision::kCommand) return launch::supervise(argc, argv);
   launch::occupy_standard_descriptors();
   try {
@@ -395,3 +394,7 @@ int main(int argc, char** argv) {
     return command::kOwnFailure;
   }
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return command::on_ample_stack(run_command_line, argc, argv); }

@@ -9,10 +9,10 @@ from harness import DATA, HERE, expect, expect_in, expect_success, program, true
 CUBIN = DATA / "sass/simulated.sm90.cubin"
 
 
-def _races(machine, program, which, options=()):
+def _races(machine, program, which, options=(), **how):
     report = machine.folder / "races.json"
     command = [machine.build / "targets" / program, *which.split()]
-    result = machine.cudadiag("races", "--json", report, *options, "--", *command)
+    result = machine.cudadiag("races", "--json", report, *options, "--", *command, **how)
     return result, json.loads(report.read_text())
 
 
@@ -211,6 +211,16 @@ def kernels_are_judged_by_their_code(machine):
         expect({access["operation"] for access in finding["accesses"]}, {"kernel"}, which)
     for which in ("copy_from copy_from", "count__8 count__8"):
         _expect_none(machine, "race_kernels", f"{CUBIN} {which}")
+
+
+def kernels_stay_unread_where_a_small_stack_ends_the_disassembler(machine):
+    """It ends alone: the launcher's threads have stacks of their own size."""
+    _with_disassembler(machine)
+    small = 32 << 10
+    result, report = _races(machine, "race_kernels", f"{CUBIN} write__8 copy_from",
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (small, small)))
+    expect((result.returncode, result.stdout, report["findings"]), (0, "done\n", []), "result")
+    expect_in("the code of 0 of 2 kernels could be read", result.stderr, "what is missing")
 
 
 def kernels_that_begin_elsewhere_are_no_race_unless_they_begin_there(machine):

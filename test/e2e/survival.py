@@ -206,6 +206,19 @@ def no_core_files_no_locked_memory_small_stack(machine):
     expect_answer(machine, machine.run(program, preexec_fn=limits), machine.plain(program, preexec_fn=limits))
 
 
+def answer_is_whole_with_little_stack(machine):
+    """As after `ulimit -s 64`; debugging information alone is read with more."""
+    program = faulty(machine)
+    for kilobytes in (128, 64, 32):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_STACK, (kilobytes << 10, kilobytes << 10))
+
+        recorded = machine.run(program, options=["--rerun=always", "--races"], preexec_fn=limit)
+        finding = expect_answer(machine, recorded, machine.plain(program, preexec_fn=limit))
+        expect(finding["evidence"]["grade"], "proven", f"grade with {kilobytes} kB")
+        expect_success(machine.cudadiag("report", preexec_fn=limit))
+
+
 def rival_that_comes_later_is_refused_as_by_anyone(machine):
     """One process has room for one holder of CUPTI; a profiler that starts under us gets its usual answer."""
     result = expect_success(machine.run(machine.build / "targets/profiles_itself"))
