@@ -4,25 +4,16 @@
 #include <cstdint>
 
 #include "races/clock.h"
+#include "sass/mode.h"
 
 namespace cudadiag::races {
 
 // A stream's number among all streams that a process ever had: handles are used again, these are not.
 using StreamNumber = std::uint32_t;
 
-enum class Mode : std::uint8_t {
-  unknown,
-  none,  // a kernel is given the address and does not touch it
-  read,
-  write,   // or both
-  atomic,  // two of these do not disturb each other
-  // A kernel adds a number of its own to the address before it uses memory: it reads, or may write, some other place.
-  near_read,
-  near_write,
-};
-
-constexpr bool alters(Mode mode) { return mode == Mode::write || mode == Mode::atomic; }
-constexpr bool is_near(Mode mode) { return mode == Mode::near_read || mode == Mode::near_write; }
+using sass::alters;
+using sass::is_near;
+using sass::Mode;
 
 enum class What : std::uint8_t { kernel, copy, memset, allocation, free };
 

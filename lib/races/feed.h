@@ -13,8 +13,8 @@
 
 #include "races/graph_accesses.h"
 #include "races/history.h"
-#include "races/kernel_accesses.h"
 #include "races/order.h"
+#include "sass/kernel_accesses.h"
 #include "session/races.h"
 #include "session/ring_follower.h"
 #include "wire/allocation.h"
@@ -25,8 +25,8 @@ class Feed : public session::RingReader {
  public:
   // How a kernel uses the memory of one parameter, in a launch about which this is known. Nothing: not known yet, ask
   // again.
-  using KernelMode =
-      std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter, const LaunchWords& launch)>;
+  using KernelMode = std::function<std::optional<Mode>(std::uint32_t function, std::uint32_t parameter,
+                                                       const sass::LaunchWords& launch)>;
 
   // `area` stays mapped as long as this lives.
   Feed(std::span<const std::byte> area, KernelMode kernel_mode);
@@ -69,7 +69,7 @@ class Feed : public session::RingReader {
   // Records that precede an operation's record in its ring.
   struct Pending {
     std::vector<Word> words;
-    ZeroWords zeros = 0;
+    sass::ZeroWords zeros = 0;
     Rows rows;
   };
 
@@ -110,9 +110,9 @@ class Feed : public session::RingReader {
   std::span<const std::byte> streams_, contexts_;
   Order order_;
   History history_;
-  std::vector<LaunchWords> launches_{1};                             // by the number of an access
+  std::vector<sass::LaunchWords> launches_{1};                       // by the number of an access
   std::unordered_map<std::uint64_t, std::uint32_t> launch_numbers_;  // by hash
-  LaunchWords launch_;                                               // in hand
+  sass::LaunchWords launch_;                                         // in hand
   std::vector<Known> known_;
   std::vector<Pending> pending_;                     // by thread
   std::map<std::uint64_t, Memory> memory_;           // by address; not overlapping

@@ -61,9 +61,9 @@ struct RaceWatch::Watched {
     if (feed) return true;
     if (area.bytes().empty() || wire::load_acquire(area.bytes().data(), wire::area::kState) == 0) return false;
     const auto mode = [this](std::uint32_t function, std::uint32_t parameter,
-                             const races::LaunchWords& launch) -> std::optional<races::Mode> {
+                             const sass::LaunchWords& launch) -> std::optional<sass::Mode> {
       const std::string* name = session::by_id(names.with_function(function).functions, function);
-      if (name == nullptr) return races::Mode::unknown;
+      if (name == nullptr) return sass::Mode::unknown;
       return modes.mode(*name, parameter, launch);
     };
     feed = std::make_unique<races::Feed>(area.bytes(), mode);

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   test::AreaBuilder area = program();
   session::RingFollower follower(area.bytes());
   races::Feed feed(area.bytes(), [](std::uint32_t function, std::uint32_t, const auto&) {
-    return std::optional(static_cast<races::Mode>(function % 5));
+    return std::optional(static_cast<sass::Mode>(function % 5));
   });
   std::uint64_t serial = 0;
   for (std::span<const std::uint8_t> input(data, size); input.size() >= kStep; input = input.subspan(kStep)) {

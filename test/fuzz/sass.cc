@@ -1,8 +1,8 @@
 // Feeds the reader of nvdisasm's text. The first four bytes say where the kernel's parameters lie, and which of them
 // are 0.
-#include "races/sass.h"
+#include "sass/sass.h"
 
-using namespace cudadiag::races;
+using namespace cudadiag::sass;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 4) return 0;

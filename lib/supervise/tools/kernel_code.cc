@@ -36,8 +36,8 @@ void each_fact(Bytes facts, const Visit& visit) {
   }
 }
 
-races::ParameterBank bank_of(Bytes facts) {
-  races::ParameterBank bank;
+sass::ParameterBank bank_of(Bytes facts) {
+  sass::ParameterBank bank;
   each_fact(facts, [&](std::uint32_t attribute, std::uint64_t at) {
     if (attribute == 0x0a && bank.size == 0) bank = {facts.u16(at + 4), facts.u16(at + 6)};
   });
@@ -61,7 +61,7 @@ bool is_harmless(std::string_view function) {
 
 // Functions that lie elsewhere, and those whose address is taken, have relocations. A symbol: name u32 @0, type in the
 // lower half of u8 @4, 24 bytes in all. A relocation: u64 @8 with the symbol's index above 32 bits of its own kind.
-races::Calls calls_of(const ElfImage& image) {
+sass::Calls calls_of(const ElfImage& image) {
   for (std::uint32_t i = 0; i < image.sections(); ++i) {
     const Section section = image.section(i);
     const bool is_short = section.type == kShortRelocations;
@@ -74,12 +74,12 @@ races::Calls calls_of(const ElfImage& image) {
     const std::uint64_t size = is_short ? 16 : 24;
     for (std::uint64_t at = 0; at + size <= entries.size(); at += size) {
       const std::uint64_t symbol = (entries.u64(at + 8) >> 32) * 24;
-      if (symbol + 24 > symbols.size()) return races::Calls::anything;
+      if (symbol + 24 > symbols.size()) return sass::Calls::anything;
       const bool is_function = (symbols.u16(symbol + 4) & 0xf) == kFunction;
-      if (is_function && !is_harmless(names.text(symbols.u32(symbol)))) return races::Calls::anything;
+      if (is_function && !is_harmless(names.text(symbols.u32(symbol)))) return sass::Calls::anything;
     }
   }
-  return races::Calls::harmless;
+  return sass::Calls::harmless;
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ std::vector<std::string> kernels_of(const ElfImage& image) {
 std::optional<KernelCode> kernel_code(const ElfImage& image, const std::string& kernel) {
   const auto code = image.named(std::string(kCode) + kernel), facts = image.named(std::string(kFacts) + kernel);
   if (!code || !facts) return std::nullopt;
-  const races::ParameterBank bank = bank_of(image.contents(*facts));
+  const sass::ParameterBank bank = bank_of(image.contents(*facts));
   if (bank.size == 0) return std::nullopt;
   return KernelCode{architecture_of(image.file()), bank, parameters_of(image.contents(*facts)), calls_of(image),
                     image.contents(*code)};

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "gpucore/elf_image.h"
-#include "races/sass.h"
+#include "sass/sass.h"
 
 namespace cudadiag::supervise {
 
 struct KernelCode {
   std::string architecture;  // as nvdisasm has it: "SM90a"
-  races::ParameterBank bank;
+  sass::ParameterBank bank;
   std::vector<std::uint32_t> parameters;  // where each begins, from the first one's beginning
-  races::Calls calls = races::Calls::anything;
+  sass::Calls calls = sass::Calls::anything;
   gpucore::Bytes instructions;  // lie in the image's file
 };
 

@@ -18,7 +18,7 @@
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "launch/optional_thread.h"
-#include "races/sass.h"
+#include "sass/sass.h"
 #include "session/file_descriptor.h"
 #include "session/plain_file.h"
 #include "supervise/tools/toolkit.h"
@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kPatience{10};   // for one kernel
 constexpr std::chrono::milliseconds kTick{20};  // more than one of the clock by which files are told apart
 constexpr std::ptrdiff_t kMostSpecials = 16;    // sets of zeros that one kernel is looked at with
-constexpr races::ZeroWords kAllZeros = ~races::ZeroWords{0};
+constexpr sass::ZeroWords kAllZeros = ~sass::ZeroWords{0};
 constexpr int kToDie = 1000;  // milliseconds
 constexpr std::size_t kMostOutput = 64u << 20;
 constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module: the recorder keeps no more of all
@@ -122,12 +122,12 @@ KernelModes::~KernelModes() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uint32_t parameter,
-                                             const races::LaunchWords& launch) {
-  if (kernel.empty()) return races::Mode::unknown;
+std::optional<sass::Mode> KernelModes::mode(const std::string& kernel, std::uint32_t parameter,
+                                            const sass::LaunchWords& launch) {
+  if (kernel.empty()) return sass::Mode::unknown;
   const std::lock_guard lock(mutex_);
   const auto mode = known_mode({kernel, 0}, parameter, launch.live);
-  if (!mode || !races::is_near(*mode) || launch.zeros == 0) return mode;
+  if (!mode || !sass::is_near(*mode) || launch.zeros == 0) return mode;
   // A number that it adds to the address may be 0 in this launch.
   const Wanted special{kernel, launch.zeros};
   if (!known_.contains(special)) {
@@ -137,10 +137,10 @@ std::optional<races::Mode> KernelModes::mode(const std::string& kernel, std::uin
   return known_mode(special, parameter, launch.live);
 }
 
-std::optional<races::Mode> KernelModes::known_mode(const Wanted& wanted, std::uint32_t parameter,
-                                                   const races::LiveWords& live) {
+std::optional<sass::Mode> KernelModes::known_mode(const Wanted& wanted, std::uint32_t parameter,
+                                                  const sass::LiveWords& live) {
   Known& known = known_[wanted];
-  if (disassembler_.empty()) return races::Mode::unknown;
+  if (disassembler_.empty()) return sass::Mode::unknown;
   if (known.modules != newest_module()) {
     if (!known.wanted) wanted_.push_back(wanted);
     known.wanted = true;
@@ -148,13 +148,13 @@ std::optional<races::Mode> KernelModes::known_mode(const Wanted& wanted, std::ui
     return std::nullopt;
   }
   // Which of the codes was launched is not known.
-  std::optional<races::Mode> mode;
-  for (const races::KernelAccesses& code : known.codes) {
-    const races::Mode its = code.mode(parameter, live);
-    if (mode.value_or(its) != its) return races::Mode::unknown;
+  std::optional<sass::Mode> mode;
+  for (const sass::KernelAccesses& code : known.codes) {
+    const sass::Mode its = code.mode(parameter, live);
+    if (mode.value_or(its) != its) return sass::Mode::unknown;
     mode = its;
   }
-  return mode.value_or(races::Mode::unknown);
+  return mode.value_or(sass::Mode::unknown);
 }
 
 void KernelModes::wait(std::chrono::seconds patience) {
@@ -172,7 +172,7 @@ std::size_t KernelModes::understood() const {
   const std::lock_guard lock(mutex_);
   std::size_t count = 0;
   for (const auto& [wanted, known] : known_) {
-    const auto followed = [](const races::KernelAccesses& code) { return code.known; };
+    const auto followed = [](const sass::KernelAccesses& code) { return code.known; };
     if (wanted.zeros == 0 && !known.codes.empty() && std::all_of(known.codes.begin(), known.codes.end(), followed))
       ++count;
   }
@@ -217,7 +217,7 @@ void KernelModes::index_new_modules() {
   }
 }
 
-const std::vector<races::KernelAccesses>& KernelModes::look(const Wanted& wanted) {
+const std::vector<sass::KernelAccesses>& KernelModes::look(const Wanted& wanted) {
   index_new_modules();
   const std::vector<fs::path>& homes = homes_[wanted.kernel];
   Read& so_far = read_[wanted];
@@ -230,14 +230,14 @@ const std::vector<races::KernelAccesses>& KernelModes::look(const Wanted& wanted
                                        std::string(code->instructions.all())
                                  : "";
     if (!so_far.codes.insert(all).second) continue;
-    so_far.accesses.push_back(code ? read(*code, wanted.zeros) : races::KernelAccesses{});
+    so_far.accesses.push_back(code ? read(*code, wanted.zeros) : sass::KernelAccesses{});
   }
   return so_far.accesses;
 }
 
-races::KernelAccesses KernelModes::read(const KernelCode& code, races::ZeroWords zeros) const {
-  races::KernelAccesses accesses =
-      races::read_sass(disassemble(disassembler_, code.architecture, code.instructions), code.bank, code.calls, zeros);
+sass::KernelAccesses KernelModes::read(const KernelCode& code, sass::ZeroWords zeros) const {
+  sass::KernelAccesses accesses =
+      sass::read_sass(disassemble(disassembler_, code.architecture, code.instructions), code.bank, code.calls, zeros);
   accesses.parameters = code.parameters;
   return accesses;
 }

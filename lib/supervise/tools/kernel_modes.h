@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "races/kernel_accesses.h"
+#include "sass/kernel_accesses.h"
 #include "supervise/tools/kernel_code.h"
 
 namespace cudadiag::supervise {
@@ -28,7 +28,7 @@ class KernelModes {
   KernelModes& operator=(const KernelModes&) = delete;
 
   // Nothing: it is being looked for. Unknown where modules have different kernels of one name, and these differ in it.
-  std::optional<races::Mode> mode(const std::string& kernel, std::uint32_t parameter, const races::LaunchWords& launch);
+  std::optional<sass::Mode> mode(const std::string& kernel, std::uint32_t parameter, const sass::LaunchWords& launch);
   // Until all that was asked for is known, for so long.
   void wait(std::chrono::seconds patience);
   // Kernels whose code was looked for; whether it was found and understood.
@@ -40,25 +40,25 @@ class KernelModes {
   // Kernels of one name, in launches with these zeros among their parameters; 0: in all.
   struct Wanted {
     std::string kernel;
-    races::ZeroWords zeros = 0;
+    sass::ZeroWords zeros = 0;
     auto operator<=>(const Wanted&) const = default;
   };
   struct Known {
-    std::vector<races::KernelAccesses> codes;                  // each that differs
+    std::vector<sass::KernelAccesses> codes;                   // each that differs
     std::optional<std::filesystem::file_time_type> modules{};  // which there were; nothing: none was looked at yet
     bool wanted = false;
   };
   struct Read {
     std::size_t looked_at = 0;    // of the modules that have it
     std::set<std::string> codes;  // all that tells them apart
-    std::vector<races::KernelAccesses> accesses;
+    std::vector<sass::KernelAccesses> accesses;
   };
 
   void run();
   std::filesystem::file_time_type newest_module() const;
-  std::optional<races::Mode> known_mode(const Wanted& wanted, std::uint32_t parameter, const races::LiveWords& live);
-  const std::vector<races::KernelAccesses>& look(const Wanted& wanted);
-  races::KernelAccesses read(const KernelCode& code, races::ZeroWords zeros) const;
+  std::optional<sass::Mode> known_mode(const Wanted& wanted, std::uint32_t parameter, const sass::LiveWords& live);
+  const std::vector<sass::KernelAccesses>& look(const Wanted& wanted);
+  sass::KernelAccesses read(const KernelCode& code, sass::ZeroWords zeros) const;
   void index_new_modules();
 
   const std::filesystem::path modules_;

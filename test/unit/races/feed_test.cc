@@ -11,9 +11,9 @@
 
 using namespace cudadiag;
 using races::Feed;
-using races::LaunchWords;
-using races::LiveWords;
-using races::Mode;
+using sass::LaunchWords;
+using sass::LiveWords;
+using sass::Mode;
 namespace operation = wire::operation;
 namespace race = wire::race;
 using operation::Kind;

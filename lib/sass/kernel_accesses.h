@@ -5,9 +5,9 @@
 #include <set>
 #include <vector>
 
-#include "races/access.h"
+#include "sass/mode.h"
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 
 // Where an address in a kernel's code comes from: the offset of a word among the parameters; of an array of words that
 // is indexed, where it begins; chosen: by something that may be the same for all threads, so that one element alone may
@@ -55,4 +55,4 @@ struct KernelAccesses {
   Mode mode(std::uint32_t parameter, const LiveWords& live = {}) const;
 };
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

@@ -1,9 +1,9 @@
-#include "races/sass_registers.h"
+#include "sass/registers.h"
 
 #include <bit>
 #include <utility>
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 
 std::uint32_t predicate_of(std::string_view name) {
   const bool negated = name.starts_with('!');
@@ -129,4 +129,4 @@ bool Registers::join(State& state, const State& more) const {
   return changed;
 }
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "races/kernel_accesses.h"
-#include "races/sass.h"
-#include "races/sass_flow.h"
-#include "races/sass_registers.h"
+#include "sass/flow.h"
+#include "sass/kernel_accesses.h"
+#include "sass/registers.h"
+#include "sass/sass.h"
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 
 class Instructions {
  public:
@@ -113,4 +113,4 @@ class Instructions {
   std::set<CodeAccess> accesses_;
 };
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "races/sass.h"
+#include "sass/sass.h"
 
-using namespace cudadiag::races;
+using namespace cudadiag::sass;
 using enum Mode;
 
 namespace {

@@ -1,15 +1,15 @@
-#include "races/sass.h"
+#include "sass/sass.h"
 
 #include <cstddef>
 #include <map>
 #include <set>
 #include <vector>
 
-#include "races/sass_flow.h"
-#include "races/sass_instructions.h"
-#include "races/sass_registers.h"
+#include "sass/flow.h"
+#include "sass/instructions.h"
+#include "sass/registers.h"
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 namespace {
 
 constexpr std::size_t kMostSteps = 4'000'000;  // instructions gone through, again and again until nothing changes
@@ -127,4 +127,4 @@ KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls,
   return {true, instructions.accesses(), {}};
 }
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

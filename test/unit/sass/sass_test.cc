@@ -1,5 +1,5 @@
 // The texts are nvdisasm's, of the kernels in test/data/sass/kernels.cu.
-#include "races/sass.h"
+#include "sass/sass.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-using namespace cudadiag::races;
+using namespace cudadiag::sass;
 
 namespace {
 

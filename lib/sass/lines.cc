@@ -1,9 +1,9 @@
-#include "races/sass_lines.h"
+#include "sass/lines.h"
 
 #include <algorithm>
 #include <charconv>
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 namespace {
 
 std::string_view trim(std::string_view text) {
@@ -93,4 +93,4 @@ std::optional<Instruction> parse_instruction(std::string_view line) {
   return instruction;
 }
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "races/sass_lines.h"
+#include "sass/lines.h"
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 
 // Instructions are identified by their index.
 class Program {
@@ -65,4 +65,4 @@ class Program {
   std::size_t work_ = 0;  // that it took to connect all this
 };
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 
 struct Instruction {
   std::uint32_t address = 0;
@@ -34,4 +34,4 @@ inline constexpr std::uint32_t kUniform = 256, kStack = 512, kStackWords = 256, 
 std::uint32_t register_of(std::string_view operand);
 bool is_predicate(std::string_view operand);
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

@@ -1,9 +1,9 @@
-#include "races/kernel_accesses.h"
+#include "sass/kernel_accesses.h"
 
 #include <algorithm>
 #include <map>
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 namespace {
 
 // The words that belong together: one that is read for itself, or an array up to where the next array begins.
@@ -81,4 +81,4 @@ Mode KernelAccesses::mode(std::uint32_t parameter, const LiveWords& live) const 
   return alters_near ? Mode::near_write : reads_near ? Mode::near_read : Mode::none;
 }
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

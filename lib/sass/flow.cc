@@ -1,10 +1,10 @@
-#include "races/sass_flow.h"
+#include "sass/flow.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 namespace {
 
 constexpr std::size_t kMostText = 64u << 20;
@@ -181,4 +181,4 @@ void Program::connect_one(std::uint32_t at, const Joints& joints) {
   work_ += next.size();
 }
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "races/sass_instructions.h"
+#include "sass/instructions.h"
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 namespace {
 
 using namespace origin;
@@ -230,4 +230,4 @@ void Instructions::use_memory(const Step& s) {
   set_words(s, 0);
 }
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

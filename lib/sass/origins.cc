@@ -1,10 +1,10 @@
-#include "races/sass_origins.h"
+#include "sass/origins.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 namespace {
 
 using namespace origin;
@@ -129,4 +129,4 @@ OriginSets::Id OriginSets::moved(Id places, Id by) {
   return number(sorted(std::move(out)));
 }
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

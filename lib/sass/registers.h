@@ -7,10 +7,10 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "races/sass_lines.h"
-#include "races/sass_origins.h"
+#include "sass/lines.h"
+#include "sass/origins.h"
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 
 // P0..P7, UP0..UP7, each as it is and negated: P0 and !P0 are different ones. kNone for PT, UPT and what is none.
 std::uint32_t predicate_of(std::string_view name);
@@ -61,4 +61,4 @@ class Registers {
   std::uint32_t known_ = 0;   // a bit for each condition that holds
 };
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

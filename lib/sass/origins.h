@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 
 // One thing that a register may hold a part of.
 //
@@ -91,4 +91,4 @@ class OriginSets {
   bool full_ = false;
 };
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "races/kernel_accesses.h"
+#include "sass/kernel_accesses.h"
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 
 // Where a kernel's parameters lie in constant bank 0.
 struct ParameterBank {
@@ -28,4 +28,4 @@ enum class Calls { anything, harmless };
 // For launches whose parameters have these zeros. Not known if there is no text, or too much.
 KernelAccesses read_sass(std::string_view text, ParameterBank bank, Calls calls = Calls::anything, ZeroWords zeros = 0);
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass

@@ -1,11 +1,11 @@
-#include "races/sass_instructions.h"
+#include "sass/instructions.h"
 
 #include <algorithm>
 #include <iterator>
 #include <unordered_map>
 #include <vector>
 
-namespace cudadiag::races {
+namespace cudadiag::sass {
 namespace {
 
 using namespace origin;
@@ -431,4 +431,4 @@ void Instructions::load_constant(const Step& s) {
   }
 }
 
-}  // namespace cudadiag::races
+}  // namespace cudadiag::sass
