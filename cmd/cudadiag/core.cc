@@ -3,9 +3,9 @@
 
 #include "commands.h"
 #include "debugger_advice.h"
-#include "gpucore/core_file.h"
-#include "gpucore/json.h"
-#include "gpucore/text.h"
+#include "evidence/core_file.h"
+#include "evidence/json.h"
+#include "evidence/text.h"
 #include "report/printable.h"
 #include "session/witness.h"
 #include "supervise/tools/disassembly.h"
@@ -15,40 +15,40 @@
 namespace cudadiag::command {
 namespace {
 
-gpucore::DebuggerWitness ask_debugger(const std::string& file, const gpucore::Testimony& testimony) {
+evidence::DebuggerWitness ask_debugger(const std::string& file, const evidence::Testimony& testimony) {
   launch::SignalRelay relay;
   const supervise::ToolRun run = supervise::run_debugger(file, supervise::kDebuggerPatience, relay);
   if (!run.obstacle.empty()) {
     say(run.obstacle + "; " + debugger_advice(file));
     return {run.obstacle, {}};
   }
-  return gpucore::debugger_witness(testimony.failure, run.output, session::how_it_failed(run.end, run.cut_short));
+  return evidence::debugger_witness(testimony.failure, run.output, session::how_it_failed(run.end, run.cut_short));
 }
 
 }  // namespace
 
 int core(const CoreOptions& options) {
   const std::string& file = options.file;
-  const auto read = gpucore::read_core(file);
-  if (const auto* failure = std::get_if<gpucore::Unreadable>(&read)) {
+  const auto read = evidence::read_core(file);
+  if (const auto* failure = std::get_if<evidence::Unreadable>(&read)) {
     return say(session::Failure{failure->what, failure->hint}), kOwnFailure;
   }
-  const auto& testimony = std::get<gpucore::Testimony>(read);
+  const auto& testimony = std::get<evidence::Testimony>(read);
   std::string instruction;
   if (testimony.failure && testimony.failure->code)
     instruction = supervise::failing_instruction(*testimony.failure->code);
-  std::optional<gpucore::DebuggerWitness> debugger;
+  std::optional<evidence::DebuggerWitness> debugger;
   if (options.cross_check) debugger = ask_debugger(file, testimony);
   if (options.json) {
-    const std::string text = gpucore::write_json(testimony, instruction, debugger ? &*debugger : nullptr);
+    const std::string text = evidence::write_json(testimony, instruction, debugger ? &*debugger : nullptr);
     print(text);
     if (testimony.damaged > 0) say("parts of the dump could not be read: " + std::to_string(testimony.damaged));
     return 0;
   }
-  for (const std::string& line : gpucore::describe(testimony, instruction)) print(report::printable(line) + "\n");
+  for (const std::string& line : evidence::describe(testimony, instruction)) print(report::printable(line) + "\n");
   if (!debugger) return 0;
   const char* label = "Witness ";
-  for (const std::string& sentence : gpucore::sentences(*debugger)) {
+  for (const std::string& sentence : evidence::sentences(*debugger)) {
     print(label + report::printable(sentence) + "\n");
     label = "        ";
   }

@@ -14,7 +14,7 @@
 namespace cudadiag::report {
 namespace {
 
-using symbolize::Assertion;
+using evidence::Assertion;
 using symbolize::DeviceFailure;
 using symbolize::DeviceTestimony;
 using Dim3 = std::array<std::uint32_t, 3>;

@@ -13,7 +13,7 @@
 namespace cudadiag::report {
 namespace {
 
-using symbolize::InvalidAccess;
+using evidence::InvalidAccess;
 using symbolize::SanitizerTestimony;
 
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
@@ -39,7 +39,7 @@ Memory memory_of(const InvalidAccess& access, std::size_t accesses) {
     memory.allocation = access.nearest->address;
     memory.allocation_bytes = access.nearest->bytes;
   }
-  memory.text = symbolize::sentence(access);
+  memory.text = evidence::sentence(access);
   memory.function = symbolize::demangle(access.function);
   memory.file = access.file;
   memory.line = static_cast<int>(access.line);
@@ -66,7 +66,7 @@ class Joining {
       report_.notes.push_back(
           {"sanitizer-elsewhere",
            fmt::format("compute-sanitizer found no invalid access of the finding's kernel, but in {}: {}",
-                       short_kernel_name(symbolize::demangle(other.kernel), 16u << 10), symbolize::sentence(other))});
+                       short_kernel_name(symbolize::demangle(other.kernel), 16u << 10), evidence::sentence(other))});
     }
   }
 
@@ -200,7 +200,7 @@ bool memcheck_may_tell(const Finding& finding) {
 }
 
 std::string outcome_of(const SanitizerTestimony& testimony) {
-  const symbolize::SanitizerLog& log = testimony.log;
+  const evidence::SanitizerLog& log = testimony.log;
   if (!log.accesses.empty()) {
     const std::uint64_t count = std::max<std::uint64_t>(log.errors.value_or(0), log.accesses.size());
     return fmt::format("{} invalid access{}", thousands(count), count == 1 ? "" : "es");

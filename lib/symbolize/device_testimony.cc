@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
-#include "gpucore/core_file.h"
-#include "gpucore/debugger_text.h"
-#include "gpucore/exceptions.h"
+#include "evidence/core_file.h"
+#include "evidence/debugger_text.h"
+#include "evidence/exceptions.h"
 #include "session/session_folders.h"
 #include "session/witness.h"
 #include "symbolize/demangle.h"
@@ -17,14 +17,14 @@ bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
-DeviceFailure plain(const gpucore::Failure& from) {
+DeviceFailure plain(const evidence::Failure& from) {
   DeviceFailure failure;
   failure.exception = from.exception_name;
-  failure.assertion = from.exception == gpucore::kAssertion;
+  failure.assertion = from.exception == evidence::kAssertion;
   failure.message = from.message;
   failure.function = demangle(from.place.function);
   failure.offset = from.place.offset;
-  for (const gpucore::SourceLine& line : from.place.lines) {
+  for (const evidence::SourceLine& line : from.place.lines) {
     failure.lines.push_back({demangle(line.function), line.file, line.line});
   }
   failure.block = from.block;
@@ -40,7 +40,7 @@ DeviceFailure plain(const gpucore::Failure& from) {
 }
 
 // For the instruction at which most of its threads are.
-DeviceFailure plain(const gpucore::RunningKernel& from) {
+DeviceFailure plain(const evidence::RunningKernel& from) {
   DeviceFailure running;
   running.kernel = demangle(from.kernel);
   running.mangled = from.kernel;
@@ -49,10 +49,10 @@ DeviceFailure plain(const gpucore::RunningKernel& from) {
   running.grid_id = from.grid_id;
   running.blocks = from.blocks;
   if (from.places.empty()) return running;
-  const gpucore::RunningPlace& most = from.places.front();
+  const evidence::RunningPlace& most = from.places.front();
   running.function = demangle(most.place.function);
   running.offset = most.place.offset;
-  for (const gpucore::SourceLine& line : most.place.lines) {
+  for (const evidence::SourceLine& line : most.place.lines) {
     running.lines.push_back({demangle(line.function), line.file, line.line});
   }
   running.block = most.block;
@@ -62,11 +62,11 @@ DeviceFailure plain(const gpucore::RunningKernel& from) {
 }
 
 WitnessWords debugger_words(const session::Session& session, const session::Pass& pass,
-                            const gpucore::Testimony& core) {
+                            const evidence::Testimony& core) {
   const auto file = session.folder / pass.folder / session::kDebuggerFile;
-  const auto witness = gpucore::debugger_witness(core.failure, read_log(file, kDebuggerTextKept),
+  const auto witness = evidence::debugger_witness(core.failure, evidence::read_log(file, kDebuggerTextKept),
                                                  session::how_it_failed(pass.debugger->end, pass.debugger->cut_short));
-  return {gpucore::outcome(witness), gpucore::sentences(witness),
+  return {evidence::outcome(witness), evidence::sentences(witness),
           !witness.failed.empty() || !witness.check.different.empty()};
 }
 
@@ -74,7 +74,7 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   if (!is_plain_name(pass.folder)) return;
   SanitizerTestimony& sanitizer = testimony.sanitizer.emplace();
   sanitizer.kernels = pass.kernels;
-  sanitizer.log = sanitizer_log(read_log(session.folder / pass.folder / session::kSanitizerFile));
+  sanitizer.log = evidence::sanitizer_log(evidence::read_log(session.folder / pass.folder / session::kSanitizerFile));
   // It ends as the program does, which fails: only where it has counted nothing its end tells of itself.
   if (sanitizer.log.errors) return;
   sanitizer.failed = session::how_it_failed(pass.end, pass.cut_short);
@@ -83,7 +83,7 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
 
 // Whether the driver printed, with CUDA_COREDUMP_SHOW_PROGRESS, that it began a dump and did not finish it.
 bool left_a_dump_unfinished(const std::filesystem::path& output) {
-  const std::string text = read_log(output);
+  const std::string text = evidence::read_log(output);
   return text.find("coredump: Starting GPU coredump generation") != std::string::npos &&
          text.find("coredump: All done") == std::string::npos;
 }
@@ -97,17 +97,17 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   if (!is_plain_name(pass.dump)) return;
   const std::filesystem::path path = session.folder / pass.folder / pass.dump;
   testimony.dump = path.string();
-  const auto read = gpucore::read_core(path);
-  if (const auto* unreadable = std::get_if<gpucore::Unreadable>(&read)) {
+  const auto read = evidence::read_core(path);
+  if (const auto* unreadable = std::get_if<evidence::Unreadable>(&read)) {
     testimony.unreadable = unreadable->what;
     return;
   }
-  const auto& core = std::get<gpucore::Testimony>(read);
+  const auto& core = std::get<evidence::Testimony>(read);
   if (pass.debugger) testimony.debugger = debugger_words(session, pass, core);
   if (core.failure) {
     testimony.failure = plain(*core.failure);
   } else if (!core.running.empty()) {
-    for (const gpucore::RunningKernel& kernel : core.running) testimony.running.push_back(plain(kernel));
+    for (const evidence::RunningKernel& kernel : core.running) testimony.running.push_back(plain(kernel));
   } else {
     testimony.unreadable = "the core dump holds no exception";
   }
@@ -132,7 +132,7 @@ DeviceTestimony device_testimony(const session::Session& session) {
   for (const session::Pass* pass : reruns) {
     // Without torch.compile other kernels run.
     if (!is_plain_name(pass->folder) || pass->name == "eager") continue;
-    auto assertions = read_assertions(session.folder / pass->folder / session::kOutputFile);
+    auto assertions = evidence::read_assertions(session.folder / pass->folder / session::kOutputFile);
     if (!assertions.empty()) testimony.printed.push_back({pass->folder, std::move(assertions)});
   }
   return testimony;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "session/session.h"
-#include "symbolize/assertion_text.h"
-#include "symbolize/sanitizer_text.h"
+#include "evidence/assertion_text.h"
+#include "evidence/sanitizer_text.h"
 
 namespace cudadiag::symbolize {
 
@@ -46,14 +46,14 @@ struct WitnessWords {
 // A rerun under compute-sanitizer.
 struct SanitizerTestimony {
   std::vector<std::string> kernels;  // that it checked, mangled
-  SanitizerLog log;
+  evidence::SanitizerLog log;
   std::string failed;  // how it ended, where that was not well and it found nothing: "signal 11"
 };
 
 // The assertions that a rerun printed.
 struct Printed {
   std::string pass;  // its folder
-  std::vector<Assertion> assertions;
+  std::vector<evidence::Assertion> assertions;
 };
 
 struct DeviceTestimony {

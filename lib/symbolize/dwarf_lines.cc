@@ -86,8 +86,8 @@ struct Position {
 };
 
 // Every section of that name: there may be several.
-std::vector<gpucore::Bytes> sections_of(Dwarf* dwarf, std::string_view wanted) {
-  std::vector<gpucore::Bytes> found;
+std::vector<evidence::Bytes> sections_of(Dwarf* dwarf, std::string_view wanted) {
+  std::vector<evidence::Bytes> found;
   Elf* elf = dwarf_getelf(dwarf);
   std::size_t names = 0;
   if (elf_getshdrstrndx(elf, &names) != 0) return found;
@@ -105,7 +105,7 @@ std::vector<gpucore::Bytes> sections_of(Dwarf* dwarf, std::string_view wanted) {
 bool strings_end(Dwarf* dwarf) {
   for (const char* name : {".debug_line_str", ".debug_str"}) {
     const auto sections = sections_of(dwarf, name);
-    const auto ends = [](const gpucore::Bytes& strings) { return strings.u8(strings.size() - 1) == 0; };
+    const auto ends = [](const evidence::Bytes& strings) { return strings.u8(strings.size() - 1) == 0; };
     if (!std::all_of(sections.begin(), sections.end(), ends)) return false;
   }
   return true;

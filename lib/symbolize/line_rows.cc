@@ -4,13 +4,13 @@
 
 #include <vector>
 
-#include "gpucore/cursor.h"
+#include "evidence/cursor.h"
 
 namespace cudadiag::symbolize {
 namespace {
 
-using gpucore::Bytes;
-using gpucore::Cursor;
+using evidence::Bytes;
+using evidence::Cursor;
 
 struct Header {
   std::uint8_t instruction_length = 1, line_range = 1, opcode_base = 1;

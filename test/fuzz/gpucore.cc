@@ -1,7 +1,7 @@
 // Feeds the reader of GPU core dumps with bytes that no driver wrote. Whatever they are, it answers or declines.
-#include "gpucore/testimony.h"
+#include "evidence/testimony.h"
 
-using namespace cudadiag::gpucore;
+using namespace cudadiag::evidence;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   examine(Bytes(data, size));

@@ -4,7 +4,7 @@
 using namespace cudadiag;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto image = gpucore::ElfImage::read(gpucore::Bytes(data, size));
+  const auto image = evidence::ElfImage::read(evidence::Bytes(data, size));
   if (!image) return 0;
   std::size_t left = 8;
   for (const std::string& kernel : supervise::kernels_of(*image)) {

@@ -1,8 +1,8 @@
 // Feeds the search for assertions in what a target printed.
-#include "symbolize/assertion_text.h"
+#include "evidence/assertion_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto found = cudadiag::symbolize::assertions_in({reinterpret_cast<const char*>(data), size});
-  if (found.size() > cudadiag::symbolize::kMostAssertions) __builtin_trap();
+  const auto found = cudadiag::evidence::assertions_in({reinterpret_cast<const char*>(data), size});
+  if (found.size() > cudadiag::evidence::kMostAssertions) __builtin_trap();
   return 0;
 }

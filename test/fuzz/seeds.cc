@@ -2,9 +2,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "unit/gpucore/sample_dump.h"
+#include "unit/evidence/sample_dump.h"
 
-using namespace cudadiag::gpucore;
+using namespace cudadiag::evidence;
 
 namespace {
 

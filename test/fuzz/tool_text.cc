@@ -1,6 +1,6 @@
 // Feeds what other programs print: the first byte says whether compute-sanitizer or cuda-gdb.
-#include "gpucore/debugger_text.h"
-#include "symbolize/sanitizer_text.h"
+#include "evidence/debugger_text.h"
+#include "evidence/sanitizer_text.h"
 
 using namespace cudadiag;
 
@@ -8,21 +8,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data + 1), size - 1);
   if (data[0] % 2 == 0) {
-    const symbolize::SanitizerLog log = symbolize::sanitizer_log(text);
-    if (log.accesses.size() > symbolize::kMostAccesses) __builtin_trap();
-    for (const symbolize::InvalidAccess& access : log.accesses) symbolize::sentence(access);
+    const evidence::SanitizerLog log = evidence::sanitizer_log(text);
+    if (log.accesses.size() > evidence::kMostAccesses) __builtin_trap();
+    for (const evidence::InvalidAccess& access : log.accesses) evidence::sentence(access);
     return 0;
   }
-  gpucore::Failure failure;
+  evidence::Failure failure;
   failure.exception_name = "Warp Illegal Address";
   failure.kernel = "_Z4fillPii";
-  failure.block = failure.thread = failure.grid = failure.block_dim = gpucore::Dim3{};
+  failure.block = failure.thread = failure.grid = failure.block_dim = evidence::Dim3{};
   failure.place.pc = 0x7f0000001010;
   failure.place.lines = {{"_Z4fillPii", "/src/cases.cu", 17}};
-  for (const auto& known : {std::optional(failure), std::optional<gpucore::Failure>()}) {
-    const gpucore::DebuggerWitness witness = gpucore::debugger_witness(known, text, "");
-    gpucore::sentences(witness);
-    gpucore::outcome(witness);
+  for (const auto& known : {std::optional(failure), std::optional<evidence::Failure>()}) {
+    const evidence::DebuggerWitness witness = evidence::debugger_witness(known, text, "");
+    evidence::sentences(witness);
+    evidence::outcome(witness);
   }
   return 0;
 }

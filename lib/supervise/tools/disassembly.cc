@@ -49,7 +49,7 @@ std::string instruction_at(const std::string& output, std::uint64_t offset) {
 
 }  // namespace
 
-std::string failing_instruction(const gpucore::FunctionCode& code) {
+std::string failing_instruction(const evidence::FunctionCode& code) {
   const std::string tool = find_toolkit_program("nvdisasm"), architecture = tool_s_name(code.architecture);
   if (tool.empty() || architecture.empty()) return "";
   // A file without a name: nobody else can open it, and it is not left behind.

@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "gpucore/testimony.h"
+#include "evidence/testimony.h"
 
 namespace cudadiag::supervise {
 
 // "STG.E desc[UR4][R2.64], R5"; empty where there is no nvdisasm, or it fails or takes longer than a few seconds.
-std::string failing_instruction(const gpucore::FunctionCode& code);
+std::string failing_instruction(const evidence::FunctionCode& code);
 
 }  // namespace cudadiag::supervise

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "gpucore/debugger_text.h"
+#include "evidence/debugger_text.h"
 #include "session/file_descriptor.h"
 
 namespace cudadiag::supervise {
@@ -42,7 +42,7 @@ ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::millisecond
   if (!is_plain(path)) path = fmt::format("/proc/{}/fd/{}", ::getpid(), file.get());
   std::vector<std::string> command = {
       tool, "--batch", "-nx", "-ex", "set width 0", "-ex", "set height 0", "-ex", "target cudacore " + path};
-  for (const char* more : gpucore::kDebuggerCommands) command.insert(command.end(), {"-ex", more});
+  for (const char* more : evidence::kDebuggerCommands) command.insert(command.end(), {"-ex", more});
   return run_tool(command, patience, relay);
 }
 

@@ -7,9 +7,9 @@
 namespace cudadiag::supervise {
 namespace {
 
-using gpucore::Bytes;
-using gpucore::ElfImage;
-using gpucore::Section;
+using evidence::Bytes;
+using evidence::ElfImage;
+using evidence::Section;
 
 constexpr std::string_view kCode = ".text.", kFacts = ".nv.info.";
 constexpr std::uint32_t kRelocations = 4, kShortRelocations = 9;  // SHT_RELA, SHT_REL

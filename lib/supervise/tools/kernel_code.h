@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gpucore/elf_image.h"
+#include "evidence/elf_image.h"
 #include "sass/sass.h"
 
 namespace cudadiag::supervise {
@@ -16,11 +16,11 @@ struct KernelCode {
   sass::ParameterBank bank;
   std::vector<std::uint32_t> parameters;  // where each begins, from the first one's beginning
   sass::Calls calls = sass::Calls::anything;
-  gpucore::Bytes instructions;  // lie in the image's file
+  evidence::Bytes instructions;  // lie in the image's file
 };
 
 // Kernels by their mangled names.
-std::vector<std::string> kernels_of(const gpucore::ElfImage& image);
-std::optional<KernelCode> kernel_code(const gpucore::ElfImage& image, const std::string& kernel);
+std::vector<std::string> kernels_of(const evidence::ElfImage& image);
+std::optional<KernelCode> kernel_code(const evidence::ElfImage& image, const std::string& kernel);
 
 }  // namespace cudadiag::supervise

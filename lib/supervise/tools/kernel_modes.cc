@@ -39,7 +39,7 @@ constexpr std::uint64_t kMostCode = std::uint64_t{1} << 30;  // of one module: t
 
 std::string read_file(const fs::path& file) { return session::read_plain_file(file, kMostCode).value_or(""); }
 
-gpucore::Bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
+evidence::Bytes bytes_of(const std::string& text) { return {text.data(), text.size()}; }
 
 std::string read_to_end(int pipe, Clock::time_point deadline) {
   std::string output;
@@ -97,7 +97,7 @@ std::string output_of(const std::vector<std::string>& command) {
   return output;
 }
 
-std::string disassemble(const std::string& tool, const std::string& architecture, gpucore::Bytes code) {
+std::string disassemble(const std::string& tool, const std::string& architecture, evidence::Bytes code) {
   const session::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
   const std::string_view text = code.all();
   if (input.get() < 0 || ::write(input.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return "";
@@ -211,7 +211,7 @@ void KernelModes::index_new_modules() {
   for (fs::directory_iterator it(modules_, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() != ".cubin" || !indexed_.insert(it->path()).second) continue;
     const std::string text = read_file(it->path());
-    const auto image = gpucore::ElfImage::read(bytes_of(text));
+    const auto image = evidence::ElfImage::read(bytes_of(text));
     if (!image) continue;
     for (const std::string& kernel : kernels_of(*image)) homes_[kernel].push_back(it->path());
   }
@@ -223,7 +223,7 @@ const std::vector<sass::KernelAccesses>& KernelModes::look(const Wanted& wanted)
   Read& so_far = read_[wanted];
   for (; so_far.looked_at < homes.size(); ++so_far.looked_at) {
     const std::string text = read_file(homes[so_far.looked_at]);
-    const auto image = gpucore::ElfImage::read(bytes_of(text));
+    const auto image = evidence::ElfImage::read(bytes_of(text));
     const auto code = image ? kernel_code(*image, wanted.kernel) : std::nullopt;
     const std::string all = code ? fmt::format("{} {} {} {} ", code->architecture, code->bank.offset, code->bank.size,
                                                static_cast<int>(code->calls)) +

@@ -1,0 +1,62 @@
+// A piece of the dump that somebody else wrote: reads are checked, and what lies beyond the end reads as zero, which
+// is also what rows of older drivers mean by the fields that they lack.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace cudadiag::evidence {
+
+// Little-endian, as every GPU and every host that drives one.
+class Bytes {
+ public:
+  static constexpr std::size_t kLongestText = 64u << 10;  // mangled names of heavy templates stay below this
+
+  Bytes() = default;
+  Bytes(const void* data, std::size_t size) : data_(static_cast<const char*>(data)), size_(size) {}
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  bool holds(std::uint64_t offset, std::uint64_t size) const { return offset <= size_ && size <= size_ - offset; }
+
+  std::uint8_t u8(std::uint64_t offset) const { return number<std::uint8_t>(offset); }
+  std::uint16_t u16(std::uint64_t offset) const { return number<std::uint16_t>(offset); }
+  std::uint32_t u32(std::uint64_t offset) const { return number<std::uint32_t>(offset); }
+  std::uint64_t u64(std::uint64_t offset) const { return number<std::uint64_t>(offset); }
+
+  // As much of the range as there is.
+  Bytes slice(std::uint64_t offset, std::uint64_t size) const {
+    if (offset >= size_) return {};
+    return {data_ + offset, size < size_ - offset ? static_cast<std::size_t>(size) : size_ - offset};
+  }
+
+  std::string_view all() const { return {data_, size_}; }
+
+  // The text at `offset` up to its zero; empty where no zero is near.
+  std::string_view text(std::uint64_t offset) const {
+    const Bytes rest = slice(offset, kLongestText);
+    const void* zero = rest.empty() ? nullptr : std::memchr(rest.data_, 0, rest.size_);
+    if (zero == nullptr) return {};
+    return {rest.data_, static_cast<std::size_t>(static_cast<const char*>(zero) - rest.data_)};
+  }
+  // Whether text(offset) is `expected`, without a search for its end.
+  bool has_text(std::uint64_t offset, std::string_view expected) const {
+    return holds(offset, expected.size() + 1) && std::memcmp(data_ + offset, expected.data(), expected.size()) == 0 &&
+           data_[offset + expected.size()] == 0;
+  }
+
+ private:
+  template <typename T>
+  T number(std::uint64_t offset) const {
+    T value = 0;
+    if (holds(offset, sizeof value)) std::memcpy(&value, data_ + offset, sizeof value);
+    return value;
+  }
+
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace cudadiag::evidence

@@ -1,0 +1,136 @@
+#include "evidence/core_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace cudadiag::evidence {
+namespace {
+
+class OpenFile {
+ public:
+  explicit OpenFile(int number) : number_(number) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int number() const { return number_; }
+  bool valid() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+// Pages are read as they are looked at, so that a dump with all GPU memory in it costs no more than its tables.
+class Mapping {
+ public:
+  Mapping(const OpenFile& file, std::size_t size)
+      : size_(size), data_(::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0)) {}
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() {
+    if (valid()) ::munmap(data_, size_);
+  }
+  bool valid() const { return data_ != MAP_FAILED; }
+  Bytes bytes() const { return {data_, size_}; }
+
+ private:
+  std::size_t size_;
+  void* data_;
+};
+
+std::string why() { return std::strerror(errno); }
+
+bool write_all(int file, const char* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t written = ::write(file, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    data += written;
+    size -= static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
+// Unpacks into `to`; an archive that ends early gives what it has.
+std::variant<std::uint64_t, Unreadable> unpack(const OpenFile& from, const OpenFile& to, const std::string& name,
+                                               std::uint64_t limit) {
+  const int copy = ::dup(from.number());
+  const std::unique_ptr<gzFile_s, decltype(&gzclose)> in(copy < 0 ? nullptr : gzdopen(copy, "rb"), &gzclose);
+  if (!in) {
+    if (copy >= 0) ::close(copy);
+    return Unreadable{name + " cannot be unpacked: " + why(), ""};
+  }
+  std::array<char, 64 << 10> buffer;
+  std::uint64_t total = 0;
+  while (true) {
+    const int count = gzread(in.get(), buffer.data(), buffer.size());
+    if (count <= 0) return total;
+    total += static_cast<std::uint64_t>(count);
+    if (total > limit) {
+      return Unreadable{name + " unpacks to more than " + std::to_string(limit) + " bytes",
+                        "unpack it with gunzip and name the result"};
+    }
+    if (!write_all(to.number(), buffer.data(), static_cast<std::size_t>(count))) {
+      return Unreadable{name + " cannot be unpacked: " + why(), "unpack it with gunzip and name the result"};
+    }
+  }
+}
+
+bool is_compressed(const OpenFile& file) {
+  std::array<unsigned char, 2> magic{};
+  return ::pread(file.number(), magic.data(), magic.size(), 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+// An ELF file of the type ET_CORE, for a machine that programs run on.
+bool is_host_core(const Bytes& bytes) {
+  const std::uint16_t machine = bytes.u16(18);
+  return bytes.all().starts_with(std::string_view(ELFMAG, SELFMAG)) && bytes.u16(16) == ET_CORE &&
+         (machine == EM_X86_64 || machine == EM_AARCH64);
+}
+
+std::variant<Testimony, Unreadable> read_mapped(const OpenFile& file, std::uint64_t size, const std::string& name) {
+  const Unreadable foreign{name + " is not a GPU core dump",
+                           "the driver writes GPU core dumps with CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1"};
+  if (size == 0) return Unreadable{name + " is empty", foreign.hint};
+  const Mapping mapping(file, size);
+  if (!mapping.valid()) return Unreadable{name + " cannot be mapped: " + why(), ""};
+  auto testimony = examine(mapping.bytes());
+  if (!testimony && is_host_core(mapping.bytes())) {
+    return Unreadable{name + " is a core dump of the CPU, not of the GPU", "open it with gdb PROGRAM " + name};
+  }
+  if (!testimony) return foreign;
+  if (testimony->damaged > 0 && testimony->devices.empty() && !testimony->failure) {
+    return Unreadable{name + " is cut short or damaged: none of its tables can be read",
+                      "the driver needs time and disk space to finish a dump"};
+  }
+  return std::move(*testimony);
+}
+
+}  // namespace
+
+std::variant<Testimony, Unreadable> read_core(const std::filesystem::path& path, std::uint64_t largest_unpacked) {
+  const std::string name = path.string();
+  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!file.valid() || ::fstat(file.number(), &status) != 0) return Unreadable{name + " cannot be read: " + why(), ""};
+  if (!S_ISREG(status.st_mode)) return Unreadable{name + " is not a file", ""};
+  if (!is_compressed(file)) return read_mapped(file, static_cast<std::uint64_t>(status.st_size), name);
+  const OpenFile plain(::memfd_create("gpu core dump", MFD_CLOEXEC));
+  if (!plain.valid()) return Unreadable{name + " cannot be unpacked: " + why(), ""};
+  const auto unpacked = unpack(file, plain, name, largest_unpacked);
+  if (const auto* failure = std::get_if<Unreadable>(&unpacked)) return *failure;
+  return read_mapped(plain, std::get<std::uint64_t>(unpacked), name);
+}
+
+}  // namespace cudadiag::evidence

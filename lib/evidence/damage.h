@@ -1,0 +1,28 @@
+// Counts the parts of a dump that cannot be right, and limits how much is read.
+#pragma once
+
+#include <cstdint>
+
+namespace cudadiag::evidence {
+
+// Sections of an honest dump do not overlap, so all rows, symbols and line programs together are no larger than the
+// file. A crafted one could point a million sections at the same bytes: the budget ends that.
+class Budget {
+ public:
+  explicit Budget(std::uint64_t bytes) : left_(bytes) {}
+
+  // False, and a damage, where `bytes` more are too many.
+  bool take(std::uint64_t bytes) {
+    if (bytes > left_) return damage(), false;
+    left_ -= bytes;
+    return true;
+  }
+  void damage() { ++damaged_; }
+  std::uint64_t damaged() const { return damaged_; }
+
+ private:
+  std::uint64_t left_;
+  std::uint64_t damaged_ = 0;
+};
+
+}  // namespace cudadiag::evidence

@@ -1,0 +1,301 @@
+#include "evidence/debugger_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "evidence/demangle.h"
+
+namespace cudadiag::evidence {
+namespace {
+
+constexpr std::size_t kLongestPart = 4096;
+
+template <typename Number>
+std::optional<Number> number(std::string_view text, int base = 10) {
+  Number value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::string kept(std::string_view text) { return std::string(trimmed(text).substr(0, kLongestPart)); }
+
+// The text after `mark`; nothing if the mark is not there.
+std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  return text.substr(at + mark.size());
+}
+
+// "0x7f21277a0a70" at the start of `text`, which loses it.
+std::optional<std::uint64_t> take_address(std::string_view& text) {
+  if (!text.starts_with("0x")) return std::nullopt;
+  const std::size_t end = std::min(text.find_first_not_of("0123456789abcdefABCDEF", 2), text.size());
+  const auto value = number<std::uint64_t>(text.substr(2, end - 2), 16);
+  text.remove_prefix(end);
+  return value;
+}
+
+// "(2,1,1)" at the start of `text`, which loses it.
+std::optional<Dim3> take_dimensions(std::string_view& text) {
+  const std::size_t close = text.find(')');
+  if (!text.starts_with('(') || close == std::string_view::npos) return std::nullopt;
+  std::string_view inside = text.substr(1, close - 1);
+  text.remove_prefix(close + 1);
+  Dim3 found{};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::size_t comma = i + 1 < found.size() ? inside.find(',') : inside.size();
+    if (comma == std::string_view::npos) return std::nullopt;
+    const auto value = number<std::uint32_t>(inside.substr(0, comma));
+    if (!value) return std::nullopt;
+    found[i] = *value;
+    inside.remove_prefix(std::min(inside.size(), comma + 1));
+  }
+  return found;
+}
+
+DebuggerLine place(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return {};
+  const auto line = number<std::uint32_t>(trimmed(text.substr(colon + 1)));
+  return line ? DebuggerLine{kept(text.substr(0, colon)), *line} : DebuggerLine{};
+}
+
+class Reader {
+ public:
+  DebuggerTestimony read(std::string_view output) {
+    while (!output.empty()) {
+      const std::size_t end = std::min(output.find('\n'), output.size());
+      const std::string_view line = output.substr(0, end);
+      output.remove_prefix(std::min(output.size(), end + 1));
+      if (line.size() > 4 * kLongestPart) continue;
+      // A frame goes on in lines that are set in.
+      if (!frame_.empty() && line.starts_with(' ') && frame_.size() < 4 * kLongestPart) {
+        frame_.append(line);
+        continue;
+      }
+      end_frame();
+      line.starts_with('#') ? void(frame_ = line) : read_line(line);
+    }
+    end_frame();
+    return std::move(found_);
+  }
+
+ private:
+  void read_line(std::string_view line) {
+    if (const auto exception = after(line, "CUDA Exception: ")) return set_exception(*exception);
+    if (line == "Assertion failed.") return set_exception("Warp Assert");
+    if (const auto signal = after(line, "signal CUDA_EXCEPTION_")) {
+      if (const auto name = after(*signal, ", ")) set_exception(name->substr(0, name->find('.')));
+    } else if (auto error = after(line, "The exception was triggered at PC ")) {
+      read_error(*error);
+    } else if (line.find(" focus ") != std::string_view::npos && line.starts_with('[')) {
+      read_focus(line);
+    } else if (auto value = after(line, "$1 = "); value && !found_.error_pc) {
+      found_.error_pc = take_address(*value);
+    } else if (auto value2 = after(line, "$2 = "); value2 && !found_.pc) {
+      found_.pc = take_address(*value2);
+    }
+  }
+
+  void set_exception(std::string_view name) {
+    if (found_.exception.empty()) found_.exception = kept(name);
+  }
+
+  // "0x7fff20cd8fb0  kernel<64>(char const*)  (common.cuh:692)"; name and line may be missing.
+  void read_error(std::string_view text) {
+    if (const auto pc = take_address(text)) found_.error_pc = pc;
+    const std::size_t open = text.rfind('(');
+    text = trimmed(text);
+    if (open != std::string_view::npos && text.ends_with(')')) {
+      text.remove_suffix(1);
+      if (const std::size_t last = text.rfind('('); last != std::string_view::npos) {
+        found_.error_line = place(text.substr(last + 1));
+      }
+    }
+  }
+
+  // "[Current focus set to CUDA kernel 0, grid 3, cluster (0,0,0), block (0,0,0), thread (3,0,0), device 0, sm 124, …]"
+  void read_focus(std::string_view line) {
+    if (found_.block) return;
+    if (auto block = after(line, ", block ")) found_.block = take_dimensions(*block);
+    if (auto thread = after(line, ", thread ")) found_.thread = take_dimensions(*thread);
+  }
+
+  // "#0  0x00007f2e6fbff300 in far_load(int*)<<<(2,1,1),(32,1,1)>>> () at cases.cu:16"
+  void end_frame() {
+    const std::string whole = std::exchange(frame_, {});
+    std::string_view frame = whole;
+    const std::size_t name_at = frame.find_first_not_of("#0123456789");
+    if (name_at == std::string_view::npos) return;
+    const bool innermost = frame.starts_with("#0 ");
+    frame = trimmed(frame.substr(name_at));
+    const auto pc = take_address(frame);
+    if (pc && innermost && !found_.pc) found_.pc = pc;
+    if (const std::size_t at = frame.rfind(" at ");
+        innermost && found_.line.line == 0 && at != std::string_view::npos) {
+      found_.line = place(frame.substr(at + 4));
+    }
+    const std::size_t launch = frame.find("<<<(");
+    if (launch == std::string_view::npos || !found_.kernel.empty()) return;
+    const std::string_view name = trimmed(frame.substr(0, launch));
+    found_.kernel = kept(name.starts_with("in ") ? name.substr(3) : name);
+    frame.remove_prefix(launch + 3);
+    found_.grid = take_dimensions(frame);
+    // A cluster may stand between the two.
+    while (frame.starts_with(',')) {
+      frame.remove_prefix(1);
+      found_.block_dim = take_dimensions(frame);
+    }
+  }
+
+  DebuggerTestimony found_;
+  std::string frame_;
+};
+
+// Without blanks, and without the parameters where one of the two has none: "far_load" for "far_load(int*)".
+std::string comparable(const std::string& name, bool parameters) {
+  std::string text;
+  int depth = 0;  // of template arguments
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    depth += name[i] == '<' ? 1 : name[i] == '>' ? -1 : 0;
+    const bool anonymous = name.compare(i, 11, "(anonymous ") == 0;
+    if (name[i] == '(' && !anonymous && depth <= 0 && !parameters) break;
+    if (name[i] != ' ') text += name[i];
+  }
+  return text.starts_with("void") && name.starts_with("void ") ? text.substr(4) : text;
+}
+
+bool same_name(const std::string& here, const std::string& there) {
+  const bool parameters = here.ends_with(')') && there.ends_with(')');
+  return comparable(here, parameters) == comparable(there, parameters);
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  const auto ends = [](const std::string& whole, const std::string& end) {
+    return whole == end || whole.ends_with("/" + end);
+  };
+  return ends(a, b) || ends(b, a);
+}
+
+std::string text_of(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
+std::string text_of(std::uint64_t pc) { return fmt::format("{:#x}", pc); }
+
+class Comparison {
+ public:
+  CrossCheck run(const Failure& failure, const DebuggerTestimony& debugger) {
+    if (failure.exception != 0 && !debugger.exception.empty()) {
+      tell("exception", failure.exception_name, debugger.exception, failure.exception_name == debugger.exception);
+    }
+    const std::string kernel = demangle(failure.kernel);
+    if (!kernel.empty() && !debugger.kernel.empty()) {
+      tell("kernel", kernel, debugger.kernel, same_name(kernel, debugger.kernel));
+    }
+    compare("grid", failure.grid, debugger.grid);
+    compare("block size", failure.block_dim, debugger.block_dim);
+    compare("block", failure.block, debugger.block);
+    compare("thread", failure.thread, debugger.thread);
+    compare_places(failure, debugger);
+    return std::move(check_);
+  }
+
+ private:
+  void tell(const char* field, const std::string& here, const std::string& there, bool same) {
+    same ? void(check_.same.emplace_back(field)) : check_.different.push_back({field, here, there});
+  }
+
+  template <typename T>
+  void compare(const char* field, const std::optional<T>& here, const std::optional<T>& there) {
+    if (here && there) tell(field, text_of(*here), text_of(*there), *here == *there);
+  }
+
+  // Like with like: the instruction that failed, or else the one at which the thread stands.
+  void compare_places(const Failure& failure, const DebuggerTestimony& debugger) {
+    if (!failure.witness) return;
+    const bool failed = *failure.witness != PcWitness::thread;
+    const CodePlace* stands = !failed ? &failure.place : failure.stands ? &*failure.stands : nullptr;
+    if (failed && debugger.error_line.line != 0) {
+      compare_lines(failure.place, debugger.error_line);
+    } else if (stands != nullptr) {
+      compare_lines(*stands, debugger.line);
+    }
+    if (failed && debugger.error_pc) {
+      compare<std::uint64_t>("PC", failure.place.pc, debugger.error_pc);
+    } else if (stands != nullptr) {
+      compare<std::uint64_t>("PC", stands->pc, debugger.pc);
+    }
+  }
+
+  void compare_lines(const CodePlace& place, const DebuggerLine& there) {
+    if (place.lines.empty() || there.line == 0) return;
+    const auto is_there = [&](const SourceLine& line) {
+      return line.line == there.line && same_file(line.file, there.file);
+    };
+    const auto found = std::find_if(place.lines.begin(), place.lines.end(), is_there);
+    std::string told = fmt::format("{}:{}", there.file, there.line);
+    if (found != place.lines.end() && found != place.lines.begin()) told += " (which it was inlined into)";
+    tell("line", fmt::format("{}:{}", place.lines.front().file, place.lines.front().line), told,
+         found == place.lines.begin());
+  }
+
+  CrossCheck check_;
+};
+
+// "kernel, grid, exception"
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
+
+DebuggerTestimony debugger_testimony(std::string_view output) { return Reader().read(output); }
+
+CrossCheck cross_check(const Failure& failure, const DebuggerTestimony& debugger) {
+  return Comparison().run(failure, debugger);
+}
+
+DebuggerWitness debugger_witness(const std::optional<Failure>& failure, std::string_view output,
+                                 const std::string& ended) {
+  DebuggerWitness witness;
+  if (!ended.empty()) {
+    witness.failed = "cuda-gdb failed on this dump (" + ended + ")";
+  } else if (failure) {
+    witness.check = cross_check(*failure, debugger_testimony(output));
+  }
+  return witness;
+}
+
+std::vector<std::string> sentences(const DebuggerWitness& witness) {
+  if (!witness.failed.empty()) return {witness.failed};
+  std::vector<std::string> told;
+  for (const Difference& difference : witness.check.different) {
+    told.push_back(
+        fmt::format("cuda-gdb differs: {} {}, here {}", difference.field, difference.there, difference.here));
+  }
+  if (!witness.check.same.empty()) {
+    told.push_back("cuda-gdb agrees: " + listed(witness.check.same));
+  }
+  if (told.empty()) told.emplace_back("cuda-gdb said nothing that can be compared");
+  return told;
+}
+
+std::string outcome(const DebuggerWitness& witness) {
+  if (!witness.failed.empty()) return "cuda-gdb failed";
+  if (witness.check.different.empty()) return witness.check.same.empty() ? "cuda-gdb silent" : "cuda-gdb agrees";
+  std::vector<std::string> fields;
+  for (const Difference& difference : witness.check.different) fields.push_back(difference.field);
+  return "cuda-gdb differs: " + listed(fields);
+}
+
+}  // namespace cudadiag::evidence

@@ -1,0 +1,58 @@
+// The functions of the relocated cubins in a dump, by address on the GPU.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "evidence/bytes.h"
+#include "evidence/damage.h"
+#include "evidence/elf_image.h"
+#include "evidence/line_program.h"
+
+namespace cudadiag::evidence {
+
+struct Function {
+  std::uint64_t address = 0, size = 0;
+  std::string_view name;  // mangled
+  bool kernel = false;    // can be launched
+  std::uint32_t image = 0, section = 0;
+
+  bool contains(std::uint64_t pc) const { return pc >= address && pc - address < size; }
+};
+
+class DeviceCode {
+ public:
+  DeviceCode(const std::vector<Bytes>& images, Budget& budget);
+
+  // The innermost function around `pc`: kernels hold the device functions that only they call. Null where the code
+  // was not kept.
+  const Function* function_at(std::uint64_t pc) const;
+  const Function* kernel_at(std::uint64_t pc) const;
+
+  // The instructions of a function; empty where they were not kept.
+  Bytes instructions(const Function& function) const;
+
+  // For each address its line, and the calls that were inlined around it.
+  std::vector<LineChain> lines_at(std::span<const std::uint64_t> addresses) const;
+
+ private:
+  // Addresses with one answer to what function is there.
+  struct Piece {
+    std::uint64_t begin, end;
+    std::size_t function;  // in functions_
+  };
+  void read_symbols(std::uint32_t image, const Section& table);
+  // The function that comes first by `before` at each address, of those that `wanted` takes.
+  template <typename Wanted, typename Before>
+  std::vector<Piece> pieces(Wanted wanted, Before before) const;
+  const Function* in(const std::vector<Piece>& pieces, std::uint64_t pc) const;
+
+  std::vector<ElfImage> images_;
+  std::vector<Function> functions_;
+  std::vector<Piece> innermost_, kernels_;  // by address
+  Budget& budget_;
+};
+
+}  // namespace cudadiag::evidence

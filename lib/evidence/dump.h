@@ -1,0 +1,145 @@
+// A GPU core dump as rows that point at their parents: devices, contexts, modules, grids, and
+// device > SM > CTA (block) > warp > lane as they stood on the hardware.
+//
+// A dump is an ELF file whose section types say what a section holds. A table is rows of sh_entsize bytes, of which
+// newer drivers have more than older ones; its parent is row sh_info of the table in section sh_link.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "evidence/bytes.h"
+#include "evidence/damage.h"
+#include "evidence/elf_image.h"
+
+namespace cudadiag::evidence {
+
+using Dim3 = std::array<std::uint32_t, 3>;
+
+// Section types, as distances from 0x80000000.
+enum class Kind : std::uint32_t {
+  registers = 5,
+  code = 7,  // a relocated cubin
+  backtrace = 8,
+  devices = 9,
+  contexts = 10,
+  sms = 11,
+  grids = 12,
+  ctas = 13,
+  warps = 14,
+  lanes = 15,
+  modules = 16,
+  metadata = 22,
+};
+
+using Row = std::uint32_t;  // index into one of the vectors of Dump
+
+struct Device {
+  std::string_view name, architecture;  // "NVIDIA H200", "sm_90"
+  std::uint32_t id = 0, sms = 0, instruction_bytes = 0;
+};
+
+struct Context {
+  Row device = 0;
+  std::uint64_t id = 0;
+  std::uint32_t host_thread = 0;
+};
+
+struct Module {
+  Row context = 0;
+  std::uint64_t handle = 0;
+};
+
+struct Grid {
+  Row device = 0;
+  std::uint64_t id = 0, context = 0, entry = 0, module = 0;
+  Dim3 blocks{}, threads{}, clusters{};
+  std::uint32_t host_thread = 0;
+};
+
+struct Sm {
+  Row device = 0;
+  std::uint32_t id = 0, exception = 0;
+  std::optional<std::uint64_t> error_pc;
+  std::string_view exception_text;  // from driver r580 on, and then not always
+};
+
+struct Cta {
+  Row sm = 0;
+  std::uint64_t grid = 0;  // Grid::id
+  Dim3 block{};
+};
+
+struct Warp {
+  Row cta = 0;
+  std::uint32_t id = 0, valid = 0, active = 0;  // the masks have a bit per lane
+  bool broken = false;                          // stopped by a trap or breakpoint
+  std::optional<std::uint64_t> error_pc;
+};
+
+struct Lane {
+  Row warp = 0;
+  std::uint32_t table = 0, row = 0;  // where it was read: its registers and backtrace name these as their parent
+  std::uint32_t id = 0, exception = 0, call_depth = 0, system_call_depth = 0;
+  Dim3 thread{};
+  std::uint64_t pc = 0;      // an address of the GPU or, from older drivers, of a copy of the code on the host
+  std::uint64_t offset = 0;  // of the PC in the function that runs
+};
+
+// Whether a warp's mask names the lane.
+inline bool has_bit(std::uint32_t mask, std::uint32_t lane) { return lane < 32 && ((mask >> lane) & 1) != 0; }
+
+// To be ordered by: as CUDA counts blocks and threads, x first.
+inline Dim3 linear(const Dim3& d) { return {d[2], d[1], d[0]}; }
+
+struct ReturnAddress {
+  std::uint64_t address = 0, offset = 0;
+};
+
+struct Metadata {
+  std::uint32_t driver_major = 0, driver_minor = 0, cuda_major = 0, cuda_minor = 0;
+};
+
+class Dump {
+ public:
+  // Empty if the file is not a GPU core dump. `file` must outlive the dump.
+  static std::optional<Dump> read(Bytes file);
+
+  std::vector<Device> devices;
+  std::vector<Context> contexts;
+  std::vector<Module> modules;
+  std::vector<Grid> grids;
+  std::vector<Sm> sms;
+  std::vector<Cta> ctas;
+  std::vector<Warp> warps;
+  std::vector<Lane> lanes;
+  std::vector<Bytes> code;  // relocated cubins
+  std::optional<Metadata> metadata;
+
+  std::vector<ReturnAddress> backtrace(const Lane& lane) const;  // innermost caller first, at most 64
+  std::vector<std::uint32_t> registers(const Lane& lane) const;
+
+  const Device& device(const Sm& sm) const { return devices[sm.device]; }
+  const Sm& sm(const Cta& cta) const { return sms[cta.sm]; }
+  const Cta& cta(const Warp& warp) const { return ctas[warp.cta]; }
+  const Warp& warp(const Lane& lane) const { return warps[lane.warp]; }
+  const Grid* grid(const Cta& cta) const;  // null where the grid was not kept
+
+  Budget& budget() { return budget_; }
+
+ private:
+  Dump(const ElfImage& elf, std::uint64_t size) : elf_(elf), budget_(size) {}
+  std::optional<Section> child(Kind kind, const Lane& parent) const;
+  friend class DumpReader;
+
+  ElfImage elf_;
+  Budget budget_;
+  std::map<std::pair<Row, std::uint64_t>, Row> grid_rows_;  // by device and Grid::id
+};
+
+}  // namespace cudadiag::evidence

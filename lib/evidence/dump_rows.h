@@ -1,0 +1,49 @@
+// How the rows of a dump's tables are laid out. Each decodes what it is given; fields beyond a shorter row are zero.
+#pragma once
+
+#include <string_view>
+
+#include "evidence/dump.h"
+
+namespace cudadiag::evidence {
+
+// The size that every version of the driver writes; a table with smaller rows is invalid.
+inline constexpr std::uint64_t smallest_row(Kind kind) {
+  switch (kind) {
+    case Kind::devices:
+      return 72;
+    case Kind::contexts:
+      return 40;
+    case Kind::modules:
+    case Kind::sms:
+      return 8;
+    case Kind::grids:
+      return 104;
+    case Kind::ctas:
+    case Kind::backtrace:
+      return 24;
+    case Kind::warps:
+    case Kind::metadata:
+      return 32;
+    case Kind::lanes:
+      return 48;
+    case Kind::registers:
+      return 4;
+    case Kind::code:
+      return 1;
+  }
+  return 1;
+}
+
+Device decode_device(Bytes row, Bytes strings);
+Context decode_context(Bytes row, Row device);
+Module decode_module(Bytes row, Row context);
+Grid decode_grid(Bytes row, Row device);
+Sm decode_sm(Bytes row, Row device, Bytes strings);
+Cta decode_cta(Bytes row, Row sm);
+Warp decode_warp(Bytes row, Row cta);
+Lane decode_lane(Bytes row, Row warp);
+ReturnAddress decode_return_address(Bytes row);
+Metadata decode_metadata(Bytes row);
+
+}  // namespace cudadiag::evidence

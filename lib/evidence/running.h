@@ -1,0 +1,18 @@
+// The kernels that were running when a dump was requested, and where their threads were.
+#pragma once
+
+#include <vector>
+
+#include "evidence/device_code.h"
+#include "evidence/dump.h"
+#include "evidence/testimony.h"
+
+namespace cudadiag::evidence {
+
+inline constexpr std::size_t kMostKernels = 1024;  // eight GPUs run no more at once
+
+// Those with blocks on the GPU, most threads first, kMostKernels of them; grids without any are left out: they wait for
+// room, or end.
+std::vector<RunningKernel> running_kernels(const Dump& dump, const DeviceCode& code);
+
+}  // namespace cudadiag::evidence

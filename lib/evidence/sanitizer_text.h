@@ -1,0 +1,59 @@
+// Finds the invalid accesses in the log of compute-sanitizer's memcheck. Each is a record of lines:
+//   ========= Invalid __global__ write of size 4 bytes
+//   =========     at FUNCTION+0x90 in FILE:LINE
+//   =========     by thread (x,y,z) in block (x,y,z)
+//   =========     Access to 0x… is out of bounds
+//   =========     and is N bytes after the nearest allocation at 0x… of size N bytes
+//   =========     Device Frame: CALLER+0x30 in FILE:LINE
+// Releases before 2023 have "at 0x90 in FILE:LINE:FUNCTION" and "Device Frame:FILE:LINE:CALLER [0x30]". Host frames are
+// passed over.
+//
+// The log is a foreign program's: nothing is believed beyond these shapes, and a record that is cut short is left out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cudadiag::evidence {
+
+struct InvalidAccess {
+  struct Nearest {
+    std::uint64_t address = 0, bytes = 0;
+  };
+
+  std::string space, mode;  // "global", "write"; empty for records of another kind, as "Stack overflow"
+  std::uint64_t bytes = 0;
+  std::string headline;          // of the record
+  std::string function, kernel;  // as they were printed: mangled where that was asked for
+  std::uint64_t offset = 0;      // in function
+  std::string file;              // empty: not known
+  std::uint32_t line = 0;
+  std::array<std::uint32_t, 3> thread{}, block{};
+  std::optional<std::uint64_t> address;
+  std::string problem;  // "out of bounds", "misaligned"
+  std::optional<Nearest> nearest;
+};
+
+struct SanitizerLog {
+  std::vector<InvalidAccess> accesses;  // kMostAccesses at most
+  std::optional<std::uint64_t> errors;  // that it counted; nothing: it did not come to its end
+  std::string complaint;                // the first error of its own, "Error: …"
+};
+
+inline constexpr std::size_t kMostAccesses = 256;
+
+SanitizerLog sanitizer_log(std::string_view text);
+
+// Reads the first `kept` bytes. Empty if it is not a regular file.
+inline constexpr std::uint64_t kLogKept = std::uint64_t{4} << 20;
+std::string read_log(const std::filesystem::path& file, std::uint64_t kept = kLogKept);
+
+// "4-byte write at 0x7f0000001010, 16 bytes past the 4,096-byte allocation at 0x7f0000000000"
+std::string sentence(const InvalidAccess& access);
+
+}  // namespace cudadiag::evidence

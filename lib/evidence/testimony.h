@@ -1,0 +1,95 @@
+// The contents of a GPU core dump that concern the failure: plain data, with "not known" for everything that the
+// hardware did not keep. Function names are mangled.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "evidence/dump.h"
+
+namespace cudadiag::evidence {
+
+struct SourceLine {
+  std::string function;
+  std::string file;
+  std::uint32_t line = 0;
+};
+
+// An instruction in device code.
+struct CodePlace {
+  std::uint64_t pc = 0;
+  std::string function{};           // empty where the code around it was not kept
+  std::uint64_t offset = 0;         // in the function
+  std::vector<SourceLine> lines{};  // innermost first, through what was inlined to the function itself; often empty
+};
+
+// The code around the instruction that failed, for a disassembler.
+struct FunctionCode {
+  static constexpr std::uint64_t kLargest = 4u << 20;
+
+  std::string architecture;  // "sm_90"
+  std::string instructions;  // of the function, as they are in the GPU's memory
+  std::uint64_t offset = 0;  // of the instruction
+};
+
+// The source of the PC: a warp or an SM names the instruction that failed; a thread only the one at which it is.
+enum class PcWitness { warp, sm, thread };
+
+struct Failure {
+  std::uint32_t exception = 0;  // 0: a trap instruction
+  std::string exception_name;
+  std::string message;  // the driver's own words, where it left any
+
+  // The first failing thread, in the order of blocks and threads; unknown once its warp has exited.
+  std::optional<std::uint32_t> warp, lane;
+  std::optional<Dim3> block, thread;
+  std::uint32_t device = 0, sm = 0;
+  std::optional<std::uint64_t> threads, blocks;  // how many failed
+  std::vector<std::uint32_t> registers;
+
+  std::optional<PcWitness> witness;  // of place
+  CodePlace place;
+  std::optional<FunctionCode> code;  // none where the instruction or the code is not known
+  std::optional<SourceLine> trap;    // of the instruction before place, at which a trapped thread stands
+  std::optional<CodePlace> stands;   // where the thread has got to since, as debuggers show it
+  std::vector<CodePlace> callers;    // of stands, innermost first; a place is where the caller goes on
+
+  std::string kernel;  // empty where neither the grid nor the PC tells
+  std::optional<std::uint64_t> grid_id;
+  std::optional<Dim3> grid, block_dim;
+  std::optional<std::uint32_t> host_thread;  // that launched the kernel
+};
+
+// Threads of a running kernel that are at the same instruction.
+struct RunningPlace {
+  CodePlace place;
+  std::uint64_t threads = 0;
+  Dim3 block{}, thread{};  // of the first of them
+};
+
+// A kernel that was on the GPU when the dump was asked for.
+struct RunningKernel {
+  std::string kernel;  // empty: not known
+  std::uint32_t device = 0;
+  std::uint64_t grid_id = 0;
+  std::optional<Dim3> grid, block_dim;
+  std::optional<std::uint32_t> host_thread;
+  std::uint64_t blocks = 0, threads = 0;  // that were on the GPU
+  std::vector<RunningPlace> places;       // most threads first; not all of them
+};
+
+struct Testimony {
+  std::vector<std::string> devices;       // "0: NVIDIA H200, sm_90"
+  std::string versions;                   // "driver 580.159, CUDA 13.0"; empty from old drivers
+  std::vector<std::uint32_t> failed_sms;  // that report an exception
+  std::optional<Failure> failure;         // none in a dump that was asked for
+  std::vector<RunningKernel> running;     // of such a dump
+  std::uint64_t damaged = 0;              // parts that were left out because they could not be right
+};
+
+// Empty if `file` is not a GPU core dump.
+std::optional<Testimony> examine(Bytes file);
+
+}  // namespace cudadiag::evidence

@@ -1,0 +1,188 @@
+#include "evidence/text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "evidence/demangle.h"
+
+namespace cudadiag::evidence {
+namespace {
+
+std::string text_of(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
+
+std::string text_of(const SourceLine& line) {
+  return fmt::format("{}:{}", line.file.empty() ? "an unnamed file" : line.file, line.line);
+}
+
+std::string name_of(const SourceLine& line) {
+  return line.function.empty() ? "a function of unknown name" : demangle(line.function);
+}
+
+std::string counted(std::uint64_t count, const char* one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+std::string function_and_offset(const CodePlace& place) {
+  if (place.function.empty()) return "code that is not in the dump";
+  return fmt::format("{}+{:#x}", demangle(place.function), place.offset);
+}
+
+std::string place_and_line(const CodePlace& place) {
+  std::string text = function_and_offset(place);
+  if (!place.lines.empty()) text += ", " + text_of(place.lines.front());
+  return text;
+}
+
+class Description {
+ public:
+  std::vector<std::string> of_failure(const Failure& failure, const std::string& instruction) {
+    lines_.push_back(headline(failure));
+    if (!failure.message.empty()) add("Message", failure.message);
+    add_lines(failure);
+    add_kernel(failure);
+    add_threads(failure);
+    add_pc(failure);
+    if (!instruction.empty()) add("Code", instruction);
+    add_stand(failure);
+    add_callers(failure.callers);
+    add_registers(failure.registers);
+    return std::move(lines_);
+  }
+
+  static std::string labelled(const char* label, const std::string& text) {
+    return fmt::format("{:<8}{}", label, text);
+  }
+
+ private:
+  void add(const char* label, const std::string& text) { lines_.push_back(labelled(label, text)); }
+
+  static std::string headline(const Failure& failure) {
+    std::string text = failure.exception_name;
+    if (failure.exception != 0) text += fmt::format(" ({})", failure.exception);
+    if (!failure.place.function.empty()) text += " in " + demangle(failure.place.function);
+    return text;
+  }
+
+  void add_lines(const Failure& failure) {
+    const CodePlace& place = failure.place;
+    if (!failure.witness) return;
+    if (place.function.empty()) return add("Line", "not known: the code around the PC is not in the dump");
+    if (place.lines.empty()) return add("Line", "not known: the code has no line information (nvcc -lineinfo)");
+    for (const SourceLine& line : place.lines) {
+      const bool own = place.lines.size() == 1;
+      add(&line == &place.lines.front() ? "Line" : "inlined",
+          own ? text_of(line) : text_of(line) + " in " + name_of(line));
+    }
+    if (failure.trap && failure.trap->line != place.lines.front().line) {
+      add("Trap", text_of(*failure.trap) + ", the instruction before");
+    }
+  }
+
+  void add_kernel(const Failure& failure) {
+    std::string text = failure.kernel.empty() ? "not known" : demangle(failure.kernel);
+    if (failure.grid) {
+      text += fmt::format("  grid {}  block {}", text_of(*failure.grid), text_of(*failure.block_dim));
+    } else {
+      text += "; its grid was not kept";
+    }
+    if (failure.grid_id) text += fmt::format("  grid id {}", *failure.grid_id);
+    if (failure.host_thread) text += fmt::format("  launched by host thread {}", *failure.host_thread);
+    add("Kernel", text);
+  }
+
+  void add_threads(const Failure& failure) {
+    if (!failure.block || !failure.thread) {
+      return add("Failed", fmt::format("threads not known: the warp had exited (SM {})", failure.sm));
+    }
+    add("Failed",
+        fmt::format("{} of {}; first: block {}, thread {} (SM {}, warp {}, lane {})",
+                    counted(*failure.threads, "thread"), counted(*failure.blocks, "block"), text_of(*failure.block),
+                    text_of(*failure.thread), failure.sm, *failure.warp, *failure.lane));
+  }
+
+  void add_pc(const Failure& failure) {
+    if (!failure.witness) return add("PC", "not known");
+    constexpr const char* kBy[] = {"", ", as the SM says", ", behind the instruction that failed"};
+    const CodePlace& place = failure.place;
+    add("PC",
+        fmt::format("{:#x}, {}{}", place.pc, function_and_offset(place), kBy[static_cast<int>(*failure.witness)]));
+  }
+
+  void add_stand(const Failure& failure) {
+    const CodePlace& place = failure.place;
+    if (failure.witness && failure.stands && failure.stands->pc != place.pc) {
+      add("Stands", fmt::format("{:#x}, {}", failure.stands->pc, place_and_line(*failure.stands)));
+    }
+  }
+
+  // Recursion folds into one line.
+  void add_callers(const std::vector<CodePlace>& callers) {
+    for (std::size_t i = 0; i < callers.size();) {
+      std::size_t end = i + 1;
+      while (end < callers.size() && callers[end].pc == callers[i].pc) ++end;
+      const std::string times = end - i > 1 ? fmt::format(" ({} times)", end - i) : "";
+      add("from", place_and_line(callers[i]) + times);
+      i = end;
+    }
+  }
+
+  void add_registers(const std::vector<std::uint32_t>& registers) {
+    constexpr std::size_t kInLine = 8;
+    for (std::size_t i = 0; i < registers.size(); i += kInLine) {
+      std::string values;
+      for (std::size_t at = i; at < std::min(registers.size(), i + kInLine); ++at) {
+        values += fmt::format("{}{:08x}", at == i ? "" : " ", registers[at]);
+      }
+      add(fmt::format("R{}", i).c_str(), values);
+    }
+  }
+
+  std::vector<std::string> lines_;
+};
+
+void describe_running(const RunningKernel& kernel, std::vector<std::string>& lines) {
+  std::string text = kernel.kernel.empty() ? "not known" : demangle(kernel.kernel);
+  if (kernel.grid) text += fmt::format("  grid {}  block {}", text_of(*kernel.grid), text_of(*kernel.block_dim));
+  text += fmt::format("  grid id {}", kernel.grid_id);
+  if (kernel.host_thread) text += fmt::format("  launched by host thread {}", *kernel.host_thread);
+  lines.push_back(Description::labelled("Kernel", text));
+  lines.push_back(
+      Description::labelled("Running", counted(kernel.threads, "thread") + " of " + counted(kernel.blocks, "block")));
+  for (const RunningPlace& place : kernel.places) {
+    lines.push_back(Description::labelled(
+        "Stands", fmt::format("{}: {}; first: block {}, thread {}", place_and_line(place.place),
+                              counted(place.threads, "thread"), text_of(place.block), text_of(place.thread))));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction) {
+  std::vector<std::string> lines;
+  if (testimony.failure) {
+    lines = Description().of_failure(*testimony.failure, instruction);
+  } else if (testimony.damaged > 0) {
+    lines = {"No exception in what could be read"};
+  } else {
+    lines = {"No exception: this dump was asked for, not caused by a failure"};
+  }
+  for (const RunningKernel& kernel : testimony.running) describe_running(kernel, lines);
+  if (!testimony.failure && testimony.running.empty() && testimony.damaged == 0 && !testimony.devices.empty()) {
+    lines.push_back(Description::labelled("Kernel", "none was running"));
+  }
+  if (testimony.failed_sms.size() > 1) {
+    std::string sms;
+    for (const std::uint32_t sm : testimony.failed_sms) sms += (sms.empty() ? "" : ", ") + std::to_string(sm);
+    lines.push_back(Description::labelled("SMs", sms + " report an exception"));
+  }
+  for (const std::string& device : testimony.devices) lines.push_back(Description::labelled("Device", device));
+  if (!testimony.versions.empty()) lines.push_back(Description::labelled("Made by", testimony.versions));
+  if (testimony.damaged > 0) {
+    lines.push_back(
+        Description::labelled("Damaged", counted(testimony.damaged, "part") + " of the dump could not be read"));
+  }
+  return lines;
+}
+
+}  // namespace cudadiag::evidence

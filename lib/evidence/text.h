@@ -1,0 +1,15 @@
+// A testimony for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "evidence/testimony.h"
+
+namespace cudadiag::evidence {
+
+// Line by line, with whatever characters the dump's names have. `instruction`: the failing one, disassembled; empty
+// where that could not be done.
+std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction = {});
+
+}  // namespace cudadiag::evidence

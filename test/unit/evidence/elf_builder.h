@@ -1,0 +1,50 @@
+// Writes ELF files section by section: dumps of drivers that are not at hand, and dumps that no driver would write.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cudadiag::evidence {
+
+// Numbers at their offsets in a row of `size` bytes, the rest zero.
+class RowBuilder {
+ public:
+  explicit RowBuilder(std::size_t size) : bytes_(size, '\0') {}
+  RowBuilder& u8(std::size_t offset, std::uint8_t value) { return put(offset, &value, sizeof value); }
+  RowBuilder& u16(std::size_t offset, std::uint16_t value) { return put(offset, &value, sizeof value); }
+  RowBuilder& u32(std::size_t offset, std::uint32_t value) { return put(offset, &value, sizeof value); }
+  RowBuilder& u64(std::size_t offset, std::uint64_t value) { return put(offset, &value, sizeof value); }
+  operator std::string() const { return bytes_; }
+
+ private:
+  RowBuilder& put(std::size_t offset, const void* value, std::size_t size);
+  std::string bytes_;
+};
+
+struct Part {
+  std::string name;
+  std::uint32_t type = 0;
+  std::string data{};
+  std::uint64_t entry_size = 0;
+  std::uint32_t link = 0, info = 0;
+};
+
+class ElfBuilder {
+ public:
+  explicit ElfBuilder(std::uint16_t type) : type_(type) {}
+
+  // The index of the new section; 0 is taken.
+  std::uint32_t add(Part part);
+  Part& part(std::uint32_t section) { return parts_[section - 1]; }
+
+  // The same sections, each in another place, with links that follow.
+  ElfBuilder reversed() const;
+  std::string bytes() const;
+
+ private:
+  std::uint16_t type_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace cudadiag::evidence

@@ -1,0 +1,280 @@
+// Dumps built by hand: rows of other drivers, sections in another order, and files that no driver wrote.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "evidence/testimony.h"
+#include "unit/evidence/sample_dump.h"
+
+using namespace cudadiag::evidence;
+
+namespace {
+
+using S = SampleSections;
+
+std::optional<Testimony> examined(const std::string& file) { return examine(Bytes(file.data(), file.size())); }
+
+Testimony testimony_of(const ElfBuilder& dump) {
+  auto testimony = examined(dump.bytes());
+  REQUIRE(testimony);
+  return std::move(*testimony);
+}
+
+// The failure of the sample; what old drivers do not write may be missing.
+void check_failure(const Testimony& testimony, bool sm_knows) {
+  CHECK(testimony.damaged == 0);
+  CHECK(testimony.failed_sms.size() == (sm_knows ? 1 : 0));
+  REQUIRE(testimony.failure);
+  const Failure& f = *testimony.failure;
+  CHECK(f.exception == 14);
+  CHECK(f.message == (sm_knows ? "too far" : ""));
+  CHECK(f.kernel == "_Z6kernelPi");
+  CHECK(f.grid == Dim3{2, 1, 1});
+  CHECK(f.block_dim == Dim3{2, 1, 1});
+  CHECK(f.grid_id == 7);
+  CHECK(f.host_thread == 4711);
+  CHECK(f.block == Dim3{1, 0, 0});
+  CHECK(f.thread == Dim3{1, 0, 0});
+  CHECK(f.threads == 1);
+  CHECK(f.warp == 3);
+  CHECK(f.lane == 1);
+  CHECK(f.registers == std::vector<std::uint32_t>{0x11, 0x22});
+  CHECK(f.witness == PcWitness::warp);
+  CHECK(f.place.pc == kErrorPc);
+  CHECK(f.place.function == "_Z4deepPi");
+  CHECK(f.place.offset == 0x10);
+  REQUIRE(f.place.lines.size() == 3);
+  CHECK(f.place.lines[0].function == "_Z4leafPi");
+  CHECK(f.place.lines[0].file == "/src/b.cuh");
+  CHECK(f.place.lines[0].line == 3);
+  CHECK(f.place.lines[1].function == "_Z3midPi");
+  CHECK(f.place.lines[1].line == 30);
+  CHECK(f.place.lines[2].function == "_Z4deepPi");
+  CHECK(f.place.lines[2].line == 21);
+  REQUIRE(f.stands);
+  CHECK(f.stands->lines.at(0).line == 22);
+  REQUIRE(f.callers.size() == 1);
+  CHECK(f.callers[0].function == "_Z6kernelPi");
+  CHECK(f.callers[0].lines.at(0).line == 12);
+}
+
+void check_no_threads(const Testimony& testimony) {
+  REQUIRE(testimony.failure);
+  CHECK(testimony.failure->witness == PcWitness::sm);
+  CHECK(testimony.failure->kernel == "_Z6kernelPi");
+  CHECK_FALSE(testimony.failure->block);
+  CHECK_FALSE(testimony.failure->threads);
+  CHECK_FALSE(testimony.failure->grid);
+}
+
+}  // namespace
+
+TEST_CASE("rows of this driver, of the oldest and of ones to come") {
+  check_failure(testimony_of(sample_dump()), true);
+  check_failure(testimony_of(sample_dump(kOldestRows)), false);
+  check_failure(testimony_of(sample_dump(kFutureRows)), true);
+}
+
+TEST_CASE("tables in any order") { check_failure(testimony_of(sample_dump().reversed()), true); }
+
+TEST_CASE("a count of sections that does not fit the file header") {
+  std::string file = sample_dump().bytes();
+  const std::uint64_t headers = Bytes(file.data(), file.size()).u64(40);
+  const std::uint16_t count = Bytes(file.data(), file.size()).u16(60);
+  const std::string large = RowBuilder(24).u64(0, count).u32(8, 0).u32(8, count - 1u);
+  file.replace(headers + 32, 12, large, 0, 12);
+  file.replace(60, 4, std::string("\0\0\xff\xff", 4));
+  const auto testimony = examined(file);
+  REQUIRE(testimony);
+  check_failure(*testimony, true);
+}
+
+TEST_CASE("what is no dump for a GPU") {
+  const std::string good = sample_dump().bytes();
+  CHECK_FALSE(examined(""));
+  CHECK_FALSE(examined(good.substr(0, 63)));
+  for (const std::size_t offset : {0, 4, 5, 16, 18}) {
+    std::string other = good;
+    other[offset] = static_cast<char>(other[offset] ^ 0x40);
+    CAPTURE(offset);
+    CHECK_FALSE(examined(other));
+  }
+}
+
+TEST_CASE("a PC comes from the warp, else from the SM, else from where the thread stands on the GPU") {
+  ElfBuilder dump = sample_dump();
+  dump.part(S::warps).data = RowBuilder(64).u64(0, 1).u32(8, 3).u32(12, 3).u32(16, 3);
+  CHECK(testimony_of(dump).failure->witness == PcWitness::sm);
+  CHECK(testimony_of(dump).failure->place.pc == kErrorPc);
+
+  dump.part(S::sms).data = RowBuilder(96).u32(48, 1).u32(56, 14).u64(64, kErrorPc);
+  CHECK(testimony_of(dump).failure->witness == PcWitness::thread);
+  CHECK(testimony_of(dump).failure->place.pc == kDeepAddress + 0x20);
+
+  // An address of the host, as older drivers have it: the offset is then the kernel's own, unless it had called.
+  std::string& lanes = dump.part(S::lanes).data;
+  lanes = RowBuilder(112).u64(56, 0x5600001234).u64(64, 0x20).u32(72, 1).u32(76, 1).u32(88, 14);
+  CHECK(testimony_of(dump).failure->place.pc == kKernelAddress + 0x20);
+  lanes.replace(92, 1, 1, '\1');
+  CHECK_FALSE(testimony_of(dump).failure->witness);
+  CHECK(testimony_of(dump).failure->kernel == "_Z6kernelPi");
+}
+
+TEST_CASE("a thread behind the call of the assertion handler failed at the call") {
+  ElfBuilder dump = sample_dump();
+  dump.part(S::sms).data = RowBuilder(96).u32(48, 1).u32(56, 12);
+  dump.part(S::warps).data = RowBuilder(64).u32(8, 3).u32(12, 3).u32(16, 3);
+  dump.part(S::lanes).data =
+      RowBuilder(112).u64(56, kKernelAddress + 0x40).u64(64, 0x40).u32(72, 1).u32(76, 1).u32(88, 12);
+  const Testimony testimony = testimony_of(dump);
+  const CodePlace& place = testimony.failure->place;
+  CHECK(place.pc == kKernelAddress + 0x40);
+  CHECK(place.offset == 0x40);
+  REQUIRE(place.lines.size() == 1);
+  CHECK(place.lines[0].line == 12);
+}
+
+TEST_CASE("the first thread is that of the lowest block, whichever SM it ran on") {
+  ElfBuilder dump = sample_dump();
+  dump.part(S::lanes).data = dump.part(S::lanes).data.substr(56, 56);
+  const std::uint32_t ctas = dump.add({.name = "cta",
+                                       .type = 0x8000000d,
+                                       .data = RowBuilder(56).u64(0, 7),
+                                       .entry_size = 56,
+                                       .link = S::sms,
+                                       .info = 0});
+  const std::uint32_t warps =
+      dump.add({.name = "warp", .type = 0x8000000e, .data = RowBuilder(64).u32(12, 3), .entry_size = 64, .link = ctas});
+  const std::string lane = RowBuilder(56).u32(16, 0).u32(20, 0).u32(32, 14);
+  const std::string never = RowBuilder(56).u32(16, 2).u32(20, 2).u32(32, 14);  // not in the mask of valid lanes
+  dump.add({.name = "lane", .type = 0x8000000f, .data = lane + never, .entry_size = 56, .link = warps});
+  const Testimony testimony = testimony_of(dump);
+  CHECK(testimony.failure->block == Dim3{0, 0, 0});
+  CHECK(testimony.failure->thread == Dim3{0, 0, 0});
+  CHECK(testimony.failure->threads == 2);
+  CHECK(testimony.failure->blocks == 2);
+}
+
+TEST_CASE("a dump that was asked for has no failure") {
+  ElfBuilder dump = sample_dump();
+  dump.part(S::sms).data = std::string(96, '\0');
+  dump.part(S::lanes).data = std::string(112, '\0');
+  const Testimony testimony = testimony_of(dump);
+  CHECK_FALSE(testimony.failure);
+  CHECK(testimony.damaged == 0);
+}
+
+TEST_CASE("a table whose parent cannot be is left out with all below it, and counted") {
+  const auto with = [](auto change) {
+    ElfBuilder dump = sample_dump();
+    change(dump);
+    return testimony_of(dump);
+  };
+  const auto link = [&with](std::uint32_t section, std::uint32_t to, std::uint32_t row) {
+    return with([&](ElfBuilder& dump) {
+      dump.part(section).link = to;
+      dump.part(section).info = row;
+    });
+  };
+  // CTAs, and so the warps and lanes below: three tables.
+  for (const Testimony& testimony :
+       {link(S::ctas, S::ctas, 0), link(S::ctas, S::lanes, 0), link(S::ctas, S::warps, 0), link(S::ctas, S::devices, 0),
+        link(S::ctas, S::sms, 2), link(S::ctas, S::sms, 0xffffffff), link(S::ctas, 0, 0),
+        link(S::ctas, 0xffffffff, 0)}) {
+    CHECK(testimony.damaged == 3);
+    check_no_threads(testimony);
+  }
+  CHECK(link(S::sms, S::sms, 0).damaged == 4);
+  CHECK_FALSE(link(S::sms, S::sms, 0).failure);
+}
+
+TEST_CASE("rows of impossible sizes") {
+  for (const std::uint64_t size :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{47}, std::uint64_t{113}, ~std::uint64_t{0}}) {
+    ElfBuilder dump = sample_dump();
+    dump.part(S::lanes).entry_size = size;
+    CAPTURE(size);
+    const Testimony testimony = testimony_of(dump);
+    CHECK(testimony.damaged == 1);
+    check_no_threads(testimony);
+  }
+}
+
+TEST_CASE("sections that share their bytes are read as often as honest ones could be") {
+  ElfBuilder dump = sample_dump();
+  std::string file = dump.bytes();
+  const std::uint64_t headers = Bytes(file.data(), file.size()).u64(40);
+  const std::uint64_t rows = Bytes(file.data(), file.size()).u64(headers + S::lanes * 64 + 24);
+  // Two thousand more tables of lanes, all of them at the same place.
+  for (int i = 0; i < 2000; ++i) {
+    file += RowBuilder(64).u32(4, 0x8000000f).u64(24, rows).u64(32, 112).u32(40, S::warps).u64(56, 56);
+  }
+  const auto count = static_cast<std::uint16_t>((file.size() - headers) / 64);
+  file.replace(60, 2, std::string(RowBuilder(2).u16(0, count)));
+  const auto testimony = examined(file);
+  REQUIRE(testimony);
+  REQUIRE(testimony->failure);
+  CHECK(testimony->failure->threads < 2000);
+  CHECK(testimony->damaged > 500);
+}
+
+TEST_CASE("cut anywhere, a dump gives what is there") {
+  const std::string file = sample_dump().bytes();
+  std::size_t answered = 0;
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    const auto testimony = examined(file.substr(0, size));
+    CHECK(testimony.has_value() == (size >= 64));
+    if (!testimony) continue;
+    CHECK(testimony->damaged > 0);
+    answered += testimony->failure ? 1 : 0;
+  }
+  // The section headers are last: those of the tables are there before that of the section names.
+  CHECK(answered > 64);
+}
+
+TEST_CASE("a dump whose end is zeros is damaged, not one that was asked for") {
+  const std::string file = sample_dump().bytes();
+  const std::uint64_t headers = Bytes(file.data(), file.size()).u64(40);
+  for (std::uint64_t from = headers; from < file.size(); from += 64) {
+    std::string holed = file;
+    holed.replace(from, file.size() - from, file.size() - from, '\0');
+    CAPTURE(from);
+    CHECK(examined(holed)->damaged > 0);
+  }
+}
+
+TEST_CASE("a dump without devices or SMs is not whole") {
+  for (const std::uint32_t section : {S::devices, S::sms}) {
+    ElfBuilder dump = sample_dump();
+    dump.part(section).type = 1;
+    const Testimony testimony = testimony_of(dump);
+    CHECK_FALSE(testimony.failure);
+    CHECK(testimony.damaged > 0);
+  }
+  CHECK(testimony_of(ElfBuilder(4)).damaged == 2);
+}
+
+TEST_CASE("flipped anywhere, a dump is answered or declined") {
+  const std::string file = sample_dump().bytes();
+  std::mt19937 random(4711);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string other = file;
+    for (int flips = 0; flips < 4; ++flips) other[random() % other.size()] = static_cast<char>(random());
+    examined(other);
+  }
+}
+
+TEST_CASE("what fuzzing starts from, and what it has found, is answered") {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(TEST_DATA "/../fuzz/corpus/gpucore")) {
+    std::ifstream in(entry.path(), std::ios::binary);
+    const std::string file{std::istreambuf_iterator<char>(in), {}};
+    CAPTURE(entry.path().string());
+    CHECK(examined(file));
+    ++files;
+  }
+  CHECK(files >= 5);
+}

@@ -1,0 +1,251 @@
+// Dumps of an H200 (data/gpucore), each with what NVIDIA's debugger shows of it and what follows from the registers.
+#include <doctest/doctest.h>
+
+#include "evidence/core_file.h"
+
+using namespace cudadiag::evidence;
+
+namespace {
+
+Testimony read(const std::string& name) {
+  auto read = read_core(std::string(TEST_DATA "/gpucore/") + name);
+  REQUIRE(std::holds_alternative<Testimony>(read));
+  Testimony testimony = std::get<Testimony>(std::move(read));
+  CHECK(testimony.damaged == 0);
+  CHECK(testimony.devices == std::vector<std::string>{"0: NVIDIA H200, sm_90"});
+  CHECK(testimony.versions == "driver 580.159, CUDA 13.0");
+  REQUIRE(testimony.failure);
+  return testimony;
+}
+
+// All but two of them were built from cases.cu and have neither inlined functions nor messages at the fault.
+void check_line(const CodePlace& place, std::uint32_t line) {
+  REQUIRE(place.lines.size() == 1);
+  CHECK(place.lines[0].function == place.function);
+  CHECK(place.lines[0].file == "/tmp/cases/cases.cu");
+  CHECK(place.lines[0].line == line);
+}
+
+// The third launch of its process, of `blocks` of 32 threads that all failed in the same way.
+void check_launch(const Failure& failure, std::uint32_t blocks, std::uint32_t host_thread) {
+  CHECK(failure.grid_id == 3);
+  CHECK(failure.grid == Dim3{blocks, 1, 1});
+  CHECK(failure.block_dim == Dim3{32, 1, 1});
+  CHECK(failure.host_thread == host_thread);
+  CHECK(failure.blocks == blocks);
+  CHECK(failure.block == Dim3{0, 0, 0});
+  CHECK(failure.device == 0);
+  CHECK(failure.sm == 124);
+  CHECK(failure.warp == 2);
+  CHECK(failure.lane == (*failure.thread)[0]);
+  CHECK(failure.message.empty());
+}
+
+// As nvdisasm shows them, at the offset of the instruction that is named at the call.
+void check_code(const Failure& failure, std::size_t size, std::uint64_t offset) {
+  REQUIRE(failure.code);
+  CHECK(failure.code->architecture == "sm_90");
+  CHECK(failure.code->instructions.size() == size);
+  CHECK(failure.code->offset == offset);
+}
+
+}  // namespace
+
+TEST_CASE("an assertion: no PC of the error, so the thread's, behind the call of the handler") {
+  const Testimony testimony = read("assert.nvcudmp");
+  const Failure& f = *testimony.failure;
+  CHECK(testimony.failed_sms == std::vector<std::uint32_t>{124, 126});
+  CHECK(f.exception == 12);
+  CHECK(f.exception_name == "Warp Assert");
+  CHECK(f.kernel == "_Z15assert_positivePKi");
+  check_launch(f, 2, 642);
+  CHECK(f.thread == Dim3{0, 0, 0});
+  CHECK(f.threads == 64);
+  CHECK(f.witness == PcWitness::thread);
+  CHECK(f.place.pc == 0x7f912f7a0b80);
+  CHECK(f.place.function == "_Z15assert_positivePKi");
+  CHECK(f.place.offset == 0x180);
+  check_code(f, 640, 0x170);  // CALL.ABS.NOINC R2
+  check_line(f.place, 17);
+  CHECK(f.registers.size() == 30);
+  CHECK(f.registers[1] == 0xfffc60);
+  CHECK(f.callers.empty());
+}
+
+TEST_CASE("a bad load") {
+  const Testimony testimony = read("load.nvcudmp.gz");
+  const Failure& f = *testimony.failure;
+  CHECK(testimony.failed_sms == std::vector<std::uint32_t>{124, 126});
+  CHECK(f.exception == 14);
+  CHECK(f.exception_name == "Warp Illegal Address");
+  CHECK(f.kernel == "_Z8far_loadPi");
+  check_launch(f, 2, 577);
+  CHECK(f.thread == Dim3{0, 0, 0});
+  CHECK(f.threads == 64);
+  CHECK(f.witness == PcWitness::warp);
+  CHECK(f.place.pc == 0x7f21277a0a70);
+  CHECK(f.place.function == "_Z8far_loadPi");
+  CHECK(f.place.offset == 0x70);
+  check_code(f, 384, 0x70);  // LDG.E R5, desc[UR4][R4.64]
+  check_line(f.place, 16);
+}
+
+TEST_CASE("a misaligned store: the thread has gone on by one instruction") {
+  const Testimony testimony = read("misaligned.nvcudmp.gz");
+  const Failure& f = *testimony.failure;
+  CHECK(f.exception == 6);
+  CHECK(f.exception_name == "Warp Misaligned Address");
+  CHECK(f.kernel == "_Z16misaligned_storePc");
+  check_launch(f, 1, 707);
+  CHECK(f.thread == Dim3{0, 0, 0});
+  CHECK(f.threads == 32);
+  CHECK(f.witness == PcWitness::warp);
+  CHECK(f.place.pc == 0x7fb93f7a0a70);
+  check_line(f.place, 18);
+  REQUIRE(f.stands);
+  CHECK(f.stands->pc == f.place.pc + 0x10);
+  check_line(*f.stands, 18);
+}
+
+// The kernel is `extern "C" __global__ void good(int* p) { p[threadIdx.x] = threadIdx.x * 3; }`, with its fourth
+// instruction overwritten by ones; the only launch of its process.
+TEST_CASE("an illegal instruction") {
+  const Testimony testimony = read("illegal.nvcudmp.gz");
+  const Failure& f = *testimony.failure;
+  CHECK(f.exception == 4);
+  CHECK(f.exception_name == "Warp Illegal Instruction");
+  CHECK(f.kernel == "good");
+  CHECK(f.grid_id == 1);
+  CHECK(f.grid == Dim3{1, 1, 1});
+  CHECK(f.block_dim == Dim3{32, 1, 1});
+  CHECK(f.block == Dim3{0, 0, 0});
+  CHECK(f.thread == Dim3{0, 0, 0});
+  CHECK(f.threads == 32);
+  CHECK(f.witness == PcWitness::warp);
+  CHECK(f.place.pc == 0x7f0dab7a0030);
+  CHECK(f.place.offset == 0x30);
+  REQUIRE(f.place.lines.size() == 1);
+  CHECK(f.place.lines[0].file == "/tmp/ill/k.cu");
+  CHECK(f.place.lines[0].line == 1);
+  REQUIRE(f.stands);
+  CHECK(f.stands->pc == f.place.pc + 0x10);
+}
+
+// An index that torch.nn.Embedding has no row for, in PyTorch 2.11: code without lines.
+TEST_CASE("an assertion in PyTorch's own code") {
+  const Testimony testimony = read("pytorch.nvcudmp.gz");
+  const Failure& f = *testimony.failure;
+  CHECK(f.exception == 12);
+  CHECK(f.exception_name == "Warp Assert");
+  CHECK(f.kernel.starts_with("_ZN2at6native24vectorized_gather_kernelILi16ElEE"));
+  CHECK(f.grid_id == 2);
+  CHECK(f.grid == Dim3{256, 1, 1});
+  CHECK(f.block_dim == Dim3{32, 1, 1});
+  CHECK(f.block == Dim3{7, 0, 0});
+  CHECK(f.thread == Dim3{0, 0, 0});
+  CHECK(f.threads == 32);
+  CHECK(f.blocks == 1);
+  CHECK(f.sm == 127);
+  CHECK(f.witness == PcWitness::thread);
+  CHECK(f.place.pc == 0x7fb03b7a2d80);
+  CHECK(f.place.offset == 0x280);
+  CHECK(f.place.lines.empty());
+}
+
+TEST_CASE("a trap: no exception anywhere, one thread of a broken warp") {
+  const Testimony testimony = read("trap.nvcudmp.gz");
+  const Failure& f = *testimony.failure;
+  CHECK(testimony.failed_sms.empty());
+  CHECK(f.exception == 0);
+  CHECK(f.exception_name == "Trap Instruction");
+  CHECK(f.kernel == "_Z9trap_herePi");
+  check_launch(f, 1, 772);
+  CHECK(f.thread == Dim3{3, 0, 0});
+  CHECK(f.threads == 1);
+  CHECK(f.witness == PcWitness::thread);
+  CHECK(f.place.pc == 0x7f97a37a0a60);
+  CHECK(f.place.offset == 0x60);
+  check_code(f, 384, 0x50);  // BPT.TRAP 0x1
+  check_line(f.place, 21);
+  REQUIRE(f.trap);
+  CHECK(f.trap->line == 20);
+}
+
+TEST_CASE("a stack overflow: the store, where the thread stands since, and its six frames") {
+  const Testimony testimony = read("stack.nvcudmp.gz");
+  const Failure& f = *testimony.failure;
+  CHECK(f.exception == 5);
+  CHECK(f.exception_name == "Warp Out-of-range Address");
+  CHECK(f.kernel == "_Z14overflow_stackPi");
+  check_launch(f, 1, 841);
+  CHECK(f.threads == 32);
+  CHECK(f.witness == PcWitness::warp);
+  CHECK(f.place.pc == 0x7f54037a0ba0);
+  CHECK(f.place.function == "_Z4deepPii");
+  CHECK(f.place.offset == 0xf0);
+  check_line(f.place, 25);
+  REQUIRE(f.stands);
+  CHECK(f.stands->function == "_Z4deepPii");
+  CHECK(f.stands->offset == 0);
+  check_line(*f.stands, 23);
+  REQUIRE(f.callers.size() == 5);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(f.callers[i].function == "_Z4deepPii");
+    check_line(f.callers[i], 26);
+  }
+  CHECK(f.callers[4].function == "_Z14overflow_stackPi");
+  check_line(f.callers[4], 28);
+}
+
+TEST_CASE("shared memory out of range") {
+  const Testimony testimony = read("shared.nvcudmp.gz");
+  const Failure& f = *testimony.failure;
+  CHECK(f.exception == 5);
+  CHECK(f.exception_name == "Warp Out-of-range Address");
+  CHECK(f.kernel == "_Z19shared_out_of_rangePii");
+  check_launch(f, 1, 907);
+  CHECK(f.thread == Dim3{0, 0, 0});
+  CHECK(f.threads == 32);
+  CHECK(f.place.pc == 0x7fce8f7a0a90);
+  CHECK(f.place.offset == 0x90);
+  check_line(f.place, 31);
+}
+
+TEST_CASE("stores whose warps had exited: the SM's word alone, and nothing made up") {
+  struct {
+    const char* name;
+    std::vector<std::uint32_t> sms;
+    const char* function;
+    std::uint64_t pc, offset;
+    std::uint32_t line;
+  } const dumps[] = {{"far.nvcudmp.gz", {124, 126}, "_Z9far_storePi", 0x7f89bb7a0a80, 0x80, 15},
+                     {"freed.nvcudmp.gz", {124}, "_Z4fillPii", 0x7fa6db7a0060, 0x60, 8}};
+  for (const auto& dump : dumps) {
+    CAPTURE(dump.name);
+    const Testimony testimony = read(dump.name);
+    const Failure& f = *testimony.failure;
+    CHECK(testimony.failed_sms == dump.sms);
+    CHECK(f.exception == 14);
+    CHECK(f.exception_name == "Warp Illegal Address");
+    CHECK(f.device == 0);
+    CHECK(f.sm == 124);
+    CHECK(f.witness == PcWitness::sm);
+    CHECK(f.place.pc == dump.pc);
+    CHECK(f.place.function == dump.function);
+    CHECK(f.place.offset == dump.offset);
+    check_line(f.place, dump.line);
+    CHECK(f.kernel == dump.function);
+    CHECK_FALSE(f.warp);
+    CHECK_FALSE(f.lane);
+    CHECK_FALSE(f.block);
+    CHECK_FALSE(f.thread);
+    CHECK_FALSE(f.threads);
+    CHECK_FALSE(f.blocks);
+    CHECK_FALSE(f.grid_id);
+    CHECK_FALSE(f.grid);
+    CHECK_FALSE(f.block_dim);
+    CHECK_FALSE(f.host_thread);
+    CHECK(f.registers.empty());
+    CHECK(f.callers.empty());
+  }
+}

@@ -1,0 +1,240 @@
+#include <doctest/doctest.h>
+
+#include "evidence/demangle.h"
+#include "evidence/exceptions.h"
+#include "evidence/json.h"
+#include "evidence/text.h"
+#include "unit/evidence/sample_dump.h"
+
+using namespace cudadiag::evidence;
+
+namespace {
+
+Testimony sample() {
+  const std::string file = sample_dump().bytes();
+  return *examine(Bytes(file.data(), file.size()));
+}
+
+// As after a store whose warp has exited, in code without line information.
+Testimony exited() {
+  Failure failure;
+  failure.exception = 14;
+  failure.exception_name = "Warp Illegal Address";
+  failure.sm = 5;
+  failure.witness = PcWitness::sm;
+  failure.place = {.pc = 0x1010, .function = "_Z4fillPii", .offset = 0x10};
+  failure.kernel = "_Z4fillPii";
+  Testimony testimony;
+  testimony.devices = {"0: GPU"};
+  testimony.failed_sms = {5, 9};
+  testimony.failure = failure;
+  testimony.damaged = 1;
+  return testimony;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + '\n';
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("the text of a failure of which everything is known") {
+  CHECK(joined(describe(sample())) == R"(Warp Illegal Address (14) in deep(int*)
+Message too far
+Line    /src/b.cuh:3 in leaf(int*)
+inlined /src/a.cu:30 in mid(int*)
+inlined /src/a.cu:21 in deep(int*)
+Kernel  kernel(int*)  grid 2,1,1  block 2,1,1  grid id 7  launched by host thread 4711
+Failed  1 thread of 1 block; first: block 1,0,0, thread 1,0,0 (SM 1, warp 3, lane 1)
+PC      0x7f0000001090, deep(int*)+0x10
+Stands  0x7f00000010a0, deep(int*)+0x20, /src/a.cu:22
+from    kernel(int*)+0x40, /src/a.cu:12
+R0      00000011 00000022
+Device  0: GPU, sm_90
+Made by driver 580.65, CUDA 13.0
+)");
+}
+
+TEST_CASE("the failing instruction, where somebody could disassemble it") {
+  CHECK(joined(describe(sample(), "STG.E desc[UR4][R2.64], R5"))
+            .find("deep(int*)+0x10\nCode    STG.E desc[UR4][R2.64], R5\nStands") != std::string::npos);
+  CHECK(write_json(sample(), "EXIT").find("\"instruction\": \"EXIT\"") != std::string::npos);
+  CHECK(write_json(sample()).find("\"instruction\": null") != std::string::npos);
+}
+
+TEST_CASE("the text of a failure says what is not known") {
+  CHECK(joined(describe(exited())) == R"(Warp Illegal Address (14) in fill(int*, int)
+Line    not known: the code has no line information (nvcc -lineinfo)
+Kernel  fill(int*, int); its grid was not kept
+Failed  threads not known: the warp had exited (SM 5)
+PC      0x1010, fill(int*, int)+0x10, as the SM says
+SMs     5, 9 report an exception
+Device  0: GPU
+Damaged 1 part of the dump could not be read
+)");
+}
+
+TEST_CASE("the text of a trap names the instruction before, and that of recursion its depth") {
+  Testimony testimony;
+  Failure failure;
+  failure.exception_name = "Trap Instruction";
+  failure.witness = PcWitness::thread;
+  failure.place = {
+      .pc = 0x60, .function = "k", .offset = 0x60, .lines = {{.function = "k", .file = "a.cu", .line = 21}}};
+  failure.trap = SourceLine{.function = "k", .file = "a.cu", .line = 20};
+  failure.callers = {{.pc = 0x90, .function = "k", .offset = 0x90}, {.pc = 0x90, .function = "k", .offset = 0x90}};
+  testimony.failure = failure;
+  const std::string text = joined(describe(testimony));
+  CHECK(text.find("Line    a.cu:21\nTrap    a.cu:20, the instruction before\n") != std::string::npos);
+  CHECK(text.find("from    k+0x90 (2 times)\n") != std::string::npos);
+}
+
+TEST_CASE("a dump without a failure") {
+  CHECK(joined(describe({})) == "No exception: this dump was asked for, not caused by a failure\n");
+  Testimony damaged;
+  damaged.damaged = 2;
+  CHECK(joined(describe(damaged)) ==
+        "No exception in what could be read\nDamaged 2 parts of the dump could not be read\n");
+}
+
+TEST_CASE("JSON of a failure of which everything is known") {
+  CHECK(write_json(sample()) == R"json({
+  "exception": "Warp Illegal Address",
+  "function": "leaf(int*)",
+  "file": "/src/b.cuh",
+  "line": 3,
+  "block": [
+    1,
+    0,
+    0
+  ],
+  "thread": [
+    1,
+    0,
+    0
+  ],
+  "message": "too far",
+  "kernel": "kernel(int*)",
+  "grid": [
+    2,
+    1,
+    1
+  ],
+  "block_dim": [
+    2,
+    1,
+    1
+  ],
+  "pc": "0x7f0000001090",
+  "instruction": null,
+  "inline": [
+    {
+      "function": "leaf(int*)",
+      "file": "/src/b.cuh",
+      "line": 3
+    },
+    {
+      "function": "mid(int*)",
+      "file": "/src/a.cu",
+      "line": 30
+    },
+    {
+      "function": "deep(int*)",
+      "file": "/src/a.cu",
+      "line": 21
+    }
+  ],
+  "grid_id": 7,
+  "threads": 1,
+  "running": [],
+  "cuda_gdb": null
+}
+)json");
+}
+
+TEST_CASE("JSON has null for what is not known") {
+  CHECK(write_json(exited()) == R"json({
+  "exception": "Warp Illegal Address",
+  "function": "fill(int*, int)",
+  "file": null,
+  "line": null,
+  "block": null,
+  "thread": null,
+  "message": null,
+  "kernel": "fill(int*, int)",
+  "grid": null,
+  "block_dim": null,
+  "pc": "0x1010",
+  "instruction": null,
+  "inline": [],
+  "grid_id": null,
+  "threads": null,
+  "running": [],
+  "cuda_gdb": null
+}
+)json");
+  CHECK(write_json({}).starts_with("{\n  \"exception\": null,\n  \"function\": null,"));
+}
+
+TEST_CASE("names that nobody chose stay valid JSON") {
+  Testimony testimony = exited();
+  testimony.failure->kernel = "\xff\"\n";
+  CHECK(write_json(testimony).find(R"("kernel": "\ufffd\"\n",)") != std::string::npos);
+}
+
+TEST_CASE("exceptions have the debugger's names") {
+  CHECK(exception_name(1) == "Lane Illegal Address");
+  CHECK(exception_name(19) == "Warp Stack Canary");
+  CHECK(exception_name(30) == "Warp MMU Fault");
+  CHECK(exception_name(36) == "TMA Syscall Error");
+  CHECK(exception_name(37) == "exception 37");
+  CHECK(exception_name(0xffffffff) == "exception 4294967295");
+}
+
+TEST_CASE("names that are not mangled stay") {
+  CHECK(demangle("_Z4deepPii") == "deep(int*, int)");
+  CHECK(demangle("triton_kernel_0d1d") == "triton_kernel_0d1d");
+  CHECK(demangle("_Z") == "_Z");
+  CHECK(demangle("").empty());
+}
+
+TEST_CASE("long names of templates are read, and those stay that stand for more than anybody reads") {
+  std::string list, wanted;
+  for (int i = 0; i < 500; ++i) list += "3foo", wanted += i == 0 ? "foo" : ", foo";
+  CHECK(demangle("_Z1f1AIJ" + list + "EE") == "f(A<" + wanted + ">)");
+  // Each link takes the one before it twice.
+  std::string chain = "_Z1f1A1BIS_S_E";
+  for (const char link : std::string("13579BDFHJLNPRTVXZ")) {
+    const std::string before = std::string("S") + link + '_';
+    chain += "1BI" + before + before + "E";
+  }
+  CHECK(demangle(chain) == chain);
+  const std::string deep = "_Z1f" + std::string(8000, 'P');
+  CHECK(demangle(deep) == deep);
+}
+
+TEST_CASE("JSON has the debugger's word where it was asked") {
+  const auto member = [](const DebuggerWitness& witness) {
+    const std::string json = write_json(exited(), "", &witness);
+    return json.substr(json.find("\"cuda_gdb\""));
+  };
+  CHECK(member({"", {{"exception"}, {{"PC", "0x1010", "0x1020"}}}}) == R"json("cuda_gdb": {
+    "failed": null,
+    "same": [
+      "exception"
+    ],
+    "different": [
+      {
+        "field": "PC",
+        "here": "0x1010",
+        "there": "0x1020"
+      }
+    ]
+  }
+}
+)json");
+  const std::string failed = member({"cuda-gdb failed on this dump (signal 6)", {}});
+  CHECK(failed.find(R"x("failed": "cuda-gdb failed on this dump (signal 6)",)x") != std::string::npos);
+}

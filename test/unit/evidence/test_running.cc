@@ -1,0 +1,161 @@
+#include <doctest/doctest.h>
+
+#include "evidence/core_file.h"
+#include "evidence/json.h"
+#include "evidence/running.h"
+#include "evidence/text.h"
+#include "unit/evidence/sample_dump.h"
+
+using namespace cudadiag::evidence;
+
+namespace {
+
+std::vector<RunningKernel> running(const std::string& file) {
+  auto dump = Dump::read(Bytes(file.data(), file.size()));
+  REQUIRE(dump);
+  return running_kernels(*dump, DeviceCode(dump->code, dump->budget()));
+}
+
+// The sample dump with as many grids, each with a block of two threads on the GPU, and a large line table.
+ElfBuilder many_grids(std::uint32_t count) {
+  using S = SampleSections;
+  ElfBuilder dump = sample_dump();
+  dump.part(S::code).data = sample_cubin(1000);
+  const auto repeated = [&dump, count](std::uint32_t section, std::size_t grid_id) {
+    Part& part = dump.part(section);
+    const std::string row = part.data;
+    part.data.clear();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      part.data += row;
+      part.data[part.data.size() - row.size() + grid_id] = static_cast<char>(i);
+    }
+  };
+  repeated(S::grids, 0);
+  repeated(S::ctas, 0);
+  for (std::uint32_t i = 1; i < count; ++i) {
+    Part warps = dump.part(S::warps), lanes = dump.part(S::lanes);
+    warps.info = i;
+    lanes.link = dump.add(warps);
+    dump.add(lanes);
+  }
+  return dump;
+}
+
+// As of a dump that was asked for: what is running, and no failure.
+Testimony asked_for() {
+  const std::string file = sample_dump().bytes();
+  Testimony testimony;
+  testimony.running = running(file);
+  return testimony;
+}
+
+}  // namespace
+
+TEST_CASE("a kernel that runs is told with where its threads stand") {
+  const auto kernels = running(sample_dump().bytes());
+  REQUIRE(kernels.size() == 1);
+  const RunningKernel& kernel = kernels[0];
+  CHECK(kernel.kernel == "_Z6kernelPi");
+  CHECK(kernel.grid == Dim3{2, 1, 1});
+  CHECK(kernel.grid_id == 7);
+  CHECK(kernel.threads == 2);
+  CHECK(kernel.blocks == 1);
+  REQUIRE(!kernel.places.empty());
+  CHECK(kernel.places[0].block == Dim3{1, 0, 0});
+  CHECK(kernel.places[0].thread == Dim3{0, 0, 0});
+  CHECK(!kernel.places[0].place.function.empty());
+}
+
+TEST_CASE("of many kernels that run at once each has its lines") {
+  const std::string file = many_grids(20).bytes();
+  auto dump = Dump::read(Bytes(file.data(), file.size()));
+  REQUIRE(dump);
+  const auto kernels = running_kernels(*dump, DeviceCode(dump->code, dump->budget()));
+  CHECK(kernels.size() == 20);
+  for (const RunningKernel& kernel : kernels) {
+    REQUIRE(!kernel.places.empty());
+    CHECK(!kernel.places[0].place.lines.empty());
+  }
+  CHECK(dump->budget().damaged() == 0);
+}
+
+// No thread is compared with all functions, which would take minutes.
+TEST_CASE("very many threads in very many functions") {
+  using S = SampleSections;
+  constexpr std::uint32_t kFunctions = 400'000, kThreads = 400'000, kInstruction = 16;
+  ElfBuilder cubin(2);
+  cubin.add({.name = ".text.kernel", .type = 1, .data = std::string(kInstruction, '\0')});
+  Part symbols{.name = ".symtab", .type = 2, .entry_size = 24, .link = 3};
+  for (std::uint32_t i = 0; i < kFunctions; ++i) {
+    symbols.data +=
+        RowBuilder(24).u8(4, 0x12).u16(6, 1).u64(8, kKernelAddress + i * kInstruction).u64(16, kInstruction);
+  }
+  cubin.add(symbols);
+  cubin.add({.name = ".strtab", .type = 3, .data = std::string(1, '\0')});
+  ElfBuilder dump = sample_dump();
+  dump.part(S::code).data = cubin.bytes();
+  Part& lanes = dump.part(S::lanes);
+  lanes.data.clear();
+  for (std::uint32_t i = 0; i < kThreads; ++i) {
+    lanes.data +=
+        RowBuilder(lanes.entry_size).u64(0, kKernelAddress + (kFunctions - 1 - i) * kInstruction).u32(16, i % 2);
+  }
+  const auto kernels = running(dump.bytes());
+  REQUIRE(kernels.size() == 1);
+  CHECK(kernels[0].threads == kThreads);
+  REQUIRE(!kernels[0].places.empty());
+  CHECK(kernels[0].places[0].place.pc == kKernelAddress);
+}
+
+TEST_CASE("a dump that was asked for says what was running") {
+  const Testimony testimony = asked_for();
+  const auto lines = describe(testimony, "");
+  REQUIRE(lines.size() >= 4);
+  CHECK(lines[0] == "No exception: this dump was asked for, not caused by a failure");
+  CHECK(lines[1] == "Kernel  kernel(int*)  grid 2,1,1  block 2,1,1  grid id 7  launched by host thread 4711");
+  CHECK(lines[2] == "Running 2 threads of 1 block");
+  CHECK(lines[3].starts_with("Stands  "));
+  CHECK(write_json(testimony, "", nullptr).find("\"kernel\": \"kernel(int*)\"") != std::string::npos);
+}
+
+// From an H200, requested through its pipe. NVIDIA's debugger says: kernel spin, grid 4, (1,1,1) of (64,1,1), one warp
+// at spin.cuh:8 with PC ...a60, the other one 16 bytes before.
+TEST_CASE("a kernel that waits for time to pass") {
+  const auto read = read_core(TEST_DATA "/gpucore/running.nvcudmp.gz");
+  REQUIRE(std::holds_alternative<Testimony>(read));
+  const auto& testimony = std::get<Testimony>(read);
+  CHECK(!testimony.failure);
+  CHECK(testimony.damaged == 0);
+  REQUIRE(testimony.running.size() == 1);
+  const RunningKernel& kernel = testimony.running[0];
+  CHECK(kernel.kernel == "_Z4spinPiy");
+  CHECK(kernel.grid_id == 4);
+  CHECK(kernel.grid == Dim3{1, 1, 1});
+  CHECK(kernel.block_dim == Dim3{64, 1, 1});
+  CHECK(kernel.threads == 64);
+  REQUIRE(kernel.places.size() == 2);
+  for (const RunningPlace& place : kernel.places) {
+    CHECK(place.threads == 32);
+    REQUIRE(!place.place.lines.empty());
+    CHECK(place.place.lines[0].file == "/tmp/cases/test/gpu/cuda/spin.cuh");
+    CHECK(place.place.lines[0].line == 8);
+  }
+  CHECK(kernel.places[1].place.pc - kernel.places[0].place.pc == 0x10);
+  CHECK(kernel.places[1].place.pc % 0x1000 == 0xa60);
+  CHECK(kernel.places[1].thread == Dim3{32, 0, 0});
+}
+
+TEST_CASE("a stream that waits for a value has no kernel running") {
+  const auto read = read_core(TEST_DATA "/gpucore/idle.nvcudmp.gz");
+  REQUIRE(std::holds_alternative<Testimony>(read));
+  CHECK(!std::get<Testimony>(read).failure);
+  CHECK(std::get<Testimony>(read).running.empty());
+}
+
+TEST_CASE("where nothing runs, that is said") {
+  Testimony testimony;
+  testimony.devices = {"0: GPU"};
+  CHECK(describe(testimony, "") ==
+        std::vector<std::string>{"No exception: this dump was asked for, not caused by a failure",
+                                 "Kernel  none was running", "Device  0: GPU"});
+}
