@@ -1,0 +1,18 @@
+// A batched product takes its tables of matrices from device memory, and gets one of the host.
+#include <cublas_v2.h>
+
+#include "needs.cuh"
+
+int main() {
+  needs_no_pageable_access();
+  const int n = 64, batch = 8;
+  float *matrices[batch], **table, one = 1, zero = 0;
+  for (float*& matrix : matrices) cudaMalloc(&matrix, n * n * sizeof(float));
+  cudaMalloc(&table, sizeof matrices);
+  cudaMemcpy(table, matrices, sizeof matrices, cudaMemcpyHostToDevice);
+  cublasHandle_t handle;
+  cublasCreate(&handle);
+  cublasSgemmBatched(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, matrices, n, table, n, &zero, table, n,  // LAUNCH
+                     batch);
+  return cudaDeviceSynchronize() != cudaSuccess;
+}
