@@ -17,14 +17,16 @@
 #include "commands.h"
 #include "findings.h"
 #include "live_run.h"
-#include "narrow.h"
 #include "report/kernel_name.h"
 #include "report/place.h"
 #include "report/printable.h"
 #include "report/words.h"
+#include "rerun_speech.h"
 #include "session/ownership.h"
 #include "session/session_reader.h"
 #include "supervise/reruns/device_pass.h"
+#include "supervise/reruns/rerun_needs.h"
+#include "supervise/reruns/rerun_sequence.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
 
@@ -209,15 +211,16 @@ std::string no_reruns_of(const session::Session& session) {
 
 // The options that there is still something to do for.
 std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Manifest& manifest) {
-  constexpr std::pair<const char*, bool RerunOptions::*> kOptions[] = {{"--sanitize", &RerunOptions::sanitize},
-                                                                       {"--cross-check", &RerunOptions::cross_check},
-                                                                       {"--save-inputs", &RerunOptions::save_inputs}};
+  constexpr std::pair<const char*, bool supervise::RerunOptions::*> kOptions[] = {
+      {"--sanitize", &supervise::RerunOptions::sanitize},
+      {"--cross-check", &supervise::RerunOptions::cross_check},
+      {"--save-inputs", &supervise::RerunOptions::save_inputs}};
   std::string names;
   for (const auto& [name, option] : kOptions) {
-    RerunOptions only;
+    supervise::RerunOptions only;
     only.device = only.values = false;
     only.*option = true;
-    if (worth_narrowing(analysis, manifest, only)) names += (names.empty() ? "" : ", ") + std::string(name);
+    if (supervise::wants_reruns(analysis, manifest, only)) names += (names.empty() ? "" : ", ") + std::string(name);
   }
   return names;
 }
@@ -229,7 +232,9 @@ std::string nothing_to_narrow(const session::Session& session, const analyse::An
            "lines, that a rerun could tell more of";
   }
   std::string text = "there is nothing to narrow: the failure is proven already";
-  if (cross_check) text += "; " + obstacle_to_cross_check(session.manifest);
+  if (const auto obstacle = supervise::obstacle_to_cross_check(session.manifest); cross_check && obstacle) {
+    text += "; " + sentence(*obstacle);
+  }
   const std::string more = more_to_ask_for(analysis, session.manifest);
   return more.empty() ? text : text + "; to ask for more: " + more;
 }
@@ -268,12 +273,13 @@ int bisect(const BisectOptions& options) {
   }
   auto window = window_by_hand(session, options);
   if (const auto* failure = std::get_if<Failure>(&window)) return say(*failure), kOwnFailure;
-  NarrowOptions narrowing;
-  narrowing.window = std::get<std::optional<RerunWindow>>(window);
+  supervise::RerunPlan plan{options.rerun};
+  plan.window = std::get<std::optional<RerunWindow>>(window);
   // Everything can be waited for in a run without a failure too: to see whether waiting changes it.
-  const bool asked_for = narrowing.window || options.reach == analyse::Reach::everything;
+  const bool asked_for = plan.window || options.reach == analyse::Reach::everything;
   const analyse::Analysis analysis = analyse::analyse(session);
-  if (!asked_for && !worth_naming(session) && !worth_narrowing(analysis, session.manifest, options.rerun)) {
+  if (!asked_for && !supervise::wants_races(session) &&
+      !supervise::wants_reruns(analysis, session.manifest, options.rerun)) {
     say(nothing_to_narrow(session, analysis, options.rerun.cross_check));
   } else {
     const launch::Input input;
@@ -287,12 +293,11 @@ int bisect(const BisectOptions& options) {
     if (const auto* failure = std::get_if<Failure>(&writer)) return say(*failure), kOwnFailure;
     launch::SignalRelay relay;
     launch::ignore_signal_here(SIGXFSZ);
-    narrowing.reach = options.reach;
+    plan.reach = options.reach;
     say("running again: " + command_line(session.manifest));
-    follow(options.rerun, narrowing);
-    narrowing.tell_passes = options.verbosity != report::Verbosity::quiet;
-    narrowing.input = input.obstacle().empty() ? &input : nullptr;
-    const bool possible = narrow(session, std::get<session::SessionWriter>(writer), relay, narrowing);
+    plan.input = input.obstacle().empty() ? &input : nullptr;
+    RerunSpeech speech(options.verbosity != report::Verbosity::quiet);
+    const bool possible = supervise::run_reruns(session, std::get<session::SessionWriter>(writer), relay, plan, speech);
     print_report(session, options.verbosity, possible);
     if (!options.rerun.keep_core) supervise::drop_large_dumps(session, std::get<session::SessionWriter>(writer));
     return possible ? 0 : kOwnFailure;

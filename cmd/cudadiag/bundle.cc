@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "replay.h"
 #include "report/json.h"
 #include "report/memory_text.h"
 #include "report/printable.h"
@@ -21,6 +20,7 @@
 #include "session/file_descriptor.h"
 #include "session/host_name.h"
 #include "session/plain_file.h"
+#include "supervise/reruns/replay.h"
 #include "tarball.h"
 #include "terminal.h"
 
@@ -95,7 +95,7 @@ void add_inputs(const report::Report& report, const report::Redaction& redaction
     };
     entries.push_back({"inputs/call.json", redaction.json(kept("call.json", kLargestScript))});
     // The receiver may run it, so it is ours, whatever the session has under that name.
-    entries.push_back({"inputs/replay.py", kReplayScript});
+    entries.push_back({"inputs/replay.py", supervise::kReplayScript});
     entries.push_back({"inputs/inputs.safetensors", kept("inputs.safetensors", kLargestInputs)});
     return;
   }

@@ -10,27 +10,12 @@
 #include "launch/environment.h"
 #include "report/text.h"
 #include "session/session.h"
+#include "supervise/reruns/rerun_options.h"
 
 namespace cudadiag::command {
 
 // `automatic`: if nothing speaks against it (rerun_policy.h). `ask`: likewise, but not while a person sits at the terminal.
 enum class RerunMode { ask, automatic, always, never };
-
-struct RerunOptions {
-  RerunMode mode = RerunMode::ask;
-  unsigned repeat = 1;               // reruns that may pass without a failure before the search ends
-  bool show = false;                 // their output, on standard error
-  bool device = true;                // a pass for a GPU core dump
-  bool hang_dump = false;            // likewise of a hang
-  bool values = true;                // what the suspects' arguments were
-  bool save_inputs = false;          // the failing call with its tensors, and a script that makes it again
-  unsigned save_limit = 1024;        // MiB that they may have
-  bool keep_core = false;            // the dump, however large
-  bool cross_check = false;          // cuda-gdb over the dump
-  bool sanitize = false;             // a pass under compute-sanitizer
-  double patience = 5;               // seconds that an operation may take while it is waited for
-  std::optional<double> time_limit;  // seconds for one rerun
-};
 
 struct RunOptions {
   std::vector<std::string> command;
@@ -41,7 +26,8 @@ struct RunOptions {
   std::string json;                  // file to write the report to as well
   std::optional<double> hang_after;  // seconds without progress after which the run is ended
   launch::RecordOptions record;
-  RerunOptions rerun;
+  RerunMode rerun_mode = RerunMode::ask;
+  supervise::RerunOptions rerun;
   std::vector<std::string> watch;  // lines of Python whose latest values are kept, FILE:LINE
   std::string arm;                 // a session whose suspects this run waits for
   std::string window;              // the same as wire/window.h has it
@@ -55,7 +41,7 @@ struct BisectOptions {
   std::vector<session::CodeRule> code_rules;
   std::optional<std::string> output;
   report::Verbosity verbosity = report::Verbosity::normal;
-  RerunOptions rerun;
+  supervise::RerunOptions rerun;
   std::optional<analyse::Reach> reach;
   // One of these sets by hand what is waited for.
   std::optional<std::uint64_t> launch;

@@ -60,7 +60,7 @@ void add_recording(CLI::App* command, launch::RecordOptions& record) {
       "--no-native-stacks", [&] { record.native_stacks = false; }, "record no native stacks");
 }
 
-void add_reruns(CLI::App* command, RerunOptions& rerun) {
+void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
   add_number(command, "--repeat", rerun.repeat, 1u, 1000u, "number from 1 to 1000", "N",
              "give up after N reruns without a failure")
       ->default_str(std::to_string(rerun.repeat));
@@ -91,12 +91,12 @@ void add_full_log(CLI::App* command, RunOptions& run) {
   command->add_flag("--full-log", run.full_log, "keep every operation of the run in the session");
 }
 
-void add_rerun_mode(CLI::App* command, RerunOptions& rerun, const char* what) {
+void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what) {
   const Words<RerunMode> modes = {{"ask", RerunMode::ask},
                                   {"auto", RerunMode::automatic},
                                   {"always", RerunMode::always},
                                   {"never", RerunMode::never}};
-  add_word(command, "--rerun", rerun.mode, modes, what)->envname("CUDADIAG_RERUN");
+  add_word(command, "--rerun", mode, modes, what)->envname("CUDADIAG_RERUN");
 }
 
 CLI::Option* add_stop_on_race(CLI::App* command, RunOptions& run) {
@@ -112,7 +112,7 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
     // The dump of a hang comes of a rerun that was asked for.
     if (of_dump && options.rerun.hang_dump) continue;
     const std::string both = "; leave one of them out";
-    if (options.rerun.mode == RerunMode::never) {
+    if (options.rerun_mode == RerunMode::never) {
       return std::string(option) + " asks for a rerun, and --rerun=never makes none" + both;
     }
     if (of_dump && !options.rerun.device) {
@@ -132,7 +132,7 @@ void add_races(CLI::App& app, RunOptions& races, int& status) {
   add_recording(command, races.record);
   add_full_log(command, races);
   add_stop_on_race(command, races);
-  add_rerun_mode(command, races.rerun, "name the tensors that race, and confirm a failure, by a rerun");
+  add_rerun_mode(command, races.rerun_mode, "name the tensors that race, and confirm a failure, by a rerun");
   add_number(command, "--error-exitcode", races.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
              "exit status if there are findings");
   add_text(command, "--json", races.json, "FILE", "file to write the report to as JSON")->check(a_writable_file());
@@ -154,7 +154,7 @@ void add_run(CLI::App& app, RunOptions& run, int& status) {
   add_full_log(command, run);
   auto* races = command->add_flag("--races", run.record.races, "look for races between streams");
   add_stop_on_race(command, run)->needs(races);
-  add_rerun_mode(command, run.rerun, "confirm a failure by a rerun");
+  add_rerun_mode(command, run.rerun_mode, "confirm a failure by a rerun");
   add_reruns(command, run.rerun);
   add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers of this Python line")
       ->check(a_line())

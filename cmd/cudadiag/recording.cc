@@ -13,7 +13,6 @@
 #include "analyse/degraded.h"
 #include "findings.h"
 #include "launch/gpu_processes.h"
-#include "narrow.h"
 #include "planted_fault.h"
 #include "report/races.h"
 #include "report/surroundings.h"
@@ -23,6 +22,7 @@
 #include "supervise/hang_watch.h"
 #include "supervise/recorded_processes.h"
 #include "supervise/recorder_check.h"
+#include "supervise/reruns/rerun_needs.h"
 #include "supervise/watched_lines.h"
 #include "terminal.h"
 #include "wire/area.h"
@@ -223,7 +223,7 @@ void Recording::tell(report::Report report) {
   if (!kept_whole_) report.session.clear();
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
   // What becomes of reruns is said on the lines that are left.
-  if (options_.rerun.mode != RerunMode::never) {
+  if (options_.rerun_mode != RerunMode::never) {
     options.lines -= 3;
     options.suggest_rerun = false;
   }
@@ -342,7 +342,7 @@ void Recording::finish(const session::ProcessEnd& end, const std::map<std::uint3
   // Where nothing was recorded, that has been said, and there is nothing to read again.
   const bool clean = whole.findings.empty() && session_.whole && !find_note(whole.notes, analyse::kKilledAtWork) &&
                      !find_note(whole.notes, analyse::kCutOff) && !find_note(whole.notes, analyse::kRanksPart);
-  open_pairs_ = clean && !findings_ && options_.rerun.mode != RerunMode::never && worth_naming(session_);
+  open_pairs_ = clean && !findings_ && options_.rerun_mode != RerunMode::never && supervise::wants_races(session_);
   if (writer_ && clean && !findings_ && !options_.output && !open_pairs_ && manifest_.outlived_by.empty()) {
     writer_->discard();
     writer_.reset();

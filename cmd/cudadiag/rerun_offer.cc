@@ -11,12 +11,15 @@
 #include "analyse/analysis.h"
 #include "consent.h"
 #include "launch/isolation.h"
-#include "narrow.h"
 #include "report/words.h"
 #include "rerun_news.h"
-#include "rerun_policy.h"
+#include "rerun_speech.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "supervise/reruns/rerun_needs.h"
+#include "supervise/reruns/rerun_policy.h"
+#include "supervise/reruns/rerun_sequence.h"
+#include "supervise/reruns/rerun_times.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -43,11 +46,11 @@ class Offer {
         input_(input),
         traces_(traces),
         relay_(relay),
-        for_hang_dump_(options.rerun.hang_dump && recording.hung()) {
-    follow(options.rerun, narrowing_);
-    narrowing_.input = &input;
+        for_hang_dump_(options.rerun.hang_dump && recording.hung()),
+        plan_{options.rerun} {
+    plan_.input = &input;
     // Who asks for reruns in any case means the program as it is.
-    narrowing_.isolated = options.rerun.mode != RerunMode::always && launch::can_isolate();
+    plan_.isolated = options.rerun_mode != RerunMode::always && launch::can_isolate();
   }
 
   void make() {
@@ -59,17 +62,18 @@ class Offer {
     }
     if (!is_agreed()) return;
     RerunNews news(recording_.report(), session_to_name(session_, options_), options_.verbosity);
-    narrowing_.after_rerun = [&](const analyse::Analysis& analysis) { look(analysis, news); };
+    RerunSpeech speech(false, [&](const analyse::Analysis& analysis) { look(analysis, news); });
     recording_.look_again();
-    narrow(session_, *recording_.writer(), relay_, narrowing_);
+    supervise::run_reruns(session_, *recording_.writer(), relay_, plan_, speech);
     recording_.look_again();
     news.finish(recording_.report());
   }
 
  private:
   bool is_wanted() const {
-    if (options_.rerun.mode == RerunMode::never && !for_hang_dump_) return false;
-    return worth_narrowing(analyse::analyse(session_), session_.manifest, options_.rerun) || worth_naming(session_);
+    if (options_.rerun_mode == RerunMode::never && !for_hang_dump_) return false;
+    return supervise::wants_reruns(analyse::analyse(session_), session_.manifest, options_.rerun) ||
+           supervise::wants_races(session_);
   }
 
   // A report takes symbols, and so time: it is made between reruns only if there is a proof to tell.
@@ -84,9 +88,9 @@ class Offer {
 
   RerunOutlook outlook() const {
     RerunOutlook outlook;
-    outlook.runs = planned_reruns(session_, narrowing_);
-    outlook.seconds = expected_seconds(session_);
-    if (narrowing_.isolated) outlook.limits = "it cannot write files";
+    outlook.runs = supervise::planned_reruns(session_, plan_);
+    outlook.seconds = supervise::expected_seconds(session_);
+    if (plan_.isolated) outlook.limits = "it cannot write files";
     outlook.purpose = recording_.findings() ? "to prove this" : "to see which operations race";
     return outlook;
   }
@@ -94,17 +98,17 @@ class Offer {
   bool is_agreed() {
     if (relay_.interrupted()) return decline("it was interrupted");
     if (for_hang_dump_) return true;  // announced with its time limit
-    if (options_.rerun.mode == RerunMode::always) return announce();
+    if (options_.rerun_mode == RerunMode::always) return announce();
     const TerminalState terminal = terminal_state();
-    if (options_.rerun.mode == RerunMode::ask && terminal.input_is_terminal && terminal.errors_are_terminal) {
+    if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && terminal.errors_are_terminal) {
       return is_agreed_at(terminal);
     }
-    const auto obstacle = obstacle_to_rerun(session_, input_, traces_, options_.json);
+    const auto obstacle = supervise::obstacle_to_rerun(session_, input_, traces_, options_.json);
     return obstacle ? decline(sentence(*obstacle)) : announce();
   }
 
   bool is_agreed_at(const TerminalState& terminal) {
-    if (const auto obstacle = obstacle_in_run(session_)) return decline(sentence(*obstacle));
+    if (const auto obstacle = supervise::obstacle_in_run(session_)) return decline(sentence(*obstacle));
     const bool quiet = options_.verbosity == report::Verbosity::quiet;
     if (const auto obstacle = obstacle_to_asking(terminal, quiet)) return decline(*obstacle);
     if (!ask(question(outlook()), STDIN_FILENO, relay_)) return decline("");
@@ -133,7 +137,7 @@ class Offer {
   const launch::RunTraces* traces_;
   launch::SignalRelay& relay_;
   const bool for_hang_dump_;
-  NarrowOptions narrowing_;
+  supervise::RerunPlan plan_;
 };
 
 }  // namespace

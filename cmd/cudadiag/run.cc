@@ -23,7 +23,6 @@
 #include "launch/process.h"
 #include "launch/run_traces.h"
 #include "launch/watcher.h"
-#include "narrow.h"
 #include "recording.h"
 #include "report/words.h"
 #include "rerun_offer.h"
@@ -33,6 +32,7 @@
 #include "supervise/race_watch.h"
 #include "supervise/recorded_processes.h"
 #include "supervise/reruns/device_pass.h"
+#include "supervise/reruns/rerun_times.h"
 #include "supervise/watched_lines.h"
 #include "terminal.h"
 
@@ -206,7 +206,7 @@ int run(const RunOptions& given) {
   if (!options.arm.empty()) {
     auto window = window_of_session(options.arm, options.output);
     if (const auto* failure = std::get_if<session::Failure>(&window)) return say(*failure), kOwnFailure;
-    options.window = with_patience(std::get<std::string>(window), options.rerun.patience);
+    options.window = supervise::with_patience(std::get<std::string>(window), options.rerun.patience);
   }
   if (!options.json.empty()) empty_older_report(options.json);
   advise_on_remote_commands(options.command.front());
@@ -222,7 +222,7 @@ int run(const RunOptions& given) {
     launch::SignalRelay relay;
     // Where reruns cannot be isolated, a rerun is as harmless as the first run was.
     std::optional<launch::RunTraces> traces;
-    const bool unasked = options.rerun.mode == RerunMode::automatic || options.rerun.mode == RerunMode::ask;
+    const bool unasked = options.rerun_mode == RerunMode::automatic || options.rerun_mode == RerunMode::ask;
     if (unasked && !launch::can_isolate()) traces.emplace(".");
     auto spawned = launch::Target::spawn(options.command, recording.environment());
     if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) {

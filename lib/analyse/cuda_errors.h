@@ -21,6 +21,9 @@ struct CudaError {
 // A code that is not in the table gives an entry with the code and "unknown" texts.
 CudaError cuda_error(std::uint32_t code);
 
+// Errors of a kernel for which compute-sanitizer's memcheck looks.
+bool memcheck_may_tell(std::uint32_t code);
+
 using wire::error::is_sticky;
 
 }  // namespace cudadiag::analyse

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "analyse/cuda_errors.h"
 #include "report/kernel_name.h"
 #include "report/launch.h"
 #include "report/words.h"
@@ -171,7 +172,7 @@ void add_wanted(Report& report, const symbolize::DeviceTestimony& testimony) {
                                   [](const Finding& f) { return analyse::is_asynchronous(f.kind) && f.launch; });
   if (first == report.findings.end()) return;
   const std::string& kernel = first->launch->mangled;
-  if (!testimony.sanitizer && !kernel.empty() && memcheck_may_tell(first->code) && !report.command.empty()) {
+  if (!testimony.sanitizer && !kernel.empty() && analyse::memcheck_may_tell(first->code) && !report.command.empty()) {
     std::string text = report.torch.empty() ? "" : "PYTORCH_NO_CUDA_MEMORY_CACHING=1 ";
     text += "compute-sanitizer --tool memcheck";
     // A kernel that is only the likeliest would leave the failing one unchecked.
@@ -192,11 +193,9 @@ void add_witnesses(Report& report, const symbolize::DeviceTestimony& testimony) 
   add_wanted(report, testimony);
 }
 
-bool memcheck_may_tell(std::uint32_t code) { return code == 700 || (code >= 714 && code <= 719); }
-
 bool memcheck_may_tell(const Finding& finding) {
   const bool kernel = (finding.launch && !finding.launch->mangled.empty()) || possible_kernels(finding).known > 0;
-  return kernel && memcheck_may_tell(finding.code);
+  return kernel && analyse::memcheck_may_tell(finding.code);
 }
 
 std::string outcome_of(const SanitizerTestimony& testimony) {

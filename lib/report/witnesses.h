@@ -13,8 +13,6 @@ namespace cudadiag::report {
 // After add_device(): what the core dump knows stands.
 void add_witnesses(Report& report, const symbolize::DeviceTestimony& testimony);
 
-// Errors of a kernel for which memcheck looks.
-bool memcheck_may_tell(std::uint32_t code);
 // Whether memcheck can add to this finding: some kernel is known that can have failed.
 bool memcheck_may_tell(const Finding& finding);
 

@@ -23,7 +23,7 @@ struct SavedCall {
   std::vector<std::string> missing;  // what is not as it was
 };
 
-// The outcome of the script (cmd/cudadiag/replay_script.py has its statuses).
+// The outcome of the script (lib/supervise/reruns/replay_script.py has its statuses).
 enum class ReplayOutcome { not_run, reproduces, does_not_reproduce, not_possible };
 ReplayOutcome replay_outcome(const std::optional<Witness>& replay);
 

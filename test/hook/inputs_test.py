@@ -18,7 +18,7 @@ except ImportError:
     print("skipped: this Python has no PyTorch")
     sys.exit(77)
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "cmd/cudadiag/replay_script.py"
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "lib/supervise/reruns/replay_script.py"
 
 
 def embedding(table, idx):

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "cmd/cudadiag/replay_script.py"
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "lib/supervise/reruns/replay_script.py"
 TORCH = '''
 import types
 

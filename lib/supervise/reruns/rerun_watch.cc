@@ -1,13 +1,13 @@
-#include "rerun_watch.h"
+#include "supervise/reruns/rerun_watch.h"
 
 #include <signal.h>
 
 #include <algorithm>
 
-#include "progress.h"
 #include "session/area_progress.h"
+#include "supervise/reruns/rerun_listener.h"
 
-namespace cudadiag::command {
+namespace cudadiag::supervise {
 namespace {
 
 using std::chrono::milliseconds;
@@ -55,44 +55,7 @@ milliseconds in_milliseconds(double seconds) {
   return milliseconds(std::max<std::int64_t>(0, static_cast<std::int64_t>(seconds * 1000)));
 }
 
-// For the progress shown.
-const char* doing(RerunSpec::Kind kind) {
-  switch (kind) {
-    case RerunSpec::Kind::device:
-      return "getting a GPU core dump";
-    case RerunSpec::Kind::eager:
-      return "running without torch.compile";
-    case RerunSpec::Kind::sanitize:
-      return "running compute-sanitizer";
-    case RerunSpec::Kind::memory:
-      return "asking who holds the memory";
-    case RerunSpec::Kind::races:
-      return "looking for the racing tensors";
-    case RerunSpec::Kind::confirm:
-      break;
-  }
-  return "confirming";
-}
-
 }  // namespace
-
-const char* name_of(RerunSpec::Kind kind) {
-  switch (kind) {
-    case RerunSpec::Kind::device:
-      return "device";
-    case RerunSpec::Kind::eager:
-      return "eager";
-    case RerunSpec::Kind::sanitize:
-      return "sanitize";
-    case RerunSpec::Kind::memory:
-      return "memory";
-    case RerunSpec::Kind::races:
-      return "races";
-    case RerunSpec::Kind::confirm:
-      break;
-  }
-  return "confirm";
-}
 
 RerunWatch::RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, launch::Arena* arena,
                        const RerunSpec& spec, const std::filesystem::path& folder)
@@ -105,8 +68,7 @@ RerunWatch::RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, l
   if (arena != nullptr) watcher_.emplace(*arena, relay);
 }
 
-std::string RerunWatch::wait() {
-  Progress progress(doing(spec_.kind), arena_ == nullptr ? 0 : spec_.operations, spec_.expected_seconds);
+std::string RerunWatch::wait(RerunListener& listener) {
   const TerminalStop stop;
   std::string reason;
   bool ending = false;
@@ -119,10 +81,11 @@ std::string RerunWatch::wait() {
       ending = !reason.empty() || is_done();
       if (ending) target_.end(kCourtesy);
     }
-    progress.show(operations_);
+    listener.runs(spec_, arena_ == nullptr ? std::nullopt : std::optional(operations_));
     relay_.wait(kLook);
     relay_.take_signals();
   }
+  listener.stops();
   return target_.asked_terminal() ? "it asked the terminal" : reason;
 }
 
@@ -171,4 +134,4 @@ void RerunWatch::leave_out_pause() {
   if (failed_by_) *failed_by_ += pause;
 }
 
-}  // namespace cudadiag::command
+}  // namespace cudadiag::supervise

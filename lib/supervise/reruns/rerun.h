@@ -6,21 +6,24 @@
 #include <string>
 #include <vector>
 
-#include "launch/environment.h"
 #include "launch/input.h"
 #include "launch/process.h"
+#include "session/pass_kind.h"
 #include "session/session.h"
 #include "session/session_writer.h"
 
-namespace cudadiag::command {
+namespace cudadiag::supervise {
+
+class RerunListener;
 
 struct RerunSpec {
-  enum class Kind { confirm, device, eager, sanitize, memory, races } kind = Kind::confirm;
-  std::string window;                    // wire/window.h
-  std::string values;                    // wire/values.h; empty: none are taken
-  std::string waits;                     // what it waits for, in words
-  std::string sanitizer;                 // path of compute-sanitizer
-  std::vector<std::string> kernels;      // that it checks, mangled
+  session::PassKind kind = session::PassKind::confirm;
+  std::string window{};                  // wire/window.h
+  std::string values{};                  // wire/values.h; empty: none are taken
+  bool without_values = false;           // as a rerun that took some may have gone another way for that
+  std::string waits{};                   // what it waits for, in words
+  std::string sanitizer{};               // path of compute-sanitizer
+  std::vector<std::string> kernels{};    // that it checks, mangled
   double time_limit = 0;                 // seconds
   std::optional<double> dump_after{};    // of a device pass: when the driver is asked for a dump, in seconds
   std::uint64_t operations = 0;          // that the first run issued, for the progress shown; 0: not known
@@ -41,6 +44,6 @@ struct RerunResult {
 
 // Adds the pass's folder to the session; `session` is read, and gets notes on what could not be.
 session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
-                                   launch::SignalRelay& relay);
+                                   launch::SignalRelay& relay, RerunListener& listener);
 
-}  // namespace cudadiag::command
+}  // namespace cudadiag::supervise

@@ -11,10 +11,10 @@
 #include "launch/process.h"
 #include "launch/supervised.h"
 #include "launch/watcher.h"
-#include "rerun.h"
 #include "supervise/reruns/dump_request.h"
+#include "supervise/reruns/rerun.h"
 
-namespace cudadiag::command {
+namespace cudadiag::supervise {
 
 class RerunWatch {
  public:
@@ -23,7 +23,7 @@ class RerunWatch {
              const std::filesystem::path& folder);
 
   // Why it was ended; empty if it ended by itself or had failed.
-  std::string wait();
+  std::string wait(RerunListener& listener);
   bool dump_asked() const { return request_ && request_->was_taken(); }
 
  private:
@@ -43,7 +43,7 @@ class RerunWatch {
   launch::Arena* arena_;
   const RerunSpec& spec_;
   std::optional<launch::Watcher> watcher_;
-  std::optional<supervise::DumpRequest> request_;
+  std::optional<DumpRequest> request_;
   Clock::time_point limit_;
   Clock::time_point looked_ = Clock::now();
   Clock::time_point moved_ = Clock::now();  // when it last issued an operation
@@ -52,7 +52,4 @@ class RerunWatch {
   std::uint64_t written_ = 0;  // bytes, when it should have ended
 };
 
-// The name of the rerun in the session: "confirm".
-const char* name_of(RerunSpec::Kind kind);
-
-}  // namespace cudadiag::command
+}  // namespace cudadiag::supervise

@@ -1,4 +1,4 @@
-#include "rerun_policy.h"
+#include "supervise/reruns/rerun_policy.h"
 
 #include <signal.h>
 
@@ -7,12 +7,11 @@
 #include <string_view>
 
 #include "launch/changed_files.h"
-#include "narrow.h"
-#include "report/words.h"
 #include "session/session_folders.h"
+#include "supervise/reruns/rerun_times.h"
 #include "wire/environment.h"
 
-namespace cudadiag::command {
+namespace cudadiag::supervise {
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,7 +78,7 @@ std::optional<RerunObstacle> obstacle_in_files(const launch::RunTraces& traces, 
 std::optional<RerunObstacle> obstacle_in_traces(const launch::RunTraces& traces, const fs::path& folder,
                                                 const std::string& report_file) {
   using Kind = RerunObstacle::Kind;
-  if (traces.left() != 0) return RerunObstacle{Kind::still_running, std::to_string(traces.left())};
+  if (traces.left() != 0) return RerunObstacle{Kind::still_running, {}, 0, static_cast<int>(traces.left())};
   if (!traces.network().empty()) return RerunObstacle{Kind::used_network, traces.network()};
   auto obstacle = obstacle_in_files(traces, folder, report_file);
   if (!obstacle && traces.wrote()) obstacle = RerunObstacle{Kind::wrote_to_disk};
@@ -88,42 +87,6 @@ std::optional<RerunObstacle> obstacle_in_traces(const launch::RunTraces& traces,
 
 }  // namespace
 
-std::string sentence(const RerunObstacle& obstacle) {
-  using Kind = RerunObstacle::Kind;
-  switch (obstacle.kind) {
-    case Kind::under_another_launcher:
-      return "it ran under another cudadiag";
-    case Kind::ended_early:
-      return "it was ended at its " + obstacle.detail;
-    case Kind::hung:
-      return "it hung";
-    case Kind::ended_from_outside:
-      return "it was ended from outside";
-    case Kind::failed_late:
-      return "it failed after " + obstacle.detail;
-    case Kind::took_long:
-      return "it took " + obstacle.detail;
-    case Kind::one_rank:
-      return "it is one rank of a job of " + obstacle.detail;
-    case Kind::several_nodes:
-      return "the job spans several nodes";
-    case Kind::input:
-    case Kind::used_network:
-      return obstacle.detail;
-    case Kind::still_running:
-      return "process " + obstacle.detail + " of it still runs";
-    case Kind::wrote_to_disk:
-      return "it wrote to a disk";
-    case Kind::removed_file:
-      return obstacle.detail + " was removed while it ran";
-    case Kind::changed_file:
-      return obstacle.detail + " changed while it ran";
-    case Kind::unseen_files:
-      return "not all of the working folder could be looked through for files that it wrote";
-  }
-  return "";
-}
-
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
   using Kind = RerunObstacle::Kind;
   if (under_another_launcher()) return RerunObstacle{Kind::under_another_launcher};
@@ -131,11 +94,11 @@ std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
   if (!cut_short.empty()) return RerunObstacle{Kind::ended_early, cut_short};
   if (session.manifest.hang) return RerunObstacle{Kind::hung};
   if (ended_from_outside(session.manifest.passes.front().end)) return RerunObstacle{Kind::ended_from_outside};
-  if (const int ranks = ranks_of_job(); ranks > 1) return RerunObstacle{Kind::one_rank, std::to_string(ranks)};
+  if (const int ranks = ranks_of_job(); ranks > 1) return RerunObstacle{Kind::one_rank, {}, 0, ranks};
   const double seconds = expected_seconds(session);
   if (seconds > kCheapSeconds) {
     const bool failed = session.manifest.passes.front().failed_after.has_value();
-    return RerunObstacle{failed ? Kind::failed_late : Kind::took_long, report::duration(seconds)};
+    return RerunObstacle{failed ? Kind::failed_late : Kind::took_long, {}, seconds};
   }
   if (spans_nodes()) return RerunObstacle{Kind::several_nodes};
   return std::nullopt;
@@ -150,4 +113,4 @@ std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, 
   return obstacle_in_traces(*traces, session.manifest.working_directory, report_file);
 }
 
-}  // namespace cudadiag::command
+}  // namespace cudadiag::supervise

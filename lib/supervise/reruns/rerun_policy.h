@@ -8,7 +8,7 @@
 #include "launch/run_traces.h"
 #include "session/session.h"
 
-namespace cudadiag::command {
+namespace cudadiag::supervise {
 
 struct RerunObstacle {
   enum class Kind {
@@ -30,17 +30,16 @@ struct RerunObstacle {
     unseen_files,
   };
   Kind kind = Kind::hung;
-  std::string detail{};  // a file, a time, a process
+  std::string detail{};  // a file, a connection, why the input cannot be had again, at what we ended it
+  double seconds = 0;    // until it failed, or ended
+  int number = 0;        // a process; the ranks of the job
 };
-
-// The end of "not run again, as …".
-std::string sentence(const RerunObstacle& obstacle);
 
 // What in the run itself speaks against any rerun, agreed to or not.
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);
-// What speaks against a rerun that nobody agrees to. `traces`: what the first run left; null: reruns are isolated, and it may have done anything. `report_file`: one of
-// ours below the working folder.
+// What speaks against a rerun that nobody agrees to. `traces`: what the first run left; null: reruns are isolated, and
+// it may have done anything. `report_file`: one of ours below the working folder.
 std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                                                const launch::RunTraces* traces, const std::string& report_file);
 
-}  // namespace cudadiag::command
+}  // namespace cudadiag::supervise

@@ -1,0 +1,257 @@
+#include "supervise/reruns/rerun.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "launch/arena.h"
+#include "launch/environment.h"
+#include "launch/isolation.h"
+#include "launch/private_folders.h"
+#include "launch/supervised.h"
+#include "supervise/race_watch.h"
+#include "supervise/recorded_processes.h"
+#include "supervise/reruns/device_pass.h"
+#include "supervise/reruns/dump_request.h"
+#include "supervise/reruns/rerun_listener.h"
+#include "supervise/reruns/rerun_watch.h"
+#include "supervise/tools/external_tools.h"
+#include "symbolize/file_time.h"
+#include "wire/environment.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using session::PassKind;
+
+std::string name_of(const RerunSpec& spec) { return std::string(session::word(spec.kind)); }
+
+session::FileDescriptor input_of(const RerunSpec& spec) {
+  if (spec.input != nullptr) return spec.input->again();
+  return session::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+session::FileDescriptor output_of(const RerunSpec& spec, const session::SessionWriter& writer) {
+  if (spec.show) return session::FileDescriptor(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+  return writer.create_file(session::kOutputFile);
+}
+
+std::string cuda_of(const session::Session& session) {
+  for (const session::Process& process : session.processes) {
+    const auto found = process.record.properties.find("cuda");
+    if (found != process.record.properties.end()) return found->second;
+  }
+  return "";
+}
+
+// What one pass is started with.
+struct Start {
+  std::vector<std::string> command;
+  std::vector<launch::Variable> variables;
+  std::optional<launch::Arena> arena;  // nothing: the recorder stays out
+};
+
+Start dumping_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
+  std::vector<launch::Variable> variables = dump_variables(folder, cuda_of(session), spec.isolated);
+  if (spec.dump_after) {
+    variables.push_back({"CUDA_ENABLE_USER_TRIGGERED_COREDUMP", "1"});
+    variables.push_back({"CUDA_COREDUMP_PIPE", DumpRequest::pipe_pattern(folder)});
+  }
+  variables.push_back({wire::environment::kPass, name_of(spec)});
+  return {session.manifest.command, std::move(variables), std::nullopt};
+}
+
+Start sanitized_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
+  return {sanitizer_command(spec.sanitizer, folder / session::kSanitizerFile, spec.kernels, session.manifest.command),
+          // Of the caching allocator's blocks the sanitizer sees only the large ones that they are cut from.
+          {{wire::environment::kPass, name_of(spec)}, {"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}},
+          std::nullopt};
+}
+
+session::Result<Start> recorded_start(const RerunSpec& spec, const session::Session& session,
+                                      const std::filesystem::path& folder) {
+  const auto recorder = launch::find_recorder();
+  if (const auto* failure = std::get_if<session::Failure>(&recorder)) return *failure;
+  auto arena = launch::Arena::create();
+  if (const auto* failure = std::get_if<session::Failure>(&arena)) return *failure;
+  launch::RecordOptions record;
+  record.python_stacks = session.manifest.python_stacks;
+  record.native_stacks = session.manifest.native_stacks;
+  record.races = spec.kind == PassKind::races;
+  // The first one waits for nothing, and is to tell the line.
+  if (spec.kind == PassKind::eager) record.markers = launch::Markers::dense;
+  Start start{session.manifest.command, {}, std::move(std::get<launch::Arena>(arena))};
+  start.variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
+                                                {start.arena->path(), folder, name_of(spec), spec.window, spec.values},
+                                                launch::find_cupti(session.manifest.command), record);
+  // Of older versions of PyTorch it is the latter.
+  if (spec.kind == PassKind::eager) {
+    for (const char* name : {"TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"}) start.variables.push_back({name, "1"});
+  }
+  return start;
+}
+
+session::Result<Start> start_of(const RerunSpec& spec, const session::Session& session,
+                                const std::filesystem::path& folder) {
+  if (spec.kind == PassKind::device) return dumping_start(spec, session, folder);
+  if (spec.kind == PassKind::sanitize) return sanitized_start(spec, session, folder);
+  return recorded_start(spec, session, folder);
+}
+
+// Folders of the rerun's own, and nothing else to be written.
+session::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std::filesystem::path& folder,
+                                                Start& start, launch::SupervisedOptions& options) {
+  auto made = launch::PrivateFolders::make(folder);
+  auto* folders = std::get_if<launch::PrivateFolders>(&made);
+  if (folders == nullptr) return made;
+  start.variables.insert(start.variables.end(), folders->variables().begin(), folders->variables().end());
+  launch::Isolation isolation = launch::usual_isolation();
+  std::error_code error;
+  isolation.folders = {std::filesystem::canonical(folder, error), folders->root()};
+  isolation.shared_memory = std::filesystem::is_directory(launch::kSharedMemory, error);
+  if (spec.kind == PassKind::sanitize) isolation.ports = sanitizer_ports();
+  if (spec.kind == PassKind::device) {
+    isolation.ports = core_dump_ports();
+    isolation.any_interface = true;
+  }
+  options.isolation = std::move(isolation);
+  options.remove = folders->root().string();
+  return made;
+}
+
+// All that is made before the program starts, and is held while it runs.
+struct Prepared {
+  Start start;
+  session::FileDescriptor input, output;
+  launch::SupervisedOptions options;
+  std::optional<launch::PrivateFolders> folders{};
+};
+
+session::Result<Prepared> prepare(const RerunSpec& spec, const session::Session& session,
+                                  const session::SessionWriter& writer) {
+  const std::filesystem::path folder = writer.pass_folder();
+  auto made = start_of(spec, session, folder);
+  if (const auto* failure = std::get_if<session::Failure>(&made)) return *failure;
+  Prepared prepared{std::move(std::get<Start>(made)), input_of(spec), output_of(spec, writer), {}};
+  if (!prepared.output.valid()) {
+    return session::Failure{"cannot write " + (folder / session::kOutputFile).string(), "free some space"};
+  }
+  auto& start = prepared.start;
+  start.variables.push_back({"WANDB_MODE", "disabled"});
+  // It tells which processes are the rerun's, in a pass without the recorder too.
+  const launch::Variable mark = {wire::environment::kSession, folder.string()};
+  if (!start.arena) start.variables.push_back(mark);
+  launch::SupervisedOptions& options = prepared.options;
+  options.input = prepared.input.get();
+  options.output = prepared.output.get();
+  options.directory = session.manifest.working_directory;
+  options.arena = start.arena ? start.arena->file() : -1;
+  options.mark = mark.name + "=" + mark.value;
+  if (!spec.isolated) return prepared;
+  auto folders = isolate(spec, folder, start, options);
+  if (const auto* failure = std::get_if<session::Failure>(&folders)) return *failure;
+  prepared.folders.emplace(std::move(std::get<launch::PrivateFolders>(folders)));
+  return prepared;
+}
+
+// The pass as far as it is known before it runs.
+session::Pass planned_pass(const RerunSpec& spec, const session::Session& session, const std::string& folder) {
+  session::Pass pass;
+  pass.name = name_of(spec);
+  pass.folder = folder;
+  pass.waits = spec.waits;
+  pass.values = !spec.values.empty();
+  pass.kernels = spec.kernels;
+  pass.rewritten = symbolize::rewritten_files(session);
+  pass.isolated = spec.isolated;
+  return pass;
+}
+
+// What a rerun leaves, once it has ended.
+class Leavings {
+ public:
+  Leavings(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer, RerunListener& listener)
+      : spec_(spec), session_(session), writer_(writer), listener_(listener) {}
+
+  void take_races(RaceWatch& watch, RerunResult& result) {
+    result.races = watch.finish();
+    const auto file = writer_.pass_folder() / session::kRaces;
+    store(writer_.store_text(file, session::write_races(*result.races)));
+  }
+
+  void take_recording(const launch::Arena& arena, RerunResult& result) {
+    result.processes = read_processes(&arena, &writer_, session_);
+    if (auto note = note_on_unrecorded(arena, &writer_)) session_.manifest.notes.push_back(std::move(*note));
+    session::attach_deliveries(writer_.pass_folder(), result.processes);
+    const double start = std::chrono::duration<double>(started_at_).count();
+    result.pass.failed_after = first_freeze(result.processes, start);
+    // What it showed is known and told, though it be lost to later reports.
+    store(store_areas(arena, writer_));
+  }
+
+  void take_dump(RerunResult& result) {
+    const std::filesystem::path folder = writer_.pass_folder();
+    const auto since = std::chrono::duration_cast<std::chrono::nanoseconds>(started_at_).count();
+    result.pass.dump =
+        spec_.isolated ? find_dump(folder) : collect_dump(folder, session_.manifest.working_directory, since);
+  }
+
+ private:
+  void store(const std::optional<session::Failure>& failure) {
+    if (failure) listener_.cannot({RerunProblem::Kind::not_stored, *failure});
+  }
+
+  const RerunSpec& spec_;
+  session::Session& session_;
+  session::SessionWriter& writer_;
+  RerunListener& listener_;
+  const std::chrono::system_clock::duration started_at_ = std::chrono::system_clock::now().time_since_epoch();
+};
+
+}  // namespace
+
+session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer,
+                                   launch::SignalRelay& relay, RerunListener& listener) {
+  std::error_code error;
+  const std::filesystem::path directory = session.manifest.working_directory;
+  if (!directory.empty() && !std::filesystem::is_directory(directory, error)) {
+    return session::Failure{"the folder that it ran in no longer exists: " + directory.string(), ""};
+  }
+  const auto name = writer.begin_pass(name_of(spec));
+  if (const auto* failure = std::get_if<session::Failure>(&name)) return *failure;
+  auto made = prepare(spec, session, writer);
+  if (const auto* failure = std::get_if<session::Failure>(&made)) return *failure;
+  auto& [start, input, output, options, folders] = std::get<Prepared>(made);
+  launch::Arena* arena = start.arena ? &*start.arena : nullptr;
+
+  RerunResult result;
+  session::Pass& pass = result.pass;
+  pass = planned_pass(spec, session, std::get<std::string>(name));
+  const auto started = Clock::now();
+  Leavings leavings(spec, session, writer, listener);
+  auto spawned = launch::Supervised::spawn(start.command, launch::environment_with(start.variables), options);
+  if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) return failure->failure;
+  auto& target = std::get<launch::Supervised>(spawned);
+  std::optional<RaceWatch> races;
+  if (spec.kind == PassKind::races) {
+    races.emplace(*arena, relay, writer.pass_folder(), find_disassembler(start.command));
+  }
+  RerunWatch watch(target, relay, arena, spec, writer.pass_folder());
+  pass.cut_short = watch.wait(listener);
+  result.dump_asked = watch.dump_asked();
+  pass.seconds = std::chrono::duration<double>(Clock::now() - started).count();
+  pass.end = target.end();
+  pass.kept_from = target.kept_from();
+  for (const pid_t left : target.left()) listener.cannot({RerunProblem::Kind::cannot_end, {}, {}, left});
+  result.interrupted = relay.interrupted();
+  if (races) leavings.take_races(*races, result);
+  if (arena != nullptr) leavings.take_recording(*arena, result);
+  if (spec.kind == PassKind::device) leavings.take_dump(result);
+  return result;
+}
+
+}  // namespace cudadiag::supervise

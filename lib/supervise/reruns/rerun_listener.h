@@ -1,0 +1,63 @@
+// What happens in a sequence of reruns, for those who print it. The calls come on the thread that runs the sequence.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "analyse/analysis.h"
+#include "session/session.h"
+#include "supervise/reruns/rerun.h"
+
+namespace cudadiag::supervise {
+
+// What a sequence could not do. It continues without, but for `impossible`.
+struct RerunProblem {
+  enum class Kind {
+    impossible,              // to run the command again: `failure`
+    not_stored,              // a part of the session: `failure`
+    cannot_end,              // process `pid` of the rerun, which is left
+    debugger_asked_already,  // about the only GPU core dump
+    no_dump_to_check,
+    debugger_failed,  // to be asked about `file`: failure.what
+    no_suspected_kernel,
+    no_sanitizer,
+    nothing_confirmed,   // so nothing was saved
+    nothing_saved,       // of the call that was confirmed
+    replay_not_started,  // failure.what
+  };
+  Kind kind = Kind::impossible;
+  session::Failure failure{};
+  std::filesystem::path file{};
+  int pid = 0;
+};
+
+// The rerun that was added to the session last.
+struct RerunEnded {
+  const RerunSpec& spec;
+  const session::Session& session;
+  const analyse::Analysis& analysis;
+  bool interrupted = false;
+  bool dump_asked = false;  // some process has taken the request for a dump
+
+  const session::Pass& pass() const { return session.manifest.passes.back(); }
+  const analyse::Rerun& judged() const { return analysis.reruns.back(); }
+};
+
+class RerunListener {
+ public:
+  RerunListener() = default;
+  virtual ~RerunListener() = default;
+  RerunListener(const RerunListener&) = delete;
+  RerunListener& operator=(const RerunListener&) = delete;
+
+  // `number`: 1 is the session's first rerun.
+  virtual void begins(const RerunSpec& spec, std::size_t number) = 0;
+  // Several times a second while the program runs. `operations`: that it has issued; nothing: it is not recorded.
+  virtual void runs(const RerunSpec& spec, std::optional<std::uint64_t> operations) = 0;
+  // The program has ended, or was ended.
+  virtual void stops() = 0;
+  virtual void ended(const RerunEnded& rerun) = 0;
+  virtual void cannot(const RerunProblem& problem) = 0;
+};
+
+}  // namespace cudadiag::supervise

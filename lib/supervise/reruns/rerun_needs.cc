@@ -1,0 +1,156 @@
+#include "supervise/reruns/rerun_needs.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "analyse/allocations.h"
+#include "analyse/cuda_errors.h"
+#include "analyse/eager.h"
+#include "supervise/reruns/device_pass.h"
+#include "supervise/reruns/suspect_lines.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+using analyse::Analysis;
+using session::PassKind;
+
+template <typename Predicate>
+bool any_failure(const Analysis& analysis, const Predicate& predicate) {
+  return std::any_of(analysis.failures.begin(), analysis.failures.end(), predicate);
+}
+
+bool is_async(const analyse::Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
+
+// The call that is saved is one of Python's.
+bool may_have_inputs(const Analysis& analysis) {
+  return any_failure(analysis, [](const analyse::Failure& failure) {
+    return is_async(failure) && failure.process != nullptr && failure.process->record.properties.contains("python");
+  });
+}
+
+template <typename Passes>
+auto* find_unchecked(Passes& passes) {
+  const auto found = std::find_if(passes.rbegin(), passes.rend(), [](const auto& pass) { return !pass.dump.empty(); });
+  return found == passes.rend() || found->debugger ? nullptr : &*found;
+}
+
+// Adds the kernel of one candidate.
+void add_kernel(const session::ProcessRecord& record, const analyse::Candidate& candidate, SuspectedKernels& kernels) {
+  const session::Site* site = session::by_id(record.sites, candidate.operation->site);
+  const std::uint32_t function = candidate.node != nullptr ? candidate.node->function
+                                 : site != nullptr         ? site->function
+                                                           : 0;
+  const std::string* name = session::by_id(record.functions, function);
+  const bool of_graph = candidate.operation->kind == wire::operation::Kind::graph;
+  kernels.all &= !of_graph || (candidate.node != nullptr && candidate.alike && name != nullptr);
+  if (name == nullptr || name->empty()) return;
+  const bool known = std::find(kernels.names.begin(), kernels.names.end(), *name) != kernels.names.end();
+  if (!known) kernels.names.push_back(*name);
+}
+
+bool wants_sanitizer(const Analysis& analysis, const session::Manifest& manifest) {
+  return !was_made(manifest, PassKind::sanitize) && !suspected_kernels(analysis).names.empty();
+}
+
+}  // namespace
+
+bool wants_proof(const Analysis& analysis) {
+  return any_failure(analysis, [](const analyse::Failure& failure) {
+    return is_async(failure) && failure.grade != analyse::Grade::proven;
+  });
+}
+
+bool was_made(const session::Manifest& manifest, PassKind kind) {
+  return std::any_of(manifest.passes.begin(), manifest.passes.end(), [&](const session::Pass& each) {
+    return each.name == word(kind) && (each.cut_short.empty() || !each.dump.empty());
+  });
+}
+
+bool wants_dump(const Analysis& analysis, const session::Manifest& manifest) {
+  return !was_made(manifest, PassKind::device) && any_failure(analysis, [](const analyse::Failure& failure) {
+    return is_async(failure) && leaves_a_dump(failure.code);
+  });
+}
+
+bool wants_memory(const Analysis& analysis, const session::Manifest& manifest) {
+  return !was_made(manifest, PassKind::memory) && any_failure(analysis, [](const analyse::Failure& failure) {
+    if (failure.kind != analyse::Kind::out_of_memory || failure.reported == nullptr) return false;
+    const auto& modules = failure.process->record.modules;
+    return !analyse::wanted_host_memory(*failure.reported) && failure.process->record.properties.contains("python") &&
+           std::any_of(modules.begin(), modules.end(), [](const session::Module& module) {
+             return module.path.find("libc10_cuda") != std::string::npos;
+           });
+  });
+}
+
+bool wants_eager(const Analysis& analysis, const session::Manifest& manifest) {
+  return !was_made(manifest, PassKind::eager) && any_failure(analysis, [](const analyse::Failure& failure) {
+    return is_async(failure) && analyse::is_compiled(failure);
+  });
+}
+
+bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest) {
+  const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
+    return pass.name == word(PassKind::device) && !pass.dump.empty();
+  });
+  // Without a limit to end it at, a rerun would hang as long as the first run.
+  return manifest.hang && !told &&
+         any_failure(analysis, [](const analyse::Failure& failure) { return failure.kind == analyse::Kind::hang; });
+}
+
+bool wants_races(const session::Session& session) {
+  return !was_made(session.manifest, PassKind::races) && !racing_lines(session, 0).empty();
+}
+
+bool memcheck_may_tell(const analyse::Failure& failure) {
+  return is_async(failure) && analyse::memcheck_may_tell(failure.code);
+}
+
+SuspectedKernels suspected_kernels(const Analysis& analysis) {
+  constexpr std::size_t kMost = 8;
+  SuspectedKernels kernels;
+  for (const analyse::Failure& failure : analysis.failures) {
+    if (!memcheck_may_tell(failure) || failure.process == nullptr || !kernels.names.empty()) continue;
+    for (const analyse::Candidate& candidate : failure.candidates) {
+      add_kernel(failure.process->record, candidate, kernels);
+    }
+    kernels.all &= failure.unlisted == 0 && kernels.names.size() <= kMost;
+  }
+  return kernels;
+}
+
+std::optional<NoCrossCheck> obstacle_to_cross_check(const session::Manifest& manifest) {
+  if (find_unchecked(manifest.passes) != nullptr) return std::nullopt;
+  const bool asked = std::any_of(manifest.passes.begin(), manifest.passes.end(),
+                                 [](const session::Pass& pass) { return pass.debugger.has_value(); });
+  return asked ? NoCrossCheck::asked_already : NoCrossCheck::no_dump;
+}
+
+session::Pass* unchecked_dump(session::Manifest& manifest) { return find_unchecked(manifest.passes); }
+
+bool wants_reruns(const Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options) {
+  return wants_proof(analysis) || (options.save_inputs && may_have_inputs(analysis)) ||
+         wants_eager(analysis, manifest) || (options.hang_dump && wants_hang_dump(analysis, manifest)) ||
+         (options.device && wants_dump(analysis, manifest)) || (options.values && wants_memory(analysis, manifest)) ||
+         (options.cross_check && find_unchecked(manifest.passes) != nullptr) ||
+         (options.sanitize && wants_sanitizer(analysis, manifest));
+}
+
+unsigned planned_reruns(const session::Session& session, const RerunPlan& plan) {
+  const Analysis analysis = analyse::analyse(session);
+  const session::Manifest& manifest = session.manifest;
+  const RerunOptions& options = plan.options;
+  const bool wanted[] = {wants_proof(analysis) || options.saved_bytes() > 0,
+                         options.values && wants_memory(analysis, manifest),
+                         wants_races(session),
+                         wants_eager(analysis, manifest),
+                         options.device && wants_dump(analysis, manifest),
+                         options.hang_dump && wants_hang_dump(analysis, manifest),
+                         options.sanitize && wants_sanitizer(analysis, manifest)};
+  const auto runs = static_cast<unsigned>(std::count(std::begin(wanted), std::end(wanted), true));
+  // The values of the line that fails without torch.compile take a rerun of their own.
+  return options.values && wants_eager(analysis, manifest) ? runs + 1 : runs;
+}
+
+}  // namespace cudadiag::supervise

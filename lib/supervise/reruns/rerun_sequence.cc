@@ -1,0 +1,283 @@
+#include "supervise/reruns/rerun_sequence.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "analyse/eager.h"
+#include "session/session_folders.h"
+#include "session/session_reader.h"
+#include "supervise/reruns/replay.h"
+#include "supervise/reruns/rerun.h"
+#include "supervise/reruns/rerun_needs.h"
+#include "supervise/reruns/rerun_times.h"
+#include "supervise/reruns/suspect_lines.h"
+#include "supervise/tools/external_tools.h"
+#include "symbolize/device_testimony.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+using analyse::Analysis;
+using analyse::Reach;
+using session::PassKind;
+using Outcome = analyse::Rerun::Outcome;
+using Problem = RerunProblem::Kind;
+
+constexpr double kSlowest = 3;  // of a rerun, against the first run
+constexpr double kSlowestSanitized = 30;
+constexpr double kStartSeconds = 30;                       // that a rerun may take besides
+constexpr double kValuesSeconds = 10, kValuesShare = 0.2;  // that taking values may take; of the first run
+constexpr double kQuietSeconds = 5;                        // that it may issue nothing besides
+constexpr double kSavingSeconds = 60;                      // if the failing call is saved too
+
+std::uint64_t operations_of(const session::Session& session) {
+  std::uint64_t operations = 0;
+  for (const session::Process& process : session.processes) {
+    for (const session::Thread& thread : process.record.threads) operations += thread.operations;
+  }
+  return operations;
+}
+
+std::chrono::milliseconds in_milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+class RerunSequence {
+ public:
+  RerunSequence(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
+                const RerunPlan& plan, RerunListener& listener)
+      : session_(session),
+        writer_(writer),
+        relay_(relay),
+        plan_(plan),
+        options_(plan.options),
+        listener_(listener),
+        analysis_(analyse::analyse(session)) {}
+
+  bool run() {
+    const session::Manifest& manifest = session_.manifest;
+    confirm();
+    if (options_.values && continues() && wants_memory(analysis_, manifest)) ask_allocator();
+    if (options_.save_inputs && continues()) replay_saved_call();
+    if (!plan_.window && continues() && wants_races(session_)) find_racing_tensors();
+    if (!plan_.window && continues() && wants_eager(analysis_, manifest)) run_eagerly();
+    if (options_.device && continues() && wants_dump(analysis_, manifest)) get_dump();
+    if (options_.hang_dump && continues() && wants_hang_dump(analysis_, manifest)) get_hang_dump();
+    if (options_.cross_check && !interrupted_) cross_check();
+    if (options_.sanitize && continues() && !was_made(manifest, PassKind::sanitize)) sanitize();
+    return possible_;
+  }
+
+ private:
+  // A rerun that was kept from something on its way to the failure would be so again.
+  bool continues() const { return possible_ && !interrupted_ && !kept_; }
+
+  void confirm() {
+    if (plan_.window) {
+      repeat(*plan_.window);
+      return;
+    }
+    if (!plan_.reach && !wants_proof(analysis_) && !options_.save_inputs) return;
+    const Reach first = plan_.reach.value_or(Reach::calls);
+    const Reach last = plan_.reach.value_or(Reach::everything);
+    std::string done;
+    for (int reach = static_cast<int>(first); reach <= static_cast<int>(last); ++reach) {
+      const auto window = analyse::rerun_window(analysis_, static_cast<Reach>(reach));
+      // Nothing to wait for, or nothing more than before.
+      if (window.text.empty() || window.text == done) continue;
+      done = window.text;
+      if (!repeat(window)) return;
+    }
+  }
+
+  // Reruns with this window until it fails. True if a wider one may tell more.
+  bool repeat(const analyse::RerunWindow& window) {
+    for (unsigned passed = 0; passed < options_.repeat;) {
+      if (!wait_in(window)) return false;
+      const Outcome outcome = analysis_.reruns.back().outcome;
+      // If every operation is waited for, none has so much to wait for.
+      if (outcome == Outcome::failed || outcome == Outcome::given_up) return true;
+      if (outcome != Outcome::did_not_fail && outcome != Outcome::not_reached) return false;
+      // One rerun without values shows whether taking them is the reason.
+      if (!with_values_ && analysis_.reruns.back().disturbed) {
+        with_values_ = outcome;
+        without_values_ = true;
+        continue;
+      }
+      without_values_ = without_values_ && outcome != with_values_;
+      ++passed;
+    }
+    return false;
+  }
+
+  // False: no further rerun is possible.
+  bool wait_in(const analyse::RerunWindow& window) {
+    RerunSpec spec = spec_of(PassKind::confirm);
+    spec.window = with_patience(window.text, options_.patience);
+    spec.waits = window.words;
+    spec.without_values = without_values_;
+    if (options_.values && !without_values_) {
+      spec.values = suspect_lines(session_, analysis_, seconds_for_values(), options_.saved_bytes());
+    }
+    return add(spec) && !interrupted_;
+  }
+
+  void ask_allocator() {
+    RerunSpec spec = spec_of(PassKind::memory);
+    spec.values = fmt::format("{:.1f}\t0\n0\t0\tmemory\t\t", seconds_for_values());
+    add(spec);
+  }
+
+  void replay_saved_call() {
+    const auto patience = in_milliseconds(spec_of(PassKind::confirm).time_limit);
+    const auto problem = replay(session_, writer_, analysis_, patience, relay_);
+    if (problem) listener_.cannot(*problem);
+  }
+
+  void find_racing_tensors() {
+    RerunSpec spec = spec_of(PassKind::races);
+    spec.values = racing_lines(session_, seconds_for_values());
+    add(spec);
+  }
+
+  void run_eagerly() {
+    RerunSpec spec = spec_of(PassKind::eager);
+    add(spec);
+    if (!options_.values || !continues()) return;
+    const session::Session eager = analyse::eager_session(session_);
+    const Analysis found = analyse::analyse(eager);
+    const bool tells = std::any_of(found.failures.begin(), found.failures.end(), [&](const auto& again) {
+      return std::any_of(analysis_.failures.begin(), analysis_.failures.end(),
+                         [&](const auto& failure) { return analyse::tells_line_of(failure, again, eager); });
+    });
+    if (!tells) return;
+    const auto window = analyse::rerun_window(found, Reach::calls);
+    spec.window = with_patience(window.text, options_.patience);
+    spec.waits = window.words;
+    spec.values = suspect_lines(eager, found, seconds_for_values(), 0);
+    if (!spec.values.empty()) add(spec);
+  }
+
+  void get_dump() { add(spec_of(PassKind::device)); }
+
+  void get_hang_dump() {
+    RerunSpec spec = spec_of(PassKind::device);
+    // The first run had done nothing for long by then.
+    spec.dump_after = session_.manifest.passes.front().seconds;
+    if (!options_.time_limit) spec.time_limit = std::max(spec.time_limit, kStartSeconds + *spec.dump_after);
+    add(spec);
+  }
+
+  void cross_check() {
+    if (const auto obstacle = obstacle_to_cross_check(session_.manifest)) {
+      const bool asked = *obstacle == NoCrossCheck::asked_already;
+      return listener_.cannot({asked ? Problem::debugger_asked_already : Problem::no_dump_to_check});
+    }
+    session::Pass* pass = unchecked_dump(session_.manifest);
+    const std::filesystem::path folder = writer_.folder() / pass->folder;
+    const auto patience = options_.time_limit ? in_milliseconds(*options_.time_limit) : kDebuggerPatience;
+    const ToolRun run = run_debugger(folder / pass->dump, std::min(patience, kDebuggerPatience), relay_);
+    if (!run.obstacle.empty()) {
+      return listener_.cannot({Problem::debugger_failed, {run.obstacle, ""}, folder / pass->dump});
+    }
+    const auto text = std::string_view(run.output).substr(0, symbolize::kDebuggerTextKept);
+    if (const auto failure = writer_.store_text(folder / session::kDebuggerFile, text)) {
+      return listener_.cannot({Problem::not_stored, *failure});
+    }
+    pass->debugger = session::Witness{run.end, run.cut_short, run.seconds};
+    store_manifest();
+  }
+
+  void sanitize() {
+    RerunSpec spec = spec_of(PassKind::sanitize);
+    SuspectedKernels kernels = suspected_kernels(analysis_);
+    if (kernels.names.empty()) {
+      const auto& failures = analysis_.failures;
+      const bool wanted = std::any_of(failures.begin(), failures.end(),
+                                      [](const analyse::Failure& failure) { return memcheck_may_tell(failure); });
+      if (wanted) listener_.cannot({Problem::no_suspected_kernel});
+      return;
+    }
+    if (kernels.all) spec.kernels = std::move(kernels.names);
+    spec.sanitizer = find_sanitizer();
+    if (spec.sanitizer.empty()) return listener_.cannot({Problem::no_sanitizer});
+    spec.time_limit = options_.time_limit.value_or(kStartSeconds + kSlowestSanitized * expected_seconds(session_));
+    add(spec);
+  }
+
+  double seconds_for_values() const {
+    const double least = options_.save_inputs ? kSavingSeconds : kValuesSeconds;
+    return std::max(least, kValuesShare * expected_seconds(session_));
+  }
+
+  // A server that nobody asks, or a program that waits for what only the first run was given, has nothing to show.
+  double quiet_limit() const {
+    return plan_.isolated ? kQuietSeconds + options_.patience + kSlowest * longest_pause(session_) : 0;
+  }
+
+  RerunSpec spec_of(PassKind kind) const {
+    RerunSpec spec;
+    spec.kind = kind;
+    spec.time_limit = options_.time_limit.value_or(kStartSeconds + kSlowest * expected_seconds(session_));
+    spec.operations = operations_of(session_);
+    spec.expected_seconds = expected_seconds(session_);
+    spec.show = options_.show;
+    spec.input = plan_.input;
+    spec.isolated = plan_.isolated;
+    spec.quiet_limit = quiet_limit();
+    return spec;
+  }
+
+  // Runs a pass and adds it to the session. False: it could not be run.
+  bool add(const RerunSpec& spec) {
+    listener_.begins(spec, session_.reruns.size() + 1);
+    auto done = rerun(spec, session_, writer_, relay_, listener_);
+    if (const auto* failure = std::get_if<session::Failure>(&done)) {
+      listener_.cannot({Problem::impossible, *failure});
+      possible_ = false;
+      return false;
+    }
+    auto& result = std::get<RerunResult>(done);
+    interrupted_ = result.interrupted;
+    session_.manifest.passes.push_back(std::move(result.pass));
+    session_.reruns.push_back(std::move(result.processes));
+    session_.rerun_races.push_back(std::move(result.races));
+    store_manifest();
+    analysis_ = analyse::analyse(session_);
+    kept_ = analysis_.reruns.back().outcome == Outcome::kept_from;
+    listener_.ended({spec, session_, analysis_, result.interrupted, result.dump_asked});
+    return true;
+  }
+
+  void store_manifest() {
+    if (const auto failure = writer_.store_manifest(session_.manifest)) {
+      listener_.cannot({Problem::not_stored, *failure});
+    }
+  }
+
+  session::Session& session_;
+  session::SessionWriter& writer_;
+  launch::SignalRelay& relay_;
+  const RerunPlan& plan_;
+  const RerunOptions& options_;
+  RerunListener& listener_;
+  Analysis analysis_;
+  std::optional<Outcome> with_values_;  // of a rerun that may have gone another way for the values taken
+  bool without_values_ = false;         // the next one takes none
+  bool interrupted_ = false;
+  bool kept_ = false;
+  bool possible_ = true;
+};
+
+}  // namespace
+
+bool run_reruns(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
+                const RerunPlan& plan, RerunListener& listener) {
+  return RerunSequence(session, writer, relay, plan, listener).run();
+}
+
+}  // namespace cudadiag::supervise

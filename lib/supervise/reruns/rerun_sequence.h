@@ -1,0 +1,17 @@
+// Reruns of a recorded command, one after the other, until its failure is proven or nothing is left to learn.
+#pragma once
+
+#include "launch/process.h"
+#include "session/session.h"
+#include "session/session_writer.h"
+#include "supervise/reruns/rerun_listener.h"
+#include "supervise/reruns/rerun_options.h"
+
+namespace cudadiag::supervise {
+
+// The passes are added to `session`, and to its folder as soon as each is over. False: one could not be run, as the
+// listener has heard.
+bool run_reruns(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
+                const RerunPlan& plan, RerunListener& listener);
+
+}  // namespace cudadiag::supervise
