@@ -9,13 +9,16 @@
 #include <thread>
 
 #include "driver.h"
-static std::atomic<int> at_work;
+static std::atomic<int> at_work;  // threads: one that comes later would find no context
 
 static void work(const Driver& driver, const char* name) {
   CHECK(cuCtxSetCurrent(driver.context));
   CUfunction kernel = driver.kernel(name);
-  for (CUstream stream = driver.stream();; ++at_work, cuStreamSynchronize(stream)) {
+  CUstream stream = driver.stream();
+  for (int begun = 1;; begun = 0) {
     for (int n = 0; n < 8; ++n) LAUNCH(kernel, stream);
+    at_work += begun;
+    cuStreamSynchronize(stream);
   }
 }
 
