@@ -38,8 +38,8 @@ void enlarge_stacks_of_threads() {
 
 // Its lowest page cannot be touched: beyond it other memory may lie. Null: there is no memory.
 std::byte* make_stack() {
-  void* memory = ::mmap(nullptr, kUsual, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  void* memory =
+      ::mmap(nullptr, kUsual, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   ::mprotect(memory, static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), PROT_NONE);
   return static_cast<std::byte*>(memory);

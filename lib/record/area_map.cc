@@ -150,6 +150,8 @@ void AreaMap::note_events_unseen() {
   wire::atomic(base_, area::kEventsUnseen).compare_exchange_strong(not_yet, ticks(), std::memory_order_relaxed);
 }
 
+bool AreaMap::may_have_others() const { return arena_ == nullptr || wire::atomic(arena_, arena::kClaimed) > 1; }
+
 void AreaMap::calibrate() {
   wire::store(base_, area::kClockTicksLast, ticks());
   wire::store(base_, area::kClockNanosecondsLast, nanoseconds(CLOCK_MONOTONIC));

@@ -30,6 +30,8 @@ class AreaMap {
   wire::area::State state() const;
   void set_exit_status(int status);
   void note_events_unseen();  // wire::area::kEventsUnseen
+  // False: no other process has recorded into this arena.
+  bool may_have_others() const;
   // The second reading of both clocks.
   void calibrate();
   // Tells a waiting launcher that there is something new to read.

@@ -37,15 +37,7 @@ void release(std::byte* control_block) {
 
 Origin Autograd::current(ThreadState& thread) {
   Origin origin;
-  State state = state_.load(std::memory_order_acquire);
-  if (state == State::unknown) {
-    // PyTorch may come after CUDA: a look at a thread's first launch, then ever more seldom.
-    const std::uint64_t launches = thread.serial + 1;
-    if ((launches & (launches - 1)) != 0 || std::countr_zero(launches) % 4 != 0) return origin;
-    look();
-    state = state_.load(std::memory_order_acquire);
-  }
-  if (state != State::ready) return origin;
+  if (state_.load(std::memory_order_acquire) != State::ready) return origin;
   origin.number = static_cast<std::uint32_t>(peek_());
   if (thread.torch_thread == 0) thread.torch_thread = thread_number(own_thread_());
   std::byte* node[2] = {};
@@ -54,6 +46,11 @@ Origin Autograd::current(ThreadState& thread) {
   describe_node(node[0], node[1], origin);
   if (node[1] != nullptr) release(node[1]);
   return origin;
+}
+
+void Autograd::look_again() {
+  if (state_.load(std::memory_order_relaxed) != State::unknown) return;
+  if (std::has_single_bit(occasions_.fetch_add(1, std::memory_order_relaxed) + 1)) look();
 }
 
 void Autograd::look() {

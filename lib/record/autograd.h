@@ -22,7 +22,13 @@ struct Origin {
 
 class Autograd {
  public:
-  void attach(Interner& interner) { interner_ = &interner; }
+  void attach(Interner& interner) {
+    interner_ = &interner;
+    look();
+  }
+  // PyTorch may come after CUDA, and then loads code of its own into the GPU. Looks at ever fewer of these occasions:
+  // it takes a file.
+  void look_again();
   // For the calling thread, whose number it stores. All zero without PyTorch.
   [[gnu::hot]] Origin current(ThreadState& thread);
 
@@ -37,6 +43,7 @@ class Autograd {
   Mutex mutex_;          // of these
   // Read by every operation: last, beside the recorder's own such members.
   std::atomic<State> state_ = State::unknown;
+  std::atomic<std::uint32_t> occasions_;
   Interner* interner_ = nullptr;
   std::uint64_t (*peek_)() = nullptr;
   std::uint64_t (*own_thread_)() = nullptr;

@@ -321,6 +321,12 @@ constexpr void add_starts(Builder& b) {
   b.set(CUPTI_DRIVER_TRACE_CBID_cuInit, {Role::initialise});
   b.set(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress, {Role::look_up});
   b.set(CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2, {Role::look_up});
+  for (const std::uint32_t id :
+       {CUPTI_DRIVER_TRACE_CBID_cuModuleLoad, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData,
+        CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary,
+        CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData, CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadFromFile}) {
+    b.set(id, {Role::load_code});
+  }
 }
 
 constexpr void add_peers(Builder& b) {

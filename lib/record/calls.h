@@ -26,6 +26,7 @@ enum class Role : std::uint8_t {
   graph,        // graph_calls.h
   look_up,      // of the driver's functions; not to have one is an answer
   initialise,
+  load_code,
 };
 
 // A call's arguments as far as the recorder keeps them.

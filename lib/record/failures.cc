@@ -1,12 +1,10 @@
 #include "record/failures.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "record/clock.h"
 #include "record/this_thread.h"
+#include "record/thread_id.h"
 
 namespace cudadiag::record {
 
@@ -64,7 +62,7 @@ std::uint64_t Failures::add(ThreadState* thread, const FailedCall& failed) {
   std::atomic_thread_fence(std::memory_order_release);
   wire::store(to, error::kTicks, ticks());
   wire::store(to, error::kCode, failed.code);
-  wire::store(to, error::kTid, static_cast<std::uint32_t>(syscall(SYS_gettid)));
+  wire::store(to, error::kTid, thread_id());
   wire::store(to, error::kDomain, static_cast<std::uint8_t>(failed.domain));
   wire::store(
       to, error::kFlags,

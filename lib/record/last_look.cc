@@ -44,7 +44,7 @@ void Recorder::look_for_faults(Ends ends) {
 
 void Recorder::look_at_exit(int status, ExitingThread thread) {
   const bool recording = !failures_.frozen() && area_.state() != area::State::disabled;
-  if (recording && status != 0 && thread.may_lock) {
+  if (recording && status != 0 && thread.may_lock && area_.may_have_others()) {
     char others[1024];
     if (const auto found = others_at_work(others); !found.empty()) interner_.property("left_at_work", found);
   }

@@ -22,6 +22,7 @@ namespace {
 using FindObject = int (*)(void*, FoundObject*);
 FindObject g_find_object;  // glibc's own; null before 2.35
 std::uintptr_t g_executable_begin, g_executable_end;
+char g_executable_path[PATH_MAX];  // the dynamic linker has none; "" where it is not known
 
 std::uintptr_t load_bias(std::uintptr_t begin) {
   std::uintptr_t first = UINTPTR_MAX;
@@ -41,6 +42,18 @@ std::span<const std::byte> build_id_in(std::uintptr_t notes, std::size_t size) {
     }
   }
   return {};
+}
+
+// As the kernel has it. "": there is no such range.
+void find_path(std::uintptr_t begin, std::span<char, PATH_MAX> path) {
+  path[0] = '\0';
+  MemoryMap map;
+  MemoryRange range;
+  while (map.next(range)) {
+    if (range.begin != begin) continue;
+    strcpy(path.data(), range.path);  // both are PATH_MAX long
+    break;
+  }
 }
 
 bool find_in_memory_map(std::uintptr_t address, FoundObject& found) {
@@ -83,7 +96,9 @@ void Modules::start() {
     begin = std::min<std::uintptr_t>(begin, segment.p_vaddr & ~std::uintptr_t{4095});
     end = std::max<std::uintptr_t>(end, segment.p_vaddr + segment.p_memsz);
   }
-  if (end != 0) g_executable_begin = begin + bias, g_executable_end = end + bias;
+  if (end == 0) return;
+  g_executable_begin = begin + bias, g_executable_end = end + bias;
+  find_path(g_executable_begin, g_executable_path);
 }
 
 bool Modules::knows_what_is_ready() { return g_find_object != nullptr; }
@@ -128,14 +143,8 @@ const char* Modules::path(const LoadedModule& module, std::span<char, PATH_MAX> 
   if (module.map != nullptr && module.map->l_name != nullptr && module.map->l_name[0] != '\0') {
     return module.map->l_name;
   }
-  buffer[0] = '\0';
-  MemoryMap map;
-  MemoryRange range;
-  while (map.next(range)) {
-    if (range.begin != module.begin) continue;
-    strcpy(buffer.data(), range.path);  // both are PATH_MAX long
-    break;
-  }
+  if (module.begin == g_executable_begin && g_executable_path[0] != '\0') return g_executable_path;
+  find_path(module.begin, buffer);
   return buffer.data();
 }
 

@@ -298,6 +298,7 @@ void Recorder::leave_other(ThreadState& thread, std::uint32_t id, const CallRule
       break;
     default:
       if (ok) see_context(data);
+      if (ok && rule.role == Role::load_code) autograd_.look_again();
       if (ok && options_.races) races_.returned(thread, id, data);
       break;
   }

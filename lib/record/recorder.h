@@ -115,7 +115,8 @@ class Recorder {
   bool start_in_child(const forks::Origin& origin);
   void refused_in_child(ThreadState* thread, std::uint32_t id, const CUpti_CallbackData& data, std::uintptr_t frame);
 
-  ThreadState* acquire_thread() { return threads_.acquire(); }
+  // Looks for what takes a file: a program may forbid files before its first launch.
+  [[gnu::noinline]] ThreadState* acquire_thread();
   void release_thread(ThreadState& thread) {
     if (!failures_.frozen()) streams_.thread_ended(thread.tid);
     threads_.release(thread);

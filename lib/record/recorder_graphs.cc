@@ -1,10 +1,9 @@
 // Records graphs: their nodes as they are made, captures, executable graphs.
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "record/clock.h"
 #include "record/recorder.h"
+#include "record/thread_id.h"
 
 namespace cudadiag::record {
 
@@ -84,9 +83,7 @@ void Recorder::forget_graph(std::uint32_t id, const CUpti_CallbackData& data) {
 
 namespace {
 
-std::uint32_t tid_of(const ThreadState* thread) {
-  return thread != nullptr ? thread->tid : static_cast<std::uint32_t>(syscall(SYS_gettid));
-}
+std::uint32_t tid_of(const ThreadState* thread) { return thread != nullptr ? thread->tid : thread_id(); }
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Where an operation was issued: the stacks and the kernel of a call, and its identity among the sites.
 #include "record/recorder.h"
 #include "record/this_thread.h"
+#include "record/thread_stacks.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {
@@ -10,6 +11,14 @@ using wire::mix;
 
 namespace area = wire::area;
 using wire::operation::Kind;
+
+ThreadState* Recorder::acquire_thread() {
+  ThreadState* thread = threads_.acquire();
+  if (thread != nullptr && options_.native) {
+    change_stack(*thread, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+  }
+  return thread;
+}
 
 std::uint32_t Recorder::function_id(CUfunction function, const char* symbol) {
   if (symbol == nullptr) return 0;

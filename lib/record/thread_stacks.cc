@@ -12,12 +12,22 @@ namespace cudadiag::record {
 
 namespace {
 
+// The kernel's stack grows down as it is used: what it may grow into is a part of it. Nothing else comes to lie there,
+// as the highest of the other ranges are the first, those of the program's start.
+StackRange with_room_to_grow(StackRange stack, std::uintptr_t end_below) {
+  constexpr std::uintptr_t kGap = 1 << 20;     // that the kernel leaves below, or goes without
+  constexpr std::uintptr_t kMost = 256 << 20;  // where there is no limit
+  const std::uintptr_t lowest = std::max(end_below + kGap, stack.high - std::min(stack.high, kMost));
+  return {std::min(stack.low, lowest), stack.high};
+}
+
 bool find_stack(std::uintptr_t inside, StackRange& stack) {
   MemoryMap map;
   MemoryRange range;
-  while (map.next(range)) {
+  for (std::uintptr_t end_below = 0; map.next(range); end_below = range.end) {
     if (inside < range.begin || inside >= range.end) continue;
     stack = {range.begin, range.end};
+    if (stack.has(getauxval(AT_RANDOM))) stack = with_room_to_grow(stack, end_below);
     return true;
   }
   return false;

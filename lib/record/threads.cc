@@ -2,10 +2,9 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "record/streams.h"
+#include "record/thread_id.h"
 
 namespace cudadiag::record {
 
@@ -32,7 +31,7 @@ ThreadState* Threads::acquire() {
 
 void Threads::take(ThreadState& state, std::size_t index) {
   state.index = static_cast<std::uint16_t>(index);
-  state.tid = static_cast<std::uint32_t>(syscall(SYS_gettid));
+  state.tid = thread_id();
   state.entry = area_->region(area::Region::threads) + index * area::kThreadSize;
   state.ring = area_->region(area::Region::rings) + index * area::kRingRecords * area::kOperationSize;
   state.torch_thread = 0;

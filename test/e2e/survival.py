@@ -93,6 +93,12 @@ def forbidden_system_calls(machine):
     expect_answer(machine, recorded, plain)
 
 
+def status_under_a_filter_that_kills(machine):
+    """At its end the program has no failure: the recorder asks the kernel for nothing there either."""
+    recorded = machine.run(machine.build / "targets/strict_filter", options=["-q"])
+    expect((recorded.returncode, recorded.stdout), (3, ""), "result")
+
+
 def what_keeps_a_command_from_being_started_is_told(machine):
     """It is not the command's own permissions."""
     for refused, said in (({"pipe": 22, "pipe2": 293}, "no pipe to it can be made (pipe, fcntl)"),

@@ -89,6 +89,7 @@ FAILING = {
     "streams_met_together": Failing(),
     "threads_begin_together": Failing(),
     "many_threads": Failing("inferred", candidates=True),  # one line, a kernel a thread
+    "strict_filter": Failing(),
     "large_frame": Failing("inferred", by_chance="bracketed"),
     "exit_without_sync": Failing(),
     "libraries_come_and_go": Failing(),
