@@ -84,8 +84,8 @@ def list_programs(labels):
 
 def build(label, folder):
     """Compiles one program unless it is newer than its sources. Returns the compiler's words if it fails."""
-    target = folder / label["run"][0]
-    sources = [*(HERE / file for file in label["files"]), HERE / "cuda/needs.cuh"]
+    target = folder / next(word[1:] for word in label["run"] if word.startswith("@"))
+    sources = [HERE / file for file in (*label["files"], "cuda/needs.cuh") if not file.endswith(".py")]
     if target.exists() and target.stat().st_mtime > max(source.stat().st_mtime for source in sources):
         return ""
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
@@ -99,16 +99,16 @@ def build_all(labels, folder, jobs):
     native = [label for label in labels if label["build"]]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         words = list(pool.map(lambda label: build(label, folder), native))
-    for label, text in zip(native, words):
-        if text:
-            print(f"{label['id']} does not compile:\n{text}")
+    print("".join(f"{label['id']} does not compile:\n{text}" for label, text in zip(native, words) if text), end="")
     print(f"{len(native) - sum(map(bool, words))} of {len(native)} programs are in {folder}")
     return not any(words)
 
 
 def command(label, folder):
-    first, *rest = label["run"]
-    return [str(folder / first), *rest] if label["build"] else [sys.executable, str(HERE / rest[0]), *rest[1:]]
+    """`@` is the folder of built files; python/ lies here."""
+    built = (str(folder / word[1:]) if word.startswith("@") else word for word in label["run"])
+    return [str(HERE / word) if word.startswith("python/") else sys.executable if word == "python3" else word
+            for word in built]
 
 
 def execute(words, env):
