@@ -1,5 +1,4 @@
-"""harmless.py KIND: does what programs do without changing anything that is not their own, then launches ten kernels of
-which the third may be planned to fail."""
+"""harmless.py KIND: does what programs do without changing anything that is not their own, then launches as probe.py does."""
 
 import asyncio
 import ctypes
@@ -21,8 +20,6 @@ import threading
 import time
 import uuid
 import zipfile
-
-import cuda
 
 
 def imports_a_package():
@@ -292,9 +289,4 @@ def compiles():
 
 if __name__ == "__main__":
     globals()[sys.argv[1]]()
-    cuda.start()
-    launch, parameters = cuda.kernel("smooth")
-    stream = cuda.stream()
-    for step in range(10):
-        launch(stream, parameters, None)  # TRUE LINE
-    sys.exit(3 if cuda.driver.cuStreamSynchronize(stream) else 0)
+    import probe  # noqa: F401, launches once it is imported
