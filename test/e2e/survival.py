@@ -4,13 +4,15 @@ import ctypes
 import json
 import os
 import pathlib
+import pty
 import resource
 import shutil
 import signal
 import struct
 import subprocess
+import sys
 
-from harness import FAULT, FAULTY, expect, expect_answer, expect_in, expect_success, faulty, in_namespace, program, skip
+from harness import FAULT, FAULTY, HERE, expect, expect_answer, expect_in, expect_success, faulty, in_namespace, program, skip
 from passes import AGAIN, evidence, expect_proven, outcomes, rerun, session_of
 from targets import marked_line, plan
 
@@ -190,6 +192,38 @@ def program_that_replaces_one_that_looked_for_a_device(machine):
     probe = machine.build / "targets/exec_after_probe"
     recorded = machine.plain("sh", "-c", exports + 'exec "$@"', "sh", probe, program)
     expect_answer(machine, recorded, machine.plain(program))
+
+
+def _with_an_arena_that_is_not_one(machine, descriptor, *command):
+    """As a program has it that outlived its launcher: the number of the launcher's process is now another one's."""
+    exports = expect_success(machine.cudadiag("env")).stdout
+    arena = f"export CUDADIAG_ARENA=/proc/{os.getpid()}/fd/{descriptor}\n"
+    # A session of its own: the first terminal that it opens would become its own.
+    return machine.plain("sh", "-c", exports + arena + 'exec "$@"', "sh", *command, start_new_session=True)
+
+
+def file_in_the_place_of_an_arena_is_left_alone(machine):
+    program = faulty(machine)
+    copy = machine.folder / "copy"
+    expect_success(machine.run("sh", "-c", f'head -c 4096 "$CUDADIAG_ARENA" > {copy}'))
+    header = copy.read_bytes()
+    expect(header[:8], b"CDGARENA", "what the copy begins with")
+    (area_bytes,) = struct.unpack_from("<Q", header, 16)
+    os.truncate(copy, 4096 + area_bytes)
+    with copy.open("r+b") as file:
+        recorded = _with_an_arena_that_is_not_one(machine, file.fileno(), program)
+        expect(file.read(4096), header, "the file after the run")
+    expect_answer(machine, recorded, machine.plain(program))
+
+
+def terminal_in_the_place_of_an_arena_stays_as_it_is(machine):
+    ours, terminal = pty.openpty()
+    code = "import os, cuda; cuda.start(); os.open('/dev/tty', os.O_RDWR)"
+    machine.environment["PYTHONPATH"] = str(HERE / "programs")
+    result = _with_an_arena_that_is_not_one(machine, terminal, sys.executable, "-c", code)
+    expect_in("No such device or address: '/dev/tty'", result.stderr, "what a process without a terminal says")
+    os.close(ours)
+    os.close(terminal)
 
 
 def child_of_fork_where_no_page_is_wiped(machine):
