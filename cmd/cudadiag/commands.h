@@ -10,6 +10,7 @@
 #include "launch/environment.h"
 #include "report/text.h"
 #include "session/session.h"
+#include "supervise/recording.h"
 #include "supervise/reruns/rerun_options.h"
 
 namespace cudadiag::command {
@@ -18,20 +19,14 @@ namespace cudadiag::command {
 enum class RerunMode { ask, automatic, always, never };
 
 struct RunOptions {
-  std::vector<std::string> command;
-  std::vector<session::CodeRule> code_rules;
-  std::optional<std::string> output;
+  supervise::RecordingOptions recording;
   report::Verbosity verbosity = report::Verbosity::normal;
   std::optional<int> error_exit_status;
   std::string json;                  // file to write the report to as well
   std::optional<double> hang_after;  // seconds without progress after which the run is ended
-  launch::RecordOptions record;
   RerunMode rerun_mode = RerunMode::ask;
   supervise::RerunOptions rerun;
-  std::vector<std::string> watch;  // lines of Python whose latest values are kept, FILE:LINE
-  std::string arm;                 // a session whose suspects this run waits for
-  std::string window;              // the same as wire/window.h has it
-  bool full_log = false;           // every operation is kept
+  std::string arm;  // a session whose suspects this run waits for
   bool stop_on_race = false;
   bool tell_no_race = false;  // races were what this was about: that there is none is said too
 };

@@ -6,11 +6,11 @@
 
 #include "analyse/site_keys.h"
 #include "commands.h"
-#include "live_run.h"
 #include "report/printable.h"
 #include "session/log_reader.h"
 #include "session/operation_decoder.h"
 #include "session/session_reader.h"
+#include "session_choice.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

@@ -88,7 +88,7 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
 }
 
 void add_full_log(CLI::App* command, RunOptions& run) {
-  command->add_flag("--full-log", run.full_log, "keep every operation of the run in the session");
+  command->add_flag("--full-log", run.recording.full_log, "keep every operation of the run in the session");
 }
 
 void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what) {
@@ -125,11 +125,11 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
 // Each `options` and `status` outlives the parsing, in which the command is carried out.
 
 void add_races(CLI::App& app, RunOptions& races, int& status) {
-  races.record.races = races.tell_no_race = true;
+  races.recording.record.races = races.tell_no_race = true;
   auto* command = app.add_subcommand("races", "run a command and report races between its streams");
-  add_output(command, races.output);
+  add_output(command, races.recording.output);
   add_verbosity(command, races.verbosity);
-  add_recording(command, races.record);
+  add_recording(command, races.recording.record);
   add_full_log(command, races);
   add_stop_on_race(command, races);
   add_rerun_mode(command, races.rerun_mode, "name the tensors that race, and confirm a failure, by a rerun");
@@ -137,28 +137,28 @@ void add_races(CLI::App& app, RunOptions& races, int& status) {
              "exit status if there are findings");
   add_text(command, "--json", races.json, "FILE", "file to write the report to as JSON")->check(a_writable_file());
   add_code_rules(command);
-  command->add_option("COMMAND", races.command, "the command and its arguments")->required();
+  command->add_option("COMMAND", races.recording.command, "the command and its arguments")->required();
   command->positionals_at_end();
   name_page(command);
   command->callback([&races, &status, command] {
-    races.code_rules = code_rules(*command);
+    races.recording.code_rules = code_rules(*command);
     status = command::run(races);
   });
 }
 
 void add_run(CLI::App& app, RunOptions& run, int& status) {
   auto* command = app.add_subcommand("run", "run a command and report its first CUDA failure");
-  add_output(command, run.output);
+  add_output(command, run.recording.output);
   add_verbosity(command, run.verbosity);
-  add_recording(command, run.record);
+  add_recording(command, run.recording.record);
   add_full_log(command, run);
-  auto* races = command->add_flag("--races", run.record.races, "look for races between streams");
+  auto* races = command->add_flag("--races", run.recording.record.races, "look for races between streams");
   add_stop_on_race(command, run)->needs(races);
   add_rerun_mode(command, run.rerun_mode, "confirm a failure by a rerun");
   add_reruns(command, run.rerun);
   add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers of this Python line")
       ->check(a_line())
-      ->each([&](const std::string& line) { run.watch.push_back(line); });
+      ->each([&](const std::string& line) { run.recording.watch.push_back(line); });
   add_text(command, "--arm", run.arm, "SESSION", "wait at the suspects of this session");
   add_number(command, "--error-exitcode", run.error_exit_status, 0, 255, "number from 0 to 255", "STATUS",
              "exit status if there are findings");
@@ -168,7 +168,7 @@ void add_run(CLI::App& app, RunOptions& run, int& status) {
       ->needs(command->get_option("--hang-after"));
   add_text(command, "--json", run.json, "FILE", "file to write the report to as JSON")->check(a_writable_file());
   add_code_rules(command);
-  command->add_option("COMMAND", run.command, "the command and its arguments")->required();
+  command->add_option("COMMAND", run.recording.command, "the command and its arguments")->required();
   // From the first word of the command on, everything is the command's own.
   command->positionals_at_end();
   name_page(command);
@@ -178,9 +178,9 @@ void add_run(CLI::App& app, RunOptions& run, int& status) {
       status = kOwnFailure;
       return;
     }
-    run.code_rules = code_rules(*command);
+    run.recording.code_rules = code_rules(*command);
     // Between two markers nothing is seen to move.
-    if (run.hang_after && command->count("--markers") == 0) run.record.markers = launch::Markers::dense;
+    if (run.hang_after && command->count("--markers") == 0) run.recording.record.markers = launch::Markers::dense;
     status = command::run(run);
   });
 }

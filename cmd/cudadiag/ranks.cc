@@ -13,7 +13,6 @@
 
 #include "analyse/hang.h"
 #include "commands.h"
-#include "live_run.h"
 #include "report/finding_text.h"
 #include "report/json.h"
 #include "report/printable.h"
@@ -23,6 +22,7 @@
 #include "session/ownership.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "session_choice.h"
 #include "symbolize/source_excerpt.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
@@ -90,9 +90,9 @@ session::Result<Parts> read_parts(const std::vector<fs::path>& folders) {
   Parts parts;
   std::map<int, fs::path> ranks;
   for (const fs::path& folder : folders) {
-    auto opened = LiveRun::open(std::nullopt, folder.string());
+    auto opened = choose_run(std::nullopt, folder.string());
     if (const auto* failure = std::get_if<session::Failure>(&opened)) return *failure;
-    auto read = std::get<LiveRun>(opened).read();
+    auto read = std::get<supervise::LiveRun>(opened).read();
     if (const auto* failure = std::get_if<session::Failure>(&read)) return *failure;
     auto& session = std::get<session::Session>(read);
     for (const session::Process& process : session.processes) {

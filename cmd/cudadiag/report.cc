@@ -7,13 +7,13 @@
 #include "code_rules.h"
 #include "commands.h"
 #include "findings.h"
-#include "live_run.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/sarif.h"
 #include "report/words.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
+#include "session_choice.h"
 #include "terminal.h"
 
 namespace cudadiag::command {

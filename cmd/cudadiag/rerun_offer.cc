@@ -27,7 +27,7 @@ namespace {
 
 // A session as a command names it: not at all if the command takes it by itself, as the latest one.
 std::string session_to_name(const session::Session& session, const RunOptions& options) {
-  if (!options.output) {
+  if (!options.recording.output) {
     const auto latest = session::find_session(session::roots(std::nullopt), "");
     const auto* folder = std::get_if<std::filesystem::path>(&latest);
     std::error_code ignored;
@@ -38,9 +38,10 @@ std::string session_to_name(const session::Session& session, const RunOptions& o
 
 class Offer {
  public:
-  Offer(Recording& recording, const RunOptions& options, const launch::Input& input, const launch::RunTraces* traces,
-        launch::SignalRelay& relay)
+  Offer(supervise::Recording& recording, RunReport& report, const RunOptions& options, const launch::Input& input,
+        const launch::RunTraces* traces, launch::SignalRelay& relay)
       : recording_(recording),
+        report_(report),
         session_(recording.session()),
         options_(options),
         input_(input),
@@ -56,17 +57,17 @@ class Offer {
   void make() {
     if (!is_wanted()) return;
     if (!recording_.keeps_session()) {
-      if (!recording_.findings()) return;
+      if (!report_.findings()) return;
       return say(std::string("not run again to prove this, as no session could be kept") +
-                 (options_.output ? "" : "; name a folder for it with -o FOLDER"));
+                 (options_.recording.output ? "" : "; name a folder for it with -o FOLDER"));
     }
     if (!is_agreed()) return;
-    RerunNews news(recording_.report(), session_to_name(session_, options_), options_.verbosity);
+    RerunNews news(report_.report(), session_to_name(session_, options_), options_.verbosity);
     RerunSpeech speech(false, [&](const analyse::Analysis& analysis) { look(analysis, news); });
-    recording_.look_again();
+    report_.look_again();
     supervise::run_reruns(session_, *recording_.writer(), relay_, plan_, speech);
-    recording_.look_again();
-    news.finish(recording_.report());
+    report_.look_again();
+    news.finish(report_.report());
   }
 
  private:
@@ -82,8 +83,8 @@ class Offer {
       return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;
     });
     if (!proven || news.has_told_proof()) return;
-    recording_.look_again();
-    news.look_at(recording_.report());
+    report_.look_again();
+    news.look_at(report_.report());
   }
 
   RerunOutlook outlook() const {
@@ -91,7 +92,7 @@ class Offer {
     outlook.runs = supervise::planned_reruns(session_, plan_);
     outlook.seconds = supervise::expected_seconds(session_);
     if (plan_.isolated) outlook.limits = "it cannot write files";
-    outlook.purpose = recording_.findings() ? "to prove this" : "to see which operations race";
+    outlook.purpose = report_.findings() ? "to prove this" : "to see which operations race";
     return outlook;
   }
 
@@ -122,7 +123,7 @@ class Offer {
 
   // False. Says why, and the command that does it.
   bool decline(const std::string& why) const {
-    if (!recording_.findings()) return false;
+    if (!report_.findings()) return false;
     const std::string command =
         "prove this and find the cause: " +
         report::bisect_command(session_to_name(session_, options_), session_.manifest.input_read);
@@ -130,7 +131,8 @@ class Offer {
     return false;
   }
 
-  Recording& recording_;
+  supervise::Recording& recording_;
+  RunReport& report_;
   session::Session& session_;
   const RunOptions& options_;
   const launch::Input& input_;
@@ -142,9 +144,9 @@ class Offer {
 
 }  // namespace
 
-void offer_reruns(Recording& recording, const RunOptions& options, const launch::Input& input,
-                  const launch::RunTraces* traces, launch::SignalRelay& relay) {
-  Offer(recording, options, input, traces, relay).make();
+void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
+                  const launch::Input& input, const launch::RunTraces* traces, launch::SignalRelay& relay) {
+  Offer(recording, report, options, input, traces, relay).make();
 }
 
 }  // namespace cudadiag::command

@@ -6,13 +6,14 @@
 #include "launch/input.h"
 #include "launch/process.h"
 #include "launch/run_traces.h"
-#include "recording.h"
+#include "run_report.h"
+#include "supervise/recording.h"
 
 namespace cudadiag::command {
 
-// After the recording is finished and reported. `traces`: what the run left; null: reruns are isolated, and it may have
+// After the recording is finished and reported, by `report`. `traces`: what the run left; null: reruns are isolated, and it may have
 // done anything.
-void offer_reruns(Recording& recording, const RunOptions& options, const launch::Input& input,
-                  const launch::RunTraces* traces, launch::SignalRelay& relay);
+void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
+                  const launch::Input& input, const launch::RunTraces* traces, launch::SignalRelay& relay);
 
 }  // namespace cudadiag::command

@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "commands.h"
-#include "live_run.h"
 #include "session/ownership.h"
 #include "session/session_reader.h"
 #include "session/unrecorded.h"
+#include "session_choice.h"
 #include "symbolize/source_excerpt.h"
 #include "symbolize/symbolizer.h"
 #include "terminal.h"
@@ -17,9 +17,9 @@
 namespace cudadiag::command {
 
 int status(const StatusOptions& options) {
-  auto opened = LiveRun::open(options.output, options.session);
+  auto opened = choose_run(options.output, options.session);
   if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
-  auto& run = std::get<LiveRun>(opened);
+  auto& run = std::get<supervise::LiveRun>(opened);
   const auto read = run.read();
   if (const auto* failure = std::get_if<session::Failure>(&read)) return say(*failure), kOwnFailure;
   const auto& session = std::get<session::Session>(read);

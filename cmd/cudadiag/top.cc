@@ -9,10 +9,10 @@
 #include <limits>
 
 #include "commands.h"
-#include "live_run.h"
 #include "report/activity.h"
 #include "report/printable.h"
 #include "report/words.h"
+#include "session_choice.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -81,9 +81,9 @@ std::string heading(const session::Session& session) {
 }  // namespace
 
 int top(const TopOptions& options) {
-  auto opened = LiveRun::open(options.output, options.session);
+  auto opened = choose_run(options.output, options.session);
   if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
-  auto& run = std::get<LiveRun>(opened);
+  auto& run = std::get<supervise::LiveRun>(opened);
   std::string last_words;
   bool shown = false;
   {

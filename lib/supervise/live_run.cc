@@ -1,0 +1,78 @@
+#include "supervise/live_run.h"
+
+#include <utility>
+
+#include "session/process_life.h"
+#include "session/session_folders.h"
+#include "session/session_reader.h"
+#include "supervise/recorded_processes.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_incomplete(const fs::path& folder) { return folder.filename().string().ends_with(session::kIncomplete); }
+
+// Where no launcher has said how it ended, its processes are asked. Nothing: not known.
+std::optional<bool> any_lives(const session::Session& session) {
+  bool known = !session.processes.empty();
+  for (const session::Process& process : session.processes) {
+    const auto alive = session::lives(session.folder, process.record);
+    if (alive.value_or(false)) return true;
+    known = known && alive.has_value();
+  }
+  return known ? std::optional(false) : std::nullopt;
+}
+
+}  // namespace
+
+std::variant<LiveRun, KilledRun, session::Failure> LiveRun::open(const fs::path& folder) {
+  LiveRun run(folder);
+  if (!is_incomplete(folder)) return run;
+  const auto place = session::live_place(folder);
+  if (!place) return run;
+  auto arena = launch::Arena::attach(*place);
+  if (auto* failure = std::get_if<session::Failure>(&arena)) {
+    if (!session::is_being_written(folder)) return KilledRun{folder, *place};
+    return session::Failure{"cannot look into the run of " + folder.string() + ": " + failure->what,
+                            failure->hint.empty() ? "run this command in the same container" : failure->hint};
+  }
+  run.arena_.emplace(std::move(std::get<launch::Arena>(arena)));
+  return run;
+}
+
+session::Result<session::Session> LiveRun::read() {
+  std::error_code error;
+  if (is_incomplete(folder_) && !fs::exists(folder_, error)) {
+    folder_ = session::finished_name(folder_);
+    arena_.reset();
+    if (!fs::exists(folder_, error)) {
+      return session::Failure{"the run is over, and as nothing failed in it no session was kept",
+                              "cudadiag run -o FOLDER keeps sessions of clean runs too"};
+    }
+  }
+  goes_on_ = session::run_goes_on(folder_);
+  if (!arena_) return read_session();
+  session::Session session;
+  session.folder = folder_;
+  session.manifest = session::open_running_manifest(folder_);
+  session.processes = read_processes(&*arena_, nullptr, session);
+  if (arena_->turned_away() > 0) {
+    session.manifest.notes.push_back("of " + std::to_string(arena_->turned_away()) +
+                                     " processes nothing is seen while the run goes on: there are more than the memory "
+                                     "for the recording has places for");
+  }
+  return session;
+}
+
+session::Result<session::Session> LiveRun::read_session() {
+  auto opened = session::open_session(folder_);
+  const auto* session = std::get_if<session::Session>(&opened);
+  if (session == nullptr || goes_on_.value_or(true) || !session->manifest.passes.empty()) return opened;
+  goes_on_ = any_lives(*session);
+  if (goes_on_.value_or(false)) return session::open_session(folder_, wire::ClockReading::now());
+  return opened;
+}
+
+}  // namespace cudadiag::supervise

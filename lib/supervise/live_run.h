@@ -1,0 +1,41 @@
+// A run as another process sees it: while it goes on, by the memory that its launcher holds; else by its session.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "launch/arena.h"
+#include "session/live_place.h"
+#include "session/session.h"
+
+namespace cudadiag::supervise {
+
+// The run of this folder was not finished, as its launcher was killed. The recording goes with the launcher that holds
+// it; the program may continue.
+struct KilledRun {
+  std::filesystem::path folder;
+  session::LivePlace place;
+};
+
+class LiveRun {
+ public:
+  // `folder`: of a run, or of a session.
+  static std::variant<LiveRun, KilledRun, session::Failure> open(const std::filesystem::path& folder);
+
+  // As it is now.
+  session::Result<session::Session> read();
+  // Its launcher is still there, or a process if there is no launcher; asked anew at each read(). Nothing: not known.
+  std::optional<bool> goes_on() const { return goes_on_; }
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  session::Result<session::Session> read_session();
+  explicit LiveRun(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  std::filesystem::path folder_;
+  std::optional<launch::Arena> arena_;
+  std::optional<bool> goes_on_ = false;
+};
+
+}  // namespace cudadiag::supervise

@@ -1,0 +1,249 @@
+#include "supervise/recording.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "analyse/analysis.h"
+#include "launch/gpu_processes.h"
+#include "session/host_name.h"
+#include "session/logged_history.h"
+#include "session/session_reader.h"
+#include "supervise/hang_watch.h"
+#include "supervise/recorded_processes.h"
+#include "supervise/watched_lines.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+std::string iso_time(std::time_t time) {
+  std::tm utc{};
+  ::gmtime_r(&time, &utc);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text.data();
+}
+
+// Who else is on the devices where a call found no memory. False: nobody is known.
+bool add_gpu_processes(const session::Session& session, std::vector<session::GpuProcess>& found) {
+  std::set<std::string> devices;
+  for (const analyse::Failure& failure : analyse::analyse(session).failures) {
+    if (failure.kind != analyse::Kind::out_of_memory) continue;
+    for (const auto& [key, value] : failure.process->record.properties) {
+      if (key.starts_with("device.") && key.ends_with(".pci")) devices.insert(value);
+    }
+  }
+  for (const std::string& device : devices) {
+    for (session::GpuProcess& process : launch::gpu_processes(device)) found.push_back(std::move(process));
+  }
+  return !found.empty();
+}
+
+session::Manifest first_manifest(const RecordingOptions& options, std::time_t now) {
+  session::Manifest manifest;
+  std::error_code ignored;
+  manifest.command = options.command;
+  manifest.working_directory = std::filesystem::current_path(ignored).string();
+  manifest.host = session::host_name();
+  manifest.code_rules = options.code_rules;
+  manifest.python_stacks = options.record.python_stacks;
+  manifest.native_stacks = options.record.native_stacks;
+  manifest.started = iso_time(now);
+  session::Pass record;
+  record.name = record.folder = session::kRecordFolder;
+  manifest.passes.push_back(std::move(record));
+  return manifest;
+}
+
+}  // namespace
+
+Recording::Recording(const RecordingOptions& options)
+    : options_(options), started_(std::chrono::steady_clock::now()), started_at_(std::chrono::system_clock::now()) {
+  const std::time_t now = std::chrono::system_clock::to_time_t(started_at_);
+  manifest_ = first_manifest(options, now);
+  open_places(now);
+  if (!refusal_) choose_variables();
+}
+
+void Recording::open_places(std::time_t now) {
+  open_folder(now);
+  if (refusal_) return;
+  open_memory();
+  // Without it nobody can look on from outside; that is told to those who try.
+  if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
+}
+
+void Recording::open_folder(std::time_t now) {
+  std::optional<std::filesystem::path> output;
+  if (options_.output) output = *options_.output;
+  auto writer = session::SessionWriter::create(session::roots(output), static_cast<std::uint32_t>(::getpid()), now);
+  if (auto* failure = std::get_if<session::Failure>(&writer)) {
+    (options_.output ? refusal_ : no_session_) = std::move(*failure);
+  } else {
+    writer_.emplace(std::move(std::get<session::SessionWriter>(writer)));
+  }
+}
+
+void Recording::open_memory() {
+  auto arena = launch::Arena::create();
+  const auto* failure = std::get_if<session::Failure>(&arena);
+  if (failure == nullptr) {
+    arena_.emplace(std::move(std::get<launch::Arena>(arena)));
+  } else if (!launch::fits_in_files()) {
+    manifest_.unrecorded = failure->what + "; " + failure->hint;
+  } else if (writer_) {
+    manifest_.notes.push_back(failure->what + "; " + failure->hint);
+  } else {
+    manifest_.unrecorded = failure->what + ", and there is no folder to record to; name one with -o FOLDER";
+  }
+}
+
+void Recording::choose_variables() {
+  const auto recorder = launch::find_recorder();
+  if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
+    manifest_.unrecorded = failure->what + "; " + failure->hint;
+  }
+  if (!manifest_.unrecorded.empty()) return;
+  const auto& path = std::get<std::filesystem::path>(recorder);
+  replaced_injection_ = launch::replaced_injection(path);
+  if (!replaced_injection_.empty()) manifest_.notes.push_back(replaced_injection_);
+  launch::RecordOptions record_options = options_.record;
+  // Races are looked for while the target runs, and nobody reads its own files meanwhile.
+  if (!arena_) record_options.races = false;
+  variables_ = launch::recording_variables(path,
+                                           {arena_ ? arena_->path() : "", writer_ ? writer_->pass_folder() : "",
+                                            "record", options_.window, watched_lines(options_.watch)},
+                                           launch::find_cupti(options_.command), record_options);
+}
+
+double Recording::seconds_so_far() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+}
+
+std::vector<std::string> Recording::environment() const { return launch::environment_with(variables_); }
+
+void Recording::read() {
+  manifest_.passes.front().seconds = seconds_so_far();
+  read_areas();
+}
+
+void Recording::read_areas() {
+  session_ = {};
+  session_.manifest = manifest_;
+  session_.whole = manifest_.whole;
+  if (writer_) session_.folder = writer_->final_folder();
+  session_.races = races_;
+  session_.processes = read_processes(arena(), writer(), session_);
+  if (writer_ && options_.full_log) session::attach_logs(writer_->pass_folder(), session_.processes);
+  if (writer_ && !options_.watch.empty()) session::attach_deliveries(writer_->pass_folder(), session_.processes);
+  const double start = std::chrono::duration<double>(started_at_.time_since_epoch()).count();
+  for (session::Manifest* manifest : {&manifest_, &session_.manifest}) {
+    manifest->passes.front().failed_after = first_freeze(session_.processes, start);
+  }
+}
+
+void Recording::read_hang(double seconds) {
+  manifest_.hang = seconds;
+  read();
+  for (const session::Process& process : session_.processes) {
+    if (has_ended(process.pid)) manifest_.ended_before_hang.insert(process.pid);
+  }
+  session_.manifest = manifest_;
+}
+
+void Recording::note_failures(std::vector<session::Failure> failures) {
+  for (const session::Failure& failure : failures) manifest_.notes.push_back(failure.what);
+  failures_ = std::move(failures);
+}
+
+void Recording::note_end(const RunEnd& end) {
+  session::Pass& pass = manifest_.passes.front();
+  pass.seconds = seconds_so_far();
+  pass.end = end.end;
+  manifest_.ends = end.ends;
+  if (arena_) {
+    if (auto note = note_on_unrecorded(*arena_, writer())) {
+      manifest_.notes.push_back(std::move(*note));
+      manifest_.whole = false;
+    }
+  }
+  if (auto unrecorded = left_unrecorded(arena(), writer())) {
+    unrecorded_ = *unrecorded;
+    manifest_.notes.push_back(std::move(*unrecorded));
+    manifest_.whole = false;
+  }
+  manifest_.outlived_by = {end.outliving.begin(), end.outliving.end()};
+  manifest_.asked_to_end = end.interrupted;
+  // What a hanging program did after it was asked to end says nothing of the hang.
+  if (manifest_.hang) {
+    session_.manifest = manifest_;
+  } else {
+    read_areas();
+  }
+  if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;
+}
+
+std::optional<session::Failure> Recording::store_recording() {
+  std::optional<session::Failure> failure;
+  if (arena_) failure = store_areas(*arena_, *writer_);
+  if (!failure && races_) failure = writer_->store_races(*races_);
+  return failure;
+}
+
+std::optional<session::Failure> Recording::store_manifest() {
+  session::Manifest manifest = manifest_;
+  if (not_stored_) {
+    manifest.notes.push_back("the session is not whole: " + not_stored_->what);
+    manifest.whole = false;
+  }
+  auto failure = writer_->store_manifest(manifest);
+  const session::ProcessEnd& end = manifest.passes.front().end;
+  if (!failure || !(end.code || end.signal)) return failure;
+  // What was for the time of the run makes some room.
+  writer_->drop_live_place();
+  return writer_->store_manifest(manifest);
+}
+
+Stored Recording::store() {
+  Stored stored;
+  not_stored_ = store_recording();
+  if (not_stored_ && writer_->lacks_room() && full_log_ != nullptr) {
+    stored.given_up = full_log_->give_up();
+    for (const session::Failure& given_up : stored.given_up) manifest_.notes.push_back(given_up.what);
+    not_stored_ = store_recording();
+  }
+  auto failure = store_manifest();
+  if (not_stored_) failure = not_stored_;
+  if (failure && whole_) stored.loss = failure;
+  if (failure) whole_ = false;
+  return stored;
+}
+
+Stored Recording::store_last() {
+  if (!manifest_.hang) return store();
+  // What was recorded of a hang is stored already.
+  store_manifest();
+  return {};
+}
+
+std::optional<session::Failure> Recording::close() {
+  auto failure = writer_->finish();
+  const bool is_first = failure && whole_;
+  if (failure) whole_ = false;
+  return is_first ? failure : std::nullopt;
+}
+
+void Recording::discard() {
+  if (writer_) writer_->discard();
+  writer_.reset();
+}
+
+bool Recording::keeps_session() const {
+  std::error_code error;
+  return writer_ && std::filesystem::is_directory(writer_->folder(), error);
+}
+
+}  // namespace cudadiag::supervise

@@ -1,0 +1,132 @@
+// The record pass of one `cudadiag run`: the memory and the session that the target records to. Whatever fails here
+// costs the report, never the target. Used on the launcher's main thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/arena.h"
+#include "launch/environment.h"
+#include "session/session_writer.h"
+#include "supervise/full_log.h"
+
+namespace cudadiag::supervise {
+
+struct RecordingOptions {
+  std::vector<std::string> command;
+  std::vector<session::CodeRule> code_rules;
+  std::optional<std::string> output;  // the folder of sessions; by default the user's own
+  launch::RecordOptions record;
+  std::vector<std::string> watch;  // lines of Python whose latest values are kept, FILE:LINE
+  std::string window;              // what this run waits for (wire/window.h); empty: nothing
+  bool full_log = false;           // every operation is kept
+};
+
+struct RunEnd {
+  session::ProcessEnd end;
+  std::map<std::uint32_t, session::ProcessEnd> ends;  // by pid, of all that were reaped
+  std::vector<std::uint32_t> outliving;               // pids that go on
+  bool interrupted = false;                           // somebody has asked it to end
+};
+
+// What happened when the session was stored.
+struct Stored {
+  std::vector<session::Failure> given_up;  // logs that made room for the recording
+  std::optional<session::Failure> loss;    // why the session is not whole; told once
+};
+
+class Recording {
+ public:
+  // `options` outlives this.
+  explicit Recording(const RecordingOptions& options);
+
+  // Why the target must not be started: it was asked to keep the session where none can be kept.
+  const std::optional<session::Failure>& refusal() const { return refusal_; }
+  // Why no session will be kept.
+  const std::optional<session::Failure>& obstacle_to_keeping() const { return no_session_; }
+  // A warning about an injection that this recording replaced; empty: there was none.
+  const std::string& replaced_injection() const { return replaced_injection_; }
+
+  launch::Arena* arena() { return arena_ ? &*arena_ : nullptr; }
+  std::vector<std::string> environment() const;
+  const session::Manifest& manifest() const { return manifest_; }
+  session::Session& session() { return session_; }
+  const session::Session& session() const { return session_; }
+  // Null: there is none, as nothing was found or nothing could be written.
+  session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
+  const session::SessionWriter* writer() const { return writer_ ? &*writer_ : nullptr; }
+  // Nothing: they were not looked for.
+  const std::optional<session::Races>& races() const { return races_; }
+  bool hung() const { return manifest_.hang.has_value(); }
+  // Its folder is there, whole or not.
+  bool keeps_session() const;
+  // All that was recorded is in the session's folder, as far as is known.
+  bool is_whole() const { return whole_; }
+  // Failures of recordings beside the areas.
+  const std::vector<session::Failure>& failures() const { return failures_; }
+  // A sentence about processes that could not be recorded, after note_end(); empty: there are none.
+  const std::string& unrecorded() const { return unrecorded_; }
+
+  // The log that is kept beside the areas, while the target runs and until close(); given up if there is no room for
+  // both.
+  void use_full_log(FullLog* log) { full_log_ = log; }
+
+  // The session is what was recorded by now.
+  void read();
+  // Likewise; there has been no progress for so many seconds, and the target is about to be ended: what it does from
+  // then on is not read.
+  void read_hang(double seconds);
+
+  // Before note_end().
+  void note_failures(std::vector<session::Failure> failures);
+  void note_input(bool read) { manifest_.input_read = read; }
+  void add_races(session::Races races) { races_ = std::move(races); }
+  // The target was ended from here, at this.
+  void note_early_end(const std::string& at) { manifest_.passes.front().cut_short = at; }
+  // The target has ended, and the session is all that it recorded.
+  void note_end(const RunEnd& end);
+
+  // Areas and manifest, as they are now. There must be a writer.
+  Stored store();
+  // After note_end(): stores what is known now and finishes the session's folder.
+  Stored store_last();
+  // The failure, if the session was whole until then.
+  std::optional<session::Failure> close();
+  // Nothing of the session stays.
+  void discard();
+
+ private:
+  // The session's folder and the memory that targets record to, as far as they can be had.
+  void open_places(std::time_t now);
+  void open_folder(std::time_t now);
+  void open_memory();
+  void choose_variables();
+  double seconds_so_far() const;
+  void read_areas();
+  std::optional<session::Failure> store_recording();
+  // Notes what could not be stored before.
+  std::optional<session::Failure> store_manifest();
+
+  const RecordingOptions& options_;
+  std::chrono::steady_clock::time_point started_;
+  std::chrono::system_clock::time_point started_at_;
+  session::Manifest manifest_;  // what the launcher itself knows; `session_` adds what was read
+  session::Session session_;
+  std::vector<launch::Variable> variables_;
+  std::optional<launch::Arena> arena_;
+  std::optional<session::SessionWriter> writer_;
+  std::optional<session::Races> races_;
+  FullLog* full_log_ = nullptr;
+  std::optional<session::Failure> refusal_, no_session_;
+  std::optional<session::Failure> not_stored_;  // of the recording, when that was last tried
+  std::vector<session::Failure> failures_;
+  std::string replaced_injection_, unrecorded_;
+  bool whole_ = true;
+};
+
+}  // namespace cudadiag::supervise

@@ -1,0 +1,110 @@
+#include "supervise/run_watch.h"
+
+#include <signal.h>
+
+#include <algorithm>
+
+#include "supervise/end_target.h"
+#include "supervise/recorded_processes.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The target's time for its own messages before the report comes in between.
+constexpr auto kCourtesy = std::chrono::seconds(1);
+// The time in which processes that the target has left may end after it, before they are said to go on.
+constexpr auto kAftermath = milliseconds(500);
+// The time in which a program that hangs may end by itself once it is asked to.
+constexpr auto kGrace = std::chrono::seconds(2);
+constexpr milliseconds kLook{1000};
+
+bool asks_to_end(int signal) { return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP; }
+
+}  // namespace
+
+void RunWatch::hand_on_signals() {
+  for (const launch::ReceivedSignal& signal : relay_.take_signals()) {
+    // It has sent it to the group that it shares with us, and so to itself.
+    if (target_.has_started(signal.sender)) continue;
+    target_.forward(signal.number);
+    sent_.insert(signal.number);
+  }
+}
+
+bool RunWatch::report_freeze(RunListener& listener, milliseconds& patience) {
+  if (watcher_ && watcher_->take_freeze() && !report_at_) report_at_ = Clock::now() + kCourtesy;
+  if (!report_at_) return false;
+  const auto left = std::chrono::duration_cast<milliseconds>(*report_at_ - Clock::now());
+  if (left.count() > 0) {
+    patience = std::min(patience, left);
+    return false;
+  }
+  report_at_.reset();
+  if (onlookers_.full_log != nullptr) onlookers_.full_log->catch_up();
+  listener.froze();
+  return true;
+}
+
+bool RunWatch::end_hanging(RunListener& listener) {
+  if (!hang_ || !hang_->look()) return false;
+  if (onlookers_.full_log != nullptr) onlookers_.full_log->catch_up();
+  listener.hangs(hang_->still_seconds());
+  if (!end_target(target_, relay_, kGrace)) listener.cannot_end();
+  sent_ = {SIGTERM, SIGKILL};
+  return true;
+}
+
+void RunWatch::end_racing(RunListener& listener) {
+  RaceWatch* races = onlookers_.stop_on_race;
+  if (races == nullptr || !races->found_any() || target_.reap()) return;
+  listener.races();
+  target_.signal_all(SIGTERM);
+  sent_.insert(SIGTERM);
+  onlookers_.stop_on_race = nullptr;
+}
+
+void RunWatch::wait(const Onlookers& onlookers, RunListener& listener) {
+  onlookers_ = onlookers;
+  if (arena_ != nullptr) {
+    if (onlookers.hang_after) hang_.emplace(*arena_, *onlookers.hang_after);
+    watcher_.emplace(*arena_, relay_);
+  }
+  while (!target_.reap()) {
+    milliseconds patience = kLook;
+    if (onlookers_.traces != nullptr) onlookers_.traces->look(target_);
+    if (report_freeze(listener, patience)) continue;
+    if (hang_) patience = std::min(patience, hang_->interval());
+    if (end_hanging(listener)) return;
+    if (const auto turn = listener.turns()) patience = std::min(patience, *turn);
+    relay_.wait(static_cast<int>(patience.count()));
+    hand_on_signals();
+    end_racing(listener);
+  }
+  // The terminal sends its own to the whole group.
+  if (const auto signal = target_.end().signal; signal && relay_.interrupted() && asks_to_end(*signal)) {
+    sent_.insert(*signal);
+  }
+}
+
+void RunWatch::wait_alone() {
+  while (!target_.reap()) {
+    relay_.wait(static_cast<int>(kLook.count()));
+    hand_on_signals();
+  }
+}
+
+std::vector<std::uint32_t> RunWatch::wait_for_rest() {
+  if (arena_ == nullptr) return {};
+  const auto patience = Clock::now() + kAftermath;
+  while (true) {
+    std::vector<std::uint32_t> rest = recording_processes(*arena_);
+    if (rest.empty() || Clock::now() > patience) return rest;
+    relay_.wait(50);
+    relay_.take_signals();
+    target_.reap();
+  }
+}
+
+}  // namespace cudadiag::supervise
