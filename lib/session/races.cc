@@ -13,10 +13,10 @@ constexpr std::size_t kMostRaces = 65536;
 
 // These are printed as they are: no others than ours.
 std::string word_of(const Json& object, const char* key) {
-  constexpr std::string_view kWords[] = {"kernel", "copy",  "memset", "allocation", "free",
-                                         "read",   "write", "atomic", "none",       "unknown"};
+  constexpr std::string_view kOurs[] = {"kernel", "copy",  "memset", "allocation", "free",
+                                        "read",   "write", "atomic", "none",       "unknown"};
   const std::string word = text_of(object, key);
-  return std::find(std::begin(kWords), std::end(kWords), word) == std::end(kWords) ? std::string() : word;
+  return std::find(std::begin(kOurs), std::end(kOurs), word) == std::end(kOurs) ? std::string() : word;
 }
 
 template <typename Number>
