@@ -72,8 +72,8 @@ std::vector<std::string> sanitizer_command(const std::string& sanitizer, const s
 }
 
 std::vector<std::uint16_t> sanitizer_ports() {
-  // Its defaults of --base-port and --max-connections.
-  constexpr std::uint16_t kFirst = 31415, kCount = 10;
+  // Its defaults of --port and --max-connections, as its --help has them from 12.9 to 13.5.
+  constexpr std::uint16_t kFirst = 49152, kCount = 10;
   std::vector<std::uint16_t> ports;
   for (std::uint16_t i = 0; i < kCount; ++i) ports.push_back(static_cast<std::uint16_t>(kFirst + i));
   return ports;
