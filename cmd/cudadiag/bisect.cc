@@ -13,13 +13,13 @@
 
 #include "analyse/record_horizon.h"
 #include "analyse/site_keys.h"
+#include "base/printable.h"
 #include "code_rules.h"
 #include "commands.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/place.h"
+#include "diagnose/words.h"
 #include "findings.h"
-#include "report/kernel_name.h"
-#include "report/place.h"
-#include "report/printable.h"
-#include "report/words.h"
 #include "rerun_speech.h"
 #include "session/ownership.h"
 #include "session/session_reader.h"
@@ -66,8 +66,8 @@ Result<RerunWindow> window_of_kernel(const session::Session& session, const std:
   const auto matches = [&](const session::Process& process, const session::Site& site) {
     const std::string* name = session::by_id(process.record.functions, site.function);
     if (name == nullptr) return false;
-    const std::string written = symbolize::demangle(*name);
-    const std::string shown = report::short_kernel_name(written, kKernelColumns);
+    const std::string written = base::demangle(*name);
+    const std::string shown = diagnose::short_kernel_name(written, kKernelColumns);
     if (std::find(recorded.begin(), recorded.end(), shown) == recorded.end()) recorded.push_back(shown);
     return std::regex_search(name->substr(0, kLongestName), expression) ||
            std::regex_search(written.substr(0, kLongestName), expression);
@@ -95,8 +95,8 @@ std::vector<std::string> recorded_lines(const session::Session& session, symboli
   }
   std::vector<std::string> texts;
   for (const auto& [elsewhere, distance, path, number] : lines) {
-    const std::string shown = report::relative_path(path, session.manifest.working_directory);
-    texts.push_back(fmt::format("{}:{}", report::printable(shown), number));
+    const std::string shown = diagnose::relative_path(path, session.manifest.working_directory);
+    texts.push_back(fmt::format("{}:{}", base::printable(shown), number));
   }
   return texts;
 }
@@ -148,7 +148,7 @@ Result<RerunWindow> window_of_launch(const session::Session& session, std::uint6
   }
   if (const auto most = most_issued(session); most && wanted > *most) {
     const char* who = session.processes.size() > 1 ? "no process of the run issued more than" : "the run issued";
-    return Failure{fmt::format("there is no operation {}: {} {}", wanted, who, report::thousands(*most)),
+    return Failure{fmt::format("there is no operation {}: {} {}", wanted, who, diagnose::thousands(*most)),
                    "cudadiag dump lists them"};
   }
   return Failure{fmt::format("operation {} is not in the record: it keeps the latest ones", wanted),
@@ -173,24 +173,24 @@ Result<std::optional<RerunWindow>> window_by_hand(const session::Session& sessio
 
 std::string run_again(const std::vector<std::string>& words, const std::string& directory) {
   std::string command = "record it again, with the reruns, by ";
-  if (!directory.empty()) command += "cd " + report::shell_word(directory) + " && ";
+  if (!directory.empty()) command += "cd " + diagnose::shell_word(directory) + " && ";
   command += "cudadiag run --";
-  for (const std::string& word : words) command += ' ' + report::shell_word(word);
+  for (const std::string& word : words) command += ' ' + diagnose::shell_word(word);
   return command;
 }
 
 std::string command_line(const session::Manifest& manifest) {
   std::string line;
-  for (const std::string& word : manifest.command) line += (line.empty() ? "" : " ") + report::shell_word(word);
+  for (const std::string& word : manifest.command) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
   const std::string& directory = manifest.working_directory;
-  return directory.empty() ? line : line + "  (in " + report::shell_word(directory) + ")";
+  return directory.empty() ? line : line + "  (in " + diagnose::shell_word(directory) + ")";
 }
 
 // The command would run with the rights of whoever asks, and somebody else may have written it.
 Failure refusal(const session::Session& session, const std::string& why) {
   return {
       "not run, as the session may be somebody else's: " + why + ". It would run: " + command_line(session.manifest),
-      "if you trust that, cudadiag bisect --foreign " + report::shell_word(session.folder.string())};
+      "if you trust that, cudadiag bisect --foreign " + diagnose::shell_word(session.folder.string())};
 }
 
 // With what environment and input a program was started, only a launcher knows.
@@ -254,7 +254,7 @@ int bisect(const BisectOptions& options) {
   const auto folder = choose_session(options.output, options.session);
   if (const auto* failure = std::get_if<Failure>(&folder)) return say(*failure), kOwnFailure;
   if (const auto& found = std::get<std::filesystem::path>(folder); session::run_goes_on(found)) {
-    const std::string name = report::shell_word(session::finished_name(found).string());
+    const std::string name = diagnose::shell_word(session::finished_name(found).string());
     return say("its run goes on: cudadiag status " + name + "; once it has ended: cudadiag bisect " + name),
            kOwnFailure;
   }
@@ -286,7 +286,7 @@ int bisect(const BisectOptions& options) {
     // Without it a rerun would be another program's, and what it shows nothing of this one.
     if (session.manifest.input_read && !input.is_lasting()) {
       return say(Failure{"the command read its standard input, which its reruns need again, from a file",
-                         report::bisect_command(session.folder.string(), true)}),
+                         diagnose::bisect_command(session.folder.string(), true)}),
              kOwnFailure;
     }
     auto writer = session::SessionWriter::reopen(session.folder);

@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_descriptor.h"
+#include "base/printable.h"
 #include "report/json.h"
 #include "report/memory_text.h"
-#include "report/printable.h"
 #include "report/redaction.h"
 #include "report/text.h"
-#include "session/file_descriptor.h"
 #include "session/host_name.h"
 #include "session/plain_file.h"
 #include "supervise/reruns/replay.h"
@@ -74,7 +74,7 @@ std::optional<Script> script_of(const session::Manifest& manifest) {
   return std::nullopt;
 }
 
-std::string versions_of(const report::Report& report) {
+std::string versions_of(const diagnose::Diagnosis& report) {
   std::string text = "cudadiag " CUDADIAG_VERSION "\n";
   const std::pair<const char*, const std::string*> parts[] = {
       {"driver", &report.driver}, {"CUDA", &report.cuda},     {"CUPTI", &report.cupti}, {"Python", &report.python},
@@ -86,8 +86,8 @@ std::string versions_of(const report::Report& report) {
   return text;
 }
 
-void add_inputs(const report::Report& report, const report::Redaction& redaction, std::vector<TarEntry>& entries) {
-  for (const report::Finding& finding : report.findings) {
+void add_inputs(const diagnose::Diagnosis& report, const report::Redaction& redaction, std::vector<TarEntry>& entries) {
+  for (const diagnose::Finding& finding : report.findings) {
     if (!finding.inputs) continue;
     const std::filesystem::path folder = finding.inputs->folder;
     const auto kept = [&](const char* name, std::uintmax_t most) {
@@ -109,7 +109,7 @@ std::string redacted_script(const Script& script, const report::Redaction& redac
   return redaction.text(content, is_python ? report::Redaction::Kind::text : report::Redaction::Kind::script);
 }
 
-std::vector<TarEntry> contents(const session::Session& session, report::Report report, bool with_inputs) {
+std::vector<TarEntry> contents(const session::Session& session, diagnose::Diagnosis report, bool with_inputs) {
   const report::Redaction redaction = redaction_of(session);
   report.command = redaction.words(report.command);
   for (auto& process : report.processes) process.argv = redaction.words(process.argv);
@@ -122,7 +122,7 @@ std::vector<TarEntry> contents(const session::Session& session, report::Report r
                                    {"versions.txt", redaction.text(versions_of(report))}};
   if (const auto script = report.foreign.empty() ? script_of(session.manifest) : std::nullopt) {
     // The name alone: it may be a secret's too. Other programs list it as it is.
-    const std::string name = report::printable(redaction.text(script->file.filename().string()));
+    const std::string name = base::printable(redaction.text(script->file.filename().string()));
     entries.push_back({"script/" + name, redacted_script(*script, redaction), script->file.string()});
   }
   if (with_inputs) add_inputs(report, redaction, entries);
@@ -131,9 +131,10 @@ std::vector<TarEntry> contents(const session::Session& session, report::Report r
 
 }  // namespace
 
-int write_bundle(const session::Session& session, const report::Report& report, std::string file, bool with_inputs) {
+int write_bundle(const session::Session& session, const diagnose::Diagnosis& report, std::string file,
+                 bool with_inputs) {
   if (file.empty()) file = "cudadiag-" + session.folder.filename().string() + ".tar.gz";
-  const session::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const base::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out.valid()) {
     say("cannot create " + file + ": " +
         (errno == EEXIST ? "it is there already; give another name with --bundle=FILE"

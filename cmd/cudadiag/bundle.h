@@ -3,13 +3,14 @@
 
 #include <string>
 
-#include "report/report.h"
+#include "diagnose/diagnosis.h"
 #include "session/session.h"
 
 namespace cudadiag::command {
 
 // `file` empty: a name after the session's, in the current folder. What goes in is listed on standard error first. The
 // exit status.
-int write_bundle(const session::Session& session, const report::Report& report, std::string file, bool with_inputs);
+int write_bundle(const session::Session& session, const diagnose::Diagnosis& report, std::string file,
+                 bool with_inputs);
 
 }  // namespace cudadiag::command

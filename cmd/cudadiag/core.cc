@@ -1,12 +1,12 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/printable.h"
 #include "commands.h"
 #include "debugger_advice.h"
 #include "evidence/core_file.h"
 #include "evidence/json.h"
 #include "evidence/text.h"
-#include "report/printable.h"
 #include "session/witness.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
@@ -45,11 +45,11 @@ int core(const CoreOptions& options) {
     if (testimony.damaged > 0) say("parts of the dump could not be read: " + std::to_string(testimony.damaged));
     return 0;
   }
-  for (const std::string& line : evidence::describe(testimony, instruction)) print(report::printable(line) + "\n");
+  for (const std::string& line : evidence::describe(testimony, instruction)) print(base::printable(line) + "\n");
   if (!debugger) return 0;
   const char* label = "Witness ";
   for (const std::string& sentence : evidence::sentences(*debugger)) {
-    print(label + report::printable(sentence) + "\n");
+    print(label + base::printable(sentence) + "\n");
     label = "        ";
   }
   return 0;

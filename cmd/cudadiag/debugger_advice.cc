@@ -1,6 +1,6 @@
 #include "debugger_advice.h"
 
-#include "report/words.h"
+#include "diagnose/words.h"
 #include "supervise/tools/external_tools.h"
 
 namespace cudadiag::command {
@@ -12,17 +12,17 @@ std::string debugger_advice(const std::filesystem::path& dump) {
   if (supervise::is_compressed(dump)) {
     const bool named_so = path.ends_with(".gz");  // else gunzip refuses it
     const std::string plain = named_so ? path.substr(0, path.size() - 3) : path + ".unpacked";
-    unpack = (named_so ? "gunzip -k " + report::shell_word(path)
-                       : "gzip -dc <" + report::shell_word(path) + " >" + report::shell_word(plain)) +
+    unpack = (named_so ? "gunzip -k " + diagnose::shell_word(path)
+                       : "gzip -dc <" + diagnose::shell_word(path) + " >" + diagnose::shell_word(plain)) +
              " && ";
     path = plain;
   }
   const bool installed = supervise::has_debugger();
   if (installed && !unpack.empty()) {
-    return "unpack it: " + unpack + "cudadiag core --cross-check " + report::shell_word(path);
+    return "unpack it: " + unpack + "cudadiag core --cross-check " + diagnose::shell_word(path);
   }
   return (installed ? "by hand: " : "where it is: ") + unpack + "cuda-gdb --batch -ex " +
-         report::shell_word("target cudacore " + path) + " -ex bt";
+         diagnose::shell_word("target cudacore " + path) + " -ex bt";
 }
 
 }  // namespace cudadiag::command

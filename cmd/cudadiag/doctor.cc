@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "analyse/degraded.h"
+#include "base/printable.h"
 #include "commands.h"
 #include "launch/arena.h"
 #include "launch/command_path.h"
 #include "planted_fault.h"
-#include "report/printable.h"
 #include "session/session_folders.h"
 #include "supervise/recorder_check.h"
 #include "supervise/tools/kernel_modes.h"
@@ -41,7 +41,7 @@ class Checklist {
 
  private:
   void line(const char* verdict, const char* what, const std::string& found) {
-    std::printf("%s%-*s %s\n", verdict, kColumns, what, report::printable(found).c_str());
+    std::printf("%s%-*s %s\n", verdict, kColumns, what, base::printable(found).c_str());
     std::fflush(stdout);
   }
   static constexpr int kColumns = 17;  // "compute-sanitizer"

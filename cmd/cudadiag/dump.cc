@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "analyse/site_keys.h"
+#include "base/printable.h"
 #include "commands.h"
-#include "report/printable.h"
 #include "session/log_reader.h"
 #include "session/operation_decoder.h"
 #include "session/session_reader.h"
@@ -34,10 +34,10 @@ void dump_process(const session::Process& process) {
               r.failed_markers, r.dropped_graphs, r.dropped_allocations, r.forgotten_allocations);
   std::printf("freeze error=%u code=%u ticks=%" PRIu64 "\n", r.frozen_error, r.frozen_code, r.frozen_ticks);
   for (const auto& [key, value] : r.properties) {
-    std::printf("property %s=%s\n", report::printable(key).c_str(), report::printable(value).c_str());
+    std::printf("property %s=%s\n", base::printable(key).c_str(), base::printable(value).c_str());
   }
   for (const session::Note& note : r.notes) {
-    std::printf("note %s: %s\n", report::printable(note.code).c_str(), report::printable(note.text).c_str());
+    std::printf("note %s: %s\n", base::printable(note.code).c_str(), base::printable(note.text).c_str());
   }
 }
 
@@ -46,7 +46,7 @@ void dump_places(const ProcessRecord& r) {
     const session::Thread& t = r.threads[i];
     if (t.state == wire::thread::State::free) continue;
     std::printf("thread %zu tid=%u state=%u name=%s published=%" PRIu64 " call=%u/%u\n", i, t.tid,
-                static_cast<unsigned>(t.state), report::printable(t.name).c_str(), t.published,
+                static_cast<unsigned>(t.state), base::printable(t.name).c_str(), t.published,
                 static_cast<unsigned>(t.call_domain), t.call_id);
   }
   for (std::size_t i = 0; i < r.contexts.size(); ++i) {
@@ -124,8 +124,8 @@ void dump_errors(const ProcessRecord& r) {
     std::printf("error serial=%" PRIu64
                 " code=%u domain=%u flags=%u call=%s outer=%s outer_code=%u site=%u stream=%d "
                 "context=%d tid=%u ticks=%" PRIu64,
-                e.serial, e.code, static_cast<unsigned>(e.domain), e.flags, report::printable(e.call).c_str(),
-                report::printable(e.outer).c_str(), e.outer_code, e.site, static_cast<int>(e.stream),
+                e.serial, e.code, static_cast<unsigned>(e.domain), e.flags, base::printable(e.call).c_str(),
+                base::printable(e.outer).c_str(), e.outer_code, e.site, static_cast<int>(e.stream),
                 static_cast<int>(e.context), e.tid, e.ticks);
     print_dim("grid", e.grid);
     print_dim("block", e.block);
@@ -168,16 +168,16 @@ void dump_memory(const ProcessRecord& r) {
 
 void dump_interned(const ProcessRecord& r) {
   std::size_t id = 0;
-  for (const auto& function : r.functions) std::printf("function %zu %s\n", ++id, report::printable(function).c_str());
+  for (const auto& function : r.functions) std::printf("function %zu %s\n", ++id, base::printable(function).c_str());
   id = 0;
   for (const auto& m : r.modules) {
     std::printf("module %zu %s build_id=%s bias=0x%" PRIx64 " begin=0x%" PRIx64 " end=0x%" PRIx64 "\n", ++id,
-                report::printable(m.path).c_str(), m.build_id.c_str(), m.bias, m.begin, m.end);
+                base::printable(m.path).c_str(), m.build_id.c_str(), m.bias, m.begin, m.end);
   }
   id = 0;
   for (const auto& c : r.codes) {
-    std::printf("code %zu %s %s first_line=%u minor=%u table=%zu\n", ++id, report::printable(c.file).c_str(),
-                report::printable(c.qualified_name).c_str(), c.first_line, c.python_minor, c.line_table.size());
+    std::printf("code %zu %s %s first_line=%u minor=%u table=%zu\n", ++id, base::printable(c.file).c_str(),
+                base::printable(c.qualified_name).c_str(), c.first_line, c.python_minor, c.line_table.size());
   }
   id = 0;
   for (const auto& stack : r.python_stacks) {
@@ -192,7 +192,7 @@ void dump_interned(const ProcessRecord& r) {
     std::printf("\n");
   }
   id = 0;
-  for (const auto& type : r.node_types) std::printf("node_type %zu %s\n", ++id, report::printable(type).c_str());
+  for (const auto& type : r.node_types) std::printf("node_type %zu %s\n", ++id, base::printable(type).c_str());
   const analyse::SiteKeys keys(r);
   std::uint32_t site = 0;
   for (const auto& s : r.sites) {
@@ -234,9 +234,9 @@ int dump(const std::string& wanted, const std::optional<std::string>& output) {
   const auto& session = std::get<session::Session>(opened);
   std::printf("session %s\n", session.folder.c_str());
   for (const std::string& note : session.manifest.notes)
-    std::printf("note launcher: %s\n", report::printable(note).c_str());
+    std::printf("note launcher: %s\n", base::printable(note).c_str());
   if (const std::string& why = session.manifest.unrecorded; !why.empty()) {
-    std::printf("note unrecorded: %s\n", report::printable(why).c_str());
+    std::printf("note unrecorded: %s\n", base::printable(why).c_str());
   }
   for (const std::uint32_t pid : session.manifest.outlived_by) std::printf("note outlived: %u\n", pid);
   for (const session::Process& process : session.processes) {

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "commands.h"
+#include "diagnose/words.h"
 #include "launch/environment.h"
-#include "report/words.h"
 #include "session/session_writer.h"
 #include "terminal.h"
 
@@ -38,7 +38,7 @@ int environment(const std::optional<std::string>& output, const launch::RecordOp
     std::printf("export %s=%s\n", variable.name.c_str(), quoted(variable.value).c_str());
   }
   // A newline in the name would end the comment, and a shell run what comes after it.
-  std::printf("# afterwards: cudadiag report %s\n", report::shell_word(created.folder().string()).c_str());
+  std::printf("# afterwards: cudadiag report %s\n", diagnose::shell_word(created.folder().string()).c_str());
   if (!created.root().asked_for) session::remove_unused(created.root().folder);
   return 0;
 }

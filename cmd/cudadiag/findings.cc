@@ -9,10 +9,10 @@
 
 #include "analyse/analysis.h"
 #include "analyse/rerun_window.h"
+#include "diagnose/resolved_site.h"
+#include "diagnose/status.h"
+#include "diagnose/surroundings.h"
 #include "report/json.h"
-#include "report/resolved_site.h"
-#include "report/status.h"
-#include "report/surroundings.h"
 #include "session/ownership.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
@@ -23,28 +23,29 @@
 
 namespace cudadiag::command {
 
-report::Report examine(const session::Session& session, const std::function<bool(const session::Process&)>& wanted) {
+diagnose::Diagnosis examine(const session::Session& session,
+                            const std::function<bool(const session::Process&)>& wanted) {
   symbolize::Symbolizer symbolizer(session);
-  analyse::Analysis analysis = analyse::analyse(session, report::same_line_by(symbolizer));
+  analyse::Analysis analysis = analyse::analyse(session, diagnose::same_line_by(symbolizer));
   if (wanted) {
     std::erase_if(analysis.failures, [&](const analyse::Failure& failure) {
       return failure.process != nullptr && !wanted(*failure.process);
     });
   }
-  return report::build(session, analysis, symbolizer);
+  return diagnose::build(session, analysis, symbolizer);
 }
 
-report::Report examine_found(const session::Session& session, bool trusted) {
+diagnose::Diagnosis examine_found(const session::Session& session, bool trusted) {
   const std::string foreign = trusted ? "" : session::why_foreign(session);
   const symbolize::WithheldSources withheld(!foreign.empty());
-  report::Report report = examine(session);
-  report::mark_foreign(report, foreign);
+  diagnose::Diagnosis report = examine(session);
+  diagnose::mark_foreign(report, foreign);
   return report;
 }
 
 void tell_unfinished(const session::Session& session, bool kept) {
   symbolize::Symbolizer symbolizer(session);
-  const std::string text = report::unfinished_text(report::build_status(session, false, symbolizer));
+  const std::string text = diagnose::unfinished_text(diagnose::build_status(session, false, symbolizer));
   if (text.empty()) return;
   say(text + (kept ? "; cudadiag status " + session.folder.string() + " shows all that was unfinished" : ""));
 }
@@ -54,7 +55,7 @@ void empty_older_report(const std::string& path) {
   if (std::filesystem::is_regular_file(path, ignored)) std::filesystem::resize_file(path, 0, ignored);
 }
 
-void write_json_file(const report::Report& report, const std::string& path) {
+void write_json_file(const diagnose::Diagnosis& report, const std::string& path) {
   errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << report::write_json(report);

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "commands.h"
-#include "report/printable.h"
-#include "report/words.h"
+#include "diagnose/words.h"
 #include "session/session_reader.h"
 #include "session/unrecorded.h"
 #include "terminal.h"
@@ -23,7 +23,7 @@ std::string ending(const session::Manifest& manifest, bool goes_on) {
 
 std::string joined(const std::vector<std::string>& words) {
   std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + report::shell_word(word);
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
   return line;
 }
 
@@ -31,7 +31,7 @@ std::string joined(const std::vector<std::string>& words) {
 std::string named(const std::filesystem::path& folder) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
-  return report::shell_word((error ? folder : absolute).string());
+  return diagnose::shell_word((error ? folder : absolute).string());
 }
 
 // Without a manifest, what the launcher wrote when it began, or the recorded processes themselves say.
@@ -40,13 +40,13 @@ std::string command_line(const std::filesystem::path& path, const session::Manif
   const session::Manifest running = session::open_running_manifest(path);
   if (!running.command.empty()) return joined(running.command);
   const auto opened = session::open_session(path);
-  if (const auto* failure = std::get_if<session::Failure>(&opened)) return "(" + report::printable(failure->what) + ")";
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) return "(" + base::printable(failure->what) + ")";
   for (const session::Process& process : std::get<session::Session>(opened).processes) {
     if (!process.argv.empty()) return joined(process.argv);
   }
   const session::Unrecorded left = session::unrecorded_in(path / session::kRecordFolder);
   const std::string why = left.processes > 0 ? session::nothing_recorded_of(left).what : session::why_unused(path);
-  return "(command not known: " + report::printable(why) + ")";
+  return "(command not known: " + base::printable(why) + ")";
 }
 
 }  // namespace

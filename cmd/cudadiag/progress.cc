@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "report/words.h"
+#include "diagnose/words.h"
 #include "terminal.h"
 
 namespace cudadiag::command {
@@ -31,7 +31,7 @@ std::string time_text(const ProgressState& state) {
 
 std::string whole_seconds(double seconds) {
   const double whole = std::ceil(seconds);
-  return whole < 10 ? fmt::format("{:.0f} s", whole) : report::duration(whole);
+  return whole < 10 ? fmt::format("{:.0f} s", whole) : diagnose::duration(whole);
 }
 
 std::string progress_line(const ProgressState& state, std::size_t columns) {

@@ -1,4 +1,4 @@
-#include "report/ranks.h"
+#include "diagnose/ranks.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "analyse/hang.h"
+#include "base/printable.h"
 #include "commands.h"
+#include "diagnose/resolved_site.h"
+#include "diagnose/surroundings.h"
+#include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/json.h"
-#include "report/printable.h"
-#include "report/resolved_site.h"
-#include "report/surroundings.h"
-#include "report/words.h"
 #include "session/ownership.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 // The session of one launcher.
 struct Part {
   explicit Part(session::Session from) : session(std::move(from)), symbolizer(session) {
-    analysis = analyse::analyse(session, report::same_line_by(symbolizer));
+    analysis = analyse::analyse(session, diagnose::same_line_by(symbolizer));
   }
 
   session::Session session;
@@ -109,7 +109,7 @@ session::Result<Parts> read_parts(const std::vector<fs::path>& folders) {
 }
 
 // `hangs`: the first failure of all stands in a collective.
-std::optional<report::RanksPart> where_they_part(const Parts& parts, bool hangs) {
+std::optional<diagnose::RanksPart> where_they_part(const Parts& parts, bool hangs) {
   std::vector<const session::Process*> processes;
   std::map<const session::Process*, Part*> owners;
   for (const auto& part : parts) {
@@ -122,15 +122,15 @@ std::optional<report::RanksPart> where_they_part(const Parts& parts, bool hangs)
   }
   const auto ranks = analyse::ranks_to_tell(processes, hangs);
   if (!ranks) return std::nullopt;
-  return report::ranks_part(*ranks, [&](const session::Process& process) {
+  return diagnose::ranks_part(*ranks, [&](const session::Process& process) {
     Part& owner = *owners.at(&process);
-    return report::Recorded{owner.session, owner.symbolizer};
+    return diagnose::Recorded{owner.session, owner.symbolizer};
   });
 }
 
-std::string name_of(const report::Finding& finding) {
+std::string name_of(const diagnose::Finding& finding) {
   const std::string who = finding.rank ? fmt::format("rank {}", *finding.rank) : fmt::format("pid {}", finding.pid);
-  return finding.host.empty() ? who : fmt::format("{}, host {}", who, report::printable(finding.host));
+  return finding.host.empty() ? who : fmt::format("{}, host {}", who, base::printable(finding.host));
 }
 
 // The first failure of each of the other sessions, in a line each.
@@ -140,11 +140,11 @@ std::string others(const Parts& parts, const Part& first) {
   std::size_t count = 0;
   for (const auto& part : parts) {
     if (part.get() == &first || part->analysis.failures.empty() || ++count > kNamed) continue;
-    const report::Report report = report::build(part->session, part->analysis, part->symbolizer);
-    const report::Finding& finding = report.findings.front();
+    const diagnose::Diagnosis report = diagnose::build(part->session, part->analysis, part->symbolizer);
+    const diagnose::Finding& finding = report.findings.front();
     text += fmt::format("also: {}: {} [{}]\n      cudadiag report {}\n", name_of(finding),
-                        report::headline(finding, report.working_directory), report::word(finding.grade),
-                        report::shell_word(part->session.folder.string()));
+                        report::headline(finding, report.working_directory), diagnose::word(finding.grade),
+                        diagnose::shell_word(part->session.folder.string()));
   }
   return text + (count > kNamed ? fmt::format("also: {} more\n", count - kNamed) : "");
 }
@@ -160,14 +160,14 @@ Part* first_failed(const Parts& parts) {
   return first;
 }
 
-std::string no_failure(const Parts& parts, const std::optional<report::RanksPart>& ranks) {
+std::string no_failure(const Parts& parts, const std::optional<diagnose::RanksPart>& ranks) {
   const std::string& directory = parts.front()->session.manifest.working_directory;
   std::string text = fmt::format("cudadiag: no CUDA failure in {}\n",
                                  parts.size() == 1 ? "this session" : fmt::format("these {} sessions", parts.size()));
   if (!ranks) return text;
-  const std::vector<std::string> lines = report::rank_lines(*ranks, directory);
+  const std::vector<std::string> lines = diagnose::rank_lines(*ranks, directory);
   text += fmt::format("the ranks part {}\n", lines.front());
-  for (std::size_t i = 1; i < lines.size(); ++i) text += "  " + report::printable(lines[i]) + '\n';
+  for (std::size_t i = 1; i < lines.size(); ++i) text += "  " + base::printable(lines[i]) + '\n';
   return text;
 }
 
@@ -193,18 +193,18 @@ int ranks(const RanksOptions& options) {
   Part* first = first_failed(parts);
   const bool hangs = first != nullptr && analyse::in_collective(first->analysis.failures.front());
   // A failure of a rank's own has nothing to do with where the others wait for it.
-  std::optional<report::RanksPart> ranks;
+  std::optional<diagnose::RanksPart> ranks;
   if (first == nullptr || hangs) ranks = where_they_part(parts, hangs);
   if (first == nullptr && !options.json) return print(no_failure(parts, ranks)), 0;
   Part& told = first == nullptr ? *parts.front() : *first;
   told.analysis.ranks.reset();
-  report::Report report = report::build(told.session, told.analysis, told.symbolizer, std::move(ranks));
-  report::mark_foreign(report, foreign);
+  diagnose::Diagnosis report = diagnose::build(told.session, told.analysis, told.symbolizer, std::move(ranks));
+  diagnose::mark_foreign(report, foreign);
   if (options.json) return print(report::write_json(report)), 0;
-  const report::Finding& finding = report.findings.front();
+  const diagnose::Finding& finding = report.findings.front();
   if (options.verbosity == report::Verbosity::quiet) {
     print(fmt::format("cudadiag: {}: {} [{}]\n", name_of(finding), report::headline(finding, report.working_directory),
-                      report::word(finding.grade)));
+                      diagnose::word(finding.grade)));
     return 0;
   }
   print(fmt::format("cudadiag: first of {} session{}: {}\n", parts.size(), parts.size() == 1 ? "" : "s",

@@ -6,11 +6,11 @@
 #include "bundle.h"
 #include "code_rules.h"
 #include "commands.h"
+#include "diagnose/words.h"
 #include "findings.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/sarif.h"
-#include "report/words.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "session_choice.h"
@@ -29,7 +29,7 @@ bool names_session(const std::filesystem::path& file) {
          std::filesystem::exists(folder / session::kManifest, error);
 }
 
-std::string written(const report::Report& report, const ReportOptions& options) {
+std::string written(const diagnose::Diagnosis& report, const ReportOptions& options) {
   switch (options.format) {
     case Format::json:
       return report::write_json(report);
@@ -51,7 +51,7 @@ int report(const ReportOptions& options) {
   if (options.bundle == "-") return say("--bundle=-: a bundle is for a file: name one"), kOwnFailure;
   if (options.bundle && names_session(*options.bundle)) {
     say("--bundle " + *options.bundle + ": this names a session, not a file to write; to pack it: cudadiag report " +
-        report::shell_word(*options.bundle) + " --bundle");
+        diagnose::shell_word(*options.bundle) + " --bundle");
     return kOwnFailure;
   }
   const auto folder = choose_session(options.output, options.session);
@@ -62,7 +62,7 @@ int report(const ReportOptions& options) {
   if (const auto unknown = unknown_path(options.code_rules, &session)) return say(*unknown), kOwnFailure;
   session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
                                      options.code_rules.end());
-  const report::Report found = examine_found(session, options.foreign);
+  const diagnose::Diagnosis found = examine_found(session, options.foreign);
   if (options.bundle) return write_bundle(session, found, *options.bundle, options.bundle_inputs);
   const std::string text = written(found, options);
   print(text);

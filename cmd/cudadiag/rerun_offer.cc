@@ -10,8 +10,8 @@
 
 #include "analyse/analysis.h"
 #include "consent.h"
+#include "diagnose/words.h"
 #include "launch/isolation.h"
-#include "report/words.h"
 #include "rerun_news.h"
 #include "rerun_speech.h"
 #include "session/session_folders.h"
@@ -126,7 +126,7 @@ class Offer {
     if (!report_.findings()) return false;
     const std::string command =
         "prove this and find the cause: " +
-        report::bisect_command(session_to_name(session_, options_), session_.manifest.input_read);
+        diagnose::bisect_command(session_to_name(session_, options_), session_.manifest.input_read);
     say(why.empty() ? "to " + command : "not run again, as " + why + ". To " + command);
     return false;
   }

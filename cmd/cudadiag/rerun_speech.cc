@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "debugger_advice.h"
-#include "report/words.h"
+#include "diagnose/words.h"
 #include "session/session_folders.h"
 #include "terminal.h"
 
@@ -58,7 +58,7 @@ std::string purpose(const RerunSpec& spec) {
 void tell_end(const RerunEnded& rerun, const std::string& what) {
   const session::Pass& pass = rerun.pass();
   say(fmt::format("rerun {}: {}, after {}", rerun.session.reruns.size(), pass.cut_short.empty() ? what : pass.cut_short,
-                  report::duration(pass.seconds)));
+                  diagnose::duration(pass.seconds)));
 }
 
 // The rerun ended by itself, badly, and had not begun to use CUDA.
@@ -69,13 +69,14 @@ bool came_to_nothing(const RerunEnded& rerun) {
 
 void tell_confirm(const RerunEnded& rerun) {
   const session::Pass& pass = rerun.pass();
-  const std::string what = pass.cut_short.empty() ? std::string(report::word(rerun.judged().outcome)) : pass.cut_short;
+  const std::string what =
+      pass.cut_short.empty() ? std::string(diagnose::word(rerun.judged().outcome)) : pass.cut_short;
   const std::uint64_t waits = rerun.judged().waits;
   say(fmt::format("rerun {}: {}, after {}; {} operation{} waited for", rerun.session.reruns.size(), what,
-                  report::duration(pass.seconds), report::thousands(waits), waits == 1 ? " was" : "s were"));
+                  diagnose::duration(pass.seconds), diagnose::thousands(waits), waits == 1 ? " was" : "s were"));
   if (!came_to_nothing(rerun)) return;
   const auto printed = rerun.session.folder / pass.folder / session::kOutputFile;
-  say("it had not used CUDA when it ended; what it printed is in " + report::shell_word(printed.string()) +
+  say("it had not used CUDA when it ended; what it printed is in " + diagnose::shell_word(printed.string()) +
       ", and what the first run was given, its environment too, it may need again");
 }
 
@@ -106,9 +107,9 @@ std::string sentence(const supervise::RerunObstacle& obstacle) {
     case Kind::ended_from_outside:
       return "it was ended from outside";
     case Kind::failed_late:
-      return "it failed after " + report::duration(obstacle.seconds);
+      return "it failed after " + diagnose::duration(obstacle.seconds);
     case Kind::took_long:
-      return "it took " + report::duration(obstacle.seconds);
+      return "it took " + diagnose::duration(obstacle.seconds);
     case Kind::one_rank:
       return "it is one rank of a job of " + std::to_string(obstacle.number);
     case Kind::several_nodes:
@@ -141,7 +142,7 @@ void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
   // The user asked for it: that it is waited for, and did not come, is said in any case.
   if (is_for_hang(spec)) {
     say(fmt::format("running the command again for a GPU core dump of its kernels: {} at most (--time-limit)",
-                    report::duration(spec.time_limit)));
+                    diagnose::duration(spec.time_limit)));
   }
 }
 
@@ -153,7 +154,7 @@ void RerunSpeech::runs(const RerunSpec& spec, std::optional<std::uint64_t> opera
 void RerunSpeech::ended(const RerunEnded& rerun) {
   if (after_each_) after_each_(rerun.analysis);
   if (is_for_hang(rerun.spec) && rerun.pass().dump.empty()) {
-    return say(fmt::format("no GPU core dump came, after {}: {}", report::duration(rerun.pass().seconds),
+    return say(fmt::format("no GPU core dump came, after {}: {}", diagnose::duration(rerun.pass().seconds),
                            why_no_hang_dump(rerun)));
   }
   if (!tells_passes_) return;

@@ -1,4 +1,4 @@
-// What is said of reruns while they are made, on standard error.
+// Messages about reruns while they run, on standard error.
 #pragma once
 
 #include <functional>

@@ -14,6 +14,7 @@
 
 #include "code_rules.h"
 #include "commands.h"
+#include "diagnose/words.h"
 #include "findings.h"
 #include "launch/endable_work.h"
 #include "launch/environment.h"
@@ -21,7 +22,6 @@
 #include "launch/isolation.h"
 #include "launch/process.h"
 #include "launch/run_traces.h"
-#include "report/words.h"
 #include "rerun_offer.h"
 #include "run_report.h"
 #include "supervise/recording.h"
@@ -68,7 +68,7 @@ void tell_signal(int signal) {
       (name == nullptr ? "" : " (SIG" + std::string(name) + ")"));
 }
 
-// What is said while the target runs. Nothing waits for somebody to read it.
+// Messages while the target runs. Writing them never waits for a reader.
 class RunSpeech : public supervise::RunListener {
  public:
   RunSpeech(supervise::Recording& recording, RunReport& report) : recording_(recording), report_(report) {}
@@ -79,7 +79,7 @@ class RunSpeech : public supervise::RunListener {
   }
   void hangs(double seconds) override {
     begin_on_own_row();
-    say("no progress for " + report::duration(seconds) + ": ending the program");
+    say("no progress for " + diagnose::duration(seconds) + ": ending the program");
     guarded([&] { report_.report_hang(seconds); });
   }
   void cannot_end() override { say("it cannot be ended, as the GPU's driver holds it; it is left as it is"); }
@@ -132,7 +132,7 @@ class WatchedRun {
     });
   }
 
-  // What was recorded is reported, and what is unknown looked for by reruns.
+  // Reports the recording, then looks by reruns for what is unknown.
   void finish() {
     begin_on_own_row();
     if (full_log_) guarded([&] { recording_.note_failures(full_log_->finish()); });
@@ -143,7 +143,7 @@ class WatchedRun {
       report_->finish({end(), target_->ends(), outliving_, relay_->interrupted()});
     });
     if (full_log_ && full_log_->lost() > 0 && recording_.writer() != nullptr) {
-      say("the full log lacks " + report::thousands(full_log_->lost()) +
+      say("the full log lacks " + diagnose::thousands(full_log_->lost()) +
           " operations that were overwritten before they could be read");
     }
     if (found_any() || report_->open_pairs()) {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "analyse/degraded.h"
+#include "diagnose/surroundings.h"
+#include "diagnose/words.h"
 #include "findings.h"
-#include "report/surroundings.h"
-#include "report/words.h"
 #include "session/retention.h"
 #include "silence.h"
 #include "supervise/reruns/rerun_needs.h"
@@ -41,25 +41,25 @@ void RunReport::tell(const supervise::Stored& stored) const {
   if (stored.loss) say("the session is not whole: " + stored.loss->what + "; " + stored.loss->hint);
 }
 
-void RunReport::tell(report::Report report) {
+void RunReport::tell(diagnose::Diagnosis report) {
   if (report.findings.empty() && findings_) return;
   // Commands for a session that is not there would only be tried in vain.
   if (!recording_.is_whole()) report.session.clear();
   report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
-  // What becomes of reruns is said on the lines that are left.
+  // The lines that are left are for the reruns.
   if (options_.rerun_mode != RerunMode::never) {
     options.lines -= 3;
     options.suggest_rerun = false;
   }
   write_error_text(report::write_text(report, options));
-  for (const report::Finding& finding : report.findings) told_.insert(finding.pid);
+  for (const diagnose::Finding& finding : report.findings) told_.insert(finding.pid);
   if (!report.findings.empty()) findings_ = true;
 }
 
 void RunReport::report_freeze() {
   recording_.read();
   // A process that goes on may yet handle what has failed in it: only a frozen picture is final.
-  const report::Report report = examine(recording_.session(), [&](const session::Process& process) {
+  const diagnose::Diagnosis report = examine(recording_.session(), [&](const session::Process& process) {
     return process.record.state == wire::area::State::frozen && !told_.contains(process.pid);
   });
   if (report.findings.empty()) return;
@@ -69,14 +69,14 @@ void RunReport::report_freeze() {
 
 void RunReport::report_hang(double seconds) {
   recording_.read_hang(seconds);
-  const report::Report report =
+  const diagnose::Diagnosis report =
       examine(recording_.session(), [&](const session::Process& process) { return !told_.contains(process.pid); });
   if (recording_.writer() != nullptr) tell(recording_.store());
   tell(report);
 }
 
 bool RunReport::is_clean() {
-  const report::Report& whole = report();
+  const diagnose::Diagnosis& whole = report();
   // Where nothing was recorded, that has been said, and there is nothing to read again.
   return whole.findings.empty() && recording_.session().whole && !find_note(whole.notes, analyse::kKilledAtWork) &&
          !find_note(whole.notes, analyse::kCutOff) && !find_note(whole.notes, analyse::kRanksPart) && !findings_;
@@ -93,7 +93,7 @@ void RunReport::keep_session() {
 
 void RunReport::finish(const supervise::RunEnd& end) {
   recording_.note_end(end);
-  // What was kept of watched lines lies in the session's folder.
+  // The values of watched lines are in the session's folder.
   const bool may_have_kept = recording_.writer() != nullptr;
   const bool clean = is_clean();
   open_pairs_ = clean && options_.rerun_mode != RerunMode::never && supervise::wants_races(recording_.session());
@@ -106,7 +106,7 @@ void RunReport::finish(const supervise::RunEnd& end) {
 
 void RunReport::tell_rest() {
   if (told_.empty()) return tell(report());
-  const auto is_new = [&](const report::Finding& finding) { return finding.race || !told_.contains(finding.pid); };
+  const auto is_new = [&](const diagnose::Finding& finding) { return finding.race || !told_.contains(finding.pid); };
   const auto& findings = report().findings;
   if (std::none_of(findings.begin(), findings.end(), is_new)) return;
   tell(examine(recording_.session(), [&](const session::Process& process) { return !told_.contains(process.pid); }));
@@ -123,9 +123,9 @@ void RunReport::tell_end(const supervise::RunEnd& end, bool may_have_kept) {
   }
   const auto& races = recording_.races();
   if (options_.tell_no_race && races && !nothing_recorded) tell_no_race(*races, options_.verbosity);
-  // Whoever ends a program often does so because it hangs.
+  // People often end a program because it hangs.
   const bool ended_at_work = end.end.signal || find_note(notes, analyse::kKilledAtWork) != nullptr;
-  const bool told = options_.verbosity == report::Verbosity::verbose && find_note(notes, report::kUnfinished);
+  const bool told = options_.verbosity == report::Verbosity::verbose && find_note(notes, diagnose::kUnfinished);
   if (!findings_ && !told && (ended_at_work || options_.hang_after)) {
     tell_unfinished(recording_.session(), recording_.writer() != nullptr);
   }
@@ -137,7 +137,7 @@ void RunReport::tell_removed() const {
   const session::Retention keep;
   say(fmt::format(
       "removed {} old session{}: {} keeps the newest {}, {} GB at most; what -o FOLDER names is never removed", removed,
-      removed == 1 ? "" : "s", report::shell_word(recording_.writer()->root().folder.string()), keep.sessions,
+      removed == 1 ? "" : "s", diagnose::shell_word(recording_.writer()->root().folder.string()), keep.sessions,
       keep.bytes / 1'000'000'000));
 }
 
@@ -148,7 +148,7 @@ std::string RunReport::no_longer_sought() const {
                      races ? "races" : "");
 }
 
-const report::Report& RunReport::report() {
+const diagnose::Diagnosis& RunReport::report() {
   if (!report_) report_ = examine(recording_.session());
   return *report_;
 }

@@ -1,4 +1,4 @@
-// What `cudadiag run` says of the recording: at a freeze or hang while the target runs, and at its end.
+// The messages of `cudadiag run` about the recording: at a freeze or hang while the target runs, and at its end.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "commands.h"
-#include "report/report.h"
+#include "diagnose/diagnosis.h"
 #include "supervise/recording.h"
 
 namespace cudadiag::command {
@@ -26,7 +26,7 @@ class RunReport {
 
   // After finish(). The report on everything recorded so far. It takes the symbols of all modules that lead to the
   // findings: made once, and again when reruns have added to the session.
-  const report::Report& report();
+  const diagnose::Diagnosis& report();
   void look_again() { report_.reset(); }
   bool findings() const { return findings_; }
   // There is no finding, but pairs of kernels of which a rerun may say whether they race: the session is kept for it.
@@ -35,10 +35,10 @@ class RunReport {
   void drop_if_clean();
 
  private:
-  // What could not be stored is said once.
+  // Says once that something could not be stored.
   void tell(const supervise::Stored& stored) const;
   // Prints what has not been printed before.
-  void tell(report::Report report);
+  void tell(diagnose::Diagnosis report);
   // There is nothing to find in the session.
   bool is_clean();
   void keep_session();
@@ -51,7 +51,7 @@ class RunReport {
 
   supervise::Recording& recording_;
   const RunOptions& options_;
-  std::optional<report::Report> report_;
+  std::optional<diagnose::Diagnosis> report_;
   std::set<std::uint32_t> told_;  // processes whose failure has been reported
   bool findings_ = false;
   bool open_pairs_ = false;

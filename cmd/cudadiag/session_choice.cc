@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "report/words.h"
+#include "diagnose/words.h"
 #include "session/live_place.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
@@ -28,7 +28,7 @@ session::Failure failure_of(const supervise::KilledRun& run) {
   return {"the run of " + run.folder.string() + " was not finished: its cudadiag run was killed" +
               (lost ? ", and what it had recorded is lost" : "") + still_there(run.place),
           lost ? "cudadiag list shows the other sessions"
-               : "what it had written until then: cudadiag report " + report::shell_word(run.folder.string())};
+               : "what it had written until then: cudadiag report " + diagnose::shell_word(run.folder.string())};
 }
 
 void tell_newer_run(const std::vector<session::Root>& roots, const session::Result<fs::path>& shown) {
@@ -43,7 +43,7 @@ void tell_newer_run(const std::vector<session::Root>& roots, const session::Resu
                  "(cudadiag list shows it: " +
                      newer->string() + ")" + (place ? still_there(*place) : "")
                : "a newer run goes on, of which there is no report yet (cudadiag status " +
-                     report::shell_word(newer->string()) + ")";
+                     diagnose::shell_word(newer->string()) + ")";
   say(folder == nullptr ? text : text + "; this is " + folder->string());
 }
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "analyse/degraded.h"
+#include "diagnose/races/races.h"
+#include "diagnose/words.h"
 #include "planted_fault.h"
-#include "report/races.h"
-#include "report/words.h"
 #include "supervise/recorder_check.h"
 #include "terminal.h"
 
@@ -37,7 +37,7 @@ bool records_by_itself(const std::vector<std::string>& command) {
   return command[1] == "run" || command[1] == "races" || command[1] == "bisect";
 }
 
-// Of a session without findings nothing else may stay.
+// A session without findings leaves nothing else.
 std::string handled_calls(const std::vector<analyse::Note>& notes) {
   std::string text;
   for (const analyse::Note& note : notes) {
@@ -46,10 +46,10 @@ std::string handled_calls(const std::vector<analyse::Note>& notes) {
   return text;
 }
 
-// What writes to `| head` is ended by SIGPIPE, as nobody wonders at.
+// SIGPIPE ends a program that writes to `| head`, which surprises nobody.
 bool failed(const session::ProcessEnd& end) { return end.signal ? *end.signal != SIGPIPE : end.code.value_or(0) != 0; }
 
-void tell_no_failure(const report::Report& report) {
+void tell_no_failure(const diagnose::Diagnosis& report) {
   const std::string handled = handled_calls(report.notes);
   if (report.verdict == analyse::Verdict::inconclusive) {
     const std::string why = report.notes.empty() ? "" : ": " + report.notes.front().text;
@@ -78,7 +78,7 @@ void tell_why_no_process() {
 }  // namespace
 
 bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
-                     const report::Report& report) {
+                     const diagnose::Diagnosis& report) {
   const auto& processes = recording.session().processes;
   if (!recording.manifest().unrecorded.empty() || tell_of_unrecorded(processes)) return true;
   const bool none = processes.empty();
@@ -88,7 +88,7 @@ bool explain_silence(const supervise::Recording& recording, const RunOptions& op
   const bool wanted = failed(end.end) || (none && options.tell_no_race);
   if (!wanted || quiet) return false;
   if (!none) return tell_no_failure(report), false;
-  // Whoever ended it may have done so before it came to use CUDA.
+  // It may have been ended before it used CUDA.
   if (end.interrupted && !options.tell_no_race) return false;
   if (end.interrupted) return say("the program did not use CUDA before it was interrupted"), true;
   if (records_by_itself(options.recording.command)) {
@@ -106,17 +106,17 @@ void tell_no_race(const session::Races& races, report::Verbosity verbosity) {
     all.gaps += counts.gaps;
     all.forgotten += counts.forgotten;
   }
-  std::string text = "no race was found between " + report::thousands(all.operations) + " operations on streams";
+  std::string text = "no race was found between " + diagnose::thousands(all.operations) + " operations on streams";
   if (all.lost > 0) {
-    text += "; " + report::thousands(all.lost) + " records were lost, and races across the " +
-            report::thousands(all.gaps) + (all.gaps == 1 ? " gap" : " gaps") + " could not be seen";
+    text += "; " + diagnose::thousands(all.lost) + " records were lost, and races across the " +
+            diagnose::thousands(all.gaps) + (all.gaps == 1 ? " gap" : " gaps") + " could not be seen";
   }
   if (all.forgotten > 0) {
-    text += "; " + report::thousands(all.forgotten) + (all.forgotten == 1 ? " access" : " accesses") +
+    text += "; " + diagnose::thousands(all.forgotten) + (all.forgotten == 1 ? " access" : " accesses") +
             " had to be forgotten for want of room, and races with " + (all.forgotten == 1 ? "it" : "them") +
             " could not be seen";
   }
-  if (const std::string unjudged = report::unjudged_text(races); !unjudged.empty()) text += "; " + unjudged;
+  if (const std::string unjudged = diagnose::unjudged_text(races); !unjudged.empty()) text += "; " + unjudged;
   say(text);
 }
 

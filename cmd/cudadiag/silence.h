@@ -1,15 +1,15 @@
-// What is said at the end of a run without a finding: why nothing was recorded, or that no failure or race was seen.
+// The message at the end of a run without a finding: why nothing was recorded, or that no failure or race was seen.
 #pragma once
 
 #include "commands.h"
-#include "report/report.h"
+#include "diagnose/diagnosis.h"
 #include "supervise/recording.h"
 
 namespace cudadiag::command {
 
 // True: it has said why nothing was recorded at all.
 bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
-                     const report::Report& report);
+                     const diagnose::Diagnosis& report);
 
 // If there is none.
 void tell_no_race(const session::Races& races, report::Verbosity verbosity);

@@ -1,4 +1,4 @@
-#include "report/status.h"
+#include "diagnose/status.h"
 
 #include <unistd.h>
 
@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "commands.h"
+#include "report/status_text.h"
 #include "session/ownership.h"
 #include "session/session_reader.h"
 #include "session/unrecorded.h"
@@ -28,7 +29,7 @@ int status(const StatusOptions& options) {
   }
   const symbolize::WithheldSources withheld(!session::why_foreign(session).empty());
   symbolize::Symbolizer symbolizer(session);
-  const report::Status status = report::build_status(session, run.goes_on(), symbolizer);
+  const diagnose::Status status = diagnose::build_status(session, run.goes_on(), symbolizer);
   report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
   // A pipe's lines are not broken.
   if (::isatty(STDOUT_FILENO) == 0) shown.columns = std::numeric_limits<int>::max();

@@ -11,16 +11,16 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/printable.h"
 #include "launch/process.h"
-#include "report/printable.h"
 
 namespace cudadiag::command {
 
 namespace {
 
-// So long nobody need read what is written, where writing does not wait by itself.
+// How long a write that cannot wait by itself waits for a reader.
 constexpr int kPatienceMilliseconds = 5000;
-// So often somebody who waits for a reader looks whether that is to end.
+// How often such a wait looks whether it shall end.
 constexpr int kLookMilliseconds = 1000;
 
 std::string unsaid;
@@ -40,7 +40,7 @@ bool takes_more() {
   }
 }
 
-// What a pipe that takes something takes at once; whole lines, as others may write in between.
+// A pipe that accepts data accepts this much at once. Whole lines, because others may write in between.
 std::size_t next_piece() {
   if (unsaid.size() <= PIPE_BUF) return unsaid.size();
   const std::size_t line_end = unsaid.rfind('\n', PIPE_BUF - 1);
@@ -92,7 +92,7 @@ bool UnhurriedSpeech::go_on() {
   return unsaid.empty();
 }
 
-void say(const std::string& text) { write_error_text("cudadiag: " + report::printable(text) + "\n"); }
+void say(const std::string& text) { write_error_text("cudadiag: " + base::printable(text) + "\n"); }
 
 void say(const session::Failure& failure) {
   say(failure.hint.empty() ? failure.what : failure.what + "; " + failure.hint);

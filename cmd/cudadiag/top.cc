@@ -8,10 +8,10 @@
 #include <ctime>
 #include <limits>
 
+#include "base/printable.h"
 #include "commands.h"
+#include "diagnose/words.h"
 #include "report/activity.h"
-#include "report/printable.h"
-#include "report/words.h"
 #include "session_choice.h"
 #include "terminal.h"
 
@@ -69,13 +69,13 @@ class Screen {
 
 std::string heading(const session::Session& session) {
   std::string command;
-  for (const std::string& word : session.manifest.command) command += ' ' + report::printable(word);
+  for (const std::string& word : session.manifest.command) command += ' ' + base::printable(word);
   double seconds = 0;
   for (const session::Process& process : session.processes) {
     const session::ProcessRecord& record = process.record;
     if (record.clock_last != 0) seconds = std::max(seconds, record.seconds(record.clock_last));
   }
-  return fmt::format("cudadiag: running for {}:{}", report::duration(seconds), command);
+  return fmt::format("cudadiag: running for {}:{}", diagnose::duration(seconds), command);
 }
 
 }  // namespace

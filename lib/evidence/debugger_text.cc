@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include "evidence/demangle.h"
+#include "base/demangle.h"
 
 namespace cudadiag::evidence {
 namespace {
@@ -196,7 +196,7 @@ class Comparison {
     if (failure.exception != 0 && !debugger.exception.empty()) {
       tell("exception", failure.exception_name, debugger.exception, failure.exception_name == debugger.exception);
     }
-    const std::string kernel = demangle(failure.kernel);
+    const std::string kernel = base::demangle(failure.kernel);
     if (!kernel.empty() && !debugger.kernel.empty()) {
       tell("kernel", kernel, debugger.kernel, same_name(kernel, debugger.kernel));
     }

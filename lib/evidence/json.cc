@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "evidence/demangle.h"
+#include "base/demangle.h"
 
 namespace cudadiag::evidence {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-Json name_or_null(const std::string& mangled) { return text_or_null(demangle(mangled)); }
+Json name_or_null(const std::string& mangled) { return text_or_null(base::demangle(mangled)); }
 
 template <typename T>
 Json value_or_null(const std::optional<T>& value) {

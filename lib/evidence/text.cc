@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "evidence/demangle.h"
+#include "base/demangle.h"
 
 namespace cudadiag::evidence {
 namespace {
@@ -16,7 +16,7 @@ std::string text_of(const SourceLine& line) {
 }
 
 std::string name_of(const SourceLine& line) {
-  return line.function.empty() ? "a function of unknown name" : demangle(line.function);
+  return line.function.empty() ? "a function of unknown name" : base::demangle(line.function);
 }
 
 std::string counted(std::uint64_t count, const char* one) {
@@ -25,7 +25,7 @@ std::string counted(std::uint64_t count, const char* one) {
 
 std::string function_and_offset(const CodePlace& place) {
   if (place.function.empty()) return "code that is not in the dump";
-  return fmt::format("{}+{:#x}", demangle(place.function), place.offset);
+  return fmt::format("{}+{:#x}", base::demangle(place.function), place.offset);
 }
 
 std::string place_and_line(const CodePlace& place) {
@@ -60,7 +60,7 @@ class Description {
   static std::string headline(const Failure& failure) {
     std::string text = failure.exception_name;
     if (failure.exception != 0) text += fmt::format(" ({})", failure.exception);
-    if (!failure.place.function.empty()) text += " in " + demangle(failure.place.function);
+    if (!failure.place.function.empty()) text += " in " + base::demangle(failure.place.function);
     return text;
   }
 
@@ -80,7 +80,7 @@ class Description {
   }
 
   void add_kernel(const Failure& failure) {
-    std::string text = failure.kernel.empty() ? "not known" : demangle(failure.kernel);
+    std::string text = failure.kernel.empty() ? "not known" : base::demangle(failure.kernel);
     if (failure.grid) {
       text += fmt::format("  grid {}  block {}", text_of(*failure.grid), text_of(*failure.block_dim));
     } else {
@@ -142,7 +142,7 @@ class Description {
 };
 
 void describe_running(const RunningKernel& kernel, std::vector<std::string>& lines) {
-  std::string text = kernel.kernel.empty() ? "not known" : demangle(kernel.kernel);
+  std::string text = kernel.kernel.empty() ? "not known" : base::demangle(kernel.kernel);
   if (kernel.grid) text += fmt::format("  grid {}  block {}", text_of(*kernel.grid), text_of(*kernel.block_dim));
   text += fmt::format("  grid id {}", kernel.grid_id);
   if (kernel.host_thread) text += fmt::format("  launched by host thread {}", *kernel.host_thread);

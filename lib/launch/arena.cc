@@ -46,7 +46,7 @@ bool fits_in_files() { return areas_that_fit() > 0; }
 session::Result<Arena> Arena::create() {
   const std::size_t areas = areas_that_fit();
   if (areas == 0) return session::Failure{"the limit on the size of files leaves no room", "raise it (ulimit -f)"};
-  session::FileDescriptor file(::memfd_create(wire::arena::kName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  base::FileDescriptor file(::memfd_create(wire::arena::kName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.valid()) return failed("create a memory file", errno);
   const std::uint64_t size = wire::arena::kHeaderSize + areas * wire::area::kAreaSize;
   if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0) return failed("size a memory file", errno);
@@ -75,7 +75,7 @@ session::Result<Arena> Arena::attach(const session::LivePlace& place) {
   }
   const session::Failure gone{"its launcher, process " + std::to_string(place.pid) + ", is not there any more", ""};
   if (length < 0 || !std::string(name).starts_with(wire::arena::kLink)) return gone;
-  session::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  base::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status {};
   if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
       status.st_ino != place.inode) {

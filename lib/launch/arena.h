@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "session/live_place.h"
 #include "session/session.h"
 #include "session/unrecorded.h"
@@ -55,10 +55,10 @@ class Arena {
   void wake();
 
  private:
-  Arena(session::FileDescriptor file, std::byte* header, std::size_t areas, std::uint64_t area_bytes)
+  Arena(base::FileDescriptor file, std::byte* header, std::size_t areas, std::uint64_t area_bytes)
       : file_(std::move(file)), header_(header), areas_(areas), area_bytes_(area_bytes) {}
 
-  session::FileDescriptor file_;
+  base::FileDescriptor file_;
   std::byte* header_ = nullptr;
   std::size_t areas_ = 0;
   std::uint64_t area_bytes_ = 0;

@@ -50,8 +50,8 @@ void hand_on(const signalfd_siginfo& request) {
 
 EndableWork::EndableWork(std::chrono::milliseconds patience) {
   const sigset_t requests = all_requests();
-  requests_ = session::FileDescriptor(::signalfd(-1, &requests, SFD_CLOEXEC | SFD_NONBLOCK));
-  done_ = session::FileDescriptor(::eventfd(0, EFD_CLOEXEC));
+  requests_ = base::FileDescriptor(::signalfd(-1, &requests, SFD_CLOEXEC | SFD_NONBLOCK));
+  done_ = base::FileDescriptor(::eventfd(0, EFD_CLOEXEC));
   if (!requests_.valid() || !done_.valid()) return;
   // The thread inherits it.
   ::pthread_sigmask(SIG_BLOCK, &requests, &before_);

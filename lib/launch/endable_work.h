@@ -12,7 +12,7 @@
 #include <chrono>
 #include <thread>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cudadiag::launch {
 
@@ -27,8 +27,8 @@ class EndableWork {
  private:
   void take_requests(std::chrono::milliseconds patience) const;
 
-  session::FileDescriptor requests_;  // signalfd
-  session::FileDescriptor done_;      // eventfd
+  base::FileDescriptor requests_;  // signalfd
+  base::FileDescriptor done_;      // eventfd
   sigset_t before_{};
   std::thread taker_;
 };

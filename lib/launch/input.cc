@@ -12,7 +12,7 @@
 
 namespace cudadiag::launch {
 
-using session::FileDescriptor;
+using base::FileDescriptor;
 namespace {
 
 int bytes_in(int pipe) {
@@ -57,8 +57,8 @@ void Input::copy_pipe() {
   if (::poll(&source, 1, 0) <= 0 || (source.revents & POLLHUP) == 0) return;
   std::array<int, 2> copy{};
   if (::pipe2(copy.data(), O_CLOEXEC) != 0) return;
-  FileDescriptor from(copy[0]);
-  const FileDescriptor to(copy[1]);
+  base::FileDescriptor from(copy[0]);
+  const base::FileDescriptor to(copy[1]);
   const int room = ::fcntl(number_, F_GETPIPE_SZ);
   if (room > 0) ::fcntl(to.get(), F_SETPIPE_SZ, room);
   if (::fcntl(to.get(), F_GETPIPE_SZ) < room) return;
@@ -83,23 +83,24 @@ bool Input::was_read() const {
   return is_stream() && gave_something();
 }
 
-FileDescriptor Input::again() const {
+base::FileDescriptor Input::again() const {
   const std::string path = "/proc/self/fd/" + std::to_string(kind_ == Kind::pipe ? copied_.get() : number_);
-  FileDescriptor opened;
-  if (kind_ == Kind::file || kind_ == Kind::device) opened = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  base::FileDescriptor opened;
+  if (kind_ == Kind::file || kind_ == Kind::device)
+    opened = base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (kind_ == Kind::file && opened.valid()) ::lseek(opened.get(), offset_, SEEK_SET);
   if (kind_ == Kind::pipe && copied_.valid()) {
     // A copy of the copy, for this rerun will empty it.
     std::array<int, 2> copy{};
     if (::pipe2(copy.data(), O_CLOEXEC) == 0) {
-      opened = FileDescriptor(copy[0]);
-      const FileDescriptor to(copy[1]);
+      opened = base::FileDescriptor(copy[0]);
+      const base::FileDescriptor to(copy[1]);
       const int room = ::fcntl(copied_.get(), F_GETPIPE_SZ);
       ::fcntl(to.get(), F_SETPIPE_SZ, room);
       ::tee(copied_.get(), to.get(), static_cast<std::size_t>(room), SPLICE_F_NONBLOCK);
     }
   }
-  return opened.valid() ? std::move(opened) : FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return opened.valid() ? std::move(opened) : base::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
 }  // namespace cudadiag::launch

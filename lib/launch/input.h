@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cudadiag::launch {
 
@@ -22,7 +22,7 @@ class Input {
   // Whether every rerun reads the same from it, in full.
   bool is_lasting() const { return kind_ == Kind::file || copied_.valid(); }
   // For the rerun: from the start, where there is something. Not valid: /dev/null could not be opened either.
-  session::FileDescriptor again() const;
+  base::FileDescriptor again() const;
 
  private:
   enum class Kind { none, file, terminal, device, pipe, other };
@@ -36,9 +36,9 @@ class Input {
   int number_;
   Kind kind_ = Kind::none;
   off_t offset_ = 0;
-  bool had_something_ = false;      // of a pipe: before the target started
-  bool had_writer_ = false;         // likewise
-  session::FileDescriptor copied_;  // of a pipe whose writer had closed it: all that was in it
+  bool had_something_ = false;   // of a pipe: before the target started
+  bool had_writer_ = false;      // likewise
+  base::FileDescriptor copied_;  // of a pipe whose writer had closed it: all that was in it
 };
 
 }  // namespace cudadiag::launch

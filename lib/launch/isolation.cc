@@ -12,14 +12,14 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/file_descriptor.h"
 #include "launch/call_rules.h"
-#include "session/file_descriptor.h"
 
 namespace cudadiag::launch {
 namespace {
 
 namespace fs = std::filesystem;
-using session::FileDescriptor;
+using base::FileDescriptor;
 
 // <linux/landlock.h> of the build machine may be older than the kernel that this runs on: the layouts are the kernel's.
 constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
@@ -61,7 +61,7 @@ std::size_t attribute_bytes(int version) { return version >= 6 ? sizeof(RulesetA
 
 // Paths that are gone by now are left out: nothing can be written there.
 int allow_path(int ruleset, const fs::path& path, std::uint64_t access) {
-  const FileDescriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  const base::FileDescriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!place.valid()) return 0;
   struct stat status {};
   if (::fstat(place.get(), &status) != 0) return errno;
@@ -124,7 +124,8 @@ int confine_this_thread(const Isolation& isolation) {
   const int version = landlock_version();
   if (version == 0) return ENOSYS;
   const RulesetAttributes handled = handled_by(version);
-  const FileDescriptor ruleset(static_cast<int>(::syscall(kCreateRuleset, &handled, attribute_bytes(version), 0)));
+  const base::FileDescriptor ruleset(
+      static_cast<int>(::syscall(kCreateRuleset, &handled, attribute_bytes(version), 0)));
   if (!ruleset.valid()) return errno;
   if (const int error = allow_paths(ruleset.get(), isolation, handled.file_access)) return error;
   // Whatever port is free (call_judge.cc).

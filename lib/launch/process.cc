@@ -145,7 +145,7 @@ std::vector<pid_t> descendants_until_now() {
   return descendants_of(::getpid());
 }
 
-// What somebody probably meant by a name that no command has.
+// The command that somebody probably meant by a name that no command has.
 std::string hint_for_missing(const std::string& name) {
   const std::size_t equals = name.find('='), space = name.find(' ');
   if (equals != std::string::npos && equals > 0 && name.find('/') > equals && space > equals) {

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cudadiag::launch {
 
@@ -79,7 +79,7 @@ bool is_marked(pid_t process, const std::string& mark) {
 }
 
 bool signal_process(pid_t process, int signal, const std::function<bool(pid_t)>& belongs) {
-  const session::FileDescriptor held(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+  const base::FileDescriptor held(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   if (!held.valid() && errno == ESRCH) return false;
   if (!belongs(process)) return false;
   // Before Linux 5.3 nothing holds a number.

@@ -22,7 +22,7 @@
 namespace cudadiag::launch {
 namespace {
 
-using session::FileDescriptor;
+using base::FileDescriptor;
 using supervision::Packet;
 using Clock = std::chrono::steady_clock;
 
@@ -71,7 +71,7 @@ std::variant<Supervised, SpawnFailure> Supervised::spawn(const std::vector<std::
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return spawn_failure(command.front(), errno, "no socket to its supervisor can be made");
   }
-  FileDescriptor ours(ends[0]), theirs(ends[1]);
+  base::FileDescriptor ours(ends[0]), theirs(ends[1]);
   // If the supervisor is killed, what it leaves comes to this process.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   SpawnOptions how;
@@ -83,7 +83,7 @@ std::variant<Supervised, SpawnFailure> Supervised::spawn(const std::vector<std::
   if (options.arena >= 0) how.inherited.push_back(options.arena);
   auto started = start_process(supervisor_command(found.path, command, options, theirs.get()), environment, how);
   if (auto* failure = std::get_if<SpawnFailure>(&started)) return std::move(*failure);
-  theirs = FileDescriptor();
+  theirs = base::FileDescriptor();
   Supervised supervised(std::get<pid_t>(started), std::move(ours), options);
   while (!supervised.started_ && !supervised.failure_ && !supervised.closed_) {
     pollfd source{supervised.socket_.get(), POLLIN, 0};

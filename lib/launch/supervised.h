@@ -11,9 +11,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "launch/isolation.h"
 #include "launch/process.h"
-#include "session/file_descriptor.h"
 #include "session/session.h"
 
 namespace cudadiag::launch {
@@ -60,7 +60,7 @@ class Supervised {
   pid_t supervisor() const { return supervisor_; }
 
  private:
-  Supervised(pid_t supervisor, session::FileDescriptor socket, const SupervisedOptions& options)
+  Supervised(pid_t supervisor, base::FileDescriptor socket, const SupervisedOptions& options)
       : supervisor_(supervisor),
         socket_(std::move(socket)),
         mark_(options.mark),
@@ -72,7 +72,7 @@ class Supervised {
   bool is_member(pid_t process) const;
 
   pid_t supervisor_;
-  session::FileDescriptor socket_;
+  base::FileDescriptor socket_;
   std::string mark_;
   bool isolated_;
   pid_t target_ = 0;

@@ -22,12 +22,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "launch/call_judge.h"
 #include "launch/confined_start.h"
 #include "launch/isolation.h"
 #include "launch/process_tree.h"
 #include "launch/supervision.h"
-#include "session/file_descriptor.h"
 #include "wire/environment.h"
 
 namespace cudadiag::launch {
@@ -119,7 +119,7 @@ class CallDesk {
     supervision::send(launcher_, {Packet::Kind::kept, static_cast<std::int32_t>(kept.deed), kept.object});
   }
 
-  session::FileDescriptor listener_;
+  base::FileDescriptor listener_;
   int launcher_;
   CallJudge judge_;
   std::vector<session::KeptFrom> kept_;
@@ -244,7 +244,7 @@ int supervise(int argc, char** argv) {
   }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   ConfinedStart start;
-  const session::FileDescriptor signals(take_over_signals(start.blocked));
+  const base::FileDescriptor signals(take_over_signals(start.blocked));
   start.path = arguments.path;
   start.arguments = arguments.command;
   start.environment = environment_but_arena();

@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "analyse/unfinished_work.h"
-#include "report/kernel_name.h"
+#include "base/printable.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/place.h"
+#include "diagnose/resolved_site.h"
+#include "diagnose/words.h"
 #include "report/page.h"
-#include "report/place.h"
-#include "report/printable.h"
-#include "report/resolved_site.h"
-#include "report/words.h"
 #include "session/processes.h"
 
 namespace cudadiag::report {
@@ -23,7 +23,7 @@ constexpr std::size_t kNameColumns = 60;
 // A damaged record may count any number in any time.
 std::string rate(double per_second) {
   constexpr double kMost = 1e18;
-  return per_second >= 10 ? thousands(static_cast<std::uint64_t>(std::min(per_second, kMost)))
+  return per_second >= 10 ? diagnose::thousands(static_cast<std::uint64_t>(std::min(per_second, kMost)))
                           : fmt::format("{:.1f}", per_second);
 }
 
@@ -59,12 +59,13 @@ void ActivityWatch::name(const session::Session& session, const std::vector<Site
   for (const SiteKey& key : wanted) {
     const session::Process* process = session::process_of(session.processes, key.first);
     if (process == nullptr || names_.contains(key)) continue;
-    const ResolvedSite site = resolve(symbolizer, *process, key.second);
+    const diagnose::ResolvedSite site = diagnose::resolve(symbolizer, *process, key.second);
     Named& named = names_[key];
-    if (!site.mangled.empty()) named.kernel = short_kernel_name(symbolize::demangle(site.mangled), kNameColumns);
+    if (!site.mangled.empty()) named.kernel = diagnose::short_kernel_name(base::demangle(site.mangled), kNameColumns);
     const auto& properties = process->record.properties;
     const auto directory = properties.find("cwd");
-    named.line = place(located(site.line.location), directory == properties.end() ? "" : directory->second);
+    named.line =
+        diagnose::place(diagnose::located(site.line.location), directory == properties.end() ? "" : directory->second);
   }
 }
 
@@ -118,13 +119,13 @@ std::string write_activity(const std::string& heading, const Activity& activity,
                            std::size_t columns) {
   std::vector<std::string> text = {
       heading, fmt::format("{} operations/s, {} in all; {} process{}; {} failed call{}", rate(activity.per_second),
-                           thousands(activity.operations), activity.processes, activity.processes == 1 ? "" : "es",
-                           activity.errors, activity.errors == 1 ? "" : "s")};
+                           diagnose::thousands(activity.operations), activity.processes,
+                           activity.processes == 1 ? "" : "es", activity.errors, activity.errors == 1 ? "" : "s")};
   const std::size_t share = std::max<std::size_t>(rows > 6 ? (rows - 6) / 3 : 1, 1);
   const auto add = [&](const char* label, const std::vector<Busy>& busy) {
     if (!busy.empty()) text.emplace_back(label);
     for (std::size_t i = 0; i < std::min(share, busy.size()); ++i) {
-      text.push_back(fmt::format("{:>10}/s  {}", rate(busy[i].per_second), printable(busy[i].name)));
+      text.push_back(fmt::format("{:>10}/s  {}", rate(busy[i].per_second), base::printable(busy[i].name)));
     }
   };
   add("busiest kernels", activity.kernels);
@@ -133,9 +134,9 @@ std::string write_activity(const std::string& heading, const Activity& activity,
   for (std::size_t i = 0; i < std::min(share, activity.streams.size()); ++i) {
     const StreamQueue& queue = activity.streams[i];
     const std::string whose = activity.processes > 1 ? fmt::format("pid {}, ", queue.pid) : "";
-    const std::string age = queue.proven ? fmt::format(", the oldest for {}", duration(queue.seconds)) : "";
-    text.push_back(fmt::format("{:>10}    {}{}{}", thousands(queue.unfinished), whose, printable(queue.name),
-                               queue.proven ? age : " (at most: no marker follows them)"));
+    const std::string age = queue.proven ? fmt::format(", the oldest for {}", diagnose::duration(queue.seconds)) : "";
+    text.push_back(fmt::format("{:>10}    {}{}{}", diagnose::thousands(queue.unfinished), whose,
+                               base::printable(queue.name), queue.proven ? age : " (at most: no marker follows them)"));
   }
   if (activity.per_second == 0 && !activity.streams.empty()) {
     text.emplace_back("nothing was issued since the last look: cudadiag status tells who waits for what");
@@ -145,7 +146,7 @@ std::string write_activity(const std::string& heading, const Activity& activity,
   for (const std::string& line : text) {
     for (const std::string& row : wrapped(line, columns, kHang)) {
       if (rows == 0) return page;
-      page += clip(row, columns) + '\n';
+      page += base::clip(row, columns) + '\n';
       --rows;
     }
   }

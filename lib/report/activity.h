@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/report.h"
+#include "diagnose/diagnosis.h"
 
 namespace cudadiag::report {
 

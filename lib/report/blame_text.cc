@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "report/place.h"
-#include "report/printable.h"
-#include "report/words.h"
+#include "base/printable.h"
+#include "diagnose/place.h"
+#include "diagnose/words.h"
 
 namespace cudadiag::report {
 namespace {
@@ -16,16 +16,16 @@ constexpr std::size_t kBlamedSource = 40;
 
 // A broken capture is noticed by the calls after the one that broke it, another failed call by who asks for the last
 // error.
-bool noticed_elsewhere(const Finding& finding) {
+bool noticed_elsewhere(const diagnose::Finding& finding) {
   if (!finding.reported_at) return false;
-  const auto key = [](const Location& at) {
+  const auto key = [](const diagnose::Location& at) {
     return std::tie(at.file, at.line, at.function, at.module, at.nearest().file, at.nearest().line);
   };
   return key(*finding.reported_at) != key(finding.location);
 }
 
 // A place without a line is the user's if what lies with it is.
-bool is_users(const Location& at, const Finding& finding) {
+bool is_users(const diagnose::Location& at, const diagnose::Finding& finding) {
   if (!at.called_from.empty()) return true;
   const auto& native = finding.stack.native;
   return !at.module.empty() && std::any_of(native.begin(), native.end(), [&](const symbolize::NativeFrame& frame) {
@@ -33,26 +33,26 @@ bool is_users(const Location& at, const Finding& finding) {
   });
 }
 
-std::string call_text(const Location& at, bool users, const std::string& api, const std::string& directory) {
+std::string call_text(const diagnose::Location& at, bool users, const std::string& api, const std::string& directory) {
   if (at.file.empty() && at.module.empty() && at.function.empty()) {
     return fmt::format("{}, at an unknown place: it has no stack", api);
   }
   if (at.line == 0 && !users) return fmt::format("library code, no line of yours ({})", api);
-  const bool quoted = !at.source.empty() && width(at.source) <= kBlamedSource && !at.file.empty();
+  const bool quoted = !at.source.empty() && base::width(at.source) <= kBlamedSource && !at.file.empty();
   const std::string where =
-      quoted ? fmt::format("{}:{} {}", relative_path(at.file, directory), at.line, printable(at.source))
-             : place(at, directory);
+      quoted ? fmt::format("{}:{} {}", diagnose::relative_path(at.file, directory), at.line, base::printable(at.source))
+             : diagnose::place(at, directory);
   return fmt::format("{} ({})", where, api);
 }
 
 }  // namespace
 
-std::string blamed_text(const Finding& finding, const std::string& directory) {
-  std::string api = finding.issues.empty() ? "a call" : "a call that issues " + with_article(finding.issues);
-  if (!finding.reported_api.empty()) api = printable(finding.reported_api);
+std::string blamed_text(const diagnose::Finding& finding, const std::string& directory) {
+  std::string api = finding.issues.empty() ? "a call" : "a call that issues " + diagnose::with_article(finding.issues);
+  if (!finding.reported_api.empty()) api = base::printable(finding.reported_api);
   if (finding.standstill) {
     if (!finding.reported_at) return "none (no thread waits in a CUDA call)";
-    return fmt::format("{} ({}): it only waits", place(*finding.reported_at, directory), api);
+    return fmt::format("{} ({}): it only waits", diagnose::place(*finding.reported_at, directory), api);
   }
   if (!analyse::is_asynchronous(finding.kind) && !noticed_elsewhere(finding)) return "";
   if (finding.code == 0) return "none (no call failed)";
@@ -63,7 +63,7 @@ std::string blamed_text(const Finding& finding, const std::string& directory) {
     return "none (no recorded call returned it; found when the program or its context ended)";
   }
   if (!finding.reported_at) return "not known: the record of the reporting call was lost";
-  if (finding.location.line > 0 && same_line(*finding.reported_at, finding.location))
+  if (finding.location.line > 0 && diagnose::same_line(*finding.reported_at, finding.location))
     return fmt::format("the same line ({})", api);
   const std::string call = call_text(*finding.reported_at, is_users(*finding.reported_at, finding), api, directory);
   const bool known = finding.launch || !analyse::is_asynchronous(finding.kind);

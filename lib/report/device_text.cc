@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "report/kernel_name.h"
-#include "report/place.h"
-#include "report/printable.h"
-#include "report/words.h"
+#include "base/printable.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/place.h"
+#include "diagnose/words.h"
 
 namespace cudadiag::report {
 namespace {
@@ -16,28 +16,29 @@ constexpr std::size_t kFunctionColumns = 40;
 
 // Libraries are built in folders that tell nobody anything: of those the file's name is enough.
 std::string file_of(const std::string& file, const std::string& directory, bool verbose) {
-  const std::string relative = relative_path(file, directory);
+  const std::string relative = diagnose::relative_path(file, directory);
   if (verbose || !relative.starts_with('/')) return relative;
-  return printable(std::filesystem::path(file).filename().string());
+  return base::printable(std::filesystem::path(file).filename().string());
 }
 
-std::string place_of(const Device& device, const std::string& directory, bool verbose) {
+std::string place_of(const diagnose::Device& device, const std::string& directory, bool verbose) {
   if (device.line > 0) return fmt::format("{}:{}", file_of(device.file, directory, verbose), device.line);
   if (device.function.empty()) return "line: not known (the code is not in the core dump)";
   const std::size_t columns = verbose ? device.function.size() : kFunctionColumns;
-  return fmt::format("{}+{:#x} (no line information)", printable(short_kernel_name(device.function, columns)),
-                     device.offset);
+  return fmt::format("{}+{:#x} (no line information)",
+                     base::printable(diagnose::short_kernel_name(device.function, columns)), device.offset);
 }
 
-std::string threads_of(const Device& device, bool verbose) {
+std::string threads_of(const diagnose::Device& device, bool verbose) {
   if (!device.block || !device.thread) return "block, thread: not known (the warp had exited)";
-  std::string text = fmt::format("block {} thread {}", dimensions(*device.block), dimensions(*device.thread));
+  std::string text =
+      fmt::format("block {} thread {}", diagnose::dimensions(*device.block), diagnose::dimensions(*device.thread));
   if (device.threads_by_sanitizer && !device.line_by_sanitizer) text += " (compute-sanitizer)";
   if (device.threads) {
-    text += fmt::format("; {} thread{}", thousands(*device.threads), *device.threads == 1 ? "" : "s");
+    text += fmt::format("; {} thread{}", diagnose::thousands(*device.threads), *device.threads == 1 ? "" : "s");
   }
   if (verbose && device.blocks)
-    text += fmt::format(" of {} block{}", thousands(*device.blocks), *device.blocks == 1 ? "" : "s");
+    text += fmt::format(" of {} block{}", diagnose::thousands(*device.blocks), *device.blocks == 1 ? "" : "s");
   if (device.assertions == 1) text += ", one assertion";
   if (device.assertions > 1) text += fmt::format(", one of {} assertions", device.assertions);
   return text;
@@ -45,14 +46,14 @@ std::string threads_of(const Device& device, bool verbose) {
 
 }  // namespace
 
-std::vector<std::string> device_lines(const Finding& finding, const std::string& directory, bool verbose) {
+std::vector<std::string> device_lines(const diagnose::Finding& finding, const std::string& directory, bool verbose) {
   if (!finding.device) {
-    const std::string why = finding.device_unknown.empty() ? "no rerun" : printable(finding.device_unknown);
+    const std::string why = finding.device_unknown.empty() ? "no rerun" : base::printable(finding.device_unknown);
     return {"line, block, thread: not known (" + why + ")"};
   }
-  const Device& device = *finding.device;
+  const diagnose::Device& device = *finding.device;
   std::string place = place_of(device, directory, verbose);
-  if (verbose && device.line > 0 && !device.function.empty()) place += " in " + printable(device.function);
+  if (verbose && device.line > 0 && !device.function.empty()) place += " in " + base::printable(device.function);
   if (device.line_by_sanitizer && device.threads_by_sanitizer) {
     place = "compute-sanitizer: " + place;
   } else if (device.line_by_sanitizer) {
@@ -60,21 +61,22 @@ std::vector<std::string> device_lines(const Finding& finding, const std::string&
   }
   std::vector<std::string> lines = {place + "  " + threads_of(device, verbose)};
   if (verbose) {
-    for (const Location& caller : device.callers) {
-      lines.push_back(fmt::format("inlined at {}:{} in {}", file_of(caller.file, directory, verbose), caller.line,
-                                  caller.function.empty() ? "a function of unknown name" : printable(caller.function)));
+    for (const diagnose::Location& caller : device.callers) {
+      lines.push_back(
+          fmt::format("inlined at {}:{} in {}", file_of(caller.file, directory, verbose), caller.line,
+                      caller.function.empty() ? "a function of unknown name" : base::printable(caller.function)));
     }
   }
   if (device.assertions > 0) {
     lines.push_back(device.message.empty() ? "an assertion without a text failed"
-                                           : "assertion `" + printable(device.message) + "` failed");
+                                           : "assertion `" + base::printable(device.message) + "` failed");
   } else if (!device.message.empty()) {
-    lines.push_back(printable(device.message));
+    lines.push_back(base::printable(device.message));
   } else if (device.asserted) {
     lines.emplace_back("the text of the assertion is not in the rerun's output");
   }
-  const std::string exception = device.exception.empty() ? "" : printable(device.exception) + " in a rerun; ";
-  lines.push_back(exception + printable(device.join));
+  const std::string exception = device.exception.empty() ? "" : base::printable(device.exception) + " in a rerun; ";
+  lines.push_back(exception + base::printable(device.join));
   return lines;
 }
 

@@ -5,20 +5,20 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/printable.h"
+#include "diagnose/changed_sources.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/launch.h"
+#include "diagnose/place.h"
+#include "diagnose/ranks.h"
+#include "diagnose/stream_name.h"
+#include "diagnose/words.h"
 #include "report/argument_text.h"
 #include "report/blame_text.h"
-#include "report/changed_sources.h"
 #include "report/device_text.h"
-#include "report/kernel_name.h"
-#include "report/launch.h"
 #include "report/memory_text.h"
-#include "report/place.h"
-#include "report/printable.h"
 #include "report/race_text.h"
-#include "report/ranks.h"
 #include "report/stack_text.h"
-#include "report/stream_name.h"
-#include "report/words.h"
 #include "symbolize/pseudo_files.h"
 
 namespace cudadiag::report {
@@ -27,17 +27,18 @@ namespace {
 constexpr std::size_t kCandidatesNamed = 3;
 
 // The error, or how long there was no progress.
-std::string headline_at(const Location& location, const Finding& finding, const std::string& directory) {
-  const std::string size = finding.standstill  ? fmt::format(" ({})", duration(*finding.standstill))
+std::string headline_at(const diagnose::Location& location, const diagnose::Finding& finding,
+                        const std::string& directory) {
+  const std::string size = finding.standstill  ? fmt::format(" ({})", diagnose::duration(*finding.standstill))
                            : finding.code != 0 ? fmt::format(" ({})", finding.code)
                                                : "";
-  return fmt::format("{}{} in {}", printable(finding.title), size, place(location, directory));
+  return fmt::format("{}{} in {}", base::printable(finding.title), size, diagnose::place(location, directory));
 }
 
 class FindingText {
  public:
-  FindingText(Page& page, const Finding& finding, const std::optional<RanksPart>& ranks, const std::string& directory,
-              bool verbose, bool rerun_follows)
+  FindingText(Page& page, const diagnose::Finding& finding, const std::optional<diagnose::RanksPart>& ranks,
+              const std::string& directory, bool verbose, bool rerun_follows)
       : page_(page),
         finding_(finding),
         ranks_(ranks),
@@ -50,8 +51,9 @@ class FindingText {
     excerpt();
     eager();
     why();
-    if (verbose_) add("Grade", {fmt::format("{}: {}", word(finding_.grade), meaning(finding_.grade))}, 1, 0);
-    tell("Known", {printable(finding_.because)}, 1, 4);
+    if (verbose_)
+      add("Grade", {fmt::format("{}: {}", diagnose::word(finding_.grade), diagnose::meaning(finding_.grade))}, 1, 0);
+    tell("Known", {base::printable(finding_.because)}, 1, 4);
     maybe();
     ranks();
     fix();
@@ -80,20 +82,20 @@ class FindingText {
     page_.sections.push_back({std::move(label), std::move(sentences), at_least, sacrifice, Ink::plain, Wide::wraps});
   }
 
-  std::string place(const Location& location) const { return report::place(location, directory_); }
+  std::string place(const diagnose::Location& location) const { return diagnose::place(location, directory_); }
 
   // Error and line are never cut; what does not fit is taken from the function's name, of which little says nothing.
   void title() {
     constexpr std::size_t kLeast = 8;
-    Location own = finding_.location;
+    diagnose::Location own = finding_.location;
     own.called_from.clear();
     std::string text = "cudadiag: " + headline_at(own, finding_, directory_);
-    const std::string tag = fmt::format("[{}]", word(finding_.grade));
-    Location nameless = own;
+    const std::string tag = fmt::format("[{}]", diagnose::word(finding_.grade));
+    diagnose::Location nameless = own;
     if (!nameless.file.empty()) nameless.function.clear();
     const std::string short_text = "cudadiag: " + headline_at(nameless, finding_, directory_);
-    const std::size_t behind = width("  ") + width(tag);
-    const std::size_t whole = width(text) + behind, least = width(short_text) + behind;
+    const std::size_t behind = base::width("  ") + base::width(tag);
+    const std::size_t whole = base::width(text) + behind, least = base::width(short_text) + behind;
     const std::size_t edge = std::max(std::min(page_.columns, std::max(kRightEdge, whole)), least);
     if (whole > edge && edge < least + kLeast) text = short_text;
     const std::string line = verbose_ ? text + "  " + tag : justify(text, tag, edge);
@@ -103,7 +105,7 @@ class FindingText {
   // The number of operations that can have failed.
   std::size_t operations() const {
     std::size_t count = finding_.unlisted;
-    for (const Candidate& candidate : finding_.candidates) count += candidate.launches;
+    for (const diagnose::Candidate& candidate : finding_.candidates) count += candidate.launches;
     return count;
   }
 
@@ -112,51 +114,51 @@ class FindingText {
   // "call 1,847 of this line", where the one call is known.
   std::string which_call() const {
     if (finding_.launch && finding_.launch->graph_node) {
-      const GraphNode& node = *finding_.launch->graph_node;
-      if (node.nodes > 1) return fmt::format("one of {} nodes of this line", thousands(node.nodes));
+      const diagnose::GraphNode& node = *finding_.launch->graph_node;
+      if (node.nodes > 1) return fmt::format("one of {} nodes of this line", diagnose::thousands(node.nodes));
       return fmt::format("node {}/{}", node.index, node.of);
     }
     if (!finding_.location.called_from.empty()) return "";  // what that line calls may launch in a loop
-    const std::size_t calls = calls_of_line(finding_);
+    const std::size_t calls = diagnose::calls_of_line(finding_);
     if (calls > 1 && !finding_.candidates.front().launch.graph_node) {
       // The lines of unlisted operations are not known.
-      if (finding_.unlisted == 0) return fmt::format("one of {} calls of this {}", thousands(calls), what());
+      if (finding_.unlisted == 0) return fmt::format("one of {} calls of this {}", diagnose::thousands(calls), what());
       if (finding_.grade == analyse::Grade::proven) return "";
-      return fmt::format("one of {} operations", thousands(operations()));
+      return fmt::format("one of {} operations", diagnose::thousands(operations()));
     }
     if (!finding_.launch || !finding_.launch->site_ordinal || finding_.launch->shares_line) return "";
     if ((finding_.backward && finding_.backward->leads) || finding_.thread_start) return "";
-    return fmt::format("call {} of this {}", thousands(*finding_.launch->site_ordinal), what());
+    return fmt::format("call {} of this {}", diagnose::thousands(*finding_.launch->site_ordinal), what());
   }
 
   void excerpt() {
     if (!finding_.location.called_from.empty()) {
-      const std::string why = finding_.why_no_line.empty() ? "" : " (" + printable(finding_.why_no_line) + ")";
+      const std::string why = finding_.why_no_line.empty() ? "" : " (" + base::printable(finding_.why_no_line) + ")";
       add("", {fmt::format("        called from {}{}", place(finding_.location.nearest()), why)}, 1, 0);
     }
     source();
     if (finding_.excerpt.empty()) {
       if (const std::string call = which_call(); !call.empty()) add("", {"        " + call}, 1, 0);
       const std::string why = symbolize::why_no_source(finding_.location.nearest().file);
-      if (!why.empty()) add("", {"        (" + printable(why) + ")"}, 1, 0);
+      if (!why.empty()) add("", {"        (" + base::printable(why) + ")"}, 1, 0);
       if (!finding_.why_no_line.empty() && finding_.location.called_from.empty()) {
-        add("", {"        (" + printable(finding_.why_no_line) + ")"}, 1, 0);
+        add("", {"        (" + base::printable(finding_.why_no_line) + ")"}, 1, 0);
       }
     }
-    if (const std::string changed = changed_source_text(finding_); !changed.empty())
+    if (const std::string changed = diagnose::changed_source_text(finding_); !changed.empty())
       add("", {"        " + changed}, 1, 0);
     if (!finding_.source_newer_than.empty()) {
       add("",
           {fmt::format("        (the file was written after {}: the line may have been different)",
-                       printable(finding_.source_newer_than))},
+                       base::printable(finding_.source_newer_than))},
           1, 0);
     }
     graph();
     backward();
     thread_start();
     const auto& around = finding_.location.called_from;
-    if (!finding_.caller || (!around.empty() && same_line(around.front(), *finding_.caller))) return;
-    const std::string via = finding_.via.empty() ? "" : " (" + printable(finding_.via) + ")";
+    if (!finding_.caller || (!around.empty() && diagnose::same_line(around.front(), *finding_.caller))) return;
+    const std::string via = finding_.via.empty() ? "" : " (" + base::printable(finding_.via) + ")";
     add("", {fmt::format("        from {}{}", place(*finding_.caller), via)}, 1, 0);
   }
 
@@ -168,9 +170,9 @@ class FindingText {
     for (const symbolize::SourceLine& line : finding_.excerpt) {
       const bool marked = line.number == finding_.location.nearest().line;
       const std::string text =
-          fmt::format("  {} {:>{}} | {}", marked ? '>' : ' ', line.number, digits, printable(line.text));
+          fmt::format("  {} {:>{}} | {}", marked ? '>' : ' ', line.number, digits, base::printable(line.text));
       const std::string call = marked ? which_call() : "";
-      const std::size_t whole = width(text) + width("  ") + width(call);
+      const std::size_t whole = base::width(text) + base::width("  ") + base::width(call);
       const std::size_t edge =
           verbose_ ? std::max(kRightEdge, whole) : std::min(page_.columns, std::max(kRightEdge, whole));
       page_.sections.push_back({"",
@@ -185,19 +187,19 @@ class FindingText {
   // Where the node of a backward kernel was made, and where the backward pass was begun.
   void backward() {
     if (!finding_.backward) return;
-    const std::string node = printable(finding_.backward->node);
+    const std::string node = base::printable(finding_.backward->node);
     std::string run = node.empty() ? "" : "made " + node;
     std::vector<std::string> lines;
-    for (const Related& related : finding_.related) {
+    for (const diagnose::Related& related : finding_.related) {
       if (related.role == "forward")
-        lines = {
-            fmt::format("{} ({})", place(related.location), word(related.grade.value_or(analyse::Grade::inferred)))};
+        lines = {fmt::format("{} ({})", place(related.location),
+                             diagnose::word(related.grade.value_or(analyse::Grade::inferred)))};
       if (related.role == "backward") {
         run = fmt::format("{}backward() called at {}", node.empty() ? "" : node + ", ", place(related.location));
       }
     }
     if (lines.empty() && !node.empty()) {
-      lines = {fmt::format("not known: of {}, {}", node, printable(finding_.backward->because))};
+      lines = {fmt::format("not known: of {}, {}", node, base::printable(finding_.backward->because))};
     }
     if (!run.empty()) lines.push_back(std::move(run));
     add("Forward", std::move(lines), 2, 0);
@@ -213,11 +215,11 @@ class FindingText {
 
   // Which of a compiled function's lines it is that fails.
   void eager() {
-    for (const Related& related : finding_.related) {
+    for (const diagnose::Related& related : finding_.related) {
       if (related.role != "eager") continue;
       std::vector<std::string> lines = {
           fmt::format("{} (inferred: it fails there without torch.compile)", place(related.location))};
-      if (!related.location.source.empty()) lines.push_back(printable(related.location.source));
+      if (!related.location.source.empty()) lines.push_back(base::printable(related.location.source));
       add("Eager", std::move(lines), 2, 0);
     }
   }
@@ -225,10 +227,11 @@ class FindingText {
   // The lines that a failure inside a graph has.
   void graph() {
     if (!finding_.launch || (!finding_.launch->replay && !finding_.launch->graph_node)) return;
-    const std::string replay =
-        finding_.launch->replay ? fmt::format("replay {}", thousands(*finding_.launch->replay)) : "replay not known";
+    const std::string replay = finding_.launch->replay
+                                   ? fmt::format("replay {}", diagnose::thousands(*finding_.launch->replay))
+                                   : "replay not known";
     std::vector<std::string> lines;
-    for (const Related& related : finding_.related) {
+    for (const diagnose::Related& related : finding_.related) {
       if (related.role == "capture") lines.push_back(fmt::format("captured at {}", place(related.location)));
       if (related.role == "update") lines.push_back(fmt::format("changed at {}", place(related.location)));
       if (related.role == "replay") lines.push_back(fmt::format("replayed at {}, {}", place(related.location), replay));
@@ -247,7 +250,7 @@ class FindingText {
         break;
       }
       lines.push_back(fmt::format("{}{}: {}", place(candidates[i].location), of(candidates[i].launch),
-                                  printable(candidates[i].because)));
+                                  base::printable(candidates[i].because)));
     }
     // One line with several launches is already said by the lines above.
     if (candidates.size() > 1) add("Maybe", std::move(lines), kCandidatesNamed + 1, 1);
@@ -255,48 +258,49 @@ class FindingText {
 
   void ranks() {
     if (!ranks_) return;
-    std::vector<std::string> lines = rank_lines(*ranks_, directory_);
+    std::vector<std::string> lines = diagnose::rank_lines(*ranks_, directory_);
     const std::size_t kept = std::min<std::size_t>(lines.size(), 4);
     tell("Ranks", std::move(lines), kept, 0);
   }
 
-  std::string of(const Launch& launch) const {
+  std::string of(const diagnose::Launch& launch) const {
     if (launch.kernel.empty()) return " (" + launch.operation + ")";
-    return " (" + printable(short_kernel_name(launch.kernel, verbose_ ? launch.kernel.size() : 30)) + ")";
+    return " (" + base::printable(diagnose::short_kernel_name(launch.kernel, verbose_ ? launch.kernel.size() : 30)) +
+           ")";
   }
 
   // The cause, where one is known; what the error means in general goes to -v then.
   void why() {
-    std::vector<std::string> lines = {printable(finding_.cause ? finding_.cause->text : finding_.text)};
+    std::vector<std::string> lines = {base::printable(finding_.cause ? finding_.cause->text : finding_.text)};
     for (std::string& line : argument_lines(finding_, directory_, verbose_)) lines.push_back(std::move(line));
     tell("Why", std::move(lines), 1, 3);
     if (!verbose_ || !finding_.cause) return;
-    tell("Means", {printable(finding_.text)}, 1, 0);
+    tell("Means", {base::printable(finding_.text)}, 1, 0);
     if (finding_.cause->link.empty()) return;
-    add("See", {printable(finding_.cause->link)}, 1, 0);
+    add("See", {base::printable(finding_.cause->link)}, 1, 0);
     page_.sections.back().is_link = true;
   }
 
   void fix() {
     std::vector<std::string> lines;
-    for (const std::string& step : finding_.fix) lines.push_back(printable(step));
+    for (const std::string& step : finding_.fix) lines.push_back(base::printable(step));
     tell("Fix", std::move(lines), 1, 3);
   }
 
   void blamed() {
     if (finding_.kind == analyse::Kind::capture_violation) {
-      for (const Related& related : finding_.related) {
+      for (const diagnose::Related& related : finding_.related) {
         if (related.role == "capture") add("Capture", {"begun at " + place(related.location)}, 1, 0);
       }
     }
     const std::string text = blamed_text(finding_, directory_);
-    if (text.empty() && !finding_.reported_api.empty()) add("Call", {printable(finding_.reported_api)}, 1, 0);
+    if (text.empty() && !finding_.reported_api.empty()) add("Call", {base::printable(finding_.reported_api)}, 1, 0);
     if (text.empty()) return;
     add("Blamed", {text}, 2, 0);
     // "CUBLAS_STATUS_ALLOC_FAILED" is what the program shows then.
     if (async() && !finding_.reported_library.empty()) {
       page_.sections.back().lines.push_back(
-          fmt::format("{} made that call: its own error hides this one", printable(finding_.reported_library)));
+          fmt::format("{} made that call: its own error hides this one", base::printable(finding_.reported_library)));
     }
   }
 
@@ -307,36 +311,38 @@ class FindingText {
     std::vector<std::string> lines;
     for (auto at = finding_.watched.rbegin(); at != finding_.watched.rend(); ++at) {
       if (!verbose_ && static_cast<std::size_t>(at - finding_.watched.rbegin()) == kMost) break;
-      std::string line = fmt::format("{} visit {}:", place(at->location), thousands(at->visit));
-      for (const Argument& argument : at->arguments) line += " " + argument_line(argument, directory_) + ";";
+      std::string line = fmt::format("{} visit {}:", place(at->location), diagnose::thousands(at->visit));
+      for (const diagnose::Argument& argument : at->arguments) line += " " + argument_line(argument, directory_) + ";";
       line.pop_back();
       lines.push_back(std::move(line));
     }
-    lines.push_back(fmt::format("reading this took {} ms of the run", thousands(finding_.watched_milliseconds)));
+    lines.push_back(
+        fmt::format("reading this took {} ms of the run", diagnose::thousands(finding_.watched_milliseconds)));
     add("Watched", std::move(lines), 2, 4);
   }
 
   void inputs() {
     if (!finding_.inputs) return;
-    const Inputs& inputs = *finding_.inputs;
+    const diagnose::Inputs& inputs = *finding_.inputs;
     std::vector<std::string> lines = {
-        fmt::format("{}, {} tensor{}, {}: {}", printable(inputs.op), inputs.tensors, inputs.tensors == 1 ? "" : "s",
-                    size_text(inputs.bytes), printable(inputs.folder)),
+        fmt::format("{}, {} tensor{}, {}: {}", base::printable(inputs.op), inputs.tensors,
+                    inputs.tensors == 1 ? "" : "s", size_text(inputs.bytes), base::printable(inputs.folder)),
         "replay.py there makes the call again: " + inputs.outcome};
-    for (const std::string& missing : inputs.missing) lines.push_back("not as it was: " + printable(missing));
+    for (const std::string& missing : inputs.missing) lines.push_back("not as it was: " + base::printable(missing));
     add("Inputs", std::move(lines), 2, 3);
   }
 
   void launch() {
     if (!finding_.launch || finding_.launch->operation == "call") return;
-    const Launch& launch = *finding_.launch;
+    const diagnose::Launch& launch = *finding_.launch;
     std::string facts;
     if (launch.operation == "kernel" && launch.shape_known()) {
-      facts = fmt::format("  grid {}  block {}", dimensions(launch.grid), dimensions(launch.block));
+      facts = fmt::format("  grid {}  block {}", diagnose::dimensions(launch.grid), diagnose::dimensions(launch.block));
     }
     if (launch.shared_bytes != 0) facts += fmt::format("  shared {} B", launch.shared_bytes);
-    if (launch.stream != 0) facts += "  " + stream_name(launch.stream);
-    if (const PossibleKernels kernels = possible_kernels(finding_); kernels.several() && launch.operation == "kernel") {
+    if (launch.stream != 0) facts += "  " + diagnose::stream_name(launch.stream);
+    if (const diagnose::PossibleKernels kernels = diagnose::possible_kernels(finding_);
+        kernels.several() && launch.operation == "kernel") {
       facts += kernels.known <= 1
                    ? "  the likeliest"
                    : fmt::format("  the likeliest of {}{} kernels", kernels.known, kernels.more ? " or more" : "");
@@ -347,8 +353,9 @@ class FindingText {
       return;
     }
     const std::size_t room = page_.columns - kLabelWidth;
-    const std::size_t columns = std::max<std::size_t>(room > width(facts) ? room - width(facts) : 0, 16);
-    const std::string kernel = printable(verbose_ ? launch.kernel : short_kernel_name(launch.kernel, columns));
+    const std::size_t columns = std::max<std::size_t>(room > base::width(facts) ? room - base::width(facts) : 0, 16);
+    const std::string kernel =
+        base::printable(verbose_ ? launch.kernel : diagnose::short_kernel_name(launch.kernel, columns));
     add("Kernel", {(kernel.empty() ? "name not known" : kernel) + facts}, 1, 0);
   }
 
@@ -358,9 +365,9 @@ class FindingText {
   }
 
   void witnesses() {
-    if (finding_.memory) tell("Memory", {printable(finding_.memory->text)}, 1, 6);
+    if (finding_.memory) tell("Memory", {base::printable(finding_.memory->text)}, 1, 6);
     std::vector<std::string> lines;
-    for (const std::string& sentence : finding_.witnesses) lines.push_back(printable(sentence));
+    for (const std::string& sentence : finding_.witnesses) lines.push_back(base::printable(sentence));
     if (!lines.empty()) tell("Witness", std::move(lines), 0, 6);
   }
 
@@ -372,32 +379,32 @@ class FindingText {
       return;
     }
     std::string text = stack_text(finding_.stack, directory_);
-    if (page_.rows({"Stack", {}}, text).size() > 2) text = clip(text, page_.columns - kLabelWidth);
+    if (page_.rows({"Stack", {}}, text).size() > 2) text = base::clip(text, page_.columns - kLabelWidth);
     if (!text.empty()) add("Stack", {text}, 1, 6);
   }
 
   void process() {
     std::string line = fmt::format("pid {}", finding_.pid);
     if (finding_.rank) line += fmt::format(", rank {}", *finding_.rank);
-    if (!finding_.host.empty()) line += ", host " + printable(finding_.host);
+    if (!finding_.host.empty()) line += ", host " + base::printable(finding_.host);
     if (finding_.launch && finding_.launch->thread != 0) line += fmt::format(", thread {}", finding_.launch->thread);
     add("In", {line}, 1, 0);
   }
 
   Page& page_;
-  const Finding& finding_;
-  const std::optional<RanksPart>& ranks_;
+  const diagnose::Finding& finding_;
+  const std::optional<diagnose::RanksPart>& ranks_;
   const std::string& directory_;
   const bool verbose_, rerun_follows_;
 };
 
 }  // namespace
 
-std::string headline(const Finding& finding, const std::string& directory) {
+std::string headline(const diagnose::Finding& finding, const std::string& directory) {
   return finding.race ? race_headline(finding, directory) : headline_at(finding.location, finding, directory);
 }
 
-void add_finding(Page& page, const Finding& finding, const std::optional<RanksPart>& ranks,
+void add_finding(Page& page, const diagnose::Finding& finding, const std::optional<diagnose::RanksPart>& ranks,
                  const std::string& directory, bool verbose, bool rerun_follows) {
   if (finding.race) return add_race(page, finding, directory, verbose);
   FindingText(page, finding, ranks, directory, verbose, rerun_follows).write();

@@ -3,17 +3,17 @@
 
 #include <string>
 
+#include "diagnose/diagnosis.h"
 #include "report/page.h"
-#include "report/report.h"
 
 namespace cudadiag::report {
 
 // "illegal memory access (700) in train.py:41, forward"; `directory` is what paths are shown relative to.
-std::string headline(const Finding& finding, const std::string& directory);
+std::string headline(const diagnose::Finding& finding, const std::string& directory);
 
 // `rerun_follows`: what only a rerun tells is not known yet.
 // `ranks`: of the job that it belongs to, where they are to be told.
-void add_finding(Page& page, const Finding& finding, const std::optional<RanksPart>& ranks,
+void add_finding(Page& page, const diagnose::Finding& finding, const std::optional<diagnose::RanksPart>& ranks,
                  const std::string& directory, bool verbose, bool rerun_follows);
 
 }  // namespace cudadiag::report

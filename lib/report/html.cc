@@ -99,8 +99,8 @@ std::string article(const Page& page) {
 
 }  // namespace
 
-std::string write_html(const Report& whole) {
-  const Report report = without_secret_arguments(whole);
+std::string write_html(const diagnose::Diagnosis& whole) {
+  const diagnose::Diagnosis report = without_secret_arguments(whole);
   TextOptions options;
   options.say_clean = true;
   options.verbosity = Verbosity::quiet;

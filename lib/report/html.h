@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "report/report.h"
+#include "diagnose/diagnosis.h"
 
 namespace cudadiag::report {
 
-std::string write_html(const Report& report);
+std::string write_html(const diagnose::Diagnosis& report);
 
 }  // namespace cudadiag::report

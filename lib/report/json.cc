@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "diagnose/words.h"
 #include "report/json_values.h"
-#include "report/words.h"
 #include "session/manifest.h"
 
 namespace cudadiag::report {
@@ -13,7 +13,7 @@ Json line_or_null(int line) { return line > 0 ? Json(line) : Json(nullptr); }
 
 std::string address(std::uint64_t value) { return fmt::format("{:#x}", value); }
 
-Json line_of(const Location& location) {
+Json line_of(const diagnose::Location& location) {
   return {{"file", text_or_null(location.file)},
           {"line", line_or_null(location.line)},
           {"function", text_or_null(location.function)},
@@ -21,33 +21,33 @@ Json line_of(const Location& location) {
           {"source", text_or_null(location.source)}};
 }
 
-Json of(const Location& location) {
+Json of(const diagnose::Location& location) {
   Json json = line_of(location);
   json["module"] = text_or_null(location.module);
   json["called_from"] = location.called_from.empty() ? Json(nullptr) : line_of(location.called_from.front());
   return json;
 }
 
-Json reported_at(const Finding& finding) {
+Json reported_at(const diagnose::Finding& finding) {
   if (!finding.reported_at) return nullptr;
   Json json = of(*finding.reported_at);
   json["api"] = text_or_null(finding.reported_api);
   return json;
 }
 
-Json of(const Related& related) {
+Json of(const diagnose::Related& related) {
   Json json = {{"role", related.role}};
   json.update(of(related.location));
-  json["grade"] = related.grade ? Json(word(*related.grade)) : Json(nullptr);
+  json["grade"] = related.grade ? Json(diagnose::word(*related.grade)) : Json(nullptr);
   return json;
 }
 
-Json graph_node(const Launch& launch) {
+Json graph_node(const diagnose::Launch& launch) {
   if (!launch.graph_node || launch.graph_node->nodes > 1) return nullptr;
   return {{"index", launch.graph_node->index}, {"of", launch.graph_node->of}, {"replay", value_or_null(launch.replay)}};
 }
 
-Json of(const Launch& launch) {
+Json of(const diagnose::Launch& launch) {
   return {{"operation", launch.operation},
           {"kernel", text_or_null(launch.kernel)},
           {"mangled", text_or_null(launch.mangled)},
@@ -78,16 +78,18 @@ Json of(const symbolize::NativeFrame& frame) {
           {"user", frame.user}};
 }
 
-Json of(const Device& device) {
+Json of(const diagnose::Device& device) {
   return {{"exception", text_or_null(device.exception)}, {"function", text_or_null(device.function)},
           {"file", text_or_null(device.file)},           {"line", line_or_null(device.line)},
           {"block", value_or_null(device.block)},        {"thread", value_or_null(device.thread)},
           {"message", text_or_null(device.message)}};
 }
 
-Json location_or_null(const std::optional<Location>& location) { return location ? of(*location) : Json(nullptr); }
+Json location_or_null(const std::optional<diagnose::Location>& location) {
+  return location ? of(*location) : Json(nullptr);
+}
 
-Json of(const Allocation& allocation) {
+Json of(const diagnose::Allocation& allocation) {
   return {{"address", address(allocation.address)},
           {"bytes", allocation.bytes},
           {"offset", allocation.offset},
@@ -100,11 +102,11 @@ Json of(const Allocation& allocation) {
 }
 
 // JSON has no words for what is no finite number; the counts of them stand beside it.
-Json number_or_null(const std::optional<Number>& number) {
+Json number_or_null(const std::optional<diagnose::Number>& number) {
   return number ? std::visit([](auto value) { return Json(value); }, *number) : Json(nullptr);
 }
 
-Json of(const Argument& argument) {
+Json of(const diagnose::Argument& argument) {
   return {{"name", argument.name},
           {"origin", argument.origin},
           {"dtype", text_or_null(argument.dtype)},
@@ -125,42 +127,42 @@ Json of(const Argument& argument) {
           {"allocation", argument.allocation ? of(*argument.allocation) : Json(nullptr)}};
 }
 
-Json of(const Watched& watched) {
+Json of(const diagnose::Watched& watched) {
   return {{"file", text_or_null(watched.location.file)},
           {"line", line_or_null(watched.location.line)},
           {"visit", watched.visit},
           {"thread", watched.thread},
-          {"arguments", array_of(watched.arguments, [](const Argument& argument) { return of(argument); })}};
+          {"arguments", array_of(watched.arguments, [](const diagnose::Argument& argument) { return of(argument); })}};
 }
 
-Json of(const Inputs& inputs) {
+Json of(const diagnose::Inputs& inputs) {
   return {{"folder", inputs.folder},   {"operator", inputs.op},     {"bytes", inputs.bytes},
           {"tensors", inputs.tensors}, {"missing", inputs.missing}, {"replay", inputs.outcome}};
 }
 
-Json of(const MemoryHolder& holder) {
+Json of(const diagnose::MemoryHolder& holder) {
   return {{"bytes", holder.bytes},
           {"count", holder.count},
           {"owner", text_or_null(holder.owner)},
           {"location", of(holder.location)}};
 }
 
-Json of(const OtherProcess& other) {
+Json of(const diagnose::OtherProcess& other) {
   return {{"pid", other.pid}, {"name", text_or_null(other.name)}, {"bytes", other.bytes}};
 }
 
-Json of(const TensorMemory& memory) {
+Json of(const diagnose::TensorMemory& memory) {
   return {{"reserved", memory.reserved},
           {"allocated", memory.allocated},
           {"largest_free", memory.largest_free},
           {"times", memory.times},
-          {"holders", array_of(memory.holders, [](const MemoryHolder& holder) { return of(holder); })},
-          {"exceptions", array_of(memory.exceptions, [](const TensorMemory::Exception& exception) {
+          {"holders", array_of(memory.holders, [](const diagnose::MemoryHolder& holder) { return of(holder); })},
+          {"exceptions", array_of(memory.exceptions, [](const diagnose::TensorMemory::Exception& exception) {
              return Json{{"type", exception.type}, {"location", of(exception.location)}, {"bytes", exception.bytes}};
            })}};
 }
 
-Json of(const MemoryUse& memory) {
+Json of(const diagnose::MemoryUse& memory) {
   const auto each = [](const auto& value) { return of(value); };
   return {{"of", memory.of_host ? "host" : "device"},
           {"asked", memory.asked > 0 ? Json(memory.asked) : Json(nullptr)},
@@ -174,7 +176,7 @@ Json of(const MemoryUse& memory) {
           {"tensors", memory.tensors ? of(*memory.tensors) : Json(nullptr)}};
 }
 
-Json of(const RaceTensor& tensor) {
+Json of(const diagnose::RaceTensor& tensor) {
   return {{"name", text_or_null(tensor.name)},
           {"view", tensor.view},
           {"role", tensor.role},
@@ -187,7 +189,7 @@ Json of(const RaceTensor& tensor) {
           {"range", {address(tensor.begin), address(tensor.end)}}};
 }
 
-Json of(const RaceAccess& access) {
+Json of(const diagnose::RaceAccess& access) {
   const auto each = [](const auto& value) { return of(value); };
   return {
       {"operator", text_or_null(access.op)},
@@ -204,7 +206,7 @@ Json of(const RaceAccess& access) {
       {"stack", {{"python", array_of(access.stack.python, each)}, {"native", array_of(access.stack.native, each)}}}};
 }
 
-Json of(const Cause& cause) {
+Json of(const diagnose::Cause& cause) {
   Json facts = Json::object();
   for (const auto& [name, value] : cause.facts) facts[name] = value;
   return {{"id", cause.id},
@@ -214,7 +216,7 @@ Json of(const Cause& cause) {
           {"certain", cause.certain}};
 }
 
-Json of(const Memory& memory) {
+Json of(const diagnose::Memory& memory) {
   const bool nearest = memory.allocation && memory.allocation_bytes;
   return {{"space", text_or_null(memory.space)},
           {"mode", text_or_null(memory.mode)},
@@ -232,14 +234,14 @@ Json of(const Memory& memory) {
           {"accesses", memory.accesses}};
 }
 
-Json of(const Candidate& candidate) {
+Json of(const diagnose::Candidate& candidate) {
   return {{"location", of(candidate.location)}, {"launch", of(candidate.launch)}, {"because", candidate.because}};
 }
 
-Json of(const Finding& finding) {
+Json of(const diagnose::Finding& finding) {
   const auto each = [](const auto& value) { return of(value); };
   return {
-      {"kind", word(finding.kind)},
+      {"kind", diagnose::word(finding.kind)},
       {"error",
        {{"code", finding.code},
         {"name", text_or_null(finding.name)},
@@ -261,13 +263,13 @@ Json of(const Finding& finding) {
       {"candidates", array_of(finding.candidates, each)},
       {"cause", finding.cause ? of(*finding.cause) : Json(nullptr)},
       {"fix", finding.fix},
-      {"evidence", {{"grade", word(finding.grade)}, {"because", finding.because}}},
+      {"evidence", {{"grade", diagnose::word(finding.grade)}, {"because", finding.because}}},
       {"process", {{"pid", finding.pid}, {"rank", value_or_null(finding.rank)}, {"host", text_or_null(finding.host)}}}};
 }
 
 Json of(const analyse::Note& note) { return {{"code", note.code}, {"text", note.text}}; }
 
-Json of(const ProcessLine& process) {
+Json of(const diagnose::ProcessLine& process) {
   return {{"pid", process.pid},
           {"parent", process.parent},
           {"argv", process.argv},
@@ -275,7 +277,7 @@ Json of(const ProcessLine& process) {
           {"exit", {{"code", value_or_null(process.code)}, {"signal", value_or_null(process.signal)}}}};
 }
 
-Json of(const RankLine& rank) {
+Json of(const diagnose::RankLine& rank) {
   return {{"rank", value_or_null(rank.rank)},
           {"pid", rank.pid},
           {"collectives", rank.issued},
@@ -287,7 +289,7 @@ Json of(const RankLine& rank) {
           {"ended", value_or_null(rank.ended)}};
 }
 
-Json of(const RanksPart::Uneven& uneven) {
+Json of(const diagnose::RanksPart::Uneven& uneven) {
   return {{"collective", uneven.number},
           {"rank", value_or_null(uneven.rank)},
           {"pid", uneven.pid},
@@ -295,15 +297,15 @@ Json of(const RanksPart::Uneven& uneven) {
           {"of_others", uneven.of_others}};
 }
 
-Json of(const RanksPart& part) {
+Json of(const diagnose::RanksPart& part) {
   return {{"collective", part.number},
           {"first_compared", part.first},
           {"difference", part.difference},
-          {"ranks", array_of(part.ranks, [](const RankLine& rank) { return of(rank); })},
+          {"ranks", array_of(part.ranks, [](const diagnose::RankLine& rank) { return of(rank); })},
           {"uneven", part.uneven ? of(*part.uneven) : Json(nullptr)}};
 }
 
-Json of(const PassLine& pass) {
+Json of(const diagnose::PassLine& pass) {
   return {{"name", pass.name},
           {"seconds", pass.seconds},
           {"operations", pass.operations},
@@ -315,14 +317,14 @@ Json of(const PassLine& pass) {
            })}};
 }
 
-Json run(const Report& report) {
+Json run(const diagnose::Diagnosis& report) {
   return {{"command", report.command},
           {"folder", text_or_null(report.working_directory)},
           {"started", text_or_null(report.started)},
           {"session", text_or_null(report.session)}};
 }
 
-Json environment(const Report& report) {
+Json environment(const diagnose::Diagnosis& report) {
   return {{"driver", text_or_null(report.driver)}, {"cuda", text_or_null(report.cuda)},
           {"cupti", text_or_null(report.cupti)},   {"gpus", report.gpus},
           {"python", text_or_null(report.python)}, {"torch", text_or_null(report.torch)},
@@ -332,10 +334,10 @@ Json environment(const Report& report) {
 
 }  // namespace
 
-std::string write_json(const Report& report) {
+std::string write_json(const diagnose::Diagnosis& report) {
   const auto each = [](const auto& value) { return of(value); };
   const Json json = {{"schema", "cudadiag.report/1"},
-                     {"verdict", word(report.verdict)},
+                     {"verdict", diagnose::word(report.verdict)},
                      {"findings", array_of(report.findings, each)},
                      {"notes", array_of(report.notes, each)},
                      {"processes", array_of(report.processes, each)},

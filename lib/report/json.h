@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "report/report.h"
+#include "diagnose/diagnosis.h"
 
 namespace cudadiag::report {
 
-std::string write_json(const Report& report);
+std::string write_json(const diagnose::Diagnosis& report);
 
 }  // namespace cudadiag::report

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "report/place.h"
-#include "report/printable.h"
-#include "report/words.h"
+#include "base/printable.h"
+#include "diagnose/place.h"
+#include "diagnose/words.h"
 
 namespace cudadiag::report {
 namespace {
@@ -15,32 +15,32 @@ constexpr std::size_t kPointersNamed = 2;
 constexpr std::size_t kHoldersNamed = 3;
 
 // How far behind the end of its live allocation it points or reaches; 0: it does not.
-std::uint64_t past_end(const Argument& argument) {
-  const Allocation& allocation = *argument.allocation;
+std::uint64_t past_end(const diagnose::Argument& argument) {
+  const diagnose::Allocation& allocation = *argument.allocation;
   if (allocation.state != "live") return 0;
   if (allocation.offset > allocation.bytes) return allocation.offset - allocation.bytes;
   const std::uint64_t room = allocation.bytes - allocation.offset;
   return argument.bytes && *argument.bytes > room ? *argument.bytes - room : 0;
 }
 
-bool matters(const Argument& argument) {
+bool matters(const diagnose::Argument& argument) {
   return argument.origin == "kernel" && argument.allocation &&
          (argument.allocation->state == "freed" || past_end(argument) > 0);
 }
 
 std::string whose(const std::string& owner) { return owner.empty() ? "" : fmt::format(" ({})", owner); }
 
-std::string made_in(const Allocation& allocation, const std::string& directory) {
+std::string made_in(const diagnose::Allocation& allocation, const std::string& directory) {
   if (!allocation.allocated) return "";
-  return " allocated in " + place(*allocation.allocated, directory) + whose(allocation.owner);
+  return " allocated in " + diagnose::place(*allocation.allocated, directory) + whose(allocation.owner);
 }
 
 // "parameter 1 points into 4.0 KiB that were freed in a.cc:14, main, allocated in a.cc:9, main"
-std::string what_is_wrong(const Argument& argument, const std::string& directory) {
-  const Allocation& allocation = *argument.allocation;
+std::string what_is_wrong(const diagnose::Argument& argument, const std::string& directory) {
+  const diagnose::Allocation& allocation = *argument.allocation;
   const std::string made = made_in(allocation, directory);
   if (allocation.state == "freed") {
-    const std::string freed = allocation.freed ? " in " + place(*allocation.freed, directory) : "";
+    const std::string freed = allocation.freed ? " in " + diagnose::place(*allocation.freed, directory) : "";
     return fmt::format("{} points into {} that had been freed{}{}", argument.name, size_text(allocation.bytes), freed,
                        made.empty() ? "" : "," + made);
   }
@@ -49,16 +49,17 @@ std::string what_is_wrong(const Argument& argument, const std::string& directory
                      size_text(allocation.bytes), made);
 }
 
-void add_line(std::vector<std::string>& lines, const std::string& text) { lines.push_back(printable(text)); }
+void add_line(std::vector<std::string>& lines, const std::string& text) { lines.push_back(base::printable(text)); }
 
 }  // namespace
 
-std::vector<std::string> wrong_pointer_lines(const Finding& finding, const std::string& directory, bool verbose) {
+std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, const std::string& directory,
+                                             bool verbose) {
   std::vector<std::string> lines;
   if (finding.cause && !finding.cause->proof.empty() && !verbose) return lines;
   std::size_t wrong = 0;
   bool exact = false;
-  for (const Argument& argument : finding.arguments) {
+  for (const diagnose::Argument& argument : finding.arguments) {
     if (!matters(argument)) continue;
     exact |= argument.bytes.has_value();
     if (++wrong <= kPointersNamed || verbose) add_line(lines, what_is_wrong(argument, directory));
@@ -69,10 +70,10 @@ std::vector<std::string> wrong_pointer_lines(const Finding& finding, const std::
   return lines;
 }
 
-std::vector<std::string> tensor_lines(const MemoryUse& memory, const std::string& directory, bool verbose) {
+std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose) {
   std::vector<std::string> lines;
   if (!memory.tensors) return lines;
-  const TensorMemory& tensors = *memory.tensors;
+  const diagnose::TensorMemory& tensors = *memory.tensors;
   add_line(lines,
            fmt::format("PyTorch had reserved {} and allocated {} of it; the largest free piece was {}{}",
                        size_text(tensors.reserved), size_text(tensors.allocated), size_text(tensors.largest_free),
@@ -82,20 +83,21 @@ std::vector<std::string> tensor_lines(const MemoryUse& memory, const std::string
     add_line(lines, "so much was free, in pieces that are too small: it is fragmented");
   }
   for (std::size_t i = 0; i < tensors.holders.size() && (verbose || i < kHoldersNamed); ++i) {
-    const MemoryHolder& holder = tensors.holders[i];
-    add_line(lines, fmt::format("{} in {} tensor{} from {}", size_text(holder.bytes), thousands(holder.count),
-                                holder.count == 1 ? "" : "s",
-                                holder.location.line == 0 ? "no line of yours" : place(holder.location, directory)));
-  }
-  for (const TensorMemory::Exception& exception : tensors.exceptions) {
+    const diagnose::MemoryHolder& holder = tensors.holders[i];
     add_line(lines,
-             fmt::format("{} kept alive by the {} raised at {}: leave its except block before trying again",
-                         size_text(exception.bytes), printable(exception.type), place(exception.location, directory)));
+             fmt::format("{} in {} tensor{} from {}", size_text(holder.bytes), diagnose::thousands(holder.count),
+                         holder.count == 1 ? "" : "s",
+                         holder.location.line == 0 ? "no line of yours" : diagnose::place(holder.location, directory)));
+  }
+  for (const diagnose::TensorMemory::Exception& exception : tensors.exceptions) {
+    add_line(lines, fmt::format("{} kept alive by the {} raised at {}: leave its except block before trying again",
+                                size_text(exception.bytes), base::printable(exception.type),
+                                diagnose::place(exception.location, directory)));
   }
   return lines;
 }
 
-std::vector<std::string> memory_lines(const MemoryUse& memory, const std::string& directory, bool verbose) {
+std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose) {
   std::vector<std::string> lines;
   std::string text;
   if (memory.asked > 0) text = fmt::format("{} asked for, ", size_text(memory.asked));
@@ -110,17 +112,17 @@ std::vector<std::string> memory_lines(const MemoryUse& memory, const std::string
       lines.push_back(fmt::format("{} more: see -v", memory.holders.size() - i));
       break;
     }
-    const MemoryHolder& holder = memory.holders[i];
+    const diagnose::MemoryHolder& holder = memory.holders[i];
     const std::string where = holder.location.file.empty() && holder.location.function.empty()
                                   ? "a line that is not known"
-                                  : place(holder.location, directory);
-    const std::string pieces = holder.count == 1 ? "" : fmt::format(" in {} pieces", thousands(holder.count));
+                                  : diagnose::place(holder.location, directory);
+    const std::string pieces = holder.count == 1 ? "" : fmt::format(" in {} pieces", diagnose::thousands(holder.count));
     add_line(lines, fmt::format("{}{} from {}{}", size_text(holder.bytes), pieces, where, whose(holder.owner)));
   }
   for (std::string& line : tensor_lines(memory, directory, verbose)) lines.push_back(std::move(line));
-  for (const OtherProcess& other : memory.others) {
+  for (const diagnose::OtherProcess& other : memory.others) {
     lines.push_back(fmt::format("{} held by process {}{} when this one had ended", size_text(other.bytes), other.pid,
-                                other.name.empty() ? "" : " (" + printable(other.name) + ")"));
+                                other.name.empty() ? "" : " (" + base::printable(other.name) + ")"));
   }
   return lines;
 }

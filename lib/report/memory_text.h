@@ -4,19 +4,20 @@
 #include <string>
 #include <vector>
 
-#include "explain/argument_facts.h"
-#include "report/report.h"
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/diagnosis.h"
 
 namespace cudadiag::report {
 
-using explain::size_text;
+using causes::size_text;
 
 // Pointers among what the operation was given that lie in freed memory or past an end, unless the cause tells of them;
 // with `verbose` all of them in any case.
-std::vector<std::string> wrong_pointer_lines(const Finding& finding, const std::string& directory, bool verbose);
+std::vector<std::string> wrong_pointer_lines(const diagnose::Finding& finding, const std::string& directory,
+                                             bool verbose);
 // The answer of PyTorch's allocator, if it was asked.
-std::vector<std::string> tensor_lines(const MemoryUse& memory, const std::string& directory, bool verbose);
+std::vector<std::string> tensor_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
 // The request, the memory that was free, and who held the rest.
-std::vector<std::string> memory_lines(const MemoryUse& memory, const std::string& directory, bool verbose);
+std::vector<std::string> memory_lines(const diagnose::MemoryUse& memory, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "report/printable.h"
+#include "base/printable.h"
 
 namespace cudadiag::report {
 namespace {
@@ -26,7 +26,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (!row.empty() && indent.size() + width(row) + 1 + width(word) > columns) {
+    if (!row.empty() && indent.size() + base::width(row) + 1 + base::width(word) > columns) {
       row.resize(row.find_last_not_of(' ') + 1);
       rows.push_back(indent + row);
       if (rows.size() == 1) indent.append(hang, ' ');
@@ -40,17 +40,18 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns, std
 }
 
 std::string justify(std::string_view left, std::string_view right, std::size_t columns) {
-  const std::size_t kept = width(right) + 2 < columns ? columns - width(right) - 2 : 0;
-  const std::string text = clip(left, kept);
-  return fmt::format("{}{:{}}{}", text, "",
-                     columns > width(text) + width(right) ? columns - width(text) - width(right) : 2, right);
+  const std::size_t kept = base::width(right) + 2 < columns ? columns - base::width(right) - 2 : 0;
+  const std::string text = base::clip(left, kept);
+  return fmt::format(
+      "{}{:{}}{}", text, "",
+      columns > base::width(text) + base::width(right) ? columns - base::width(text) - base::width(right) : 2, right);
 }
 
 std::vector<std::string> Page::rows(const Section& section, std::string_view text) const {
   const std::size_t label = section.label.empty() ? 0 : kLabelWidth;
   const std::size_t room = columns > label ? columns - label : 0;
   if (section.wide == Wide::stays) return {std::string(text)};
-  if (section.wide == Wide::is_cut) return {clip(text, room)};
+  if (section.wide == Wide::is_cut) return {base::clip(text, room)};
   return wrapped(text, room);
 }
 

@@ -4,29 +4,29 @@
 
 #include <algorithm>
 
-#include "explain/argument_facts.h"
-#include "report/changed_sources.h"
-#include "report/kernel_name.h"
-#include "report/place.h"
-#include "report/printable.h"
+#include "base/printable.h"
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/changed_sources.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/place.h"
+#include "diagnose/stream_name.h"
+#include "diagnose/words.h"
 #include "report/stack_text.h"
-#include "report/stream_name.h"
-#include "report/words.h"
 
 namespace cudadiag::report {
 namespace {
 
 constexpr std::size_t kKernelColumns = 40;
 
-std::string bytes(const RaceAccess& access) {
+std::string bytes(const diagnose::RaceAccess& access) {
   if (!access.exact) return fmt::format("at {:#x}", access.begin);
-  return fmt::format("{:#x}..{:#x} ({} B)", access.begin, access.end, thousands(access.end - access.begin));
+  return fmt::format("{:#x}..{:#x} ({} B)", access.begin, access.end, diagnose::thousands(access.end - access.begin));
 }
 
-std::string what(const RaceAccess& access, bool verbose) {
+std::string what(const diagnose::RaceAccess& access, bool verbose) {
   std::string text = access.operation;
   if (!access.kernel.empty()) {
-    text += " " + printable(verbose ? access.kernel : short_kernel_name(access.kernel, kKernelColumns));
+    text += " " + base::printable(verbose ? access.kernel : diagnose::short_kernel_name(access.kernel, kKernelColumns));
   }
   if (access.graph_node > 0) text += fmt::format(" (node {} of a graph)", access.graph_node);
   const bool says = access.operation == "kernel" || access.operation == "copy" || access.operation == "memset";
@@ -34,18 +34,19 @@ std::string what(const RaceAccess& access, bool verbose) {
   return text;
 }
 
-std::vector<std::string> lines_of(const RaceAccess& access, const std::string& directory, bool verbose) {
-  std::vector<std::string> lines = {place(access.location, directory)};
-  lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " + stream_name(access.stream));
-  if (verbose && !access.schema.empty()) lines.push_back(printable(access.schema));
+std::vector<std::string> lines_of(const diagnose::RaceAccess& access, const std::string& directory, bool verbose) {
+  std::vector<std::string> lines = {diagnose::place(access.location, directory)};
+  lines.push_back(what(access, verbose) + "  " + bytes(access) + "  " + diagnose::stream_name(access.stream));
+  if (verbose && !access.schema.empty()) lines.push_back(base::printable(access.schema));
   if (!verbose) {
     std::string callers;
     std::size_t named = 0;
     for (const symbolize::PythonFrame& frame : access.stack.python) {
       if (!frame.user || (frame.file == access.location.file && frame.line == access.location.line)) continue;
       if (++named > 2) break;
-      callers += fmt::format("{}{}:{} {}", callers.empty() ? "called by " : " < ", relative_path(frame.file, directory),
-                             frame.line, printable(frame.function));
+      callers +=
+          fmt::format("{}{}:{} {}", callers.empty() ? "called by " : " < ",
+                      diagnose::relative_path(frame.file, directory), frame.line, base::printable(frame.function));
     }
     if (!callers.empty()) lines.push_back(callers);
     return lines;
@@ -56,38 +57,38 @@ std::vector<std::string> lines_of(const RaceAccess& access, const std::string& d
 }
 
 // "x float32[1048576]"
-std::string tensor_name(const RaceTensor& tensor, const std::string& otherwise) {
+std::string tensor_name(const diagnose::RaceTensor& tensor, const std::string& otherwise) {
   std::string text = tensor.name.empty() ? otherwise : (tensor.view ? "view of " : "") + tensor.name;
   if (text.empty()) text = "a tensor";
   if (!tensor.dtype.empty()) text += " " + tensor.dtype;
-  return printable(text + (tensor.shape.empty() ? "[]" : explain::subscript(tensor.shape)));
+  return base::printable(text + (tensor.shape.empty() ? "[]" : causes::subscript(tensor.shape)));
 }
 
 // "argument self of aten::add_ (written)"
-std::string use(const RaceAccess& access) {
+std::string use(const diagnose::RaceAccess& access) {
   const std::string op = access.op.substr(0, access.op.find('.'));
-  if (!access.tensor) return printable(op) + ", in memory of its own";
-  const RaceTensor& tensor = *access.tensor;
+  if (!access.tensor) return base::printable(op) + ", in memory of its own";
+  const diagnose::RaceTensor& tensor = *access.tensor;
   std::string text = "used by the " + access.operation;
   if (tensor.role != "variable") {
     text = fmt::format("{}{} of {}", tensor.role == "argument" ? "argument " : "", tensor.argument, op);
   }
   const bool written = tensor.written.value_or(access.mode == "write" || access.mode == "atomic");
   const bool known = tensor.written || access.mode != "unknown";
-  return printable(text) + (!known ? "" : written ? " (written)" : " (read)");
+  return base::printable(text) + (!known ? "" : written ? " (written)" : " (read)");
 }
 
 }  // namespace
 
-std::vector<std::string> race_tensors(const Race& race) {
-  const RaceAccess &first = race.accesses[0], &second = race.accesses[1];
-  const auto known = [](const RaceAccess& access) { return access.tensor || !access.op.empty(); };
+std::vector<std::string> race_tensors(const diagnose::Race& race) {
+  const diagnose::RaceAccess &first = race.accesses[0], &second = race.accesses[1];
+  const auto known = [](const diagnose::RaceAccess& access) { return access.tensor || !access.op.empty(); };
   if (!known(first) && !known(second)) return {};
   const auto same_kind = [&] {
-    const RaceTensor &a = *first.tensor, &b = *second.tensor;
+    const diagnose::RaceTensor &a = *first.tensor, &b = *second.tensor;
     return a.dtype == b.dtype && a.shape == b.shape && a.begin == b.begin;
   };
-  const auto name = [&](const RaceAccess& access, const RaceAccess& other) {
+  const auto name = [&](const diagnose::RaceAccess& access, const diagnose::RaceAccess& other) {
     if (!access.tensor) return std::string();
     // The other line may have a name for it.
     const bool other_names = other.tensor && same_kind() && !other.tensor->view;
@@ -96,54 +97,55 @@ std::vector<std::string> race_tensors(const Race& race) {
   const std::string a = name(first, second), b = name(second, first);
   if (known(first) && known(second) && a == b) return {fmt::format("{}{}; {}", a, use(first), use(second))};
   std::vector<std::string> lines;
-  for (const RaceAccess* access : {&first, &second}) {
+  for (const diagnose::RaceAccess* access : {&first, &second}) {
     if (known(*access)) lines.push_back((access == &first ? a : b) + use(*access));
   }
   return lines;
 }
 
-std::string race_headline(const Finding& finding, const std::string& directory) {
+std::string race_headline(const diagnose::Finding& finding, const std::string& directory) {
   const auto& accesses = finding.race->accesses;
-  return fmt::format("{}: {}, after {}", finding.title, place(accesses[1].location, directory),
-                     place(accesses[0].location, directory));
+  return fmt::format("{}: {}, after {}", finding.title, diagnose::place(accesses[1].location, directory),
+                     diagnose::place(accesses[0].location, directory));
 }
 
-void add_race(Page& page, const Finding& finding, const std::string& directory, bool verbose) {
-  const Race& race = *finding.race;
+void add_race(Page& page, const diagnose::Finding& finding, const std::string& directory, bool verbose) {
+  const diagnose::Race& race = *finding.race;
   const auto add = [&](std::string label, std::vector<std::string> lines, std::size_t at_least, int sacrifice,
                        Wide wide = Wide::wraps) {
     page.sections.push_back({std::move(label), std::move(lines), at_least, sacrifice, Ink::plain, wide});
   };
   const std::size_t edge = std::min(page.columns, kRightEdge);
   const std::string title = "cudadiag: " + race_headline(finding, directory),
-                    tag = fmt::format("[{}]", word(finding.grade));
+                    tag = fmt::format("[{}]", diagnose::word(finding.grade));
   const bool fits = !verbose && title.size() + tag.size() + 2 <= edge;
   page.sections.push_back(
       {"", {fits ? justify(title, tag, edge) : title + "  " + tag}, 1, 0, Ink::headline, Wide::stays});
   for (const symbolize::SourceLine& line : finding.excerpt) {
     const bool marked = line.number == finding.location.nearest().line;
-    add("", {fmt::format("  {} {:>3} | {}", marked ? '>' : ' ', line.number, printable(line.text))}, 1, 2,
+    add("", {fmt::format("  {} {:>3} | {}", marked ? '>' : ' ', line.number, base::printable(line.text))}, 1, 2,
         verbose ? Wide::stays : Wide::is_cut);
   }
-  if (const std::string changed = changed_source_text(finding); !changed.empty()) add("", {"        " + changed}, 1, 0);
-  add("Why", {printable(finding.text)}, 1, 0);
+  if (const std::string changed = diagnose::changed_source_text(finding); !changed.empty())
+    add("", {"        " + changed}, 1, 0);
+  add("Why", {base::printable(finding.text)}, 1, 0);
   if (std::vector<std::string> tensors = race_tensors(race); !tensors.empty()) add("Tensor", std::move(tensors), 1, 5);
   const Wide stack = verbose ? Wide::stays : Wide::wraps;
   add("First", lines_of(race.accesses[0], directory, verbose), 2, 3, stack);
   add("Then", lines_of(race.accesses[1], directory, verbose), 2, 3, stack);
-  add("Missing", {printable(race.missing)}, 1, 0);
+  add("Missing", {base::printable(race.missing)}, 1, 0);
   std::vector<std::string> fix;
-  for (const std::string& step : finding.fix) fix.push_back(printable(step));
+  for (const std::string& step : finding.fix) fix.push_back(base::printable(step));
   add("Fix", std::move(fix), 1, 3);
   if (race.allocation) {
-    const Allocation& memory = *race.allocation;
-    std::string text = fmt::format("{:#x}, {} B", memory.address, thousands(memory.bytes));
+    const diagnose::Allocation& memory = *race.allocation;
+    std::string text = fmt::format("{:#x}, {} B", memory.address, diagnose::thousands(memory.bytes));
     if (!memory.owner.empty()) text += ", of " + memory.owner;
-    if (memory.allocated) text += ", allocated at " + place(*memory.allocated, directory);
+    if (memory.allocated) text += ", allocated at " + diagnose::place(*memory.allocated, directory);
     add("Memory", {text}, 1, 6);
   }
-  if (race.times > 1) add("Seen", {fmt::format("{} times", thousands(race.times))}, 1, 7);
-  add("Known", {printable(finding.because)}, 1, 4);
+  if (race.times > 1) add("Seen", {fmt::format("{} times", diagnose::thousands(race.times))}, 1, 7);
+  add("Known", {base::printable(finding.because)}, 1, 4);
 }
 
 }  // namespace cudadiag::report

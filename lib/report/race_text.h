@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "diagnose/diagnosis.h"
 #include "report/page.h"
-#include "report/report.h"
 
 namespace cudadiag::report {
 
 // "race between two streams: train.py:41, and train.py:38 before it"
-std::string race_headline(const Finding& finding, const std::string& directory);
+std::string race_headline(const diagnose::Finding& finding, const std::string& directory);
 // "x float32[1048576]: argument self of aten::add_ (written); argument self of aten::sum (read)", in a line or two;
 // empty: nothing is known of either.
-std::vector<std::string> race_tensors(const Race& race);
-void add_race(Page& page, const Finding& finding, const std::string& directory, bool verbose);
+std::vector<std::string> race_tensors(const diagnose::Race& race);
+void add_race(Page& page, const diagnose::Finding& finding, const std::string& directory, bool verbose);
 
 }  // namespace cudadiag::report

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+#include "diagnose/ranks.h"
+#include "diagnose/reruns/witnesses.h"
+#include "diagnose/surroundings.h"
+#include "diagnose/words.h"
 #include "report/finding_text.h"
-#include "report/printable.h"
-#include "report/ranks.h"
-#include "report/surroundings.h"
-#include "report/witnesses.h"
-#include "report/words.h"
 
 namespace cudadiag::report {
 namespace {
@@ -17,77 +17,79 @@ namespace {
 constexpr std::size_t kOthersNamed = 2;
 constexpr std::size_t kUsualColumns = 80;  // on narrower terminals the same text takes more lines
 
-Section passes(const Report& report) {
+Section passes(const diagnose::Diagnosis& report) {
   Section section{"Passes", {}, 0, 9, Ink::plain, Wide::wraps};
   std::string line;
-  for (const PassLine& pass : report.passes) {
-    line += fmt::format("{}{} {} {}", line.empty() ? "" : "; ", printable(pass.name), duration(pass.seconds),
-                        printable(pass.outcome));
+  for (const diagnose::PassLine& pass : report.passes) {
+    line += fmt::format("{}{} {} {}", line.empty() ? "" : "; ", base::printable(pass.name),
+                        diagnose::duration(pass.seconds), base::printable(pass.outcome));
   }
   if (!line.empty()) section.lines.push_back(line);
   return section;
 }
 
 // Other failures: those of other processes, and less important findings of the same one.
-Section others(const Report& report) {
+Section others(const diagnose::Diagnosis& report) {
   Section section{"", {}, kOthersNamed + 1, 0, Ink::plain, Wide::wraps};
   std::size_t named = kOthersNamed;
   // Races are each other's equals: whoever looks for them wants them all.
-  for (const Finding& finding : report.findings) named += finding.race ? 1 : 0;
+  for (const diagnose::Finding& finding : report.findings) named += finding.race ? 1 : 0;
   section.at_least = named + 1;
   for (std::size_t i = 1; i < report.findings.size(); ++i) {
     if (i > named && report.findings.size() - i > 1) {
       section.lines.push_back(fmt::format("also: {} more", report.findings.size() - i));
       break;
     }
-    const Finding& finding = report.findings[i];
+    const diagnose::Finding& finding = report.findings[i];
     const std::string who = finding.rank ? fmt::format("rank {}", *finding.rank) : fmt::format("pid {}", finding.pid);
-    section.lines.push_back(
-        fmt::format("also: {}: {} [{}]", who, headline(finding, report.working_directory), word(finding.grade)));
+    section.lines.push_back(fmt::format("also: {}: {} [{}]", who, headline(finding, report.working_directory),
+                                        diagnose::word(finding.grade)));
   }
   return section;
 }
 
-std::string roughly(double seconds) { return seconds < 1 ? "under a second" : "about " + duration(seconds); }
+std::string roughly(double seconds) { return seconds < 1 ? "under a second" : "about " + diagnose::duration(seconds); }
 
-bool was_rerun(const Report& report) {
-  return std::any_of(report.passes.begin(), report.passes.end(),
-                     [&](const PassLine& pass) { return &pass != &report.passes.front() && !pass.interrupted; });
+bool was_rerun(const diagnose::Diagnosis& report) {
+  return std::any_of(report.passes.begin(), report.passes.end(), [&](const diagnose::PassLine& pass) {
+    return &pass != &report.passes.front() && !pass.interrupted;
+  });
 }
 
 // Why there are no source lines.
-Section withheld(const Report& report) {
+Section withheld(const diagnose::Diagnosis& report) {
   Section section{"Source", {}, 1, 0, Ink::plain, Wide::wraps};
-  if (!report.foreign.empty()) section.lines.push_back(printable(withheld_text(report)));
+  if (!report.foreign.empty()) section.lines.push_back(base::printable(diagnose::withheld_text(report)));
   return section;
 }
 
 // Commands that find out more.
-Section next_commands(const Report& report, bool suggest_rerun) {
+Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   Section section{"Next", {}, 2, 0, Ink::plain, Wide::stays};
   if (report.session.empty() || report.findings.empty() || report.passes.empty()) return section;
   // A rerun runs the session's command, which somebody else has chosen.
   suggest_rerun = suggest_rerun && report.foreign.empty();
   const bool first_rerun = suggest_rerun && !was_rerun(report);
   const auto bisect = [&](const char* options = "") {
-    return bisect_command(report.session, report.input_read, options);
+    return diagnose::bisect_command(report.session, report.input_read, options);
   };
   // Reruns can tell more where there was none yet. What the shell takes for a comment may be pasted along.
   if (first_rerun && analyse::is_asynchronous(report.findings.front().kind) && report.findings.front().code != 0) {
     section.lines.push_back(
-        printable(fmt::format("{}  # {} a rerun", bisect(), roughly(report.passes.front().seconds))));
+        base::printable(fmt::format("{}  # {} a rerun", bisect(), roughly(report.passes.front().seconds))));
   }
   if (suggest_rerun && report.may_come_back) {
-    section.lines.push_back(
-        printable(fmt::format("{}  # {} a rerun", bisect(kRepeat), roughly(report.passes.front().seconds))));
+    section.lines.push_back(base::printable(
+        fmt::format("{}  # {} a rerun", bisect(diagnose::kRepeat), roughly(report.passes.front().seconds))));
   }
   if (report.findings.front().race && first_rerun) {
     const auto& accesses = report.findings.front().race->accesses;
-    const bool python = std::any_of(accesses.begin(), accesses.end(),
-                                    [](const RaceAccess& access) { return access.location.language == "python"; });
+    const bool python = std::any_of(accesses.begin(), accesses.end(), [](const diagnose::RaceAccess& access) {
+      return access.location.language == "python";
+    });
     if (python) {
-      section.lines.push_back(
-          printable(fmt::format("{}  # names the tensors, in {}", bisect(), roughly(report.passes.front().seconds))));
+      section.lines.push_back(base::printable(
+          fmt::format("{}  # names the tensors, in {}", bisect(), roughly(report.passes.front().seconds))));
     }
   }
   if (report.findings.front().standstill) {
@@ -96,30 +98,30 @@ Section next_commands(const Report& report, bool suggest_rerun) {
     const bool runs = launch && (launch->operation == "kernel" || launch->operation == "graph") &&
                       !analyse::is_collective(launch->kernel);
     if (runs && first_rerun) {
-      section.lines.push_back(printable(bisect() + "  # a rerun for the line of the kernel's threads"));
+      section.lines.push_back(base::printable(bisect() + "  # a rerun for the line of the kernel's threads"));
     }
-    section.lines.push_back(
-        printable(fmt::format("cudadiag status {}  # all that was unfinished", shell_word(report.session))));
+    section.lines.push_back(base::printable(
+        fmt::format("cudadiag status {}  # all that was unfinished", diagnose::shell_word(report.session))));
   }
   // An access whose line the GPU did not keep, where the reruns are done.
-  const Finding& first = report.findings.front();
+  const diagnose::Finding& first = report.findings.front();
   const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(),
-                                     [](const PassLine& pass) { return pass.name == "sanitize"; });
+                                     [](const diagnose::PassLine& pass) { return pass.name == "sanitize"; });
   const bool lineless = !first.device || first.device->line == 0 || !first.device->block;
-  if (report.foreign.empty() && was_rerun(report) && !sanitized && lineless && memcheck_may_tell(first)) {
-    section.lines.push_back(printable(bisect("--sanitize") + "  # needs compute-sanitizer"));
+  if (report.foreign.empty() && was_rerun(report) && !sanitized && lineless && diagnose::memcheck_may_tell(first)) {
+    section.lines.push_back(base::printable(bisect("--sanitize") + "  # needs compute-sanitizer"));
   }
   return section;
 }
 
 std::string command_line(const std::vector<std::string>& words) {
   std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
   return line;
 }
 
 // "python train.py  in /home/u, 2026-11-21T10:15:00Z, session /home/u/.local/state/cudadiag/20261121-101500-4711"
-Section run(const Report& report) {
+Section run(const diagnose::Diagnosis& report) {
   Section section{"Run", {}, 0, 0, Ink::plain, Wide::stays};
   std::string command = command_line(report.command), rest;
   const std::pair<const char*, const std::string*> parts[] = {
@@ -127,35 +129,36 @@ Section run(const Report& report) {
   for (const auto& [word, value] : parts) {
     if (!value->empty()) rest += (rest.empty() ? "  " : ", ") + std::string(word) + *value;
   }
-  if (!(command + rest).empty()) section.lines.push_back(printable(command + rest));
+  if (!(command + rest).empty()) section.lines.push_back(base::printable(command + rest));
   return section;
 }
 
 // With -v: the sections about the run, after its findings.
-void add_run(Page& page, const Report& report, bool suggest_rerun) {
+void add_run(Page& page, const diagnose::Diagnosis& report, bool suggest_rerun) {
   Section next = next_commands(report, suggest_rerun);
-  for (const Finding& finding : report.findings) {
+  for (const diagnose::Finding& finding : report.findings) {
     if (!was_rerun(report)) break;
-    for (const WitnessCommand& command : finding.witness_wanted) {
-      next.lines.push_back(printable(command.text + (command.runs_target ? " " + command_line(report.command) : "")));
+    for (const diagnose::WitnessCommand& command : finding.witness_wanted) {
+      next.lines.push_back(
+          base::printable(command.text + (command.runs_target ? " " + command_line(report.command) : "")));
     }
   }
   page.sections.push_back(next);
   page.sections.push_back(run(report));
   Section notes{"Notes", {}, 0, 0, Ink::plain, Wide::wraps};
   for (const analyse::Note& note : report.notes) {
-    notes.lines.push_back(printable(fmt::format("{} ({})", note.text, note.code)));
+    notes.lines.push_back(base::printable(fmt::format("{} ({})", note.text, note.code)));
   }
   Section processes{"Process", {}, 0, 0, Ink::plain, Wide::stays};
-  for (const ProcessLine& process : report.processes) {
+  for (const diagnose::ProcessLine& process : report.processes) {
     std::string line = fmt::format("pid {}", process.pid);
     if (process.parent != 0) line += fmt::format(", parent {}", process.parent);
     if (process.rank) line += fmt::format(", rank {}", *process.rank);
     if (process.code) line += fmt::format(", exit {}", *process.code);
     if (process.signal) line += fmt::format(", signal {}", *process.signal);
     std::string command;
-    for (const std::string& word : process.argv) command += ' ' + shell_word(word);
-    processes.lines.push_back(line + ':' + printable(command));
+    for (const std::string& word : process.argv) command += ' ' + diagnose::shell_word(word);
+    processes.lines.push_back(line + ':' + base::printable(command));
   }
   Section environment{"With", {}, 0, 0, Ink::plain, Wide::stays};
   const std::pair<const char*, const std::string*> parts[] = {
@@ -163,23 +166,26 @@ void add_run(Page& page, const Report& report, bool suggest_rerun) {
       {"torch", &report.torch},   {"Triton", &report.triton}, {"cuDNN", &report.cudnn}, {"NCCL", &report.nccl}};
   std::string versions;
   for (const auto& [name, value] : parts) {
-    if (!value->empty()) versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, printable(*value));
+    if (!value->empty())
+      versions += fmt::format("{}{} {}", versions.empty() ? "" : ", ", name, base::printable(*value));
   }
   if (!versions.empty()) environment.lines.push_back(versions);
   for (std::size_t i = 0; i < report.gpus.size(); ++i) {
-    environment.lines.push_back(fmt::format("GPU {}: {}", i, printable(report.gpus[i])));
+    environment.lines.push_back(fmt::format("GPU {}: {}", i, base::printable(report.gpus[i])));
   }
   Section ranks{"Ranks", {}, 0, 0, Ink::plain, Wide::wraps};
-  if (report.findings.empty() && report.ranks) ranks.lines = rank_lines(*report.ranks, report.working_directory);
+  if (report.findings.empty() && report.ranks)
+    ranks.lines = diagnose::rank_lines(*report.ranks, report.working_directory);
   for (Section* section : {&ranks, &notes, &processes, &environment}) page.sections.push_back(std::move(*section));
 }
 
-bool ended_badly(const Report& report) {
-  return std::any_of(report.processes.begin(), report.processes.end(),
-                     [](const ProcessLine& process) { return process.signal || process.code.value_or(0) != 0; });
+bool ended_badly(const diagnose::Diagnosis& report) {
+  return std::any_of(report.processes.begin(), report.processes.end(), [](const diagnose::ProcessLine& process) {
+    return process.signal || process.code.value_or(0) != 0;
+  });
 }
 
-std::string clean_sentence(const Report& report) {
+std::string clean_sentence(const diagnose::Diagnosis& report) {
   if (report.verdict != analyse::Verdict::inconclusive) {
     const auto is_handled = [](const analyse::Note& note) { return note.code == "error-handled"; };
     const auto first = std::find_if(report.notes.begin(), report.notes.end(), is_handled);
@@ -188,17 +194,17 @@ std::string clean_sentence(const Report& report) {
                                   ? "cudadiag: no CUDA failure is known to have ended the program"
                                   : "cudadiag: no CUDA failure in this session";
     if (!any) return clean;
-    if (std::none_of(first + 1, report.notes.end(), is_handled)) return clean + "; " + printable(first->text);
+    if (std::none_of(first + 1, report.notes.end(), is_handled)) return clean + "; " + base::printable(first->text);
     return clean + ", but calls that failed, after which the program went on: -v tells which";
   }
-  const std::string why = report.notes.empty() ? "" : ": " + printable(report.notes.front().text);
+  const std::string why = report.notes.empty() ? "" : ": " + base::printable(report.notes.front().text);
   return "cudadiag: cannot tell whether CUDA failed in this session" + why;
 }
 
-Section clean(const Report& report) {
+Section clean(const diagnose::Diagnosis& report) {
   Section section{"", {clean_sentence(report)}, 1, 0, Ink::plain, Wide::stays};
   for (const analyse::Note& note : report.notes) {
-    if (note.code == kUnfinished) section.lines.push_back("cudadiag: " + printable(note.text));
+    if (note.code == diagnose::kUnfinished) section.lines.push_back("cudadiag: " + base::printable(note.text));
   }
   return section;
 }
@@ -212,7 +218,7 @@ Page empty_page(const TextOptions& options) {
 
 }  // namespace
 
-Page short_page(const Report& report, const TextOptions& options) {
+Page short_page(const diagnose::Diagnosis& report, const TextOptions& options) {
   Page page = empty_page(options);
   if (report.findings.empty()) {
     if (options.say_clean) page.sections.push_back(clean(report));
@@ -225,18 +231,19 @@ Page short_page(const Report& report, const TextOptions& options) {
   page.sections.push_back(others(report));
   page.sections.push_back(next_commands(report, options.suggest_rerun));
   if (!report.session.empty()) {
-    page.sections.back().lines.push_back(printable(fmt::format("cudadiag report {} -v", shell_word(report.session))));
+    page.sections.back().lines.push_back(
+        base::printable(fmt::format("cudadiag report {} -v", diagnose::shell_word(report.session))));
   }
   std::size_t races = 0;
-  for (const Finding& finding : report.findings) races += finding.race ? 1 : 0;
+  for (const diagnose::Finding& finding : report.findings) races += finding.race ? 1 : 0;
   const std::size_t lines = options.lines + (races > 1 ? races - 1 : 0);
   page.fit(lines * std::max(kUsualColumns, page.columns) / page.columns);
   return page;
 }
 
-std::vector<Page> whole_pages(const Report& report, const TextOptions& options) {
+std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptions& options) {
   std::vector<Page> pages;
-  for (const Finding& finding : report.findings) {
+  for (const diagnose::Finding& finding : report.findings) {
     const bool first = &finding == &report.findings.front();
     add_finding(pages.emplace_back(empty_page(options)), finding, first ? report.ranks : std::nullopt,
                 report.working_directory, true, !options.suggest_rerun && !was_rerun(report));

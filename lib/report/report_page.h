@@ -1,20 +1,20 @@
 // A report as pages, for those who read it as text: what `write_text` prints and `write_html` marks up. Every line is
-// printable().
+// base::printable().
 #pragma once
 
 #include <vector>
 
+#include "diagnose/diagnosis.h"
 #include "report/page.h"
-#include "report/report.h"
 #include "report/text.h"
 
 namespace cudadiag::report {
 
 // The first finding, and what to do next; at most `options.lines` rows. Empty when there is no finding, unless
 // `options.say_clean` asks for more.
-Page short_page(const Report& report, const TextOptions& options);
+Page short_page(const diagnose::Diagnosis& report, const TextOptions& options);
 
 // All that is known: a page for each finding, then one of the run.
-std::vector<Page> whole_pages(const Report& report, const TextOptions& options);
+std::vector<Page> whole_pages(const diagnose::Diagnosis& report, const TextOptions& options);
 
 }  // namespace cudadiag::report

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
+#include "diagnose/place.h"
+#include "diagnose/words.h"
 #include "report/blame_text.h"
 #include "report/finding_text.h"
 #include "report/json_values.h"
-#include "report/place.h"
-#include "report/printable.h"
 #include "report/shareable.h"
-#include "report/words.h"
 #include "symbolize/pseudo_files.h"
 
 namespace cudadiag::report {
@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kBase = "SRCROOT";
 
-Json message(std::string_view text) { return {{"text", printable(text)}}; }
+Json message(std::string_view text) { return {{"text", base::printable(text)}}; }
 
 // RFC 3986: of a path everything is spelled but what stands for itself in one.
 std::string uri_path(std::string_view path) {
@@ -48,18 +48,18 @@ std::string folder_uri(std::string_view folder) { return file_uri(folder) + (fol
 
 class Writer {
  public:
-  Writer(const Report& report, std::string version) : report_(report), version_(std::move(version)) {}
+  Writer(const diagnose::Diagnosis& report, std::string version) : report_(report), version_(std::move(version)) {}
 
   Json document() {
     Json results = Json::array();
-    for (const Finding& finding : report_.findings) results.push_back(result(finding));
+    for (const diagnose::Finding& finding : report_.findings) results.push_back(result(finding));
     Json driver = {{"name", "cudadiag"}, {"version", version_}, {"rules", std::move(rules_)}};
     Json run = {{"tool", {{"driver", std::move(driver)}}}, {"invocations", Json::array({invocation()})}};
     if (has_base()) run["originalUriBaseIds"] = {{kBase, {{"uri", folder_uri(report_.working_directory)}}}};
     run["results"] = std::move(results);
     run["columnKind"] = "unicodeCodePoints";
     run["properties"] = {
-        {"verdict", word(report_.verdict)}, {"command", report_.command}, {"session", report_.session}};
+        {"verdict", diagnose::word(report_.verdict)}, {"command", report_.command}, {"session", report_.session}};
     return {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"},
             {"version", "2.1.0"},
             {"runs", Json::array({std::move(run)})}};
@@ -75,7 +75,7 @@ class Writer {
       if (has_base()) json["uriBaseId"] = kBase;
       return json;
     }
-    const std::string_view inside = path_inside(file, report_.working_directory);
+    const std::string_view inside = diagnose::path_inside(file, report_.working_directory);
     if (has_base() && !inside.empty()) {
       return {{"uri", uri_path(without_leading_slashes(inside))}, {"uriBaseId", kBase}};
     }
@@ -83,9 +83,9 @@ class Writer {
   }
 
   // The line itself, whatever it was called from.
-  Json location(const Location& at) const {
+  Json location(const diagnose::Location& at) const {
     Json json = Json::object();
-    std::string name = printable(at.function);
+    std::string name = base::printable(at.function);
     if (!at.file.empty() && symbolize::why_no_source(at.file).empty()) {
       json["physicalLocation"] = {{"artifactLocation", artifact(at.file)}};
       if (at.line > 0) {
@@ -94,7 +94,7 @@ class Writer {
         json["physicalLocation"]["region"] = std::move(region);
       }
     } else if (!at.file.empty()) {
-      name = place(at, report_.working_directory);
+      name = diagnose::place(at, report_.working_directory);
     }
     if (!name.empty()) {
       json["logicalLocations"] = Json::array({Json{{"fullyQualifiedName", std::move(name)}, {"kind", "function"}}});
@@ -102,33 +102,33 @@ class Writer {
     return json;
   }
 
-  Json located(const Location& at, const std::string& said) const {
+  Json located(const diagnose::Location& at, const std::string& said) const {
     Json json = location(at.nearest());
     json["message"] = message(said + (at.called_from.empty() ? "" : ", called from here"));
     return json;
   }
 
-  void add_ranks(Json& locations, const RanksPart& part) const {
-    for (const RankLine& rank : part.ranks) {
+  void add_ranks(Json& locations, const diagnose::RanksPart& part) const {
+    for (const diagnose::RankLine& rank : part.ranks) {
       const std::string who = rank.rank ? fmt::format("rank {}", *rank.rank) : fmt::format("process {}", rank.pid);
       locations.push_back(located(rank.location, who + (rank.has_come ? " is here" : " has not come; it was here")));
     }
   }
 
-  Json related(const Finding& finding) const {
+  Json related(const diagnose::Finding& finding) const {
     Json locations = Json::array();
     const std::string blamed = blamed_text(finding, report_.working_directory);
     if (finding.reported_at && !blamed.empty()) locations.push_back(located(*finding.reported_at, "blamed: " + blamed));
-    for (const Related& each : finding.related) {
-      const std::string grade = each.grade ? fmt::format(" ({})", word(*each.grade)) : "";
+    for (const diagnose::Related& each : finding.related) {
+      const std::string grade = each.grade ? fmt::format(" ({})", diagnose::word(*each.grade)) : "";
       locations.push_back(located(each.location, each.role + grade));
     }
     for (std::size_t i = 1; i < finding.candidates.size(); ++i) {
-      const Candidate& other = finding.candidates[i];
+      const diagnose::Candidate& other = finding.candidates[i];
       locations.push_back(located(other.location, "can be the one too: " + other.because));
     }
     if (finding.race && !finding.race->accesses.empty()) {
-      const RaceAccess& first = finding.race->accesses.front();
+      const diagnose::RaceAccess& first = finding.race->accesses.front();
       locations.push_back(located(first.location, fmt::format("the {} before it, which nothing orders: {} access",
                                                               first.operation, first.mode)));
     }
@@ -136,7 +136,7 @@ class Writer {
     return locations;
   }
 
-  Json stacks(const Finding& finding) const {
+  Json stacks(const diagnose::Finding& finding) const {
     Json python = array_of(finding.stack.python, [&](const symbolize::PythonFrame& frame) {
       return Json{{"location", location({frame.file, frame.function, "", "", "", frame.line})}};
     });
@@ -145,7 +145,7 @@ class Writer {
       const bool elsewhere = !frame.user && !frame.file.starts_with('/');
       const std::string file = elsewhere ? "" : frame.file;
       Json json = {{"location", location({file, frame.function, "", "", "", frame.line})}};
-      if (!frame.module.empty()) json["module"] = printable(frame.module);
+      if (!frame.module.empty()) json["module"] = base::printable(frame.module);
       return json;
     });
     Json all = Json::array();
@@ -155,9 +155,9 @@ class Writer {
   }
 
   // A rule is a cause where one is known, else the error.
-  std::size_t rule(const Finding& finding) {
-    const std::string error = finding.name.empty() ? std::string(word(finding.kind)) : finding.name;
-    const std::string id = printable(finding.cause ? finding.cause->id : error);
+  std::size_t rule(const diagnose::Finding& finding) {
+    const std::string error = finding.name.empty() ? std::string(diagnose::word(finding.kind)) : finding.name;
+    const std::string id = base::printable(finding.cause ? finding.cause->id : error);
     const auto known = std::find_if(rules_.begin(), rules_.end(), [&](const Json& rule) { return rule["id"] == id; });
     if (known != rules_.end()) return static_cast<std::size_t>(known - rules_.begin());
     Json rule = {{"id", id}, {"shortDescription", message(finding.title)}};
@@ -167,22 +167,24 @@ class Writer {
     return rules_.size() - 1;
   }
 
-  std::string sentences(const Finding& finding) const {
+  std::string sentences(const diagnose::Finding& finding) const {
     std::string text = headline(finding, report_.working_directory);
     const auto add = [&](const std::string& label, const std::string& sentence) {
-      if (!sentence.empty()) text += fmt::format("\n{}: {}", label, printable(sentence));
+      if (!sentence.empty()) text += fmt::format("\n{}: {}", label, base::printable(sentence));
     };
     add("Why", finding.cause ? finding.cause->text : finding.text);
-    add(fmt::format("Known ({})", word(finding.grade)), finding.because);
+    add(fmt::format("Known ({})", diagnose::word(finding.grade)), finding.because);
     for (const std::string& step : finding.fix) add("Fix", step);
     return text;
   }
 
-  Json result(const Finding& finding) {
+  Json result(const diagnose::Finding& finding) {
     const std::size_t index = rule(finding);
-    Json properties = {{"kind", word(finding.kind)}, {"grade", word(finding.grade)}, {"pid", finding.pid}};
+    Json properties = {
+        {"kind", diagnose::word(finding.kind)}, {"grade", diagnose::word(finding.grade)}, {"pid", finding.pid}};
     if (finding.rank) properties["rank"] = *finding.rank;
-    if (finding.launch && !finding.launch->kernel.empty()) properties["kernel"] = printable(finding.launch->kernel);
+    if (finding.launch && !finding.launch->kernel.empty())
+      properties["kernel"] = base::printable(finding.launch->kernel);
     Json json = {{"ruleId", rules_[index]["id"]},
                  {"ruleIndex", index},
                  {"level", finding.grade == analyse::Grade::suspected ? "warning" : "error"},
@@ -205,15 +207,15 @@ class Writer {
     return json;
   }
 
-  const Report& report_;
+  const diagnose::Diagnosis& report_;
   const std::string version_;
   std::vector<Json> rules_;
 };
 
 }  // namespace
 
-std::string write_sarif(const Report& whole, const std::string& version) {
-  const Report report = without_secret_arguments(whole);
+std::string write_sarif(const diagnose::Diagnosis& whole, const std::string& version) {
+  const diagnose::Diagnosis report = without_secret_arguments(whole);
   return Writer(report, version).document().dump(2, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 

@@ -4,12 +4,12 @@
 
 #include <string>
 
-#include "report/report.h"
+#include "diagnose/diagnosis.h"
 
 namespace cudadiag::report {
 
 // `version`: the program's. Files in the target's working directory are relative to it (uriBaseId `SRCROOT`). The
 // result is ASCII, and what the target could have put into a sentence is made harmless.
-std::string write_sarif(const Report& report, const std::string& version);
+std::string write_sarif(const diagnose::Diagnosis& report, const std::string& version);
 
 }  // namespace cudadiag::report

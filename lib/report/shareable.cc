@@ -4,9 +4,9 @@
 
 namespace cudadiag::report {
 
-Report without_secret_arguments(Report report) {
+diagnose::Diagnosis without_secret_arguments(diagnose::Diagnosis report) {
   report.command = without_secrets(report.command);
-  for (ProcessLine& process : report.processes) process.argv = without_secrets(process.argv);
+  for (diagnose::ProcessLine& process : report.processes) process.argv = without_secrets(process.argv);
   return report;
 }
 

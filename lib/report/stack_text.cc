@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
-#include "report/kernel_name.h"
-#include "report/place.h"
-#include "report/printable.h"
+#include "base/printable.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/place.h"
 
 namespace cudadiag::report {
 namespace {
@@ -28,7 +28,8 @@ bool is_step(const symbolize::NativeFrame& frame) {
 // Without a line it lies in its module.
 Step step_of(const symbolize::NativeFrame& frame, const std::string& directory) {
   const std::string module = std::filesystem::path(frame.module).filename().string();
-  return {frame.file.empty() ? printable(module) : relative_path(frame.file, directory), frame.function, frame.line};
+  return {frame.file.empty() ? base::printable(module) : diagnose::relative_path(frame.file, directory), frame.function,
+          frame.line};
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ std::string stack_text(const symbolize::SourceStack& stack, const std::string& d
   std::vector<Step> steps;
   std::size_t folded = 0;
   for (auto frame = stack.python.rbegin(); frame != stack.python.rend(); ++frame) {
-    frame->user ? steps.push_back({relative_path(frame->file, directory), frame->function, frame->line})
+    frame->user ? steps.push_back({diagnose::relative_path(frame->file, directory), frame->function, frame->line})
                 : void(++folded);
   }
   for (auto frame = stack.native.rbegin(); frame != stack.native.rend(); ++frame) {
@@ -49,7 +50,7 @@ std::string stack_text(const symbolize::SourceStack& stack, const std::string& d
   for (std::size_t i = skipped; i < steps.size(); ++i) {
     const bool repeated = i > skipped && steps[i].line > 0 && steps[i].place == steps[i - 1].place;
     text += fmt::format("{}{}{} {}", i > skipped ? " > " : "", repeated ? "" : steps[i].place, line_text(steps[i].line),
-                        printable(without_parameters(steps[i].function)));
+                        base::printable(diagnose::without_parameters(steps[i].function)));
   }
   return folded == 0 ? text : text + fmt::format(" (+{} library frame{})", folded, folded == 1 ? "" : "s");
 }
@@ -58,8 +59,8 @@ std::vector<std::string> python_stack_lines(const std::vector<symbolize::PythonF
                                             const std::string& directory) {
   std::vector<std::string> lines;
   for (const symbolize::PythonFrame& frame : stack) {
-    lines.push_back(fmt::format("{} {}:{} {}", frame.user ? '*' : ' ', relative_path(frame.file, directory), frame.line,
-                                printable(frame.function)));
+    lines.push_back(fmt::format("{} {}:{} {}", frame.user ? '*' : ' ', diagnose::relative_path(frame.file, directory),
+                                frame.line, base::printable(frame.function)));
   }
   return lines;
 }
@@ -67,9 +68,10 @@ std::vector<std::string> python_stack_lines(const std::vector<symbolize::PythonF
 std::vector<std::string> native_stack_lines(const symbolize::SourceStack& stack, const std::string& directory) {
   std::vector<std::string> lines;
   for (const symbolize::NativeFrame& frame : stack.native) {
-    const std::string function = frame.function.empty() ? "function not known" : printable(frame.function);
-    const std::string where =
-        frame.file.empty() ? printable(frame.module) : relative_path(frame.file, directory) + line_text(frame.line);
+    const std::string function = frame.function.empty() ? "function not known" : base::printable(frame.function);
+    const std::string where = frame.file.empty()
+                                  ? base::printable(frame.module)
+                                  : diagnose::relative_path(frame.file, directory) + line_text(frame.line);
     lines.push_back(fmt::format("{} {} {}", frame.user ? '*' : ' ', where, function));
   }
   return lines;

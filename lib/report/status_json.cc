@@ -1,25 +1,25 @@
 #include <fmt/core.h>
 
+#include "diagnose/words.h"
 #include "report/json_values.h"
-#include "report/status.h"
-#include "report/words.h"
+#include "report/status_text.h"
 
 namespace cudadiag::report {
 namespace {
 
-Json frame(const Location& location) {
+Json frame(const diagnose::Location& location) {
   return {{"file", text_or_null(location.file)},
           {"line", location.line > 0 ? Json(location.line) : Json(nullptr)},
           {"function", text_or_null(location.function)}};
 }
 
-Json place(const Location& location) {
+Json place(const diagnose::Location& location) {
   Json json = frame(location);
   json["called_from"] = location.called_from.empty() ? Json(nullptr) : frame(location.called_from.front());
   return json;
 }
 
-Json operation(const OpenOperation& open) {
+Json operation(const diagnose::OpenOperation& open) {
   return {{"operation", open.operation},
           {"kernel", text_or_null(open.kernel)},
           {"ordinal", open.ordinal},
@@ -29,16 +29,18 @@ Json operation(const OpenOperation& open) {
           {"location", place(open.location)}};
 }
 
-Json wait(const OpenWait& open) { return {{"for", open.kind}, {"ordinal", open.ordinal}, {"text", open.text}}; }
+Json wait(const diagnose::OpenWait& open) {
+  return {{"for", open.kind}, {"ordinal", open.ordinal}, {"text", open.text}};
+}
 
-Json stream(const OpenStream& open) {
+Json stream(const diagnose::OpenStream& open) {
   return {{"stream", fmt::format("{:#x}", open.handle)},
           {"name", open.name},
           {"device", value_or_null(open.device)},
           {"issued", open.issued},
           {"completed", open.completed},
           {"proven_unfinished", open.proven},
-          {"grade", word(open.grade)},
+          {"grade", diagnose::word(open.grade)},
           {"candidates", open.candidates},
           {"lost", open.missing},
           {"operations", array_of(open.operations, operation)},
@@ -46,7 +48,7 @@ Json stream(const OpenStream& open) {
           {"may_wait_for", open.may_wait_for}};
 }
 
-Json call(const OpenCall& open) {
+Json call(const diagnose::OpenCall& open) {
   return {{"thread", open.tid},
           {"name", text_or_null(open.thread)},
           {"call", text_or_null(open.call)},
@@ -55,7 +57,7 @@ Json call(const OpenCall& open) {
           {"location", place(open.location)}};
 }
 
-Json process(const ProcessStatus& status) {
+Json process(const diagnose::ProcessStatus& status) {
   return {{"pid", status.pid},
           {"rank", value_or_null(status.rank)},
           {"argv", status.argv},
@@ -69,7 +71,7 @@ Json process(const ProcessStatus& status) {
 
 }  // namespace
 
-std::string write_status_json(const Status& status) {
+std::string write_status_json(const diagnose::Status& status) {
   const Json document = {{"schema", "cudadiag.status/1"}, {"running", value_or_null(status.goes_on)},
                          {"session", status.session},     {"seconds", value_or_null(status.seconds)},
                          {"command", status.command},     {"processes", array_of(status.processes, process)},

@@ -1,34 +1,34 @@
+#include "report/status_text.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "report/kernel_name.h"
+#include "base/printable.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/place.h"
+#include "diagnose/words.h"
 #include "report/page.h"
-#include "report/place.h"
-#include "report/printable.h"
-#include "report/status.h"
-#include "report/words.h"
 
 namespace cudadiag::report {
 namespace {
 
 constexpr std::size_t kFew = 4;  // operations of a stream, unless verbose
 constexpr std::size_t kStatusColumns = 30;
-constexpr std::size_t kUnfinishedColumns = 40;
 constexpr std::size_t kHang = 4;  // what goes on in the next row
 
-std::string times(const std::optional<double>& seconds) { return seconds ? duration(*seconds) : "?"; }
+std::string times(const std::optional<double>& seconds) { return seconds ? diagnose::duration(*seconds) : "?"; }
 
 class StatusText {
  public:
-  StatusText(const Status& status, const TextOptions& options)
+  StatusText(const diagnose::Status& status, const TextOptions& options)
       : status_(status), verbose_(options.verbosity == Verbosity::verbose), columns_(std::max(40, options.columns)) {}
 
   std::string write() {
     heading();
-    for (const ProcessStatus& process : status_.processes) add(process);
+    for (const diagnose::ProcessStatus& process : status_.processes) add(process);
     if (verbose_ || !status_.whole) {
-      for (const std::string& note : status_.notes) text_ += "note: " + printable(note) + '\n';
+      for (const std::string& note : status_.notes) text_ += "note: " + base::printable(note) + '\n';
     }
     return std::move(text_);
   }
@@ -45,31 +45,33 @@ class StatusText {
 
   void heading() {
     std::string command;
-    for (const std::string& word : status_.command) command += ' ' + printable(word);
-    const std::string time = status_.seconds ? " for " + duration(*status_.seconds) : "";
+    for (const std::string& word : status_.command) command += ' ' + base::printable(word);
+    const std::string time = status_.seconds ? " for " + diagnose::duration(*status_.seconds) : "";
     const char* state = !status_.goes_on   ? "not known whether it still runs; ran"
                         : *status_.goes_on ? "running"
                                            : "has ended, ran";
     line(0, fmt::format("cudadiag: {}{}:{}", state, time, command));
     if (!status_.processes.empty()) return;
-    if (!status_.unrecorded.empty()) return line(0, "it was run without recording: " + printable(status_.unrecorded));
+    if (!status_.unrecorded.empty())
+      return line(0, "it was run without recording: " + base::printable(status_.unrecorded));
     line(0, status_.goes_on.value_or(false) ? "no process has initialised CUDA yet"
             : status_.whole                 ? "no process initialised CUDA, or its recording is gone"
                                             : "there is no recording of a process that can be read");
   }
 
   // The moment up to which the times of operations count.
-  const char* since_when(const ProcessStatus& process) const {
+  const char* since_when(const diagnose::ProcessStatus& process) const {
     if (process.state == "frozen") return "before its error was met";
     if (!status_.goes_on) return "before it was last heard of";
     return *status_.goes_on ? "ago" : process.outlived ? "before the command ended" : "before it ended";
   }
 
-  void add(const ProcessStatus& process) {
+  void add(const diagnose::ProcessStatus& process) {
     std::string text = fmt::format("pid {}", process.pid);
     if (process.rank) text += fmt::format(", rank {}", *process.rank);
-    text += fmt::format(": {} operation{} issued", thousands(process.operations), process.operations == 1 ? "" : "s");
-    if (process.idle) text += fmt::format(", the newest {} {}", duration(*process.idle), since_when(process));
+    text += fmt::format(": {} operation{} issued", diagnose::thousands(process.operations),
+                        process.operations == 1 ? "" : "s");
+    if (process.idle) text += fmt::format(", the newest {} {}", diagnose::duration(*process.idle), since_when(process));
     if (process.errors > 0) text += fmt::format("; {} failed call{}", process.errors, process.errors == 1 ? "" : "s");
     line(0, text);
     if (process.state == "frozen") line(2, "a sticky error, since which nothing is recorded: see cudadiag report");
@@ -77,13 +79,13 @@ class StatusText {
     const bool unrecorded = process.state == "disabled";
     if (unrecorded) line(2, "nothing is known of it: the recorder stepped aside, see cudadiag report");
     if (process.streams.empty() && !unrecorded) line(2, "no work is unfinished");
-    for (const OpenStream& stream : process.streams) add(stream);
-    for (const OpenCall& call : process.calls) add(call);
+    for (const diagnose::OpenStream& stream : process.streams) add(stream);
+    for (const diagnose::OpenCall& call : process.calls) add(call);
   }
 
-  void add(const OpenStream& stream) {
+  void add(const diagnose::OpenStream& stream) {
     const std::uint32_t open = stream.issued - stream.completed;
-    std::string text = printable(stream.name);
+    std::string text = base::printable(stream.name);
     if (stream.device.value_or(0) != 0) text += fmt::format(" of device {}", *stream.device);
     const bool can_stand = stream.candidates + stream.missing > 0;
     if (!stream.proven) {
@@ -102,67 +104,71 @@ class StatusText {
       }
     }
     if (stream.proven && !stream.may_wait_for.empty()) {
-      text += fmt::format(", {} for {}", can_stand ? "or waits" : "waits", printable(stream.may_wait_for.front()));
+      text +=
+          fmt::format(", {} for {}", can_stand ? "or waits" : "waits", base::printable(stream.may_wait_for.front()));
       const std::size_t others = stream.may_wait_for.size() - 1;
       if (others > 0) text += fmt::format(" or {} other{}", others, others == 1 ? "" : "s");
     }
-    line(2, text + fmt::format("  [{}]", word(stream.grade)));
+    line(2, text + fmt::format("  [{}]", diagnose::word(stream.grade)));
     std::size_t written = 0;
     for (std::size_t lines = 0; written < stream.operations.size() && (verbose_ || lines < kFew); ++lines) {
       written += add(stream, written);
     }
     const std::size_t more = stream.more + stream.operations.size() - written;
-    if (more > 0) line(4, fmt::format("and {} more behind", thousands(more)));
+    if (more > 0) line(4, fmt::format("and {} more behind", diagnose::thousands(more)));
   }
 
   // The line of an operation and of those of the same line that follow it; how many it stands for.
-  std::size_t add(const OpenStream& stream, std::size_t first) {
-    const OpenOperation& operation = stream.operations[first];
+  std::size_t add(const diagnose::OpenStream& stream, std::size_t first) {
+    const diagnose::OpenOperation& operation = stream.operations[first];
     std::size_t same = 1;
     while (!verbose_ && first + same < stream.operations.size() && alike(operation, stream.operations[first + same]))
       ++same;
     std::string what = operation.operation;
     if (!operation.kernel.empty()) {
-      what = printable(short_kernel_name(operation.kernel, verbose_ ? operation.kernel.size() : kStatusColumns));
+      what = base::printable(
+          diagnose::short_kernel_name(operation.kernel, verbose_ ? operation.kernel.size() : kStatusColumns));
     }
     std::string text = fmt::format("{:>6}  {}", times(operation.seconds), what);
     if (operation.location.nearest().line > 0 || !operation.location.function.empty()) {
-      text += "  " + place(operation.location, status_.working_directory);
+      text += "  " + diagnose::place(operation.location, status_.working_directory);
     }
     if (same > 1) text += fmt::format(" ({} operations)", same);
     line(4, text);
-    for (const OpenWait& wait : stream.waits) {
-      if (wait.ordinal == operation.ordinal) line(12, "waits " + printable(wait.text));
+    for (const diagnose::OpenWait& wait : stream.waits) {
+      if (wait.ordinal == operation.ordinal) line(12, "waits " + base::printable(wait.text));
     }
     return same;
   }
 
-  static bool alike(const OpenOperation& a, const OpenOperation& b) {
-    return a.operation == b.operation && a.kernel == b.kernel && same_line(a.location, b.location) &&
+  static bool alike(const diagnose::OpenOperation& a, const diagnose::OpenOperation& b) {
+    return a.operation == b.operation && a.kernel == b.kernel && diagnose::same_line(a.location, b.location) &&
            a.operation != "wait";
   }
 
-  void add(const OpenCall& call) {
+  void add(const diagnose::OpenCall& call) {
     std::string text = fmt::format("thread {}", call.tid);
-    if (!call.thread.empty()) text += " " + printable(call.thread);
-    text += fmt::format(": for {} in {}", times(call.seconds), printable(call.call));
-    if (!call.waits_for.empty()) text += ", waits for " + printable(call.waits_for);
+    if (!call.thread.empty()) text += " " + base::printable(call.thread);
+    text += fmt::format(": for {} in {}", times(call.seconds), base::printable(call.call));
+    if (!call.waits_for.empty()) text += ", waits for " + base::printable(call.waits_for);
     line(2, text);
-    line(12, "at " + place(call.location, status_.working_directory));
+    line(12, "at " + diagnose::place(call.location, status_.working_directory));
     if (!verbose_) return;
     for (const symbolize::PythonFrame& frame : call.stack.python) {
-      line(12, fmt::format("{} {}:{} {}", frame.user ? '*' : ' ', relative_path(frame.file, status_.working_directory),
-                           frame.line, printable(frame.function)));
+      line(12, fmt::format("{} {}:{} {}", frame.user ? '*' : ' ',
+                           diagnose::relative_path(frame.file, status_.working_directory), frame.line,
+                           base::printable(frame.function)));
     }
     for (const symbolize::NativeFrame& frame : call.stack.native) {
       const std::string where =
-          frame.file.empty() ? printable(frame.module)
-                             : fmt::format("{}:{}", relative_path(frame.file, status_.working_directory), frame.line);
-      line(12, fmt::format("{} {} {}", frame.user ? '*' : ' ', where, printable(frame.function)));
+          frame.file.empty()
+              ? base::printable(frame.module)
+              : fmt::format("{}:{}", diagnose::relative_path(frame.file, status_.working_directory), frame.line);
+      line(12, fmt::format("{} {} {}", frame.user ? '*' : ' ', where, base::printable(frame.function)));
     }
   }
 
-  const Status& status_;
+  const diagnose::Status& status_;
   const bool verbose_;
   const int columns_;
   std::string text_;
@@ -170,30 +176,7 @@ class StatusText {
 
 }  // namespace
 
-std::string unfinished_text(const Status& status) {
-  constexpr double kLong = 1;
-  const OpenStream* longest = nullptr;
-  double seconds = kLong;
-  for (const ProcessStatus& process : status.processes) {
-    for (const OpenStream& stream : process.streams) {
-      if (process.outlived || !stream.proven || stream.operations.empty()) continue;
-      const double open = stream.operations.front().seconds.value_or(0);
-      if (open < seconds || (longest != nullptr && open == seconds)) continue;
-      longest = &stream;
-      seconds = open;
-    }
-  }
-  if (longest == nullptr) return "";
-  const OpenOperation& oldest = longest->operations.front();
-  const std::string what =
-      oldest.kernel.empty() ? with_article(oldest.operation) : short_kernel_name(oldest.kernel, kUnfinishedColumns);
-  const std::string others =
-      longest->candidates > 1 ? fmt::format(" (or one of {} behind it)", longest->candidates - 1) : "";
-  return fmt::format("{} of {}{} had not finished when the program ended, {} after it was issued", printable(what),
-                     place(oldest.location, status.working_directory), others, duration(seconds));
-}
-
-std::string write_status_text(const Status& status, const TextOptions& options) {
+std::string write_status_text(const diagnose::Status& status, const TextOptions& options) {
   return StatusText(status, options).write();
 }
 

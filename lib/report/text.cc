@@ -2,16 +2,16 @@
 
 #include <fmt/core.h>
 
+#include "diagnose/words.h"
 #include "report/finding_text.h"
 #include "report/report_page.h"
-#include "report/words.h"
 
 namespace cudadiag::report {
 
-std::string write_text(const Report& report, const TextOptions& options) {
+std::string write_text(const diagnose::Diagnosis& report, const TextOptions& options) {
   if (options.verbosity == Verbosity::quiet && !report.findings.empty()) {
-    const Finding& first = report.findings.front();
-    return fmt::format("cudadiag: {} [{}]\n", headline(first, report.working_directory), word(first.grade));
+    const diagnose::Finding& first = report.findings.front();
+    return fmt::format("cudadiag: {} [{}]\n", headline(first, report.working_directory), diagnose::word(first.grade));
   }
   if (options.verbosity != Verbosity::verbose) return short_page(report, options).print();
   std::string text;

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "report/report.h"
+#include "diagnose/diagnosis.h"
 
 namespace cudadiag::report {
 
@@ -21,6 +21,6 @@ struct TextOptions {
 };
 
 // Empty when there is no finding, unless `say_clean` or `verbose` asks for more.
-std::string write_text(const Report& report, const TextOptions& options);
+std::string write_text(const diagnose::Diagnosis& report, const TextOptions& options);
 
 }  // namespace cudadiag::report

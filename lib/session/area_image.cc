@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "session/sparse_copy.h"
 
 namespace cudadiag::session {
@@ -24,7 +24,7 @@ Failure unreadable(const std::filesystem::path& file, const char* why) {
 }  // namespace
 
 Result<AreaImage> AreaImage::load(const std::filesystem::path& file) {
-  const FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const base::FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!descriptor.valid()) return unreadable(file, std::strerror(errno));
   struct stat status {};
   if (::fstat(descriptor.get(), &status) != 0) return unreadable(file, std::strerror(errno));

@@ -17,10 +17,10 @@ constexpr std::size_t kReadBlock = 64u << 10;
 }  // namespace
 
 std::optional<LogReader> LogReader::open(const std::filesystem::path& file) {
-  return open(FileDescriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)));
+  return open(base::FileDescriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)));
 }
 
-std::optional<LogReader> LogReader::open(FileDescriptor file) {
+std::optional<LogReader> LogReader::open(base::FileDescriptor file) {
   struct stat status {};
   if (!file.valid() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   alignas(8) std::array<std::byte, kLogHeader> header{};

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "session/log_codec.h"
 
 namespace cudadiag::session {
@@ -33,7 +33,7 @@ class LogReader {
 
   // Nothing: it is no full log of this version, or cannot be read.
   static std::optional<LogReader> open(const std::filesystem::path& file);
-  static std::optional<LogReader> open(FileDescriptor file);
+  static std::optional<LogReader> open(base::FileDescriptor file);
 
   std::uint32_t pid() const { return pid_; }
   std::uint64_t start() const { return start_; }
@@ -52,13 +52,13 @@ class LogReader {
   void rewind();
 
  private:
-  explicit LogReader(FileDescriptor file) : file_(std::move(file)) {}
+  explicit LogReader(base::FileDescriptor file) : file_(std::move(file)) {}
   void refill();
   bool keep(const std::uint8_t* end);
   // False: it makes no sense. `item` is set if it is for the caller.
   bool read_note(const std::uint8_t* from, std::optional<Item>& item);
 
-  FileDescriptor file_;
+  base::FileDescriptor file_;
   std::uint32_t pid_ = 0;
   std::uint64_t start_ = 0;
   std::uint64_t offset_ = 0;  // in the file, of the end of what is in the buffer

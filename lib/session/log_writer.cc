@@ -29,7 +29,8 @@ bool has_room(int file) {
 Result<LogWriter> LogWriter::create(const std::filesystem::path& folder, std::uint32_t pid, std::uint64_t start) {
   for (int n = 1; n < 1000; ++n) {
     const std::string name = std::to_string(pid) + (n == 1 ? "" : "-" + std::to_string(n)) + ".log";
-    FileDescriptor file(::open((folder / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    base::FileDescriptor file(
+        ::open((folder / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (file.valid()) {
       LogWriter writer(folder / name, pid, std::move(file));
       alignas(8) std::array<std::byte, kLogHeader> header{};

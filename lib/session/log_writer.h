@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "session/log_codec.h"
 #include "session/ring_follower.h"
 #include "session/session.h"
@@ -37,13 +37,13 @@ class LogWriter : public RingReader {
   Failure give_up();
 
  private:
-  LogWriter(std::filesystem::path path, std::uint32_t pid, FileDescriptor file)
+  LogWriter(std::filesystem::path path, std::uint32_t pid, base::FileDescriptor file)
       : path_(std::move(path)), pid_(pid), file_(std::move(file)) {}
   void end_early(const std::string& why, std::string hint);
 
   std::filesystem::path path_;
   std::uint32_t pid_;
-  FileDescriptor file_;
+  base::FileDescriptor file_;
   LogModel model_;
   std::string waiting_;
   std::uint64_t written_ = 0, lost_ = 0;

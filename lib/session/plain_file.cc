@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cudadiag::session {
 namespace {
@@ -38,7 +38,7 @@ bool is_on_disk(int file) {
   return system.f_type != PROC_SUPER_MAGIC && system.f_type != SYSFS_MAGIC;
 }
 
-std::optional<std::string> read(const FileDescriptor& descriptor, std::uint64_t most) {
+std::optional<std::string> read(const base::FileDescriptor& descriptor, std::uint64_t most) {
   struct stat status {};
   if (!descriptor.valid() || ::fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   const auto size = static_cast<std::uint64_t>(status.st_size);
@@ -59,17 +59,17 @@ std::optional<std::string> read(const FileDescriptor& descriptor, std::uint64_t 
 
 }  // namespace
 
-FileDescriptor open_named_file(const std::filesystem::path& file) {
+base::FileDescriptor open_named_file(const std::filesystem::path& file) {
   if (file.empty()) return {};
-  FileDescriptor descriptor(open_without_magic_links(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  base::FileDescriptor descriptor(open_without_magic_links(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
   const bool plain = descriptor.valid() && ::fstat(descriptor.get(), &status) == 0 && S_ISREG(status.st_mode) &&
                      status.st_size > 0 && is_on_disk(descriptor.get());
-  return plain ? std::move(descriptor) : FileDescriptor();
+  return plain ? std::move(descriptor) : base::FileDescriptor();
 }
 
 std::optional<std::string> read_plain_file(const std::filesystem::path& file, std::uint64_t most) {
-  return read(FileDescriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)), most);
+  return read(base::FileDescriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)), most);
 }
 
 std::optional<std::string> read_named_file(const std::filesystem::path& file, std::uint64_t most) {

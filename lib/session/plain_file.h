@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cudadiag::session {
 
@@ -17,7 +17,7 @@ std::optional<std::string> read_plain_file(const std::filesystem::path& file, st
 // Opens a file of the reader's that a session names: a source or a script. Follows links, for sources often lie behind
 // some, but none of procfs, which lead to what the reader itself has open. Invalid for what is not a plain file, is
 // empty, or lies in procfs or sysfs, where reading has effects and may never end.
-FileDescriptor open_named_file(const std::filesystem::path& file);
+base::FileDescriptor open_named_file(const std::filesystem::path& file);
 std::optional<std::string> read_named_file(const std::filesystem::path& file, std::uint64_t most);
 
 }  // namespace cudadiag::session

@@ -8,11 +8,11 @@
 
 namespace cudadiag::session {
 
-FileDescriptor open_plain_folder(int parent, const char* name) {
-  return FileDescriptor(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+base::FileDescriptor open_plain_folder(int parent, const char* name) {
+  return base::FileDescriptor(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-std::vector<std::string> names_in(const FileDescriptor& folder) {
+std::vector<std::string> names_in(const base::FileDescriptor& folder) {
   std::vector<std::string> names;
   // Listing moves the place in the description that a duplicate would share.
   const int again = folder.valid() ? ::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cudadiag::session {
 
 // Invalid, with errno set, where it is missing, a link or not a folder. `parent`: a descriptor, or AT_FDCWD.
-FileDescriptor open_plain_folder(int parent, const char* name);
+base::FileDescriptor open_plain_folder(int parent, const char* name);
 
 // Sorted by name, without "." and "..".
-std::vector<std::string> names_in(const FileDescriptor& folder);
+std::vector<std::string> names_in(const base::FileDescriptor& folder);
 
 // The same as paths; empty where `folder` is a link.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);

@@ -120,7 +120,7 @@ bool is_folder(int parent, const char* name) {
 }
 
 // The recursion is at most as deep as there are levels.
-void remove_own(const FileDescriptor& folder, Level level) {
+void remove_own(const base::FileDescriptor& folder, Level level) {
   for (const std::string& name : names_in(folder)) {
     Level inner{};
     if (!is_folder(folder.get(), name.c_str())) {
@@ -133,7 +133,7 @@ void remove_own(const FileDescriptor& folder, Level level) {
 }
 
 bool is_area(const fs::path& file) {
-  const FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const base::FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   std::uint64_t magic = 0;
   return descriptor.valid() && ::fstat(descriptor.get(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -174,14 +174,14 @@ bool is_only_prepared(const fs::path& folder) {
 }
 
 bool remove_session(int root, const char* name) {
-  const FileDescriptor folder = open_plain_folder(root, name);
+  const base::FileDescriptor folder = open_plain_folder(root, name);
   if (!folder.valid()) return false;
   remove_own(folder, Level::session);
   return ::unlinkat(root, name, AT_REMOVEDIR) == 0;
 }
 
 bool remove_session(const fs::path& folder) {
-  const FileDescriptor root(::open(folder.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const base::FileDescriptor root(::open(folder.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   return root.valid() && remove_session(root.get(), folder.filename().c_str());
 }
 

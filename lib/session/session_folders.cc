@@ -14,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "session/plain_folder.h"
 #include "session/session_files.h"
 
@@ -171,7 +171,7 @@ std::optional<Failure> obstacle_in(const Root& root) {
 }
 
 bool is_being_written(const fs::path& folder) {
-  const FileDescriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  const base::FileDescriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   return !descriptor.valid() || ::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0;
 }
 

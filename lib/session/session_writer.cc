@@ -43,7 +43,7 @@ std::string session_name(std::uint32_t pid, std::int64_t unix_seconds) {
 
 // The folder that sessions lie in, made where it is missing. In a shared temporary folder one that somebody else owns is
 // refused: it is there to be found by us.
-Result<FileDescriptor> open_root(const Root& root) {
+Result<base::FileDescriptor> open_root(const Root& root) {
   std::error_code error;
   fs::create_directories(root.folder.parent_path(), error);
   if (error) return failed("create the session folder", root.folder, error.value());
@@ -52,7 +52,8 @@ Result<FileDescriptor> open_root(const Root& root) {
   }
   const bool shared = !root.warning.empty();
   const Failure foreign{root.folder.string() + " belongs to somebody else", "name a folder of your own with -o FOLDER"};
-  FileDescriptor folder(::open(root.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | (shared ? O_NOFOLLOW : 0)));
+  base::FileDescriptor folder(
+      ::open(root.folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | (shared ? O_NOFOLLOW : 0)));
   struct stat status {};
   if (!folder.valid() && shared && errno != EACCES && fs::is_symlink(root.folder, error)) return foreign;
   if (!folder.valid() && errno == ENOTDIR) {
@@ -77,18 +78,18 @@ fs::path without_dots(const fs::path& folder) {
   return error ? folder : plain;
 }
 
-FileDescriptor create_in(const FileDescriptor& folder, const std::string& name) {
-  return FileDescriptor(
+base::FileDescriptor create_in(const base::FileDescriptor& folder, const std::string& name) {
+  return base::FileDescriptor(
       ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
 // Writes a file beside `name` in `folder` and renames it there, so that a reader sees the old or the new one. `path`
 // is for messages alone.
-std::optional<Failure> replace_file(const FileDescriptor& folder, const std::string& name, const fs::path& path,
+std::optional<Failure> replace_file(const base::FileDescriptor& folder, const std::string& name, const fs::path& path,
                                     const std::function<bool(int)>& write, bool& lacks_room) {
   const std::string draft = name + ".new";
   ::unlinkat(folder.get(), draft.c_str(), 0);
-  const FileDescriptor file = create_in(folder, draft);
+  const base::FileDescriptor file = create_in(folder, draft);
   if (file.valid() && write(file.get()) && ::renameat(folder.get(), draft.c_str(), folder.get(), name.c_str()) == 0) {
     return std::nullopt;
   }
@@ -109,14 +110,14 @@ bool write_text(int file, std::string_view text) {
   return true;
 }
 
-void point_latest_at(const FileDescriptor& root, const std::string& session) {
+void point_latest_at(const base::FileDescriptor& root, const std::string& session) {
   const std::string draft = ".latest-" + std::to_string(::getpid());
   ::unlinkat(root.get(), draft.c_str(), 0);
   if (::symlinkat(session.c_str(), root.get(), draft.c_str()) != 0) return;
   if (::renameat(root.get(), draft.c_str(), root.get(), kLatest) != 0) ::unlinkat(root.get(), draft.c_str(), 0);
 }
 
-bool is_same(const FileDescriptor& folder, const FileDescriptor& parent, const std::string& name) {
+bool is_same(const base::FileDescriptor& folder, const base::FileDescriptor& parent, const std::string& name) {
   struct stat open {
   }, named{};
   return ::fstat(folder.get(), &open) == 0 && ::fstatat(parent.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -143,7 +144,7 @@ Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std:
       remember(std::move(*failure));
       continue;
     }
-    auto& folder = std::get<FileDescriptor>(opened);
+    auto& folder = std::get<base::FileDescriptor>(opened);
     root.folder = without_dots(root.folder);
     auto made = create_in_root(root, std::move(folder), session_name(pid, unix_seconds));
     if (auto* failure = std::get_if<Failure>(&made)) {
@@ -159,7 +160,8 @@ Result<SessionWriter> SessionWriter::create(const std::vector<Root>& roots, std:
 }
 
 // Containers that share a folder can have the same second and pid.
-Result<SessionWriter> SessionWriter::create_in_root(const Root& root, FileDescriptor root_fd, const std::string& base) {
+Result<SessionWriter> SessionWriter::create_in_root(const Root& root, base::FileDescriptor root_fd,
+                                                    const std::string& base) {
   struct stat status {};
   for (int attempt = 1; attempt < 100; ++attempt) {
     const std::string name = base + (attempt == 1 ? "" : "-" + std::to_string(attempt));
@@ -170,11 +172,11 @@ Result<SessionWriter> SessionWriter::create_in_root(const Root& root, FileDescri
       if (errno == EEXIST) continue;
       return failed("create the session folder", folder, errno);
     }
-    FileDescriptor lock = open_plain_folder(root_fd.get(), incomplete.c_str());
+    base::FileDescriptor lock = open_plain_folder(root_fd.get(), incomplete.c_str());
     if (!lock.valid() || ::mkdirat(lock.get(), kRecordFolder, 0700) != 0) {
       return failed("create the session folder", folder, errno);
     }
-    FileDescriptor pass = open_plain_folder(lock.get(), kRecordFolder);
+    base::FileDescriptor pass = open_plain_folder(lock.get(), kRecordFolder);
     if (!pass.valid()) return failed("create the session folder", folder, errno);
     ::flock(lock.get(), LOCK_EX | LOCK_NB);
     return SessionWriter(root, folder, std::move(root_fd), std::move(lock), std::move(pass));
@@ -185,13 +187,13 @@ Result<SessionWriter> SessionWriter::create_in_root(const Root& root, FileDescri
 Result<SessionWriter> SessionWriter::reopen(const fs::path& folder) {
   std::error_code error;
   const fs::path absolute = fs::canonical(folder, error);
-  FileDescriptor root(::open(absolute.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  FileDescriptor lock = open_plain_folder(root.get(), absolute.filename().c_str());
+  base::FileDescriptor root(::open(absolute.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  base::FileDescriptor lock = open_plain_folder(root.get(), absolute.filename().c_str());
   if (error || !lock.valid()) return failed("open the session", folder, error ? error.value() : errno);
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return Failure{absolute.string() + " is being written by another cudadiag", "wait until it has ended"};
   }
-  FileDescriptor pass = open_plain_folder(lock.get(), kRecordFolder);
+  base::FileDescriptor pass = open_plain_folder(lock.get(), kRecordFolder);
   return SessionWriter({absolute.parent_path(), true, ""}, absolute, std::move(root), std::move(lock), std::move(pass));
 }
 
@@ -244,14 +246,14 @@ std::vector<fs::path> SessionWriter::foreign_areas() const {
   return files;
 }
 
-FileDescriptor SessionWriter::create_file(const std::string& name) const { return create_in(pass_fd_, name); }
+base::FileDescriptor SessionWriter::create_file(const std::string& name) const { return create_in(pass_fd_, name); }
 
 std::optional<Failure> SessionWriter::store_text(const fs::path& file, std::string_view text) {
   const fs::path inside = file.lexically_relative(folder_);
-  FileDescriptor folder = open_plain_folder(lock_.get(), ".");
+  base::FileDescriptor folder = open_plain_folder(lock_.get(), ".");
   for (const fs::path& part : inside.parent_path()) {
     const bool ascends = part == "..";
-    folder = ascends ? FileDescriptor() : open_plain_folder(folder.get(), part.c_str());
+    folder = ascends ? base::FileDescriptor() : open_plain_folder(folder.get(), part.c_str());
   }
   if (inside.empty() || !folder.valid()) return failed("write", file, inside.empty() ? EINVAL : errno);
   return replace_file(

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "session/live_place.h"
 #include "session/retention.h"
 #include "session/session.h"
@@ -51,7 +51,7 @@ class SessionWriter {
   // `file` lies below folder().
   std::optional<Failure> store_text(const std::filesystem::path& file, std::string_view text);
   // A new file in the folder of the pass; invalid, with errno set, where there is one already.
-  FileDescriptor create_file(const std::string& name) const;
+  base::FileDescriptor create_file(const std::string& name) const;
   std::optional<Failure> store_manifest(const Manifest& manifest);
   std::optional<Failure> store_races(const Races& races);
   // For those who look while the run goes on; finish() takes it away, if nobody has before.
@@ -72,22 +72,22 @@ class SessionWriter {
   void discard();
 
  private:
-  SessionWriter(Root root, std::filesystem::path folder, FileDescriptor root_fd, FileDescriptor lock,
-                FileDescriptor pass)
+  SessionWriter(Root root, std::filesystem::path folder, base::FileDescriptor root_fd, base::FileDescriptor lock,
+                base::FileDescriptor pass)
       : root_(std::move(root)),
         folder_(std::move(folder)),
         root_fd_(std::move(root_fd)),
         lock_(std::move(lock)),
         pass_fd_(std::move(pass)) {}
-  static Result<SessionWriter> create_in_root(const Root& root, FileDescriptor root_fd, const std::string& base);
+  static Result<SessionWriter> create_in_root(const Root& root, base::FileDescriptor root_fd, const std::string& base);
   bool holds(const char* name) const;
   std::string area_name(std::size_t index, std::uint32_t pid);
 
   Root root_;
   std::filesystem::path folder_;
-  FileDescriptor root_fd_;
-  FileDescriptor lock_;     // of folder_
-  FileDescriptor pass_fd_;  // of pass_folder()
+  base::FileDescriptor root_fd_;
+  base::FileDescriptor lock_;     // of folder_
+  base::FileDescriptor pass_fd_;  // of pass_folder()
   std::string pass_ = kRecordFolder;
   std::map<std::size_t, std::string> area_names_;
   bool lacks_room_ = false;

@@ -177,7 +177,7 @@ void Recording::note_end(const RunEnd& end) {
   }
   manifest_.outlived_by = {end.outliving.begin(), end.outliving.end()};
   manifest_.asked_to_end = end.interrupted;
-  // What a hanging program did after it was asked to end says nothing of the hang.
+  // Actions of a hanging program after it was asked to end say nothing about the hang.
   if (manifest_.hang) {
     session_.manifest = manifest_;
   } else {
@@ -202,7 +202,7 @@ std::optional<session::Failure> Recording::store_manifest() {
   auto failure = writer_->store_manifest(manifest);
   const session::ProcessEnd& end = manifest.passes.front().end;
   if (!failure || !(end.code || end.signal)) return failure;
-  // What was for the time of the run makes some room.
+  // Frees what only the run needed.
   writer_->drop_live_place();
   return writer_->store_manifest(manifest);
 }
@@ -224,7 +224,7 @@ Stored Recording::store() {
 
 Stored Recording::store_last() {
   if (!manifest_.hang) return store();
-  // What was recorded of a hang is stored already.
+  // The recording of a hang is stored already.
   store_manifest();
   return {};
 }

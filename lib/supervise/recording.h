@@ -34,7 +34,7 @@ struct RunEnd {
   bool interrupted = false;                           // somebody has asked it to end
 };
 
-// What happened when the session was stored.
+// The result of storing the session.
 struct Stored {
   std::vector<session::Failure> given_up;  // logs that made room for the recording
   std::optional<session::Failure> loss;    // why the session is not whole; told once

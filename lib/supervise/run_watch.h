@@ -17,7 +17,7 @@
 
 namespace cudadiag::supervise {
 
-// What happens while the target runs. The calls come on the thread that waits.
+// Events while the target runs. The calls come on the thread that waits.
 class RunListener {
  public:
   RunListener() = default;
@@ -27,7 +27,7 @@ class RunListener {
 
   // A process froze, and has had a second for its own messages.
   virtual void froze() = 0;
-  // Nothing has moved for so many seconds, and the target is about to be ended.
+  // The GPU has made no progress for so many seconds, and the target is about to be ended.
   virtual void hangs(double seconds) = 0;
   // Not even SIGKILL ends the target: it is stuck inside the GPU's driver, and is left as it is.
   virtual void cannot_end() = 0;

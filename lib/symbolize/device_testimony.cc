@@ -2,12 +2,12 @@
 
 #include <filesystem>
 
+#include "base/demangle.h"
 #include "evidence/core_file.h"
 #include "evidence/debugger_text.h"
 #include "evidence/exceptions.h"
 #include "session/session_folders.h"
 #include "session/witness.h"
-#include "symbolize/demangle.h"
 
 namespace cudadiag::symbolize {
 namespace {
@@ -22,16 +22,16 @@ DeviceFailure plain(const evidence::Failure& from) {
   failure.exception = from.exception_name;
   failure.assertion = from.exception == evidence::kAssertion;
   failure.message = from.message;
-  failure.function = demangle(from.place.function);
+  failure.function = base::demangle(from.place.function);
   failure.offset = from.place.offset;
   for (const evidence::SourceLine& line : from.place.lines) {
-    failure.lines.push_back({demangle(line.function), line.file, line.line});
+    failure.lines.push_back({base::demangle(line.function), line.file, line.line});
   }
   failure.block = from.block;
   failure.thread = from.thread;
   failure.threads = from.threads;
   failure.blocks = from.blocks;
-  failure.kernel = demangle(from.kernel);
+  failure.kernel = base::demangle(from.kernel);
   failure.mangled = from.kernel;
   failure.grid = from.grid;
   failure.block_dim = from.block_dim;
@@ -42,7 +42,7 @@ DeviceFailure plain(const evidence::Failure& from) {
 // For the instruction at which most of its threads are.
 DeviceFailure plain(const evidence::RunningKernel& from) {
   DeviceFailure running;
-  running.kernel = demangle(from.kernel);
+  running.kernel = base::demangle(from.kernel);
   running.mangled = from.kernel;
   running.grid = from.grid;
   running.block_dim = from.block_dim;
@@ -50,10 +50,10 @@ DeviceFailure plain(const evidence::RunningKernel& from) {
   running.blocks = from.blocks;
   if (from.places.empty()) return running;
   const evidence::RunningPlace& most = from.places.front();
-  running.function = demangle(most.place.function);
+  running.function = base::demangle(most.place.function);
   running.offset = most.place.offset;
   for (const evidence::SourceLine& line : most.place.lines) {
-    running.lines.push_back({demangle(line.function), line.file, line.line});
+    running.lines.push_back({base::demangle(line.function), line.file, line.line});
   }
   running.block = most.block;
   running.thread = most.thread;
@@ -65,7 +65,7 @@ WitnessWords debugger_words(const session::Session& session, const session::Pass
                             const evidence::Testimony& core) {
   const auto file = session.folder / pass.folder / session::kDebuggerFile;
   const auto witness = evidence::debugger_witness(core.failure, evidence::read_log(file, kDebuggerTextKept),
-                                                 session::how_it_failed(pass.debugger->end, pass.debugger->cut_short));
+                                                  session::how_it_failed(pass.debugger->end, pass.debugger->cut_short));
   return {evidence::outcome(witness), evidence::sentences(witness),
           !witness.failed.empty() || !witness.check.different.empty()};
 }

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "session/session.h"
 #include "evidence/assertion_text.h"
 #include "evidence/sanitizer_text.h"
+#include "session/session.h"
 
 namespace cudadiag::symbolize {
 

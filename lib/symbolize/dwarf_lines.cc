@@ -13,8 +13,8 @@
 #include <set>
 #include <string_view>
 
+#include "base/demangle.h"
 #include "session/library_paths.h"
-#include "symbolize/demangle.h"
 #include "symbolize/dwarf_scopes.h"
 #include "symbolize/line_rows.h"
 
@@ -228,7 +228,7 @@ NativeFrame frame_of(Dwarf_Die& function, const Position& position) {
   const char* linkage = text_attribute(function, DW_AT_linkage_name);
   if (!linkage) linkage = text_attribute(function, DW_AT_MIPS_linkage_name);
   if (linkage) frame.mangled = linkage;
-  frame.function = linkage ? demangle(linkage) : qualified_name(function);
+  frame.function = linkage ? base::demangle(linkage) : qualified_name(function);
   return frame;
 }
 

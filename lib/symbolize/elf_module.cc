@@ -11,8 +11,8 @@
 #include <optional>
 #include <set>
 
+#include "base/demangle.h"
 #include "symbolize/call_sites.h"
-#include "symbolize/demangle.h"
 #include "symbolize/dwarf_lines.h"
 #include "symbolize/symbol_table.h"
 
@@ -98,8 +98,8 @@ std::string one_of(const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 3;
   std::set<std::string> whole, short_names;
   for (const std::string& name : names) {
-    whole.insert(demangle(name));
-    short_names.insert(bare(demangle(name)));
+    whole.insert(base::demangle(name));
+    short_names.insert(bare(base::demangle(name)));
   }
   const auto& distinct = short_names.size() == names.size() ? short_names : whole;
   const std::vector<std::string> functions(distinct.begin(), distinct.end());
@@ -184,7 +184,8 @@ std::vector<NativeFrame> ElfModule::frames(std::uint64_t address) {
   NativeFrame& physical = frames.back();
   if (physical.mangled.empty() && !names.empty()) {
     physical.mangled = names.front();
-    if (physical.function.empty() || physical.mangled.starts_with("_Z")) physical.function = demangle(physical.mangled);
+    if (physical.function.empty() || physical.mangled.starts_with("_Z"))
+      physical.function = base::demangle(physical.mangled);
   }
   physical.folded = folded;
   if (folded) physical.function = one_of(names);

@@ -24,7 +24,7 @@ class Bytes {
  public:
   static constexpr int kEnd = -1;
 
-  explicit Bytes(session::FileDescriptor file) : file_(std::move(file)) {}
+  explicit Bytes(base::FileDescriptor file) : file_(std::move(file)) {}
 
   int peek() {
     if (at_ == have_) fill();
@@ -47,7 +47,7 @@ class Bytes {
     total_ += have_;
   }
 
-  session::FileDescriptor file_;
+  base::FileDescriptor file_;
   std::array<char, 16384> buffer_{};
   std::size_t at_ = 0, have_ = 0, total_ = 0;
 };
@@ -67,7 +67,7 @@ bool next_line(Bytes& from, std::string& line) {
 std::vector<SourceLine> source_excerpt(const std::string& file, int line, int neighbours) {
   // A relative path is one of the process's folder, or the compiler's: from here another file may be there.
   if (withheld || line <= 0 || neighbours < 0 || !file.starts_with('/')) return {};
-  session::FileDescriptor source = session::open_named_file(file);
+  base::FileDescriptor source = session::open_named_file(file);
   struct stat status {};
   if (!source.valid() || ::fstat(source.get(), &status) != 0) return {};
   if (static_cast<std::uintmax_t>(status.st_size) > kLargestSource) return {};

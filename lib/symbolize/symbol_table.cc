@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "symbolize/demangle.h"
+#include "base/demangle.h"
 
 namespace cudadiag::symbolize {
 namespace {
@@ -61,8 +61,8 @@ std::vector<std::string> SymbolTable::names_at(std::uint64_t address) const {
     if (!covered) continue;
     const char* name = elf_strptr(symbol->elf, symbol->strings, symbol->name);
     if (!name || !*name) continue;
-    std::string kept(without_clone_suffix(name));
-    if (readings.insert(demangle(kept)).second) names.push_back(std::move(kept));
+    std::string kept(base::without_clone_suffix(name));
+    if (readings.insert(base::demangle(kept)).second) names.push_back(std::move(kept));
   }
   return names;
 }

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/demangle.h"
 #include "session/process_record.h"
 #include "session/session.h"
-#include "symbolize/demangle.h"
 #include "symbolize/source_excerpt.h"
 #include "symbolize/source_frame.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/demangle.h"
 #include "session/library_paths.h"
-#include "symbolize/demangle.h"
 #include "symbolize/pseudo_files.h"
 
 namespace cudadiag::symbolize {
@@ -51,7 +51,8 @@ std::string_view name_of_host_side(const std::vector<NativeFrame>& native, std::
 // Compared as people read them: a `static` kernel is `_Z4fillPi` on the device and `_ZL4fillPi` on the host.
 bool is_host_side_of(const NativeFrame& frame, std::string_view kernel) {
   if (kernel.empty() || frame.mangled.empty()) return false;
-  return frame.mangled == kernel || (kernel.starts_with("_Z") && demangle(frame.mangled) == demangle(kernel));
+  return frame.mangled == kernel ||
+         (kernel.starts_with("_Z") && base::demangle(frame.mangled) == base::demangle(kernel));
 }
 
 // `scale` for `void n::scale<float>(float*, float)` and `n::scale<float>`.
@@ -73,7 +74,7 @@ std::string_view qualified_name(std::string_view function) {
 // overload of the kernel that launches it comes one frame later.
 bool is_host_side_by_bare_name(const NativeFrame& frame, std::string_view kernel) {
   if (kernel.empty()) return false;
-  const std::string name = demangle(kernel);
+  const std::string name = base::demangle(kernel);
   const bool has_lambda = contains_any(frame.mangled, {"__nv_dl_wrapper_t", "__nv_hdl_wrapper_t"});
   if (has_lambda) return qualified_name(frame.function) == qualified_name(name);
   return frame.inlined && frame.mangled.empty() && bare_name(frame.function) == bare_name(name);

@@ -35,7 +35,7 @@
 //    The first visit to a line is written even if there is nothing to read. A ring of kWatched lines of kWatchedLine
 //    bytes, filled with blanks.
 //
-// The file is named as CPython names it. Members of an argument are those of report::Argument; unknown ones are left
+// The file is named as CPython names it. Members of an argument are those of diagnose::Argument; unknown ones are left
 // out.
 #pragma once
 

@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       ::pwrite(file, data, size, sizeof header) < 0) {
     std::abort();
   }
-  auto log = session::LogReader::open(session::FileDescriptor(::dup(file)));
+  auto log = session::LogReader::open(base::FileDescriptor(::dup(file)));
   if (!log) std::abort();
   session::Session session;
   session.manifest.passes = {{.name = "record", .folder = "record"}};

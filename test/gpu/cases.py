@@ -49,7 +49,7 @@ class Case:
     options: Tuple[str, ...] = ()  # of cudadiag run; "@x" is a file in the case's scratch folder
     rerun: str = "proven"  # what becomes of the last rerun of an asynchronous failure; empty: there is none
     cause: Tuple[str, ...] = ()  # any of these is right, "" where none may be told; empty: not judged
-    unseen: bool = False  # the rules in lib/explain were not written with it: a cause that is missing only counts
+    unseen: bool = False  # the rules in lib/diagnose/causes were not written with it: a cause that is missing only counts
 
     @property
     def is_framework_failure(self):

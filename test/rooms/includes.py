@@ -10,34 +10,38 @@ import sys
 
 # A room may include itself and these.
 MAY_INCLUDE = {
+    "base": set(),
     "wire": set(),
     "record": {"wire"},
-    "session": {"wire"},
-    "launch": {"session", "wire"},
-    "evidence": set(),
+    "session": {"wire", "base"},
+    "launch": {"session", "wire", "base"},
+    "evidence": {"base"},
     "sass": set(),
-    "symbolize": {"session", "evidence", "wire"},
-    "analyse": {"session", "wire"},
+    "symbolize": {"session", "evidence", "wire", "base"},
+    "analyse": {"session", "wire", "base"},
     "races": {"sass", "session", "wire"},
-    "explain": set(),
-    "supervise": {"launch", "session", "analyse", "symbolize", "races", "evidence", "sass", "wire"},
-    "report": {"analyse", "symbolize", "explain", "session", "wire"},
+    "diagnose/causes": set(),
+    "diagnose": {"analyse", "symbolize", "diagnose/causes", "session", "wire", "base"},
+    "supervise": {"launch", "session", "analyse", "symbolize", "races", "evidence", "sass", "wire", "base"},
+    "report": {"diagnose", "analyse", "symbolize", "diagnose/causes", "session", "wire", "base"},
 }
 
 # In the order of the table in lib/README.md: the act, and a sentence each.
 ROOMS = {
+    "base": ("", "Tools without a room: descriptors, printable text, demangled names."),
     "wire": ("", "The layout of what the recorder writes. Both sides include it."),
     "record": ("record", "`libcudadiag_record.so`, which runs inside the user's process."),
-    "launch": ("record", "Starts the command: environment, signals, shared memory, exit status."),
+    "launch": ("run", "Starts the command: environment, signals, shared memory, exit status, isolation."),
+    "supervise": ("run", "One run and its reruns: what is watched, in which order, when it ends. Prints nothing."),
     "session": ("read", "The folder of a run, and the readers of everything in it."),
-    "evidence": ("read", "Testimony of the GPU and of foreign tools: core dumps, assertions, `cuda-gdb`, `compute-sanitizer`. Demangles names."),
+    "evidence": ("read", "Testimony of the GPU and of foreign tools: core dumps, assertions, `cuda-gdb`, `compute-sanitizer`."),
     "sass": ("read", "Machine code of kernels: which parameters it reads and writes through."),
     "symbolize": ("read", "Native, Python and device lines. Decides whose code a frame is."),
     "analyse": ("diagnose", "The first failure, its candidates and grade; hangs, ranks, allocations."),
     "races": ("diagnose", "The order between streams, and the memory that each operation uses."),
-    "explain": ("diagnose", "The tables of causes, a file for each family."),
-    "supervise": ("run", "One run and its reruns: what is watched, in which order, when it ends. Prints nothing."),
-    "report": ("report", "Builds the findings, and writes text, JSON, SARIF and HTML; also `status`."),
+    "diagnose/causes": ("diagnose", "The tables of causes, a file for each family."),
+    "diagnose": ("diagnose", "The `Diagnosis` of one state of a session: findings, notes, passes; also `status`."),
+    "report": ("report", "Writes a `Diagnosis` as text, JSON, SARIF and HTML."),
     "cmd": ("report", "The command: options, subcommands, what is printed of a run."),
 }
 TABLE_BEGIN, TABLE_END = "<!-- printed by test/rooms/includes.py --table -->\n", "<!-- end -->\n"
@@ -56,6 +60,13 @@ LIBC = re.compile(
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
+def room_of(path):
+    """Of a path below lib; a room may lie inside another."""
+    parts = path.split("/")
+    inner = "/".join(parts[:2])
+    return inner if inner in MAY_INCLUDE and len(parts) > 2 else parts[0]
+
+
 def complaints_about(room, file, text):
     for bracket, name in INCLUDE.findall(text):
         if bracket == '"':
@@ -65,7 +76,7 @@ def complaints_about(room, file, text):
 
 
 def complaints_about_own(room, file, name):
-    other = name.split("/")[0]
+    other = room_of(name)
     if room == "cmd" and "/" not in name:
         return  # the command's own files lie in one folder
     if other == "cmd":
@@ -113,7 +124,7 @@ def complaints_about_table(file):
 def check(source):
     for top in ("lib", "cmd"):
         for file in sorted((source / top).rglob("*")):
-            room = file.relative_to(source / top).parts[0] if top == "lib" else "cmd"
+            room = room_of(str(file.relative_to(source / top))) if top == "lib" else "cmd"
             if file.suffix in (".h", ".cc", ".S"):
                 found = complaints_about(room, file, file.read_text())
             elif file.name == "CMakeLists.txt":

@@ -9,7 +9,7 @@
 #include <charconv>
 #include <utility>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -31,11 +31,11 @@ int pid_of(const fs::path& path) {
 
 // One byte will do. False: nobody reads it.
 bool write_to(const fs::path& pipe) {
-  const session::FileDescriptor file(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  const base::FileDescriptor file(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!file.valid()) return false;
   // Its reader may go meanwhile: with another one, ours, that is no SIGPIPE.
-  const session::FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  const base::FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
   return reader.valid() && ::fstat(file.get(), &status) == 0 && S_ISFIFO(status.st_mode) &&
          ::write(file.get(), "1", 1) == 1;
 }

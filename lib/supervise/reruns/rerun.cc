@@ -30,13 +30,13 @@ using session::PassKind;
 
 std::string name_of(const RerunSpec& spec) { return std::string(session::word(spec.kind)); }
 
-session::FileDescriptor input_of(const RerunSpec& spec) {
+base::FileDescriptor input_of(const RerunSpec& spec) {
   if (spec.input != nullptr) return spec.input->again();
-  return session::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return base::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-session::FileDescriptor output_of(const RerunSpec& spec, const session::SessionWriter& writer) {
-  if (spec.show) return session::FileDescriptor(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+base::FileDescriptor output_of(const RerunSpec& spec, const session::SessionWriter& writer) {
+  if (spec.show) return base::FileDescriptor(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
   return writer.create_file(session::kOutputFile);
 }
 
@@ -48,7 +48,7 @@ std::string cuda_of(const session::Session& session) {
   return "";
 }
 
-// What one pass is started with.
+// The start of one pass.
 struct Start {
   std::vector<std::string> command;
   std::vector<launch::Variable> variables;
@@ -67,7 +67,7 @@ Start dumping_start(const RerunSpec& spec, const session::Session& session, cons
 
 Start sanitized_start(const RerunSpec& spec, const session::Session& session, const std::filesystem::path& folder) {
   return {sanitizer_command(spec.sanitizer, folder / session::kSanitizerFile, spec.kernels, session.manifest.command),
-          // Of the caching allocator's blocks the sanitizer sees only the large ones that they are cut from.
+          // The sanitizer sees only the large blocks from which the caching allocator cuts its own.
           {{wire::environment::kPass, name_of(spec)}, {"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}},
           std::nullopt};
 }
@@ -88,7 +88,7 @@ session::Result<Start> recorded_start(const RerunSpec& spec, const session::Sess
   start.variables = launch::recording_variables(std::get<std::filesystem::path>(recorder),
                                                 {start.arena->path(), folder, name_of(spec), spec.window, spec.values},
                                                 launch::find_cupti(session.manifest.command), record);
-  // Of older versions of PyTorch it is the latter.
+  // Older versions of PyTorch know only the latter.
   if (spec.kind == PassKind::eager) {
     for (const char* name : {"TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE"}) start.variables.push_back({name, "1"});
   }
@@ -126,7 +126,7 @@ session::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std
 // All that is made before the program starts, and is held while it runs.
 struct Prepared {
   Start start;
-  session::FileDescriptor input, output;
+  base::FileDescriptor input, output;
   launch::SupervisedOptions options;
   std::optional<launch::PrivateFolders> folders{};
 };
@@ -171,7 +171,7 @@ session::Pass planned_pass(const RerunSpec& spec, const session::Session& sessio
   return pass;
 }
 
-// What a rerun leaves, once it has ended.
+// The files of a rerun that has ended.
 class Leavings {
  public:
   Leavings(const RerunSpec& spec, session::Session& session, session::SessionWriter& writer, RerunListener& listener)
@@ -189,7 +189,7 @@ class Leavings {
     session::attach_deliveries(writer_.pass_folder(), result.processes);
     const double start = std::chrono::duration<double>(started_at_).count();
     result.pass.failed_after = first_freeze(result.processes, start);
-    // What it showed is known and told, though it be lost to later reports.
+    // Its result is reported now, even if later reports lack it.
     store(store_areas(arena, writer_));
   }
 

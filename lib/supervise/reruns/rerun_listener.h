@@ -1,4 +1,4 @@
-// What happens in a sequence of reruns, for those who print it. The calls come on the thread that runs the sequence.
+// Events in a sequence of reruns, for those who print them. The calls come on the thread that runs the sequence.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace cudadiag::supervise {
 
-// What a sequence could not do. It continues without, but for `impossible`.
+// A step that a sequence could not take. It continues without it, except after `impossible`.
 struct RerunProblem {
   enum class Kind {
     impossible,              // to run the command again: `failure`

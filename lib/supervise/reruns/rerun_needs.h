@@ -1,4 +1,4 @@
-// What reruns could still add to what is known of a session: every kind of pass has its need.
+// The facts that reruns could still add to a session: every kind of pass has its need.
 #pragma once
 
 #include <optional>

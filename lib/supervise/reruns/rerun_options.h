@@ -1,4 +1,4 @@
-// What the user asks of reruns, and what one sequence of reruns is for.
+// The user's options for reruns, and the aim of one sequence of reruns.
 #pragma once
 
 #include <cstdint>

@@ -35,9 +35,9 @@ struct RerunObstacle {
   int number = 0;        // a process; the ranks of the job
 };
 
-// What in the run itself speaks against any rerun, agreed to or not.
+// Reasons in the run itself against any rerun, even one that the user agreed to.
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session);
-// What speaks against a rerun that nobody agrees to. `traces`: what the first run left; null: reruns are isolated, and
+// Reasons against a rerun that nobody agreed to. `traces`: what the first run left; null: reruns are isolated, and
 // it may have done anything. `report_file`: one of ours below the working folder.
 std::optional<RerunObstacle> obstacle_to_rerun(const session::Session& session, const launch::Input& input,
                                                const launch::RunTraces* traces, const std::string& report_file);

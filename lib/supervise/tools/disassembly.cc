@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/file_descriptor.h"
 #include "launch/process.h"
-#include "session/file_descriptor.h"
 #include "supervise/tools/toolkit.h"
 
 namespace cudadiag::supervise {
@@ -53,7 +53,7 @@ std::string failing_instruction(const evidence::FunctionCode& code) {
   const std::string tool = find_toolkit_program("nvdisasm"), architecture = tool_s_name(code.architecture);
   if (tool.empty() || architecture.empty()) return "";
   // A file without a name: nobody else can open it, and it is not left behind.
-  const session::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
+  const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
   if (input.get() < 0 || !write_all(input.get(), code.instructions)) return "";
   const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());
   launch::SignalRelay relay;

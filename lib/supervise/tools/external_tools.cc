@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/file_descriptor.h"
 #include "evidence/debugger_text.h"
-#include "session/file_descriptor.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -33,7 +33,7 @@ ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::millisecond
                      launch::SignalRelay& relay) {
   ToolRun run;
   const std::string tool = find_toolkit_program(kDebugger);
-  const session::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const base::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.valid() && is_gzip(file.get())) run.obstacle = "cuda-gdb reads no compressed dump";
   if (tool.empty()) run.obstacle = "cuda-gdb is not installed here";
   if (!run.obstacle.empty()) return run;
@@ -47,7 +47,7 @@ ToolRun run_debugger(const std::filesystem::path& dump, std::chrono::millisecond
 }
 
 bool is_compressed(const std::filesystem::path& dump) {
-  const session::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const base::FileDescriptor file(::open(dump.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   return file.valid() && is_gzip(file.get());
 }
 

@@ -15,11 +15,11 @@
 #include <iterator>
 #include <utility>
 
+#include "base/file_descriptor.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
 #include "launch/optional_thread.h"
 #include "sass/sass.h"
-#include "session/file_descriptor.h"
 #include "session/plain_file.h"
 #include "supervise/tools/toolkit.h"
 
@@ -60,8 +60,8 @@ std::string read_to_end(int pipe, Clock::time_point deadline) {
 std::string output_of(const std::vector<std::string>& command) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return "";
-  const session::FileDescriptor in(ends[0]);
-  session::FileDescriptor out(ends[1]);
+  const base::FileDescriptor in(ends[0]);
+  base::FileDescriptor out(ends[1]);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&actions);
@@ -83,9 +83,9 @@ std::string output_of(const std::vector<std::string>& command) {
   const int failed = ::posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
-  out = session::FileDescriptor();
+  out = base::FileDescriptor();
   if (failed != 0) return "";
-  const session::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  const base::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   std::string output = read_to_end(in.get(), Clock::now() + kPatience);
   // By its descriptor: the launcher's other thread waits for any child, and may have taken this one's number away.
   if (output.empty() && process.valid()) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
@@ -98,7 +98,7 @@ std::string output_of(const std::vector<std::string>& command) {
 }
 
 std::string disassemble(const std::string& tool, const std::string& architecture, evidence::Bytes code) {
-  const session::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
+  const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
   const std::string_view text = code.all();
   if (input.get() < 0 || ::write(input.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return "";
   return output_of({tool, "-b", architecture, fmt::format("/proc/{}/fd/{}", ::getpid(), input.get())});

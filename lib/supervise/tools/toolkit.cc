@@ -10,9 +10,9 @@
 #include <utility>
 #include <variant>
 
+#include "base/file_descriptor.h"
 #include "launch/command_path.h"
 #include "launch/environment.h"
-#include "session/file_descriptor.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -23,11 +23,11 @@ constexpr std::chrono::seconds kToDie{1};
 constexpr off_t kLongestOutput = off_t{64} << 20;
 
 // A file without a name, that needs no room on a disk and is not left behind. More than its size cannot be written.
-session::FileDescriptor file_for_output() {
-  session::FileDescriptor file(::memfd_create("output", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+base::FileDescriptor file_for_output() {
+  base::FileDescriptor file(::memfd_create("output", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const bool bounded = file.valid() && ::ftruncate(file.get(), kLongestOutput) == 0 &&
                        ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) == 0;
-  return bounded ? std::move(file) : session::FileDescriptor();
+  return bounded ? std::move(file) : base::FileDescriptor();
 }
 
 // As far as it was written: the writer has shared its offset.
@@ -85,7 +85,7 @@ std::string find_toolkit_program(const std::string& name) {
 ToolRun run_tool(const std::vector<std::string>& command, std::chrono::milliseconds patience,
                  launch::SignalRelay& relay) {
   ToolRun run;
-  const session::FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC)), output = file_for_output();
+  const base::FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC)), output = file_for_output();
   if (!nothing.valid() || !output.valid()) {
     run.obstacle = "there is no descriptor left for its output";
     return run;

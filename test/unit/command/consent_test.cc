@@ -9,12 +9,12 @@
 #include <string_view>
 #include <thread>
 
-#include "session/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace cudadiag::command {
 namespace {
 
-using session::FileDescriptor;
+using base::FileDescriptor;
 using std::chrono::milliseconds;
 
 constexpr TerminalState kPerson{true, true, true, true, false, false};
@@ -25,8 +25,8 @@ class Desk {
   Desk() {
     int person = -1, program = -1;
     REQUIRE(::openpty(&person, &program, nullptr, nullptr, nullptr) == 0);
-    person_ = FileDescriptor(person);
-    program_ = FileDescriptor(program);
+    person_ = base::FileDescriptor(person);
+    program_ = base::FileDescriptor(program);
   }
   // Has arrived once this returns, if it ends a line.
   void type_ahead(std::string_view line) const {
@@ -54,10 +54,10 @@ class Desk {
     });
     return ask();
   }
-  void hang_up() { person_ = FileDescriptor(); }
+  void hang_up() { person_ = base::FileDescriptor(); }
 
  private:
-  FileDescriptor person_, program_;
+  base::FileDescriptor person_, program_;
 };
 
 TEST_CASE("somebody can be asked only where the question is seen and the answer read") {

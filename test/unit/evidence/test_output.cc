@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include "evidence/demangle.h"
 #include "evidence/exceptions.h"
 #include "evidence/json.h"
 #include "evidence/text.h"
@@ -191,28 +190,6 @@ TEST_CASE("exceptions have the debugger's names") {
   CHECK(exception_name(36) == "TMA Syscall Error");
   CHECK(exception_name(37) == "exception 37");
   CHECK(exception_name(0xffffffff) == "exception 4294967295");
-}
-
-TEST_CASE("names that are not mangled stay") {
-  CHECK(demangle("_Z4deepPii") == "deep(int*, int)");
-  CHECK(demangle("triton_kernel_0d1d") == "triton_kernel_0d1d");
-  CHECK(demangle("_Z") == "_Z");
-  CHECK(demangle("").empty());
-}
-
-TEST_CASE("long names of templates are read, and those stay that stand for more than anybody reads") {
-  std::string list, wanted;
-  for (int i = 0; i < 500; ++i) list += "3foo", wanted += i == 0 ? "foo" : ", foo";
-  CHECK(demangle("_Z1f1AIJ" + list + "EE") == "f(A<" + wanted + ">)");
-  // Each link takes the one before it twice.
-  std::string chain = "_Z1f1A1BIS_S_E";
-  for (const char link : std::string("13579BDFHJLNPRTVXZ")) {
-    const std::string before = std::string("S") + link + '_';
-    chain += "1BI" + before + before + "E";
-  }
-  CHECK(demangle(chain) == chain);
-  const std::string deep = "_Z1f" + std::string(8000, 'P');
-  CHECK(demangle(deep) == deep);
 }
 
 TEST_CASE("JSON has the debugger's word where it was asked") {

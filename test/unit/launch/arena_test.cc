@@ -46,7 +46,7 @@ TEST_CASE("what lies at the place must be that very arena") {
 }
 
 TEST_CASE("a memory file that could shrink under its reader is no arena") {
-  const session::FileDescriptor file(::memfd_create("cudadiag-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  const base::FileDescriptor file(::memfd_create("cudadiag-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   REQUIRE(::ftruncate(file.get(), 1 << 20) == 0);
   struct stat status {};
   REQUIRE(::fstat(file.get(), &status) == 0);

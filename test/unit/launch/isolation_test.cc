@@ -20,10 +20,10 @@
 #include <string>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "launch/call_judge.h"
 #include "launch/process_tree.h"
 #include "launch/seen_path.h"
-#include "session/file_descriptor.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;
@@ -140,7 +140,7 @@ TEST_CASE("modes and times are kept, by path and by descriptor") {
   const std::string mine = rerun.scratch.file("own/file").string(), theirs = rerun.scratch.file("others/file").string();
   CHECK(rerun.ask(SYS_fchmodat, {word(AT_FDCWD), word(mine.c_str()), 0600}).error == 0);
   CHECK(rerun.ask(SYS_fchmodat, {word(AT_FDCWD), word(theirs.c_str()), 0600}).error == EPERM);
-  const session::FileDescriptor file(::open(theirs.c_str(), O_RDONLY | O_CLOEXEC));
+  const base::FileDescriptor file(::open(theirs.c_str(), O_RDONLY | O_CLOEXEC));
   CHECK(rerun.ask(SYS_fchmod, {word(file.get()), 0600}).error == EPERM);
   CHECK(rerun.ask(SYS_utimensat, {word(file.get()), 0, 0, 0}).error == EPERM);
   CHECK(rerun.ask(SYS_ioctl, {word(file.get()), 0x40086602}).error == EPERM);

@@ -64,7 +64,7 @@ class RecorderSide {
   int file() const { return file_.get(); }
 
  private:
-  session::FileDescriptor file_;
+  base::FileDescriptor file_;
   std::byte* header_ = nullptr;
 };
 

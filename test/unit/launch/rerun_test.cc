@@ -18,8 +18,8 @@
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;
+using base::FileDescriptor;
 using launch::Input;
-using session::FileDescriptor;
 using test::ScratchFolder;
 namespace fs = std::filesystem;
 
@@ -29,17 +29,17 @@ struct Pipe {
   Pipe() {
     std::array<int, 2> ends{};
     REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
-    from = FileDescriptor(ends[0]);
-    to = FileDescriptor(ends[1]);
+    from = base::FileDescriptor(ends[0]);
+    to = base::FileDescriptor(ends[1]);
   }
   void write(std::string_view text) const {
     REQUIRE(::write(to.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
   }
-  void close() { to = FileDescriptor(); }
-  FileDescriptor from, to;
+  void close() { to = base::FileDescriptor(); }
+  base::FileDescriptor from, to;
 };
 
-std::string all_of(const FileDescriptor& file) {
+std::string all_of(const base::FileDescriptor& file) {
   std::string text;
   std::array<char, 64> piece{};
   for (ssize_t got = 0; (got = ::read(file.get(), piece.data(), piece.size())) > 0;) {
@@ -114,7 +114,7 @@ TEST_CASE("a large pipe is given again whole") {
 
 TEST_CASE("a file is given again from where it stood, the reader of the first run left where he is") {
   const ScratchFolder scratch;
-  const FileDescriptor file(::open(scratch.file("input", "first second").c_str(), O_RDONLY | O_CLOEXEC));
+  const base::FileDescriptor file(::open(scratch.file("input", "first second").c_str(), O_RDONLY | O_CLOEXEC));
   ::lseek(file.get(), 6, SEEK_SET);
   const Input input(file.get());
   CHECK(all_of(file) == "second");
@@ -126,10 +126,10 @@ TEST_CASE("a file is given again from where it stood, the reader of the first ru
 TEST_CASE("no input at all and a device are no obstacle, a terminal is") {
   CHECK(Input(-1).obstacle() == "");
   CHECK(all_of(Input(-1).again()) == "");
-  const FileDescriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const base::FileDescriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   CHECK(Input(null.get()).obstacle() == "");
   CHECK(all_of(Input(null.get()).again()) == "");
-  const FileDescriptor terminal(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  const base::FileDescriptor terminal(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   REQUIRE(terminal.valid());
   CHECK(Input(terminal.get()).obstacle() == "its input is a terminal");
 }
@@ -233,8 +233,8 @@ TEST_CASE("caches, links and our own output are no traces, and a large folder is
   const auto own = scratch.file("log");
   date(own, true);
   CHECK(launch::changed_files(search).first);
-  const FileDescriptor before(::dup(STDIN_FILENO));
-  const FileDescriptor log(::open(own.c_str(), O_RDONLY | O_CLOEXEC));
+  const base::FileDescriptor before(::dup(STDIN_FILENO));
+  const base::FileDescriptor log(::open(own.c_str(), O_RDONLY | O_CLOEXEC));
   REQUIRE(::dup2(log.get(), STDIN_FILENO) == STDIN_FILENO);
   CHECK_FALSE(launch::changed_files(search).first);
   CHECK(launch::changed_files(search).whole);
@@ -274,8 +274,8 @@ TEST_CASE("sessions are no traces, wherever they lie") {
 TEST_CASE("a target apart has its own group, folder, input and output, and leaves no core") {
   const ScratchFolder scratch;
   fs::create_directory(scratch.path() / "work");
-  const FileDescriptor input(::open(scratch.file("input", "words").c_str(), O_RDONLY | O_CLOEXEC));
-  const FileDescriptor output(::open(scratch.file("output").c_str(), O_WRONLY | O_CLOEXEC));
+  const base::FileDescriptor input(::open(scratch.file("input", "words").c_str(), O_RDONLY | O_CLOEXEC));
+  const base::FileDescriptor output(::open(scratch.file("output").c_str(), O_WRONLY | O_CLOEXEC));
   launch::SignalRelay relay;
   auto target = spawn(
       "read -r line; echo got=$line; echo in=$(pwd); echo core=$(ulimit -c); echo to=err >&2; "

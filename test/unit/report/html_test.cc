@@ -6,6 +6,7 @@
 
 #include "unit/report/sample_reports.h"
 
+using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
 
 namespace {
@@ -32,7 +33,7 @@ TEST_CASE("a page has its findings, each with headline, source and rows, and the
 }
 
 TEST_CASE("long stacks are folded, and links are links") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   CHECK(write_html(report).find("<details>") == std::string::npos);
   report.findings[0].stack.python.assign(9, {"/home/u/deep.py", 7, "deeper", true});
   report.findings[0].cause = Cause{"id", "why", {}, "https://example.org/a?b=1&c=2", true, {}};
@@ -51,7 +52,7 @@ TEST_CASE("a clean session's page says so") {
 
 TEST_CASE("what the program says is text, whatever it looks like") {
   const std::string attack = "</div><script>alert(\"1\")</script><img src='x' onerror=y>\x1b[2J";
-  Report report = native_report();
+  Diagnosis report = native_report();
   Finding& finding = report.findings[0];
   for (std::string* text : {&finding.title, &finding.text, &finding.because, &finding.via, &finding.location.file,
                             &finding.location.function, &finding.candidates[1].because}) {
@@ -74,7 +75,7 @@ TEST_CASE("what the program says is text, whatever it looks like") {
 }
 
 TEST_CASE("only links of ours are links, and the command is without its secrets") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.findings[0].fix = {"https://evil.example/x"};
   report.notes = {{"code", "https://evil.example/y"}};
   report.command = {"python", "--token", "s3cr3t"};
@@ -86,7 +87,7 @@ TEST_CASE("only links of ours are links, and the command is without its secrets"
 }
 
 TEST_CASE("a page of a session that may be somebody else's says why it has no source, and offers no rerun") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.session = "/s";
   CHECK(write_html(report).find("cudadiag bisect") != std::string::npos);
   report.foreign = "it was recorded on another host (evilbox)";

@@ -7,6 +7,7 @@
 
 #include "unit/report/sample_reports.h"
 
+using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
 using nlohmann::json;
 
@@ -29,7 +30,7 @@ void check_strict(const json& node) {
 }  // namespace
 
 TEST_CASE("the ranks of a job, and null where they do not part") {
-  Report report = parted_ranks_report();
+  Diagnosis report = parted_ranks_report();
   const json written = json::parse(write_json(report))["ranks"];
   CHECK(written["ranks"][1]["ended"] == "status 1");
   CHECK(written["uneven"].is_object());
@@ -85,7 +86,7 @@ TEST_CASE("arguments and cause") {
 }
 
 TEST_CASE("strings from the target stay text") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.findings[0].location.function = "f\x1b[2J\xff\xc2\x9b";
   const std::string written = write_json(report);
   CHECK(std::all_of(written.begin(), written.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); }));

@@ -4,6 +4,7 @@
 
 #include "unit/report/sample_reports.h"
 
+using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
 
 namespace {

@@ -5,11 +5,12 @@
 #include "report/json.h"
 #include "unit/report/sample_reports.h"
 
+using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
 
 int main() {
-  for (const Report& report : {python_report(), native_report(), refused_report(), crowded_report(), device_report(),
-                               explained_report(), clean_report(), undetailed_report(), parted_ranks_report()}) {
+  for (const Diagnosis& report : {python_report(), native_report(), refused_report(), crowded_report(), device_report(),
+                                  explained_report(), clean_report(), undetailed_report(), parted_ranks_report()}) {
     std::cout << nlohmann::json::parse(write_json(report)).dump() << "\n";
   }
 }

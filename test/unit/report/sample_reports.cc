@@ -6,6 +6,8 @@
 #include <sstream>
 
 namespace cudadiag::report {
+
+using namespace diagnose;
 namespace {
 
 Location in_python(const char* file, int line, const char* function, const char* source) {
@@ -30,7 +32,7 @@ Finding illegal_access() {
 
 }  // namespace
 
-Report python_report() {
+Diagnosis python_report() {
   Finding finding = illegal_access();
   finding.location = in_python("/home/u/train.py", 41, "forward", "y = self.emb(idx)");
   finding.excerpt = {{40, "def forward(self, idx):"}, {41, "  y = self.emb(idx)"}, {42, "  return self.head(y)"}};
@@ -52,7 +54,7 @@ Report python_report() {
                           {"/usr/lib/python3/torch/nn/module.py", 1500, "_call_impl", false},
                           {"/home/u/train.py", 88, "step", true},
                           {"/home/u/train.py", 112, "main", true}};
-  Report report;
+  Diagnosis report;
   report.verdict = analyse::Verdict::cuda_failure;
   report.findings = {finding};
   report.processes = {{4711, 4700, {"python", "train.py"}, {}, 1, {}}};
@@ -67,7 +69,7 @@ Report python_report() {
   return report;
 }
 
-Report native_report() {
+Diagnosis native_report() {
   Finding finding = illegal_access();
   finding.location = {"/home/u/smooth.cu", "smooth(float*)", "c++", "smooth_kernel<<<8, 32>>>(x);", "", 12};
   finding.caller = in_python("/home/u/solver.py", 27, "smooth_step", "lib.smooth(x)");
@@ -83,7 +85,7 @@ Report native_report() {
   Candidate first{finding.location, copy, "next after the last finished (3 launches of this line)", 3};
   Candidate second{in_python("/home/u/solver.py", 30, "norm", "n = norm(x)"), copy, "next on the other stream", 1};
   finding.candidates = {first, second};
-  Report report;
+  Diagnosis report;
   report.verdict = analyse::Verdict::cuda_failure;
   report.findings = {finding};
   report.session = "/tmp/it's here";
@@ -91,7 +93,7 @@ Report native_report() {
   return report;
 }
 
-Report refused_report() {
+Diagnosis refused_report() {
   Finding finding = illegal_access();
   finding.kind = analyse::Kind::unchecked_error;
   finding.code = 9;
@@ -101,7 +103,7 @@ Report refused_report() {
   finding.location = {"", "scale", "c++", "", "/opt/app/libscale.so", 0};
   finding.reported_api = "cudaLaunchKernel";
   finding.reported_at = finding.location;
-  Report report;
+  Diagnosis report;
   report.verdict = analyse::Verdict::cuda_failure;
   report.findings = {finding, finding, finding};
   report.findings[1].pid = 4712;
@@ -109,8 +111,8 @@ Report refused_report() {
   return report;
 }
 
-Report crowded_report() {
-  Report report = python_report();
+Diagnosis crowded_report() {
+  Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   std::string words;
   for (int i = 0; i < 60; ++i) words += fmt::format("reason{} ", i);
@@ -143,8 +145,8 @@ Report crowded_report() {
   return report;
 }
 
-Report device_report() {
-  Report report = python_report();
+Diagnosis device_report() {
+  Diagnosis report = python_report();
   Device device;
   device.exception = "Warp Assert";
   device.function = "leaf(long)";
@@ -165,8 +167,8 @@ Report device_report() {
   return report;
 }
 
-Report explained_report() {
-  Report report = python_report();
+Diagnosis explained_report() {
+  Diagnosis report = python_report();
   Argument index;
   index.name = "idx";
   index.origin = "variable";
@@ -212,16 +214,16 @@ Report explained_report() {
   return report;
 }
 
-Report clean_report() { return {}; }
+Diagnosis clean_report() { return {}; }
 
-Report undetailed_report() {
-  Report report = device_report();
+Diagnosis undetailed_report() {
+  Diagnosis report = device_report();
   report.findings[0].device = Device{};
   return report;
 }
 
-Report parted_ranks_report() {
-  Report report = clean_report();
+Diagnosis parted_ranks_report() {
+  Diagnosis report = clean_report();
   RankLine first, second;
   first.rank = 0;
   first.has_come = true;

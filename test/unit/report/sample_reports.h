@@ -4,21 +4,21 @@
 #include <string>
 #include <vector>
 
-#include "report/report.h"
+#include "diagnose/diagnosis.h"
 
 namespace cudadiag::report {
 
 using Lines = std::vector<std::string>;
 
-Report python_report();     // one bracketed asynchronous failure in Python
-Report native_report();     // a kernel behind ctypes, several candidates, found at exit
-Report refused_report();    // a refused launch without a line, three processes
-Report crowded_report();    // everything at its longest
-Report device_report();     // the first with what a GPU core dump knows
-Report explained_report();  // the first with its arguments and its cause
-Report clean_report();
-Report undetailed_report();    // a core dump that knows nothing
-Report parted_ranks_report();  // no failure, but ranks that part at a collective
+diagnose::Diagnosis python_report();     // one bracketed asynchronous failure in Python
+diagnose::Diagnosis native_report();     // a kernel behind ctypes, several candidates, found at exit
+diagnose::Diagnosis refused_report();    // a refused launch without a line, three processes
+diagnose::Diagnosis crowded_report();    // everything at its longest
+diagnose::Diagnosis device_report();     // the first with what a GPU core dump knows
+diagnose::Diagnosis explained_report();  // the first with its arguments and its cause
+diagnose::Diagnosis clean_report();
+diagnose::Diagnosis undetailed_report();    // a core dump that knows nothing
+diagnose::Diagnosis parted_ranks_report();  // no failure, but ranks that part at a collective
 
 std::string read_file(const std::string& path);
 

@@ -7,23 +7,24 @@
 
 #include "unit/report/sample_reports.h"
 
+using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
 using nlohmann::json;
 
 namespace {
 
-json run_of(const Report& report) { return json::parse(write_sarif(report, "1.2.3"))["runs"][0]; }
+json run_of(const Diagnosis& report) { return json::parse(write_sarif(report, "1.2.3"))["runs"][0]; }
 
 // Where a finding at this file lies.
 json physical(const std::string& file, const std::string& directory) {
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.working_directory = directory;
   report.findings[0].location.file = file;
   const json location = run_of(report)["results"][0]["locations"][0];
   return location.contains("physicalLocation") ? location["physicalLocation"]["artifactLocation"] : json();
 }
 
-std::vector<std::string> related(const Report& report) {
+std::vector<std::string> related(const Diagnosis& report) {
   std::vector<std::string> texts;
   const json run = run_of(report);
   for (const json& location : run["results"][0]["relatedLocations"]) {
@@ -56,7 +57,7 @@ TEST_CASE("files are URIs, relative to the working directory inside it") {
 }
 
 TEST_CASE("what is no file is named, and what is not known is left out") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.findings[0].location.file = "<string>";
   CHECK(run_of(report)["results"][0]["locations"] ==
         json::array({{{"logicalLocations",
@@ -67,7 +68,7 @@ TEST_CASE("what is no file is named, and what is not known is left out") {
 }
 
 TEST_CASE("rules are causes, else errors, each once; what is suspected is a warning") {
-  Report report = refused_report();
+  Diagnosis report = refused_report();
   report.findings[1].cause = Cause{"empty-grid", "a grid of 0", {}, "https://example.org/x", true, {}};
   report.findings[2].name = "CUDA_ERROR_INVALID_VALUE";
   report.findings.push_back(report.findings[1]);
@@ -86,7 +87,7 @@ TEST_CASE("rules are causes, else errors, each once; what is suspected is a warn
 
 TEST_CASE("other lines of a finding are related to it") {
   CHECK(related(native_report()) == std::vector<std::string>{"caller", "can be the one too: next on the other stream"});
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.findings[0].related = {{"forward", report.findings[0].location, cudadiag::analyse::Grade::inferred}};
   report.ranks = RanksPart{3, "absence", {{}, {}}};
   report.ranks->ranks[0].rank = 0;
@@ -98,7 +99,7 @@ TEST_CASE("other lines of a finding are related to it") {
 }
 
 TEST_CASE("a line that is not the operation's own is said to call it, and what races comes before it") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   finding.reported_at.reset();
   Location around = {"/home/u/train.py", "main", "python", "", "", 9};
@@ -114,7 +115,7 @@ TEST_CASE("a line that is not the operation's own is said to call it, and what r
 }
 
 TEST_CASE("what the program says is ASCII, with nothing that a terminal obeys") {
-  Report report = native_report();
+  Diagnosis report = native_report();
   const std::string attack = "a\x1b[2J\xff\n\xc2\x9b\xe2\x80\xae";
   Finding& finding = report.findings[0];
   for (std::string* text : {&finding.title, &finding.text, &finding.because, &finding.location.function,
@@ -130,7 +131,7 @@ TEST_CASE("what the program says is ASCII, with nothing that a terminal obeys") 
 }
 
 TEST_CASE("a relative path of a library is not one of the user's sources") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.findings[0].stack.native.resize(2);
   report.findings[0].stack.native[0].file = "src/mine.cc";
   report.findings[0].stack.native[0].user = true;
@@ -144,7 +145,7 @@ TEST_CASE("a relative path of a library is not one of the user's sources") {
 }
 
 TEST_CASE("the command is without its secrets") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.command = {"python", "--token", "s3cr3t", "--password=s3cr3t"};
   const std::string text = write_sarif(report, "1.2.3");
   CHECK(text.find("s3cr3t") == std::string::npos);

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <sstream>
 
+#include "diagnose/launch.h"
 #include "report/blame_text.h"
-#include "report/launch.h"
 #include "unit/report/sample_reports.h"
 
+using namespace cudadiag::diagnose;
 using namespace cudadiag::report;
 
 namespace {
@@ -33,7 +34,7 @@ TEST_CASE("native code behind ctypes, several candidates") {
 TEST_CASE("a refused launch in several processes") { check_golden(write_text(refused_report(), {}), "refused.txt"); }
 
 TEST_CASE("default streams have no handle that a reader would know") {
-  Report report = native_report();
+  Diagnosis report = native_report();
   const auto line = [&](std::uint64_t stream) {
     report.findings[0].launch->stream = stream;
     const std::string text = write_text(report, {});
@@ -47,7 +48,7 @@ TEST_CASE("default streams have no handle that a reader would know") {
 }
 
 TEST_CASE("a broken capture: where it was begun, and the call that noticed") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   finding.kind = cudadiag::analyse::Kind::capture_violation;
   finding.launch->operation = "call";
@@ -69,7 +70,7 @@ TEST_CASE("a broken capture: where it was begun, and the call that noticed") {
 }
 
 TEST_CASE("a node of a graph that was changed: where it was made, changed and replayed") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   finding.kind = cudadiag::analyse::Kind::graph_node;
   finding.launch->graph_node = GraphNode{3, 5, 1};
@@ -98,7 +99,7 @@ TEST_CASE("a cause with the values that prove it stands under Why") {
 }
 
 TEST_CASE("indices outside on one side, or on both") {
-  Report report = explained_report();
+  Diagnosis report = explained_report();
   Argument& index = report.findings[0].arguments[0];
   const auto line = [&] {
     const std::string text = write_text(report, {});
@@ -112,7 +113,7 @@ TEST_CASE("indices outside on one side, or on both") {
 }
 
 TEST_CASE("a CUDA library whose own error hides this one") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.findings[0].reported_library = "libcublas.so.13";
   const std::string text = write_text(report, {});
   CHECK(text.find("Blamed  train.py:88 loss.item() (cudaMemcpyAsync): innocent\n"
@@ -120,13 +121,13 @@ TEST_CASE("a CUDA library whose own error hides this one") {
 }
 
 TEST_CASE("who returned the error is called innocent where something else is known to have been running") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.findings[0].launch.reset();
   CHECK(write_text(report, {}).find("(cudaMemcpyAsync): it returned the error;") != std::string::npos);
 }
 
 TEST_CASE("one kernel beside a graph that can be the one is only the likeliest") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   Finding& finding = report.findings[0];
   Candidate graph;
   graph.launch.operation = "graph";
@@ -157,7 +158,7 @@ TEST_CASE("a clean session says nothing unless asked") {
 
 TEST_CASE("a failure takes at most 22 lines of 80 columns or more, and ends with the command to paste") {
   for (const int columns : {40, 60, 80, 100, 200}) {
-    for (const Report& report :
+    for (const Diagnosis& report :
          {python_report(), native_report(), refused_report(), device_report(), crowded_report()}) {
       const std::string text = write_text(report, {Verbosity::normal, false, columns, false});
       CHECK(std::count(text.begin(), text.end(), '\n') <= (columns < 80 ? 22 * 80 / columns : 22));
@@ -181,7 +182,7 @@ TEST_CASE("what a rerun that is about to start tells is not known yet") {
 }
 
 TEST_CASE("a source line is cut at the terminal's width alone, and not at all in the whole picture") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   const std::string source = "  y = self.emb(idx) + " + std::string(110, 'x');
   report.findings[0].excerpt[1].text = source;
   const std::string call = "  call 1,847 of this line\n";
@@ -193,7 +194,7 @@ TEST_CASE("a source line is cut at the terminal's width alone, and not at all in
 }
 
 TEST_CASE("the whole picture, too, names the commands that can tell more, a plain rerun first") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.session = "/s";
   report.findings[0].witness_wanted = {{"compute-sanitizer --tool memcheck", true}};
   report.command = {"python", "train.py"};
@@ -218,7 +219,7 @@ TEST_CASE("the whole picture, too, names the commands that can tell more, a plai
 }
 
 TEST_CASE("a narrow terminal loses nothing of a sentence") {
-  Report report = python_report();
+  Diagnosis report = python_report();
   report.findings[0].fix = {
       "check the pointers, indices and sizes that this operation works with, and that its memory "
       "still lives",
@@ -236,7 +237,7 @@ TEST_CASE("a narrow terminal loses nothing of a sentence") {
 }
 
 TEST_CASE("the causes and steps of a narrow terminal are whole") {
-  Report report = explained_report();
+  Diagnosis report = explained_report();
   const std::string sentence = "a long sentence that goes on and on, as those of causes and of the steps do, and on ";
   report.findings[0].cause->text = sentence + sentence + "end of it";
   report.findings[0].because = sentence + sentence + "end of that";
@@ -258,7 +259,7 @@ TEST_CASE("a narrow terminal still names error and line") {
 
 TEST_CASE("no member of a report can reach the terminal raw") {
   const std::string attack = "a\x1b[2J\xff\n\xc2\x9b";
-  Report report = native_report();
+  Diagnosis report = native_report();
   Finding& finding = report.findings[0];
   for (std::string* text : {&finding.title, &finding.text, &finding.because, &finding.via, &finding.host,
                             &finding.location.file, &finding.location.function, &finding.caller->function,

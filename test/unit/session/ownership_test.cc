@@ -85,7 +85,7 @@ TEST_CASE("a file that a session names is opened only where it is a plain one on
 
 TEST_CASE("what the reader itself has open is not read by a link of procfs") {
   const ScratchFolder scratch;
-  const session::FileDescriptor open(::open(scratch.file("input", "secret").c_str(), O_RDONLY | O_CLOEXEC));
+  const base::FileDescriptor open(::open(scratch.file("input", "secret").c_str(), O_RDONLY | O_CLOEXEC));
   const std::string number = std::to_string(open.get());
   const fs::path link = scratch.path() / "link";
   for (const std::string& file : {"/dev/fd/" + number, "/proc/self/fd/" + number, "/dev/../proc/self/fd/" + number}) {

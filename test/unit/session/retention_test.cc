@@ -205,7 +205,7 @@ TEST_CASE("a root is exposed where everybody may rename in it, or another user o
   const ScratchFolder scratch;
   const auto exposure = [&](mode_t mode) {
     REQUIRE(::chmod(scratch.path().c_str(), mode) == 0);
-    const session::FileDescriptor folder(::open(scratch.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const base::FileDescriptor folder(::open(scratch.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     return session::exposure_of(folder.get(), scratch.path());
   };
   CHECK(exposure(0700).empty());

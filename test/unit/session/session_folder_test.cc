@@ -32,7 +32,7 @@ session::SessionWriter new_session(const fs::path& root, std::int64_t time = 0, 
 }
 
 // A file that holds one area, as the launcher's memory does.
-session::FileDescriptor area_file(const fs::path& folder) {
+base::FileDescriptor area_file(const fs::path& folder) {
   test::AreaBuilder area;
   const std::string properties[][2] = {{"argv", std::string("python\0train.py\0", 16)}, {"rank", "3"}};
   for (const auto& [key, value] : properties) {
@@ -40,7 +40,7 @@ session::FileDescriptor area_file(const fs::path& folder) {
     area.entry(wire::intern::Tag::property, 0, {key_id, area.string(value), 0, 0});
   }
   const fs::path path = folder / "area";
-  session::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT, 0600));
+  base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT, 0600));
   REQUIRE(::pwrite(file.get(), area.data(), area.bytes().size(), 0) == static_cast<ssize_t>(area.bytes().size()));
   return file;
 }
@@ -209,7 +209,7 @@ TEST_CASE("a process without a launcher lives while it maps its area") {
   record.pid = static_cast<std::uint32_t>(::getpid());
   CHECK(session::lives(writer.folder(), record) == false);  // another one of that number
   const fs::path area = writer.pass_folder() / (std::to_string(record.pid) + further + ".area");
-  const session::FileDescriptor file(::open(area.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const base::FileDescriptor file(::open(area.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   void* mapped = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.get(), 0);
   REQUIRE(mapped != MAP_FAILED);
   CHECK(session::lives(writer.folder(), record) == true);
@@ -477,7 +477,7 @@ TEST_CASE("a session that a program without a launcher records to is not deleted
   const std::string name = std::to_string(::getpid()) + ".area";
   const auto begin = [&](int day) {
     const auto writer = new_session(scratch.path(), day * 86400L, false);
-    session::FileDescriptor file(::open((writer.pass_folder() / name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    base::FileDescriptor file(::open((writer.pass_folder() / name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     REQUIRE(::pwrite(file.get(), area.data(), area.bytes().size(), 0) == static_cast<ssize_t>(area.bytes().size()));
     return std::pair(writer.folder(), std::move(file));
   };
@@ -583,8 +583,8 @@ TEST_CASE("copies leave zeros out and keep the size") {
   const ScratchFolder scratch;
   const fs::path from = scratch.path() / "from";
   const fs::path to = scratch.path() / "to";
-  const session::FileDescriptor source(::open(from.c_str(), O_RDWR | O_CREAT, 0600));
-  const session::FileDescriptor target(::open(to.c_str(), O_RDWR | O_CREAT, 0600));
+  const base::FileDescriptor source(::open(from.c_str(), O_RDWR | O_CREAT, 0600));
+  const base::FileDescriptor target(::open(to.c_str(), O_RDWR | O_CREAT, 0600));
   REQUIRE(::ftruncate(source.get(), 1 << 20) == 0);
   REQUIRE(::pwrite(source.get(), "data", 4, 500'000) == 4);
   REQUIRE(session::copy_sparse(source.get(), 4096, 1 << 20, target.get()));

@@ -3,21 +3,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "symbolize/demangle.h"
 #include "symbolize/plain_text.h"
 #include "symbolize/source_excerpt.h"
 
 using namespace cudadiag::symbolize;
 namespace fs = std::filesystem;
-
-TEST_CASE("names are demangled where they are mangled") {
-  CHECK(demangle("_Z4fillPii") == "fill(int*, int)");
-  CHECK(demangle("i") == "i");  // not the type `int`
-  CHECK(demangle("_Zgarbage") == "_Zgarbage");
-  CHECK(demangle("") == "");
-  CHECK(without_clone_suffix("_Z4fillPii.part.0.cold") == "_Z4fillPii");
-  CHECK(without_clone_suffix("main.run") == "main.run");
-}
 
 TEST_CASE("text from the target cannot drive a terminal") {
   CHECK(plain_text("a\x1b[31mb", 100) == "a?[31mb");

@@ -1,0 +1,140 @@
+// Memory that was asked for and not had, and what may not be freed.
+
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+constexpr std::uint64_t kAbsurd = std::uint64_t{1} << 44;  // 16 TiB: more than any GPU has
+
+void add_sizes(const Symptoms& symptoms, Facts& facts) {
+  facts.add("call", symptoms.call);
+  facts.add("size", size_text(symptoms.bytes));
+  facts.add("bytes", std::to_string(symptoms.bytes));
+  if (!symptoms.gpus.empty()) facts.add("gpu", symptoms.gpus.front());
+  if (symptoms.free) facts.add("free", size_text(*symptoms.free));
+}
+
+bool enough_was_free(const Symptoms& symptoms, Facts& facts) {
+  add_sizes(symptoms, facts);
+  return symptoms.bytes > 0 && symptoms.free && *symptoms.free >= symptoms.bytes;
+}
+
+bool absurd(const Symptoms& symptoms, Facts& facts) {
+  add_sizes(symptoms, facts);
+  return symptoms.bytes >= kAbsurd;
+}
+
+bool sized(const Symptoms& symptoms, Facts& facts) {
+  add_sizes(symptoms, facts);
+  return symptoms.bytes > 0;
+}
+
+bool sized_in_pytorch(const Symptoms& symptoms, Facts& facts) {
+  return symptoms.versions.count("torch") > 0 && sized(symptoms, facts);
+}
+
+bool names_call(const Symptoms& symptoms, Facts& facts) {
+  facts.add("call", symptoms.call);
+  return true;
+}
+
+const std::vector<std::string_view> kAllocating = {"Malloc", "MemAlloc", "HostAlloc", "MemCreate", "HostRegister"};
+
+}  // namespace
+
+const std::vector<Rule>& allocation_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "absurd-allocation",
+       .sure = Sure::often,
+       .codes = {2},
+       .calls = kAllocating,
+       .when = absurd,
+       .texts =
+           {"{call} was asked for {size} ({bytes} bytes), which no GPU has: often caused by a size that was negative "
+            "or overflowed"},
+       .fix = {"check how this size is computed: in 64 bits, and not from a value that was never set"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "no-pinned-memory",
+       .codes = {2},
+       .calls = {"HostAlloc", "MallocHost", "MemAllocHost", "HostRegister"},
+       .when = sized,
+       .texts = {"{call} was asked for {size} of pinned host memory, and the system could not pin that much"},
+       .fix = {"pin less{torch: (DataLoader: pin_memory=False, fewer workers)}, and check the container's memory limit "
+               "and "
+               "ulimit -l"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#page-locked-host-memory"},
+      {.id = "out-of-memory",
+       .sure = Sure::often,
+       .codes = {2},
+       .calls = {"MallocManaged", "MemAllocManaged"},
+       .when = sized,
+       .texts = {"{call} was asked for {size} of managed memory: often caused by more than device and host have "
+                 "together, or, where the device cannot page, than the device has"},
+       .fix = {"ask for less at once, free what is no longer used, and check the container's memory limit"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming"},
+      {.id = "memory-refused-though-free",
+       .sure = Sure::often,
+       .codes = {2},
+       .calls = kAllocating,
+       .when = enough_was_free,
+       .texts = {"{call} was asked for {size} and refused, though {free} were free right afterwards: often caused by "
+                 "memory in pieces, or by another process that held it for a moment"},
+       .fix = {"ask again, or for less at once; nvidia-smi shows who else holds memory"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "out-of-memory",
+       .codes = {2},
+       .calls = kAllocating,
+       .when = sized_in_pytorch,
+       .texts = {"{call} was asked for {size}, and the device did not have that much free"},
+       .fix =
+           {"smaller batches, gradient checkpointing, torch.no_grad() where nothing is trained; nvidia-smi shows who "
+            "else holds memory",
+            "where much is reserved and little allocated: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+            "after a caught one, leave the except block before trying again: the exception holds the tensors"},
+       .link = "https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management"},
+      {.id = "out-of-memory",
+       .codes = {2},
+       .calls = kAllocating,
+       .when = sized,
+       .texts = {"{call} was asked for {size}, and the device did not have that much free"},
+       .fix = {"ask for less at once, free what is no longer used, and see with nvidia-smi who else holds memory"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "no-memory-for-the-context",
+       .sure = Sure::often,
+       .codes = {2},
+       .calls = {"CtxCreate", "PrimaryCtxRetain", "SetDevice", "ModuleLoad", "LibraryLoad", "GraphInstantiate",
+                 "StreamCreate"},
+       .when = names_call,
+       .texts =
+           {"{call} found no memory for what CUDA itself needs: often caused by other processes that fill the GPU"},
+       .fix =
+           {"see with nvidia-smi who holds memory: a process of an earlier run that still lives, or several ranks on "
+            "one GPU"},
+       .link = "https://docs.nvidia.com/deploy/nvidia-smi/index.html"},
+      {.id = "invalid-free",
+       .sure = Sure::often,
+       .codes = {1, 17},
+       .calls = {"cudaFreeAsync", "cuMemFreeAsync"},
+       .when = names_call,
+       .texts =
+           {"{call} refused the pointer: often caused by one that is not the start of a live allocation, or, while "
+            "a graph is captured, by one that was not allocated in a graph"},
+       .fix = {"free each allocation once, with the pointer that allocating gave",
+               "free what was not allocated in a graph before the capture or after it"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
+      {.id = "invalid-free",
+       .codes = {1, 17},
+       .calls = {"cudaFree", "cuMemFree"},
+       .when = names_call,
+       .texts =
+           {"the pointer given to {call} is not the start of a live allocation: it was freed before, is an address "
+            "inside one, or comes from elsewhere"},
+       .fix = {"free each allocation once, with the pointer that allocating gave and the call that belongs to it"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

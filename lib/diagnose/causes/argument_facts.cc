@@ -1,0 +1,143 @@
+#include "diagnose/causes/argument_facts.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace cudadiag::causes {
+namespace {
+
+bool any(const std::optional<std::uint64_t>& count) { return count.value_or(0) > 0; }
+
+// The variable that the user wrote says more than the operator's own name for it.
+template <typename Is>
+const Argument* preferred(const Symptoms& symptoms, Is is) {
+  const Argument* found = nullptr;
+  for (const Argument& argument : symptoms.arguments) {
+    if (is(argument) && (found == nullptr || (found->origin != "variable" && argument.origin == "variable"))) {
+      found = &argument;
+    }
+  }
+  return found;
+}
+
+void prove(const Symptoms& symptoms, const Argument& argument, Facts& facts) {
+  facts.proof.push_back(static_cast<std::size_t>(&argument - symptoms.arguments.data()));
+  facts.add("argument", argument.name);
+}
+
+void add_bound(const Argument& argument, Facts& facts) {
+  facts.add("outside", std::to_string(*argument.outside));
+  if (!argument.bound) return;
+  facts.add("bound", std::to_string(*argument.bound));
+  facts.add("last", std::to_string(*argument.bound - 1));
+}
+
+bool is_outside(const Argument& argument) { return any(argument.outside); }
+
+}  // namespace
+
+double real(const Number& number) {
+  return std::visit([](auto value) { return static_cast<double>(value); }, number);
+}
+
+std::string text_of(const Number& number) {
+  return std::visit([](auto value) { return fmt::format("{}", value); }, number);
+}
+
+std::string subscript(const std::vector<std::int64_t>& index) {
+  std::string text;
+  for (const std::int64_t at : index) text += (text.empty() ? "[" : ",") + std::to_string(at);
+  return text.empty() ? "" : text + "]";
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+  double size = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  // A size that would print as 1024.0 is written in the next unit.
+  for (; size >= 1023.95 && unit + 1 < std::size(kUnits); ++unit) size /= 1024;
+  return fmt::format("{:.1f} {}", size, kUnits[unit]);
+}
+
+std::optional<std::uint64_t> extent(const Argument& argument) {
+  if (argument.shape.empty()) return std::nullopt;
+  const bool strided = argument.strides.size() == argument.shape.size();
+  std::uint64_t last = 0, elements = 1;
+  for (std::size_t i = 0; i < argument.shape.size(); ++i) {
+    if (argument.shape[i] <= 0 || (strided && argument.strides[i] < 0)) return std::nullopt;
+    const auto size = static_cast<std::uint64_t>(argument.shape[i]);
+    const auto stride = strided ? static_cast<std::uint64_t>(argument.strides[i]) : 0;
+    std::uint64_t reach = 0;
+    if (__builtin_mul_overflow(elements, size, &elements) || __builtin_mul_overflow(size - 1, stride, &reach) ||
+        __builtin_add_overflow(last, reach, &last)) {
+      return std::nullopt;
+    }
+  }
+  return strided ? last + 1 : elements;
+}
+
+std::uint64_t item_size(std::string_view dtype) {
+  if (dtype.starts_with("torch.")) dtype.remove_prefix(6);
+  if (dtype == "bool" || dtype.starts_with("float8") || dtype == "int8" || dtype == "uint8") return 1;
+  if (dtype == "bfloat16" || dtype.ends_with("t16")) return 2;
+  if (dtype == "complex128") return 16;
+  if (dtype.ends_with("32")) return 4;
+  if (dtype.ends_with("64")) return 8;
+  return 0;
+}
+
+bool add_bad_index(const Symptoms& symptoms, Facts& facts) {
+  const Argument* bad = preferred(symptoms, is_outside);
+  if (bad == nullptr) return false;
+  prove(symptoms, *bad, facts);
+  add_bound(*bad, facts);
+  if (!bad->first_value) return true;
+  facts.add("at", subscript(bad->first_outside));
+  facts.add("value", text_of(*bad->first_value));
+  return true;
+}
+
+bool add_bad_label(const Symptoms& symptoms, Facts& facts) {
+  if (!add_bad_index(symptoms, facts)) return false;
+  const Argument& bad = symptoms.arguments[facts.proof.back()];
+  if (bad.min && bad.max && bad.bound && real(*bad.min) == 1 && real(*bad.max) == static_cast<double>(*bad.bound)) {
+    facts.add("from_one", "labels from 1 to " + text_of(*bad.max));
+  }
+  return true;
+}
+
+bool add_bad_value(const Symptoms& symptoms, Facts& facts, double low, double high) {
+  const auto beyond = [&](const Argument& argument) {
+    return (argument.min && real(*argument.min) < low) || (argument.max && real(*argument.max) > high);
+  };
+  // Operators take what they check first; weights behind it may be any numbers.
+  const auto bad = std::find_if(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
+    return argument.dtype.find("float") != std::string::npos &&
+           (any(argument.nan) || any(argument.inf) || beyond(argument));
+  });
+  if (bad == symptoms.arguments.end()) return false;
+  prove(symptoms, *bad, facts);
+  std::string values;
+  const auto say = [&](const std::string& part) { values += (values.empty() ? "" : ", ") + part; };
+  if (any(bad->nan)) say(fmt::format("{} NaN", *bad->nan));
+  if (any(bad->inf)) say(fmt::format("{} infinite", *bad->inf));
+  if (beyond(*bad)) {
+    if (bad->min) say("min " + text_of(*bad->min));
+    if (bad->max) say("max " + text_of(*bad->max));
+  }
+  facts.add("values", values);
+  return true;
+}
+
+std::string_view torch_function(const Symptoms& symptoms) {
+  for (const Frame& frame : symptoms.python) {
+    if (frame.user) break;
+    if (frame.file.ends_with("torch/nn/functional.py")) return frame.function;
+  }
+  return {};
+}
+
+}  // namespace cudadiag::causes

@@ -1,0 +1,226 @@
+// Devices that are not there, drivers and code that do not fit, processes that may not use CUDA.
+
+#include <fmt/core.h>
+
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
+
+const std::string* visible(const Symptoms& symptoms) {
+  const auto found = symptoms.environment.find(kVisible);
+  return found == symptoms.environment.end() ? nullptr : &found->second;
+}
+
+void add_machine(const Symptoms& symptoms, Facts& facts) {
+  facts.add("call", symptoms.call);
+  if (!symptoms.gpus.empty()) facts.add("gpu", symptoms.gpus.front());
+  for (const char* part : {"driver", "cuda"}) {
+    const auto found = symptoms.versions.find(part);
+    if (found != symptoms.versions.end() && !found->second.empty()) facts.add(part, found->second);
+  }
+  if (const std::string* devices = visible(symptoms)) facts.add("visible", *devices);
+}
+
+bool refused(const Symptoms& symptoms, Facts& facts) {
+  add_machine(symptoms, facts);
+  return !symptoms.asynchronous;
+}
+
+// Calls that take nothing but the number.
+bool chooses_device(const Symptoms& symptoms, Facts& facts) {
+  return refused(symptoms, facts) && (symptoms.call == "cudaSetDevice" || symptoms.call == "cuDeviceGet");
+}
+
+bool all_hidden(const Symptoms& symptoms, Facts& facts) {
+  const std::string* devices = visible(symptoms);
+  return refused(symptoms, facts) && devices != nullptr &&
+         (devices->empty() || *devices == "-1" || *devices == "NoDevFiles");
+}
+
+bool forked(const Symptoms& symptoms, Facts& facts) {
+  if (!refused(symptoms, facts) || symptoms.forked_from == 0) return false;
+  facts.add("parent", std::to_string(symptoms.forked_from));
+  if (!symptoms.forked_at.empty()) facts.add("fork", symptoms.forked_at);
+  return true;
+}
+
+constexpr std::string_view kVisibleLink =
+    "https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html";
+constexpr std::string_view kArchitectures =
+    "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html#gpu-feature-list";
+constexpr std::string_view kCompatibility = "https://docs.nvidia.com/deploy/cuda-compatibility/index.html";
+
+}  // namespace
+
+const std::vector<Rule>& device_rules() {
+  static const std::vector<Rule> rules = {
+      // A device that is there is refused, too, where it cannot fault managed memory in.
+      {.id = "invalid-device",
+       .sure = Sure::often,
+       .codes = {101},
+       .calls = {"MemPrefetch", "MemAdvise"},
+       .when = refused,
+       .texts = {"{call} was refused the device: often caused by one that cannot page managed memory in, as under WSL "
+                 "and on virtual GPUs, or by a number that this process does not have"},
+       .fix = {"call it only where the device's {cuda:cudaDevAttrConcurrentManagedAccess|"
+               "CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS} is 1: it is advice, and the program is right without"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "invalid-device",
+       .codes = {101},
+       .when = chooses_device,
+       .texts =
+           {"{call} was given a device number that this process does not have: it sees CUDA_VISIBLE_DEVICES={visible}, "
+            "numbered from 0",
+            "{call} was given a device number that this process does not have"},
+       .fix = {"start no more ranks than GPUs (torchrun --nproc-per-node, LOCAL_RANK), and number devices from 0 after "
+               "CUDA_VISIBLE_DEVICES has chosen them"},
+       .link = kVisibleLink},
+      {.id = "invalid-device",
+       .sure = Sure::often,
+       .codes = {101},
+       .when = refused,
+       .texts = {"{call} was refused the device: often caused by a number that this process does not have (it sees "
+                 "CUDA_VISIBLE_DEVICES={visible}, numbered from 0), or by something that this device cannot do",
+                 "{call} was refused the device: often caused by a number that this process does not have, or by "
+                 "something that this device cannot do"},
+       .fix = {"number devices from 0 after CUDA_VISIBLE_DEVICES has chosen them, with no more ranks than GPUs",
+               "ask for what the call needs with {cuda:cudaDeviceGetAttribute|cuDeviceGetAttribute} first"},
+       .link = kVisibleLink},
+      {.id = "devices-hidden",
+       .codes = {100},
+       .when = all_hidden,
+       .texts = {"CUDA_VISIBLE_DEVICES=\"{visible}\" hides every GPU from this process"},
+       .fix = {"unset CUDA_VISIBLE_DEVICES, or give it the numbers that nvidia-smi -L shows"},
+       .link = kVisibleLink},
+      {.id = "no-device",
+       .sure = Sure::often,
+       .codes = {100},
+       .when = refused,
+       .texts = {"the driver sees no GPU: often caused by a container without its GPUs, or a kernel module that is not "
+                 "loaded"},
+       .fix = {"check nvidia-smi; start the container with --gpus all, or ask the scheduler for a GPU"},
+       .link = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/index.html"},
+      {.id = "cuda-after-fork",
+       .codes = {3},
+       .when = forked,
+       .texts =
+           {"this process was forked in {fork} from process {parent}, which had used CUDA: a fork cannot use CUDA then",
+            "this process was forked from process {parent}, which had used CUDA: a fork cannot use CUDA then"},
+       .fix = {"start workers afresh instead of forking them{python:, by multiprocessing.set_start_method(\"spawn\")}"
+               "{torch: or DataLoader(multiprocessing_context=\"spawn\")}",
+               "or touch CUDA in the parent only after all forks{torch:, and keep tensors on the CPU in DataLoader "
+               "workers}"},
+       .link = "https://docs.pytorch.org/docs/stable/notes/multiprocessing.html"},
+      {.id = "driver-too-old",
+       .codes = {35, 36},
+       .when = refused,
+       .texts = {"the driver {driver} is older than the CUDA runtime of this program needs",
+                 "the driver is older than the CUDA runtime of this program needs, or there is none"},
+       .fix = {"update the driver, or install a build for the CUDA version that nvidia-smi shows{torch: (PyTorch: the "
+               "wheels of another cuXXX index)}"},
+       .link = kCompatibility},
+      {.id = "no-kernel-image",
+       .codes = {209},
+       .when = refused,
+       .texts = {"the program carries no code for this GPU ({gpu}): it was built for other architectures",
+                 "the program carries no code for this GPU: it was built for other architectures"},
+       .fix =
+           {"build for it: nvcc -gencode arch=compute_XX,code=sm_XX or -arch=native{torch:, TORCH_CUDA_ARCH_LIST for "
+            "extensions}",
+            "{torch:torch.cuda.get_arch_list() shows what PyTorch was built for; a newer wheel may have more}"},
+       .link = kArchitectures},
+      {.id = "kernel-not-in-module",
+       .sure = Sure::often,
+       .codes = {98},
+       .when = refused,
+       .texts =
+           {"the kernel is not in the code that was loaded: often caused by a build for other architectures than this "
+            "GPU's ({gpu}), or a kernel of another shared library's copy of the runtime",
+            "the kernel is not in the code that was loaded: often caused by a build for other architectures than this "
+            "GPU's, or a kernel of another shared library's copy of the runtime"},
+       .fix = {"build for this GPU (nvcc -arch=native, TORCH_CUDA_ARCH_LIST), and link the runtime once "
+               "(-cudart shared)"},
+       .link = kArchitectures},
+      {.id = "ptx-too-new",
+       .sure = Sure::often,
+       .codes = {222},
+       .when = refused,
+       .texts =
+           {"the driver ({driver}) does not take PTX of this version: often caused by a newer toolkit that made it",
+            "the driver does not take PTX of this version: often caused by a newer toolkit that made it"},
+       .fix =
+           {"update the driver, or build with an older toolkit or with machine code for this GPU (code=sm_XX); Triton: "
+            "TRITON_PTXAS_PATH of a toolkit that fits"},
+       .link = kCompatibility},
+      {.id = "invalid-ptx",
+       .codes = {218},
+       .when = refused,
+       .texts = {"the driver's compiler refused the PTX of a module"},
+       .fix = {"compile it with ptxas to see the line, or pass CU_JIT_ERROR_LOG_BUFFER to the load"},
+       .link = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html"},
+      {.id = "no-ptx-compiler",
+       .codes = {221, 223},
+       .when = refused,
+       .texts = {"the program has PTX for this GPU and no machine code, and compiling it is not possible here"},
+       .fix = {"install the driver's libnvidia-ptxjitcompiler (in containers: the capability \"compute\"), unset "
+               "CUDA_DISABLE_PTX_JIT, or build machine code for this GPU"},
+       .link = kVisibleLink},
+      {.id = "invalid-symbol",
+       .codes = {13},
+       .when = refused,
+       .texts = {"{call} was given something that is no __device__ or __constant__ variable of a loaded module"},
+       .fix =
+           {"pass the variable itself, not its name or host address; it must be in the same library as the call, built "
+            "for this GPU"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "function-not-found",
+       .codes = {500},
+       .calls = {"GetFunction", "GetKernel", "GetGlobal"},
+       .when = refused,
+       .texts = {"the module has no function or variable of the name given to {call}"},
+       .fix = {"declare it extern \"C\", or ask for the mangled name (cuobjdump -symbols; NVRTC: nvrtcGetLoweredName)"},
+       .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html"},
+      {.id = "device-busy",
+       .sure = Sure::often,
+       .codes = {46},
+       .when = refused,
+       .texts = {"the device is not available at the moment: often caused by prohibited mode, or by exclusive mode and "
+                 "another process that holds it"},
+       .fix = {"nvidia-smi -q -d COMPUTE shows the mode; end the process that holds it, or choose another device"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#compute-modes"},
+      {.id = "stub-library",
+       .codes = {34},
+       .when = refused,
+       .texts = {"the program loaded the toolkit's stub of libcuda, which can do nothing, instead of the driver's"},
+       .fix = {"take the toolkit's lib64/stubs out of LD_LIBRARY_PATH and the rpath: it is for linking alone"},
+       .link = kCompatibility},
+      {.id = "driver-mismatch",
+       .codes = {803},
+       .when = refused,
+       .texts = {"the kernel's driver module and the driver's libraries are of different versions"},
+       .fix = {"restart after a driver update, or reload the module; in a container, remove a libcuda of its own"},
+       .link = kCompatibility},
+      {.id = "fabric-not-ready",
+       .sure = Sure::often,
+       .codes = {802},
+       .when = refused,
+       .texts = {"the system is not ready for CUDA yet: often caused by an NVSwitch fabric that is not set up, or by "
+                 "another daemon of the driver that does not run"},
+       .fix = {"on machines with NVSwitch start the fabric manager of the driver's version (systemctl status "
+               "nvidia-fabricmanager)",
+               "under confidential computing set the GPUs ready (nvidia-smi conf-compute -srs 1)"},
+       .link = "https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html"},
+      {.id = "compatibility-package",
+       .codes = {804},
+       .when = refused,
+       .texts = {"a forward-compatibility libcuda was loaded, and it does not work with this GPU"},
+       .fix = {"take the cuda-compat folder out of LD_LIBRARY_PATH, or update the driver"},
+       .link = kCompatibility},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

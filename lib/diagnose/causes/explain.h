@@ -1,0 +1,31 @@
+// Why an operation failed, in the terms of the program and its framework: a table of rules, asked in order, the first
+// that fits wins. Wrong is worse than none: what no rule fits has no cause.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "diagnose/causes/symptoms.h"
+
+namespace cudadiag::causes {
+
+struct Cause {
+  std::string id;
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<std::string> fix;
+  std::string link;
+  bool certain = false;
+  std::vector<std::size_t> proof;  // indices in Symptoms::arguments
+};
+
+std::optional<Cause> explain(const Symptoms& symptoms);
+
+// The id of every rule, each once, in the order of the table.
+std::vector<std::string_view> cause_ids();
+
+}  // namespace cudadiag::causes

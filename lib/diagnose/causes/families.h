@@ -1,0 +1,24 @@
+// The table, a family of causes a file. A family precedes another if both can match and it knows more.
+#pragma once
+
+#include <vector>
+
+#include "diagnose/causes/rule.h"
+
+namespace cudadiag::causes {
+
+const std::vector<Rule>& known_bug_rules();
+const std::vector<Rule>& indexing_rules();
+const std::vector<Rule>& numerics_rules();
+const std::vector<Rule>& graph_rules();
+const std::vector<Rule>& memory_rules();
+const std::vector<Rule>& library_rules();
+const std::vector<Rule>& allocation_rules();
+const std::vector<Rule>& launch_rules();
+const std::vector<Rule>& stream_rules();
+const std::vector<Rule>& device_rules();
+const std::vector<Rule>& hardware_rules();
+const std::vector<Rule>& kernel_rules();
+const std::vector<Rule>& hang_rules();  // of hangs alone, and they have no other
+
+}  // namespace cudadiag::causes

@@ -1,0 +1,170 @@
+// Stream captures that were broken, each error in its own words, and graphs that no longer fit.
+
+#include <cctype>
+
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+void add_call(const Symptoms& symptoms, Facts& facts) {
+  const bool query = symptoms.call.find("Query") != std::string::npos;
+  facts.add("call", symptoms.call);
+  facts.add("asks", query ? "asks about" : "waits for");
+  facts.add("ask", query ? "ask" : "wait");
+}
+
+bool refused_at_once(const Symptoms& symptoms, Facts& facts) {
+  add_call(symptoms, facts);
+  return !symptoms.asynchronous;
+}
+
+bool other_threads_capture(const Symptoms& symptoms, Facts& facts) {
+  return refused_at_once(symptoms, facts) && symptoms.captured_by_other_thread;
+}
+
+// Python's own print(), not blueprint() or a method.
+bool prints(const Symptoms& symptoms) {
+  constexpr std::string_view kPrint = "print(";
+  const std::string_view source = symptoms.source;
+  for (std::size_t at = source.find(kPrint); symptoms.dialect.python && at != source.npos;
+       at = source.find(kPrint, at + 1)) {
+    const auto before = static_cast<unsigned char>(at > 0 ? source[at - 1] : ' ');
+    if (std::isalnum(before) == 0 && before != '_' && before != '.' && before < 0x80) return true;
+  }
+  return false;
+}
+
+bool reads_a_result(const Symptoms& symptoms, Facts& facts) {
+  constexpr std::string_view kReads[] = {".item()", ".cpu()", ".tolist()", ".numpy()", ".nonzero()"};
+  for (const std::string_view read : kReads) {
+    if (symptoms.source.find(read) == std::string::npos) continue;
+    facts.add("read", std::string(read));
+    return refused_at_once(symptoms, facts) && !symptoms.captured_by_other_thread;
+  }
+  facts.add("read", "print()");
+  return prints(symptoms) && refused_at_once(symptoms, facts) && !symptoms.captured_by_other_thread;
+}
+
+constexpr std::string_view kCapture =
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#creating-a-graph-using-stream-capture";
+constexpr std::string_view kPyTorch =
+    "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs|"
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#creating-a-graph-using-stream-capture}";
+
+}  // namespace
+
+const std::vector<Rule>& graph_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "capture-by-another-thread",
+       .codes = {900},
+       .when = other_threads_capture,
+       .texts = {"{call} was called while another thread captured a graph in global mode, which forbids it in every "
+                 "thread"},
+       .fix = {"capture in thread-local mode{torch: (PyTorch: capture_error_mode=\"thread_local\")}, or hold this call "
+               "back "
+               "while another thread captures",
+               "{torch:a DataLoader with pin_memory=True pins from a thread of its own}"},
+       .link = kPyTorch},
+      {.id = "capture-reads-result",
+       .codes = {900},
+       .calls = {"Synchronize", "Memcpy", "Query"},
+       .when = reads_a_result,
+       .texts = {"{read} {asks} the GPU ({call}), and nothing runs on it while a graph is captured"},
+       .fix = {"read results after the replay: keep this line out of the capture, and decide on the device{torch: "
+               "(torch.where)} "
+               "instead of in Python"},
+       .link = kPyTorch},
+      {.id = "capture-unsupported",
+       .codes = {900},
+       .calls = {"Synchronize", "Query"},
+       .when = refused_at_once,
+       .texts = {"{call} {asks} the GPU, and nothing runs on it while a graph is captured"},
+       .fix =
+           {"{ask} before the capture begins or after the graph was launched; order work inside by events on streams"},
+       .link = kCapture},
+      {.id = "capture-unsupported",
+       .codes = {900},
+       .calls = {"Malloc", "MemAlloc", "HostAlloc", "Free"},
+       .when = refused_at_once,
+       .texts = {"{call} cannot become part of a graph, and a stream is being captured"},
+       .fix =
+           {"allocate and free before the capture, or with {cuda:cudaMallocAsync|cuMemAllocAsync} on the captured "
+            "stream{torch:; in PyTorch, run the code a few times on a side stream first, so that libraries have made "
+            "their workspaces}"},
+       .link = kPyTorch},
+      {.id = "capture-unsupported",
+       .codes = {900},
+       .when = refused_at_once,
+       .texts = {"{call} cannot become part of a graph, and a stream is being captured"},
+       .fix = {"make this call before the capture begins or after it ends: no allocating, synchronising or reading of "
+               "results inside"},
+       .link = kCapture},
+      {.id = "capture-invalidated",
+       .codes = {901},
+       .when = refused_at_once,
+       .texts = {"an earlier call had broken the capture, and what it returned was not heeded"},
+       .fix = {"look between the beginning of the capture and this call for one that may not be made in a capture "
+               "(allocating, synchronising, reading a result, the default stream), and check what each returns"},
+       .link = kCapture},
+      {.id = "capture-merge",
+       .codes = {902},
+       .when = refused_at_once,
+       .texts = {"{call} would join two captures that were begun apart from each other"},
+       .fix = {"do not make one capture wait for an event of another: capture both as one, or order their replays"},
+       .link = kCapture},
+      {.id = "capture-unmatched",
+       .codes = {903},
+       .when = refused_at_once,
+       .texts = {"{call} ends a capture on a stream on which none was begun"},
+       .fix = {"end the capture on the stream that it was begun on"},
+       .link = kCapture},
+      {.id = "capture-unjoined",
+       .codes = {904},
+       .when = refused_at_once,
+       .texts = {"a stream that joined the capture by waiting for one of its events was never joined back"},
+       .fix = {"let the stream that began the capture wait for an event at the end of every stream that joined it",
+               "{torch:PyTorch: torch.cuda.current_stream().wait_stream(side) before the capture ends}"},
+       .link = kCapture},
+      {.id = "capture-isolation",
+       .codes = {905},
+       .when = refused_at_once,
+       .texts = {"{call} would make captured work depend on work outside of the capture"},
+       .fix = {"let the capture wait only for events recorded in it: wait for earlier work before it begins"},
+       .link = kCapture},
+      {.id = "capture-implicit",
+       .codes = {906},
+       .when = refused_at_once,
+       .texts = {"{call} uses the legacy default stream, which waits for every blocking stream, the captured one too"},
+       .fix = {"keep the default stream out of the capture, or make the capturing stream with "
+               "{cuda:cudaStreamNonBlocking|CU_STREAM_NON_BLOCKING}",
+               "{torch:PyTorch: warm up on the side stream, not on the default one}"},
+       .link = kCapture},
+      {.id = "captured-event",
+       .codes = {907},
+       .when = refused_at_once,
+       .texts =
+           {"{call} asks about an event that was recorded in a capture: it is a part of the graph and never happens "
+            "by itself"},
+       .fix = {"do not wait for or ask about an event that was recorded in the capture; record another one after the "
+               "graph's launch"},
+       .link = kCapture},
+      {.id = "capture-wrong-thread",
+       .codes = {908},
+       .when = refused_at_once,
+       .texts = {"the capture was ended by another thread than the one that began it"},
+       .fix = {"end the capture on the thread that began it, or begin it in relaxed mode"},
+       .link = kCapture},
+      {.id = "graph-update-failed",
+       .sure = Sure::often,
+       .codes = {910},
+       .when = refused_at_once,
+       .texts = {"the executable graph cannot take the change over: often caused by other nodes or edges than it was "
+                 "made with, or by a node that moved to another device, context or kind of memory"},
+       .fix = {"instantiate the graph anew where cudaGraphExecUpdate refuses it"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#updating-instantiated-graphs"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

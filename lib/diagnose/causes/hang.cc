@@ -1,0 +1,181 @@
+// Work on the GPU that does not end.
+
+#include <string>
+
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+bool waits_for(const Symptoms& symptoms, Facts& facts, std::string_view what) {
+  facts.add("wait", symptoms.wait);
+  return symptoms.waits_for == what;
+}
+
+bool for_unwritten_value(const Symptoms& symptoms, Facts& facts) {
+  return !symptoms.write_queued && waits_for(symptoms, facts, "value");
+}
+
+bool for_late_value(const Symptoms& symptoms, Facts& facts) {
+  return symptoms.write_queued && waits_for(symptoms, facts, "value");
+}
+
+bool for_semaphore(const Symptoms& symptoms, Facts& facts) { return waits_for(symptoms, facts, "semaphore"); }
+
+bool for_stream(const Symptoms& symptoms, Facts& facts) { return waits_for(symptoms, facts, "stream"); }
+
+bool collective(const Symptoms& symptoms, Facts& facts) {
+  facts.add("kernel", symptoms.kernel);
+  return is_of_nccl(symptoms.kernel);
+}
+
+bool ranks_missing(const Symptoms& symptoms, Facts& facts) {
+  facts.add("ranks", symptoms.missing_ranks);
+  return symptoms.ranks_part == "absence";
+}
+
+bool ranks_at_other_lines(const Symptoms& symptoms, Facts& facts) {
+  facts.add("calls", symptoms.rank_calls);
+  return symptoms.ranks_part == "line";
+}
+
+bool ranks_with_other_data(const Symptoms& symptoms, Facts& facts) {
+  facts.add("calls", symptoms.rank_calls);
+  return symptoms.ranks_part == "kernel" || symptoms.ranks_part == "blocks";
+}
+
+bool ranks_alike(const Symptoms& symptoms, Facts& facts) {
+  facts.add("number", std::to_string(symptoms.ranks));
+  return symptoms.ranks_part == "none";
+}
+
+bool peer_exchange(const Symptoms& symptoms, Facts& facts) {
+  facts.add("kernel", symptoms.kernel);
+  return has_any(symptoms.kernel, {"nvshmem", "cross_device_reduce", "multimem_all_reduce", "one_shot_all_reduce",
+                                   "two_shot_all_reduce"});
+}
+
+bool host_function(const Symptoms& symptoms, Facts&) { return symptoms.operation == "host function"; }
+
+// Adds the way to find out where the threads are, unless it has been tried.
+void add_way_to_threads(const Symptoms& symptoms, Facts& facts) {
+  if (symptoms.line_in_dump) {
+    facts.add("way", "the GPU core dump has it");
+  } else if (symptoms.asked_for_dump) {
+    facts.add("way", "no GPU core dump told it; run it without cudadiag, and ask cuda-gdb -p PID when it hangs");
+  } else {
+    facts.add("way", "--hang-dump, or cudadiag bisect, tells it");
+  }
+}
+
+bool kernel(const Symptoms& symptoms, Facts& facts) {
+  add_way_to_threads(symptoms, facts);
+  return symptoms.operation == "kernel" && !symptoms.kernel.empty();
+}
+
+bool graph(const Symptoms& symptoms, Facts& facts) {
+  add_way_to_threads(symptoms, facts);
+  return symptoms.operation == "graph";
+}
+
+}  // namespace
+
+const std::vector<Rule>& hang_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "value-never-written",
+       .when = for_unwritten_value,
+       .texts = {"the stream waits {wait}"},
+       .fix = {"write the value: by cuStreamWriteValue on another stream, a kernel, or the host through mapped memory",
+               "check address and comparison (EQ, GEQ, AND, NOR) of the wait against what is written"},
+       .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
+      {.id = "value-written-too-late",
+       .when = for_late_value,
+       .texts = {"the stream waits {wait}, and that stream has not got there"},
+       .fix = {"queue the write before whatever its own stream waits for: two streams that wait for each other never "
+               "go on"},
+       .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEMOP.html"},
+      {.id = "semaphore-not-signalled",
+       .when = for_semaphore,
+       .texts = {"the stream waits {wait}, which nobody has signalled"},
+       .fix = {"signal it from the other API or process before, or in parallel with, this wait"},
+       .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXTRES__INTEROP.html"},
+      {.id = "waits-for-other-stream",
+       .when = for_stream,
+       .texts = {"the stream waits {wait}"},
+       .fix = {"look at that stream: what it stands at holds this one up"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-and-event-behavior"},
+      {.id = "rank-has-not-come",
+       .sure = Sure::often,
+       .when = ranks_missing,
+       .texts = {"{ranks} called fewer collectives than the others, which wait in one: often caused by a branch or an "
+                 "exception that kept it from that, or by its having less data"},
+       .fix = {"look at what {ranks} did instead of calling it",
+               "all ranks must call the same collectives in the same order, also those that have no data left"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
+      {.id = "ranks-call-different-collectives",
+       .sure = Sure::often,
+       .when = ranks_at_other_lines,
+       .texts = {"the ranks call different collectives ({calls}): often caused by a branch that not all of them take, "
+                 "or by one of them having less or more data"},
+       .fix = {"look for what makes the ranks go different ways before these lines",
+               "all ranks must call the same collectives in the same order, also those that have no data left"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
+      {.id = "ranks-give-different-data",
+       .sure = Sure::often,
+       .when = ranks_with_other_data,
+       .texts = {"the ranks call the same collective differently ({calls}): often caused by tensors of other sizes or "
+                 "types"},
+       .fix = {"compare the shapes and types of what each rank gives to it"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
+      {.id = "all-ranks-in-collective",
+       .sure = Sure::often,
+       .when = ranks_alike,
+       .texts =
+           {"all {number} ranks of this run have called the collective, alike: often caused by the link or network "
+            "between their GPUs, or by a rank that runs elsewhere"},
+       .fix =
+           {"NCCL_DEBUG=INFO tells which links it uses; NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1 tell whether one of "
+            "them is at fault"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
+      {.id = "collective-waits-for-rank",
+       .sure = Sure::often,
+       .when = collective,
+       .texts = {"a collective of NCCL does not end: often caused by a rank that has not come, or that called another "
+                 "collective, or the same one with other sizes"},
+       .fix =
+           {"find the rank without this kernel, or with another one: cudadiag ranks compares the sessions of all ranks",
+            "all ranks must call the same collectives in the same order, also those that have no data left"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/collectives.html"},
+      {.id = "kernel-waits-for-peer",
+       .sure = Sure::often,
+       .when = peer_exchange,
+       .texts = {"{kernel} waits for the same kernel on other GPUs: often caused by a rank that has not launched it"},
+       .fix = {"run cudadiag status for every rank: the one without this kernel is to be looked at"},
+       .link = "https://docs.nvidia.com/nvshmem/api/gen/api/sync.html"},
+      {.id = "host-function-does-not-return",
+       .sure = Sure::often,
+       .when = host_function,
+       .texts = {"a host function on the stream has not returned: often caused by a call into CUDA from inside it, or "
+                 "by a lock (the GIL) that a thread holds which waits for this stream"},
+       .fix = {"host functions must not call CUDA, nor wait for a thread that does"},
+       .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html"},
+      {.id = "kernel-does-not-end",
+       .sure = Sure::often,
+       .when = kernel,
+       .texts = {"the kernel does not end: often caused by a loop whose exit never comes, a lock or flag that blocks "
+                 "wait for while the block that holds it cannot run, or a barrier that some threads never reach"},
+       .fix = {"look at the line of the kernel where its threads are: {way}",
+               "blocks that wait for each other need a cooperative launch, and a grid that fits on the GPU at once"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cooperative-groups"},
+      {.id = "graph-does-not-end",
+       .sure = Sure::often,
+       .when = graph,
+       .texts = {"the launched graph does not end: often caused by one of its kernels that waits for something outside "
+                 "of it"},
+       .fix = {"look at the kernels that are running, and where their threads are: {way}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

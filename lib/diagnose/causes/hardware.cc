@@ -1,0 +1,61 @@
+// Causes outside the program: memory, links, the display's watchdog, other programs on the GPU.
+
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+bool may_be_another_client(const Symptoms& symptoms, Facts& facts) {
+  if (!symptoms.foreign_exception.empty()) facts.add("exception", symptoms.foreign_exception);
+  return symptoms.asynchronous && symptoms.may_be_another_client;
+}
+
+}  // namespace
+
+const std::vector<Rule>& hardware_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "ecc",
+       .codes = {214},
+       .texts = {"the GPU's memory lost data that it could not repair: the hardware is at fault, not this line"},
+       .fix =
+           {"nvidia-smi -q -d ECC,ROW_REMAPPER and dmesg (Xid 48, 63, 64, 94, 95); reset the GPU, and have it replaced "
+            "if it happens again"},
+       .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
+      {.id = "nvlink",
+       .codes = {220},
+       .texts = {"a link between GPUs lost data: the hardware is at fault, not this line"},
+       .fix =
+           {"nvidia-smi nvlink -e and dmesg (Xid 74); reset the GPUs, and have the link looked at if it happens again"},
+       .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
+      {.id = "memory-contained",
+       .codes = {226},
+       .texts =
+           {"the hardware confined damaged memory to this process and stopped it: the hardware is at fault, not this "
+            "line"},
+       .fix = {"run again; dmesg (Xid 94) and nvidia-smi -q -d ECC,ROW_REMAPPER tell whether the GPU must be reset"},
+       .link = "https://docs.nvidia.com/deploy/xid-errors/index.html"},
+      {.id = "launch-timeout",
+       .codes = {702},
+       .texts = {"the kernel ran longer than this GPU's time limit for kernels, and was stopped"},
+       .fix = {"split the work into shorter kernels, or look for a loop that does not end",
+               "or use a GPU without a limit ({cuda:cudaDevAttrKernelExecTimeout|"
+               "CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT} is 0): those that drive a display have one"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"},
+      // Not 710: an assertion ends the program that made it alone (driver 580).
+      {.id = "mps-client",
+       .sure = Sure::often,
+       .codes = {700, 714, 715, 716, 717, 718, 719},
+       .when = may_be_another_client,
+       .texts = {"the GPU is shared under MPS, where a program's fatal error ends all programs on it: in a rerun too, "
+                 "where {exception} was in code that this program had not loaded; often caused by another one's work",
+                 "the GPU is shared under MPS, where a program's fatal error ends all programs on it: often caused by "
+                 "another one's work, and nothing shows that this one's failed"},
+       .fix = {"see which program on this GPU failed at the same time: MPS's server.log lists all that were ended "
+               "(in $CUDA_MPS_LOG_DIRECTORY, else /var/log/nvidia-mps)",
+               "run this program without MPS, to see whether it fails by itself"},
+       .link = "https://docs.nvidia.com/deploy/mps/index.html"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

@@ -1,0 +1,235 @@
+// Indices and labels outside of what they index. The texts of PyTorch's assertions are those of its CUDA kernels up to
+// 2.11, the older ones of THC and THCUNN included.
+
+#include <algorithm>
+#include <cctype>
+
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+const std::vector<std::string_view> kLabelAssertions = {"t >= 0 && t < n_classes",
+                                                        "cur_target >= 0 && cur_target < n_classes", "t < n_classes",
+                                                        "target index is out of bounds"};
+const std::vector<std::string_view> kLabelKernels = {
+    "nll_loss_forward",        "nll_loss_backward",        "nll_loss2d_forward", "nll_loss2d_backward",
+    "MultiMarginLoss_forward", "MultiMarginLoss_backward", "ClassNLLCriterion"};
+const std::vector<std::string_view> kIndexAssertions = {
+    "index out of bounds",          // gather, scatter, take, put, index_fill_, index_copy_, index_select, x[index]
+    "srcIndex < srcSelectDimSize",  // index_select, embedding
+    "dstIndex < dstAddDimSize",     // index_add_
+    "Invalid input index in EmbeddingBag",
+    "indexValue >= 0 && indexValue < src.sizes[dim]",
+    "index >= -sizes[i] && index < sizes[i]"};
+const std::vector<std::string_view> kIndexKernels = {
+    "vectorized_gather_kernel", "indexSelectSmallIndex", "indexSelectLargeIndex",
+    "indexFuncSmallIndex",      "indexFuncLargeIndex",   "_scatter_gather_elementwise_kernel",
+    "index_elementwise_kernel", "index_copy_kernel",     "index_fill_kernel"};
+
+constexpr std::string_view kIndexLink = "https://docs.pytorch.org/docs/stable/generated/torch.nn.Embedding.html";
+
+bool label(const Symptoms& symptoms, Facts& facts) {
+  add_bad_label(symptoms, facts);
+  return true;
+}
+
+bool labels_from_one(const Symptoms& symptoms, Facts& facts) {
+  return add_bad_label(symptoms, facts) && facts.find("from_one") != nullptr;
+}
+
+bool any_index(const Symptoms& symptoms, Facts& facts) {
+  add_bad_index(symptoms, facts);
+  return true;
+}
+
+// A composition is none.
+bool names_positions(std::string_view text) {
+  for (auto at = text.find("position"); at != text.npos; at = text.find("position", at + 1)) {
+    if (at == 0 || std::islower(static_cast<unsigned char>(text[at - 1])) == 0) return true;
+  }
+  return has_any(text, {"pos_emb", "pos_ids", "pos_id]", "wpe("});
+}
+
+// 0, 1, 2 … along the last dimension.
+bool counts_up(const Argument& argument) {
+  return argument.min && argument.max && !argument.shape.empty() && real(*argument.min) == 0 &&
+         real(*argument.max) + 1 == static_cast<double>(argument.shape.back());
+}
+
+// A sum of calls may look up tokens and positions.
+bool adds_calls(std::string_view source) {
+  return source.find('+') != source.npos && std::count(source.begin(), source.end(), '(') > 1;
+}
+
+// A line that looks up tokens too does not say which of them it was: the values do.
+bool positions(const Symptoms& symptoms, Facts& facts) {
+  const bool known = add_bad_index(symptoms, facts);
+  if (known && names_positions(*facts.find("argument"))) return true;
+  if (!names_positions(symptoms.source)) return false;
+  return !adds_calls(symptoms.source) || (known && counts_up(symptoms.arguments[facts.proof.back()]));
+}
+
+bool embedding(const Symptoms& symptoms, Facts& facts) {
+  const std::string_view function = torch_function(symptoms);
+  if (function != "embedding" && function != "embedding_bag") return false;
+  return any_index(symptoms, facts);
+}
+
+bool one_hot(const Symptoms& symptoms, Facts& facts) {
+  if (!has_any(symptoms.source, {"one_hot("})) return false;
+  return any_index(symptoms, facts);
+}
+
+// Inductor asserts what it indexes: "index out of bounds: 0 <= tmp4 < 30522".
+bool compiled_index(const Symptoms& symptoms, Facts& facts) {
+  constexpr std::string_view kStart = "index out of bounds: 0 <= ", kLess = " < ";
+  std::string_view text = symptoms.assertion;
+  if (!text.starts_with(kStart)) return false;
+  if (add_bad_index(symptoms, facts) && facts.find("bound") != nullptr) return true;
+  const std::size_t less = text.rfind(kLess);
+  if (less == text.npos) return true;
+  text.remove_prefix(less + kLess.size());
+  const bool number = !text.empty() && text.size() < 19 && text[0] != '0' &&
+                      std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (number) facts.add("last", std::to_string(std::stoll(std::string(text)) - 1));
+  return true;
+}
+
+// index_put_ with accumulate=True has its indices checked by the kernel of torch._assert_async, without a message.
+bool checked_apart(const Symptoms& symptoms, Facts& facts) {
+  return symptoms.assertion.empty() && has_any(symptoms.kernel, {"at::native::_assert_async_cuda_kernel"}) &&
+         add_bad_index(symptoms, facts) && facts.find("value") != nullptr && facts.find("bound") != nullptr;
+}
+
+// If the kernel asserts nothing, indices that cannot be right are at least suspicious.
+bool unchecked_index(const Symptoms& symptoms, Facts& facts) {
+  return symptoms.asynchronous && symptoms.assertion.empty() && add_bad_index(symptoms, facts) &&
+         facts.find("value") != nullptr && facts.find("bound") != nullptr;
+}
+
+}  // namespace
+
+const std::vector<Rule>& indexing_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "label-out-of-range",
+       .assertions = kLabelAssertions,
+       .kernels = kLabelKernels,
+       .when = labels_from_one,
+       .texts = {"{argument} holds {from_one}, but {bound} classes are numbered 0 to {last}"},
+       .fix = {"count labels from 0: {argument} - 1", "or let the model have one class more"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html"},
+      {.id = "label-out-of-range",
+       .assertions = kLabelAssertions,
+       .kernels = kLabelKernels,
+       .when = label,
+       .texts = {"{argument}{at} = {value} is no label: {bound} classes are 0 to {last}, and it is not ignore_index",
+                 "a label is none of the classes: C classes are numbered 0 to C-1, and only ignore_index (-100 unless "
+                 "given) may lie outside"},
+       .fix = {"compare the loss's target.min() and target.max() with the model's number of classes; labels that count "
+               "from 1 need target - 1, padding needs ignore_index"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html"},
+      {.id = "position-past-table",
+       .sure = Sure::often,
+       .assertions = kIndexAssertions,
+       .kernels = kIndexKernels,
+       .when = positions,
+       .texts =
+           {"{argument}{at} = {value}, but the table has {bound} rows (valid 0..{last}): often caused by a sequence "
+            "that is longer than the model's table of positions",
+            "an index is outside of its table: often caused by a sequence that is longer than the model's table of "
+            "positions"},
+       .fix = {"truncate sequences to max_position_embeddings (the tokenizer's truncation=True, max_length=…), or "
+               "enlarge the table",
+               "a padding offset is part of the length: RoBERTa's positions begin at padding_idx + 1"},
+       .link = kIndexLink},
+      {.id = "index-out-of-range",
+       .assertions = kIndexAssertions,
+       .kernels = kIndexKernels,
+       .when = embedding,
+       .texts = {"{argument}{at} = {value}, table has {bound} rows (valid 0..{last})",
+                 "an index is outside of the embedding's table: it is negative, or not less than the number of rows"},
+       .fix = {"resize the embedding to len(tokenizer) (model.resize_token_embeddings)",
+               "or find the bad ids: assert {argument}.min() >= 0 and {argument}.max() < {bound}"},
+       .link = kIndexLink},
+      {.id = "index-out-of-range",
+       .assertions = kIndexAssertions,
+       .kernels = kIndexKernels,
+       .when = one_hot,
+       .texts = {"{argument}{at} = {value}, but one_hot makes {bound} classes (valid 0..{last})",
+                 "a class index is negative, or not less than the num_classes given to one_hot"},
+       .fix = {"give one_hot num_classes of at least the largest index + 1, and no padding value such as -1 or 255"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.one_hot.html"},
+      {.id = "index-out-of-range",
+       .when = compiled_index,
+       .texts = {"{argument}{at} = {value}, but the dimension that it indexes has {bound} entries (valid 0..{last})",
+                 "an index in compiled code is outside of its dimension (valid 0..{last})",
+                 "an index in compiled code is outside of its dimension"},
+       .fix = {"check min() and max() of the index tensors at this line against the dimension that they index"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.gather.html"},
+      {.id = "index-out-of-range",
+       .assertions = kIndexAssertions,
+       .kernels = kIndexKernels,
+       .when = any_index,
+       .texts = {"{argument}{at} = {value}, but the dimension that it indexes has {bound} entries (valid 0..{last})",
+                 "an index is outside of the dimension that it indexes"},
+       .fix = {"check the index tensors of this line before it:",
+               "assert {argument}.min() >= 0 and {argument}.max() < {bound}",
+               "the same line with its tensors on the CPU (.cpu()) raises an IndexError with the value"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.gather.html"},
+      {.id = "index-out-of-range",
+       .codes = {710},
+       .when = checked_apart,
+       .texts = {"{argument}{at} = {value}, but the dimension that it indexes has {bound} entries (valid 0..{last})"},
+       .fix = {"assert {argument}.min() >= 0 and {argument}.max() < {bound}"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html"},
+      {.id = "masked-scatter-too-short",
+       .assertions = {"totalElements <= srcSize"},
+       .texts = {"the mask selects more elements than the source of masked_scatter has"},
+       .fix =
+           {"compare mask.sum() with source.numel(): in multimodal models, the number of placeholder tokens with that "
+            "of the image or audio features"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.Tensor.masked_scatter_.html"},
+      {.id = "unpool-index-out-of-range",
+       .assertions = {"maxind >= 0 && maxind < outputImageSize", "index >= 0 && index < outputImageSize"},
+       .kernels = {"max_unpooling2d_forward_kernel", "max_unpooling3d_forward_kernel"},
+       .texts = {"an index given to max_unpool is outside of the output plane"},
+       .fix = {"pass the indices of the very max_pool that is undone, and its input's size as output_size"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.MaxUnpool2d.html"},
+      {.id = "bag-offsets-decrease",
+       .assertions = {"end >= begin"},
+       .texts = {"the offsets of an embedding bag decrease"},
+       .fix = {"offsets must be the ascending starts of the bags, the first of them 0"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.EmbeddingBag.html"},
+      {.id = "repeat-lengths",
+       .assertions = {"result_size == cumsum_ptr[size - 1]"},
+       .texts = {"the output_size given to repeat_interleave is not the sum of its repeats"},
+       .fix = {"leave output_size out to see the sum, or compare it with repeats.sum() before the call"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html"},
+      {.id = "repeat-lengths",
+       .assertions = {"repeat >= 0"},
+       .texts = {"a length given to repeat_interleave is negative"},
+       .fix = {"check repeats.min() before the call: differences of offsets that do not ascend are negative"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html"},
+      {.id = "group-offsets",
+       .assertions = {"expected offset to be less than tensor size",
+                      "expected gemm dimension to be greater or equal 0"},
+       .texts = {"the offsets of a grouped matrix product do not fit its operands: an offset lies behind the last row, "
+                 "or they decrease"},
+       .fix = {"offs are the ends of the groups, ascending, none beyond the operand's size: the cumulative sum of the "
+               "tokens of each expert, after dropped ones were taken out"},
+       .link = "https://docs.pytorch.org/docs/main/generated/torch.nn.functional.grouped_mm.html"},
+      {.id = "index-argument-out-of-range",
+       .sure = Sure::often,
+       .codes = {700, 710, 717, 719},
+       .when = unchecked_index,
+       .texts = {"{argument}{at} = {value}, but what it indexes has {bound} entries (valid 0..{last}): often caused by "
+                 "exactly such an index, which this kernel does not check"},
+       .fix = {"assert {argument}.min() >= 0 and {argument}.max() < {bound}"},
+       .link = kIndexLink},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

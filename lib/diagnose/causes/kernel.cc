@@ -1,0 +1,106 @@
+// Failures of the kernel itself: its own assertion, a trap, too deep a recursion. This family comes last, because its
+// codes alone say little.
+
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+bool own_assertion(const Symptoms& symptoms, Facts& facts) {
+  if (symptoms.assertion.empty()) return false;
+  facts.add("condition", symptoms.assertion);
+  if (!symptoms.device_function.empty()) facts.add("function", symptoms.device_function);
+  return true;
+}
+
+bool overflowed_stack(const Symptoms& symptoms, Facts& facts) {
+  facts.add("exception", symptoms.exception);
+  return has_any(symptoms.exception, {"Stack Overflow"});
+}
+
+bool overwritten_stack(const Symptoms& symptoms, Facts& facts) {
+  facts.add("exception", symptoms.exception);
+  return has_any(symptoms.exception, {"Stack Canary"});
+}
+
+bool trapped(const Symptoms& symptoms, Facts& facts) {
+  facts.add("exception", symptoms.exception);
+  return symptoms.exception == "Trap Instruction";
+}
+
+bool misread(const Symptoms& symptoms, Facts&) { return symptoms.asynchronous; }
+
+}  // namespace
+
+const std::vector<Rule>& kernel_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "failed-assertion",
+       .codes = {710},
+       .when = own_assertion,
+       .texts = {"the kernel's own assertion is false: `{condition}`, in {function}",
+                 "the kernel's own assertion is "
+                 "false: `{condition}`"},
+       .fix = {"check the values that the assertion tests at this line"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#assertion"},
+      {.id = "stack-overflow",
+       .when = overflowed_stack,
+       .texts = {"a GPU thread ran out of stack ({exception}): recursion that is too deep or does not end, or a large "
+                 "array in local memory"},
+       .fix = {"turn the recursion into a loop, or raise the limit of the stack before the first launch: "
+               "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},
+      {.id = "stack-overwritten",
+       .sure = Sure::often,
+       .when = overwritten_stack,
+       .texts = {"a GPU thread found its stack overwritten ({exception}): often caused by a write past the end of a "
+                 "local array"},
+       .fix = {"see the indices into the local arrays of this kernel and of the functions that it calls, and the "
+               "sizes given to those that fill one"},
+       .link = "https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html"},
+      {.id = "trap",
+       .when = trapped,
+       .texts =
+           {"the kernel stopped itself: it executed a trap ({exception}), as __trap() and failed checks of libraries "
+            "do"},
+       .fix = {"find the condition of the __trap() or check in the kernel; printf before it shows its values"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#trap-function"},
+      {.id = "hardware-stack-error",
+       .sure = Sure::often,
+       .codes = {714},
+       .when = misread,
+       .texts = {"the call stack of a GPU thread is broken: often caused by recursion that is too deep"},
+       .fix = {"turn the recursion into a loop, or raise the limit of the stack before the first launch: "
+               "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__DEVICE.html"},
+      {.id = "invalid-code",
+       .sure = Sure::often,
+       .codes = {715, 718},
+       .when = misread,
+       .texts =
+           {"a GPU thread ran into something that is no code: often caused by an index past the end of shared memory, "
+            "a function pointer that was taken on the host, or a write over the stack"},
+       .fix = {"compare the largest index into shared memory with its size",
+               "take device function pointers on the device (a __device__ variable, copied with "
+               "{cuda:cudaMemcpyFromSymbol|cuModuleGetGlobal and cuMemcpyDtoH}), and look for local arrays that are "
+               "overrun"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#function-pointers"},
+      {.id = "invalid-address-space",
+       .sure = Sure::often,
+       .codes = {717},
+       .when = misread,
+       .texts =
+           {"a thread met an address of another kind of memory than its instruction is for: often caused by an index, "
+            "a stride or a pointer that leads gigabytes away, to where shared and local memory have their windows"},
+       .fix = {"check the indices, strides and sizes that this kernel computes addresses from",
+               "in inline PTX, see that ld.shared and cp.async take shared addresses (__cvta_generic_to_shared)"},
+       .link = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html"},
+      {.id = "tensor-memory-leak",
+       .codes = {721},
+       .texts = {"a kernel ended without freeing the tensor memory that it had allocated"},
+       .fix = {"tcgen05.dealloc on every way out of the kernel"},
+       .link = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

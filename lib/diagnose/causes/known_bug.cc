@@ -1,0 +1,111 @@
+// Bugs of frameworks that are known, a row each, with the thread that describes it. Facts decide more than versions do:
+// a kernel that was launched with what it cannot take had not been mended.
+
+#include <algorithm>
+#include <charconv>
+
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+constexpr std::uint32_t kMostGridYZ = 65535;
+
+struct KnownBug {
+  std::string_view package, last;  // last version that is known to have it; empty: any
+  std::string_view kernel;
+  std::string_view what;
+  std::string_view source;
+};
+
+// Launches whose grid grows with the input, into y or z.
+constexpr KnownBug kGrids[] = {
+    {"torch", "", "vectorized_gather_kernel", "indexing of very large rows",
+     "https://github.com/pytorch/pytorch/issues/164048"},
+    {"torch", "", "fmha_cutlassF", "scaled_dot_product_attention with 65536 or more batches or heads",
+     "https://github.com/pytorch/pytorch/issues/142228"},
+    {"torch", "", "fmha_cutlassB", "scaled_dot_product_attention with 65536 or more batches or heads",
+     "https://github.com/pytorch/pytorch/issues/142228"},
+};
+
+// Offsets in 32 bits.
+constexpr KnownBug kOffsets[] = {
+    {"torch", "2.12", "atomic_adaptive_average_gradinput", "the backward pass of adaptive_avg_pool2d",
+     "https://github.com/pytorch/pytorch/pull/189082"},
+    {"torch", "2.12", "adaptive_average_gradinput", "the backward pass of adaptive_avg_pool2d",
+     "https://github.com/pytorch/pytorch/pull/189082"},
+};
+
+int number(std::string_view& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  text.remove_prefix(std::min(text.size(), static_cast<std::size_t>(end - text.data()) + 1));
+  return error == std::errc() ? value : 0;
+}
+
+// Major and minor version; a text that is no version counts as newer than all.
+bool at_most(std::string_view version, std::string_view last) {
+  if (version.empty() || version[0] < '0' || version[0] > '9') return false;
+  const int major = number(version), last_major = number(last);
+  return major != last_major ? major < last_major : number(version) <= number(last);
+}
+
+template <std::size_t count>
+const KnownBug* add_bug(const KnownBug (&bugs)[count], const Symptoms& symptoms, Facts& facts) {
+  for (const KnownBug& bug : bugs) {
+    const auto version = symptoms.versions.find(std::string(bug.package));
+    if (symptoms.kernel.find(bug.kernel) == std::string::npos || version == symptoms.versions.end()) continue;
+    if (!bug.last.empty() && !at_most(version->second, bug.last)) continue;
+    facts.add("version", version->second);
+    facts.add("what", std::string(bug.what));
+    facts.add("source", std::string(bug.source));
+    return &bug;
+  }
+  return nullptr;
+}
+
+bool grid(const Symptoms& symptoms, Facts& facts) {
+  const Dim3& grid = symptoms.grid;
+  if (symptoms.asynchronous || !symptoms.launch || std::max(grid[1], grid[2]) <= kMostGridYZ) return false;
+  facts.add("blocks", std::to_string(std::max(grid[1], grid[2])));
+  return add_bug(kGrids, symptoms, facts) != nullptr;
+}
+
+bool offset(const Symptoms& symptoms, Facts& facts) {
+  for (const Argument& argument : symptoms.arguments) {
+    if (extent(argument).value_or(0) <= kMost32) continue;
+    facts.proof.push_back(static_cast<std::size_t>(&argument - symptoms.arguments.data()));
+    facts.add("argument", argument.name);
+    return add_bug(kOffsets, symptoms, facts) != nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
+const std::vector<Rule>& known_bug_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "known-bug",
+       .codes = {1, 9},
+       .when = grid,
+       .texts =
+           {"a known limit of PyTorch ({version}): {what} makes a grid of {blocks} blocks in y or z, and 65535 is the "
+            "most ({source})"},
+       .fix = {"call it in parts (chunk the batch), or try a newer PyTorch",
+               "attention: sdpa_kernel(SDPBackend.MATH) takes such sizes"},
+       .link = "https://github.com/pytorch/pytorch/issues"},
+      {.id = "known-bug",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = offset,
+       .texts =
+           {"{argument} has more elements than 32 bits can count: in {what} of PyTorch {version} often caused by a "
+            "known bug ({source})"},
+       .fix = {"call it in parts of fewer than 2**31 elements, or try a newer PyTorch"},
+       .link = "https://github.com/pytorch/pytorch/issues"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

@@ -1,0 +1,168 @@
+// Launches that were refused: what the GPU or the kernel cannot take.
+
+#include <fmt/core.h>
+
+#include <limits>
+
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+// The limits that all GPUs of compute capability 3.0 to 12.x share.
+constexpr std::uint64_t kThreads = 1024;
+constexpr Dim3 kMostBlock = {1024, 1024, 64}, kMostGrid = {2147483647, 65535, 65535};
+constexpr std::uint32_t kSharedByDefault = 48u << 10;
+constexpr std::uint32_t kSharedAtMost = 227u << 10;  // compute capability 9.0 and 10.0; others have less
+constexpr std::uint64_t kRegisters = 65536;          // of a multiprocessor, and so of a block
+constexpr std::uint64_t kMostRegisters = 255;        // of a thread
+
+std::string dimensions(const Dim3& d) { return fmt::format("{},{},{}", d[0], d[1], d[2]); }
+
+// As much as 64 bits hold, where it is more.
+std::uint64_t volume(const Dim3& d) {
+  std::uint64_t product = std::uint64_t{d[0]} * d[1];
+  return __builtin_mul_overflow(product, d[2], &product) ? std::numeric_limits<std::uint64_t>::max() : product;
+}
+
+bool exceeds(const Dim3& d, const Dim3& most) { return d[0] > most[0] || d[1] > most[1] || d[2] > most[2]; }
+
+void add_shape(const Symptoms& symptoms, Facts& facts) {
+  facts.add("grid", dimensions(symptoms.grid));
+  facts.add("block", dimensions(symptoms.block));
+  const std::uint64_t threads = volume(symptoms.block);
+  if (threads < std::numeric_limits<std::uint64_t>::max()) facts.add("threads", std::to_string(threads));
+}
+
+bool is_launch(const Symptoms& symptoms) { return symptoms.launch && !symptoms.asynchronous; }
+
+bool empty(const Symptoms& symptoms, Facts& facts) {
+  add_shape(symptoms, facts);
+  return is_launch(symptoms) && volume(symptoms.block) > 0 && volume(symptoms.grid) == 0;
+}
+
+bool empty_block(const Symptoms& symptoms, Facts& facts) {
+  add_shape(symptoms, facts);
+  return is_launch(symptoms) && volume(symptoms.grid) > 0 && volume(symptoms.block) == 0;
+}
+
+bool block_too_large(const Symptoms& symptoms, Facts& facts) {
+  add_shape(symptoms, facts);
+  return is_launch(symptoms) && (volume(symptoms.block) > kThreads || exceeds(symptoms.block, kMostBlock));
+}
+
+bool grid_too_large(const Symptoms& symptoms, Facts& facts) {
+  add_shape(symptoms, facts);
+  return is_launch(symptoms) && exceeds(symptoms.grid, kMostGrid);
+}
+
+bool more_shared_than_any(const Symptoms& symptoms, Facts& facts) {
+  facts.add("shared", std::to_string(symptoms.shared_bytes));
+  return is_launch(symptoms) && symptoms.shared_bytes > kSharedAtMost;
+}
+
+bool shared_not_opted_in(const Symptoms& symptoms, Facts& facts) {
+  facts.add("shared", std::to_string(symptoms.shared_bytes));
+  return is_launch(symptoms) && symptoms.shared_bytes > kSharedByDefault;
+}
+
+bool too_many_registers(const Symptoms& symptoms, Facts& facts) {
+  add_shape(symptoms, facts);
+  const std::uint64_t threads = volume(symptoms.block);
+  if (!is_launch(symptoms) || threads == 0) return false;
+  facts.add("registers", std::to_string(kRegisters / threads));
+  // A thread cannot have more than that, however few threads there are.
+  return symptoms.shared_bytes <= kSharedByDefault && kRegisters / threads < kMostRegisters;
+}
+
+bool cooperative(const Symptoms& symptoms, Facts& facts) {
+  add_shape(symptoms, facts);
+  facts.add("blocks", std::to_string(volume(symptoms.grid)));
+  return is_launch(symptoms);
+}
+
+constexpr std::string_view kLimits =
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#features-and-technical-specifications";
+
+}  // namespace
+
+const std::vector<Rule>& launch_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "empty-grid",
+       .codes = {1, 9},
+       .when = empty,
+       .texts = {"the grid {grid} has no blocks: a launch must have at least one"},
+       .fix =
+           {"skip the launch where there is nothing to do: an empty batch or tensor, or (n + block - 1) / block with "
+            "n = 0"},
+       .link = kLimits},
+      {.id = "empty-block",
+       .codes = {1, 9},
+       .when = empty_block,
+       .texts = {"the block {block} has no threads"},
+       .fix = {"check how the size of the block is computed: grid and block may be swapped"},
+       .link = kLimits},
+      {.id = "block-too-large",
+       .codes = {1, 9, 701},
+       .when = block_too_large,
+       .texts =
+           {"a block of {block} ({threads} threads) is larger than any GPU takes: 1024 threads, at most 1024,1024,64",
+            "a block of {block} is larger than any GPU takes: 1024 threads, at most 1024,1024,64"},
+       .fix = {"use at most 1024 threads in a block, and more blocks", "check that grid and block are not swapped"},
+       .link = kLimits},
+      {.id = "grid-too-large",
+       .codes = {1, 9},
+       .when = grid_too_large,
+       .texts = {"a grid of {grid} is larger than any GPU takes: at most 2147483647,65535,65535"},
+       .fix = {"put the large dimension (batch, rows) in x, or loop over it inside the kernel",
+               "in a framework, split the batch: 65535 is the limit of y and z"},
+       .link = kLimits},
+      {.id = "shared-memory-too-large",
+       .codes = {1, 9, 701},
+       .when = more_shared_than_any,
+       .texts = {"the launch asks for {shared} bytes of dynamic shared memory; no GPU gives a block more than 232448"},
+       .fix = {"use smaller tiles or fewer pipeline stages (Triton: BLOCK_*, num_stages)"},
+       .link = kLimits},
+      {.id = "shared-memory-too-large",
+       .sure = Sure::often,
+       .codes = {1, 9, 701},
+       .when = shared_not_opted_in,
+       .texts =
+           {"the launch asks for {shared} bytes of dynamic shared memory, more than 49152: often caused by a kernel "
+            "that was not opted in, or a GPU that has less"},
+       .fix =
+           {"cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) before the launch, and "
+            "check what it returns",
+            "or smaller tiles: cudaDevAttrMaxSharedMemoryPerBlockOptin is the limit of a GPU"},
+       .link = kLimits},
+      {.id = "too-many-registers",
+       .sure = Sure::often,
+       .codes = {701},
+       .when = too_many_registers,
+       .texts =
+           {"a block of {block} leaves {registers} registers for each of its {threads} threads: this error is often "
+            "caused by a kernel that needs more"},
+       .fix = {"fewer threads a block, or __launch_bounds__(threads) on the kernel (nvcc -maxrregcount); Triton: fewer "
+               "num_warps or smaller tiles"},
+       .link = kLimits},
+      {.id = "cooperative-too-large",
+       .codes = {720},
+       .when = cooperative,
+       .texts =
+           {"a cooperative launch needs all its blocks on the GPU at once, and {blocks} of {threads} threads are too "
+            "many"},
+       .fix = {"launch at most cudaOccupancyMaxActiveBlocksPerMultiprocessor times the number of multiprocessors"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#grid-synchronization"},
+      {.id = "invalid-cluster",
+       .codes = {912},
+       .texts = {"the thread-block cluster does not fit: too large for the kernel or GPU, or no divisor of the grid"},
+       .fix =
+           {"at most 8 blocks a cluster (16 with cudaFuncAttributeNonPortableClusterSizeAllowed), the grid a multiple "
+            "of it, and cudaOccupancyMaxActiveClusters above 0"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#thread-block-clusters"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

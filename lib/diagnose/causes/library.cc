@@ -1,0 +1,61 @@
+// Failures inside of CUDA's libraries, whose own status names something else, and failures that a peer caused.
+
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+bool in_library(const Symptoms& symptoms, Facts& facts) {
+  facts.add("library", symptoms.library);
+  facts.add("call", symptoms.call);
+  if (symptoms.bytes > 0) facts.add("size", size_text(symptoms.bytes));
+  return !symptoms.asynchronous &&
+         has_any(symptoms.library, {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft"});
+}
+
+bool collective(const Symptoms& symptoms, Facts&) { return symptoms.asynchronous && is_of_nccl(symptoms.kernel); }
+
+bool peer_failed(const Symptoms& symptoms, Facts& facts) {
+  if (!collective(symptoms, facts) || symptoms.failed_elsewhere == 0) return false;
+  facts.add("pid", std::to_string(symptoms.failed_elsewhere));
+  return true;
+}
+
+}  // namespace
+
+const std::vector<Rule>& library_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "library-out-of-memory",
+       .codes = {2},
+       .when = in_library,
+       .texts = {"{library} found no memory for its workspace ({call}, {size}): what it returns itself (CUBLAS_STATUS_"
+                 "ALLOC_FAILED, NOT_INITIALIZED and the like) says no more than that",
+                 "{library} found no memory for its workspace ({call}): what it returns itself (CUBLAS_STATUS_"
+                 "ALLOC_FAILED, NOT_INITIALIZED and the like) says no more than that"},
+       .fix = {"leave the library some memory: {torch:smaller batches, "
+               "torch.cuda.set_per_process_memory_fraction(0.9)|allocate "
+               "less}, or make its handle before filling the GPU"},
+       .link = "https://docs.nvidia.com/cuda/cublas/index.html#cublasstatus-t"},
+      {.id = "collective-after-peer",
+       .sure = Sure::often,
+       .when = peer_failed,
+       .texts =
+           {"a collective failed after process {pid} of the same job had: often caused by that failure, which took "
+            "its memory away from its peers"},
+       .fix = {"look at the finding of process {pid} first"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
+      {.id = "collective",
+       .sure = Sure::often,
+       .codes = {700, 719},
+       .when = collective,
+       .texts = {"an NCCL kernel failed: often caused by the failure of another rank, by buffers that were freed or "
+                 "differ in size between ranks, or by a link between the GPUs"},
+       .fix = {"find the rank that failed first; compare the sizes of the collective on all ranks",
+               "NCCL_DEBUG=INFO; NCCL_P2P_DISABLE=1 tells whether the direct link is at fault"},
+       .link = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

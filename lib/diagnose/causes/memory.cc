@@ -1,0 +1,348 @@
+// Pointers that lead nowhere, offsets that overflow, addresses that are not aligned.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+constexpr std::uint64_t kVector = 16;  // bytes of the widest load
+
+template <typename Is>
+const Argument* add_first(const Symptoms& symptoms, Facts& facts, Is is) {
+  const auto found = std::find_if(symptoms.arguments.begin(), symptoms.arguments.end(), is);
+  if (found == symptoms.arguments.end()) return nullptr;
+  facts.proof.push_back(static_cast<std::size_t>(found - symptoms.arguments.begin()));
+  facts.add("argument", found->name.empty() ? "a pointer" : found->name);
+  return &*found;
+}
+
+bool is_freed(const Argument& argument) { return argument.memory && argument.memory->state == "freed"; }
+
+// A launch is refused for its configuration, and not for its pointers.
+bool freed(const Symptoms& symptoms, Facts& facts) {
+  if (symptoms.launch && !symptoms.asynchronous) return false;
+  const Argument* pointer = add_first(symptoms, facts, is_freed);
+  if (pointer == nullptr) return false;
+  facts.add("bytes", size_text(pointer->memory->bytes));
+  if (!pointer->memory->freed_at.empty()) facts.add("freed", pointer->memory->freed_at);
+  return true;
+}
+
+bool is_of_host(const Symptoms& symptoms, const Argument& argument) {
+  return !symptoms.host_side.empty() && argument.name == symptoms.host_side;
+}
+
+// Whether no other pointer can have been used. A kernel can index past the end of any allocation, a copy cannot.
+bool only_freed(const Symptoms& symptoms, Facts& facts) {
+  const bool copy = !symptoms.asynchronous || std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(),
+                                                          [](const Argument& argument) { return argument.bytes; });
+  const bool others = std::any_of(symptoms.arguments.begin(), symptoms.arguments.end(), [&](const Argument& argument) {
+    const bool past = argument.memory && argument.memory->offset >= argument.memory->bytes;
+    const bool unknown = argument.pointer && !argument.memory && !is_of_host(symptoms, argument);
+    const bool live = argument.memory && !is_freed(argument);
+    return argument.pointer == 0u || unknown || (live && (past || !copy));
+  });
+  return !others && freed(symptoms, facts);
+}
+
+bool freed_before_replay(const Symptoms& symptoms, Facts& facts) { return symptoms.in_graph && freed(symptoms, facts); }
+
+// Without a failure it is what there is to say.
+bool only_freed_before_replay(const Symptoms& symptoms, Facts& facts) {
+  return symptoms.in_graph && (symptoms.code == 0 ? freed(symptoms, facts) : only_freed(symptoms, facts));
+}
+
+bool copy_past_the_end(const Symptoms& symptoms, Facts& facts) {
+  const Argument* range = add_first(symptoms, facts, [](const Argument& argument) {
+    return argument.bytes && argument.memory && argument.memory->state == "live" && argument.memory->bytes > 0 &&
+           argument.memory->offset + *argument.bytes > argument.memory->bytes;
+  });
+  if (range == nullptr) return false;
+  const std::uint64_t past = range->memory->offset + *range->bytes - range->memory->bytes;
+  if (!range->memory->allocated_at.empty()) facts.add("allocated", range->memory->allocated_at);
+  facts.add("touched", size_text(*range->bytes));
+  facts.add("bytes", size_text(range->memory->bytes));
+  facts.add("past", size_text(past));
+  return true;
+}
+
+bool wrong_way(const Symptoms& symptoms, Facts& facts) {
+  const Argument* side = add_first(symptoms, facts, [&](const Argument& argument) {
+    return is_of_host(symptoms, argument) && argument.memory && argument.memory->state == "live";
+  });
+  if (side == nullptr) return false;
+  facts.add("call", symptoms.call);
+  facts.add("way", symptoms.host_side == "source" ? "from the host" : "to the host");
+  facts.add("bytes", size_text(side->memory->bytes));
+  if (!side->memory->allocated_at.empty()) facts.add("allocated", side->memory->allocated_at);
+  return true;
+}
+
+bool past_the_end(const Symptoms& symptoms, Facts& facts) {
+  const Argument* pointer = add_first(symptoms, facts, [](const Argument& argument) {
+    return argument.memory && argument.memory->state == "live" && argument.memory->offset > argument.memory->bytes &&
+           argument.memory->bytes > 0;
+  });
+  if (pointer == nullptr) return false;
+  facts.add("bytes", size_text(pointer->memory->bytes));
+  facts.add("past", size_text(pointer->memory->offset - pointer->memory->bytes));
+  return true;
+}
+
+bool of_another_gpu(const Symptoms& symptoms, Facts& facts) {
+  const Argument* pointer = add_first(symptoms, facts, [](const Argument& argument) {
+    return argument.memory && argument.memory->out_of_reach && argument.memory->device;
+  });
+  if (pointer == nullptr || !symptoms.device) return false;
+  facts.add("bytes", size_text(pointer->memory->bytes));
+  facts.add("owner", std::to_string(*pointer->memory->device));
+  facts.add("device", std::to_string(*symptoms.device));
+  if (!pointer->memory->allocated_at.empty()) facts.add("allocated", pointer->memory->allocated_at);
+  return true;
+}
+
+// The types that the name of a C++ kernel ends with; nothing where it has none.
+std::vector<std::string_view> parameter_types(std::string_view kernel) {
+  std::vector<std::string_view> types;
+  if (!kernel.ends_with(')')) return types;
+  int depth = 0;
+  std::size_t end = kernel.size() - 1, at = end;
+  for (; at > 0; --at) {
+    const char c = kernel[at - 1];
+    if (c == ')' || c == '>' || c == ']') ++depth;
+    if (depth == 0 && (c == ',' || c == '(')) {
+      types.insert(types.begin(), kernel.substr(at, end - at));
+      end = at - 1;
+      if (c == '(') return types;
+    }
+    if (c == '(' || c == '<' || c == '[') --depth;
+  }
+  return {};
+}
+
+// Whether the kernel's name declares it as a pointer.
+bool is_pointer_by_type(const Symptoms& symptoms, const Argument& argument) {
+  constexpr std::string_view kStart = "parameter ";
+  const auto types = parameter_types(symptoms.kernel);
+  const std::string_view name = argument.name;
+  std::size_t number = 0;
+  for (std::size_t i = kStart.size(); name.starts_with(kStart) && i < name.size() && name.size() < 16; ++i) {
+    if (name[i] < '0' || name[i] > '9') return false;
+    number = number * 10 + static_cast<std::size_t>(name[i] - '0');
+  }
+  return number > 0 && number <= types.size() && types[number - 1].ends_with('*');
+}
+
+bool is_zero(const Argument& argument) { return argument.origin == "kernel" && argument.pointer == 0u; }
+
+bool null_pointer(const Symptoms& symptoms, Facts& facts) {
+  if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
+  return add_first(symptoms, facts, [&](const Argument& argument) {
+           return is_zero(argument) && is_pointer_by_type(symptoms, argument);
+         }) != nullptr;
+}
+
+// If a kernel's name has no types, eight bytes of zero may be a number. They may also be a pointer that is null by
+// design, such as Triton's scratch memory and the owners of Numba's arrays.
+bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
+  if (!symptoms.python.empty() || !parameter_types(symptoms.kernel).empty()) return false;
+  if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
+  return add_first(symptoms, facts, is_zero) != nullptr;
+}
+
+bool big_tensor(const Symptoms& symptoms, Facts& facts) {
+  const Argument* tensor =
+      add_first(symptoms, facts, [](const Argument& argument) { return extent(argument).value_or(0) > kMost32; });
+  if (tensor == nullptr) return false;
+  facts.add("elements", std::to_string(*extent(*tensor)));
+  return true;
+}
+
+bool off_its_type(const Symptoms& symptoms, Facts& facts) {
+  const Argument* tensor = add_first(symptoms, facts, [](const Argument& argument) {
+    const std::uint64_t size = item_size(argument.dtype);
+    return size > 1 && argument.pointer.value_or(0) % size != 0;
+  });
+  if (tensor == nullptr) return false;
+  facts.add("size", std::to_string(item_size(tensor->dtype)));
+  facts.add("dtype", tensor->dtype);
+  return true;
+}
+
+bool off_a_vector(const Symptoms& symptoms, Facts& facts) {
+  const Argument* pointer = add_first(symptoms, facts, [&](const Argument& argument) {
+    const bool number = argument.origin == "kernel" && !argument.memory && !is_pointer_by_type(symptoms, argument);
+    return !number && argument.pointer.value_or(0) % kVector != 0;
+  });
+  if (pointer == nullptr) return false;
+  facts.add("remainder", std::to_string(*pointer->pointer % kVector));
+  return true;
+}
+
+bool out_of_shared(const Symptoms& symptoms, Facts& facts) {
+  facts.add("exception", symptoms.exception);
+  return symptoms.exception == "Warp Out-of-range Address";
+}
+
+const std::vector<std::string_view> kKeepForGraph = {
+    "keep {torch:every tensor|all memory} that the capture used alive as long as the graph, and give it new values "
+    "{torch:with copy_() }instead of replacing it",
+    "or capture again after such a change"};
+constexpr std::string_view kGraphLink =
+    "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs|"
+    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs}";
+
+}  // namespace
+
+const std::vector<Rule>& memory_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "stale-graph-pointer",
+       .codes = {0, 700},
+       .when = only_freed_before_replay,
+       .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay: a graph keeps the "
+                 "addresses that it was given ({argument})",
+                 "the graph still points into {bytes} that were freed before this replay: a graph keeps the addresses "
+                 "that it was given ({argument})"},
+       .fix = kKeepForGraph,
+       .link = kGraphLink},
+      {.id = "stale-graph-pointer",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = freed_before_replay,
+       .texts = {"the graph still points into {bytes} that were freed at {freed} before this replay ({argument}), and "
+                 "the replay probably used them: a graph keeps the addresses that it was given",
+                 "the graph still points into {bytes} that were freed before this replay ({argument}), and the replay "
+                 "probably used them: a graph keeps the addresses that it was given"},
+       .fix = kKeepForGraph,
+       .link = kGraphLink},
+      {.id = "use-after-free",
+       .codes = {1, 700},
+       .when = only_freed,
+       .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued",
+                 "{argument} points into {bytes} that were freed before this operation was issued"},
+       .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
+               "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)",
+               "{python:keep a reference to what a raw pointer was taken from}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
+      {.id = "use-after-free",
+       .sure = Sure::often,
+       .codes = {1, 700, 719},
+       .when = freed,
+       .texts = {"{argument} points into {bytes} that were freed at {freed} before this operation was issued, and the "
+                 "operation probably used them",
+                 "{argument} points into {bytes} that were freed before this operation was issued, and the operation "
+                 "probably used them"},
+       .fix = {"free it after the last operation that uses it has finished ({cuda:cudaStreamSynchronize, or "
+               "cudaFreeAsync|cuStreamSynchronize, or cuMemFreeAsync} on the same stream)"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
+      {.id = "copy-past-allocation",
+       .codes = {1, 700},
+       .when = copy_past_the_end,
+       .texts = {"the {argument} of {touched} reaches {past} past the end of the {bytes} allocated at {allocated}",
+                 "the {argument} of {touched} reaches {past} past the end of an allocation of {bytes}"},
+       .fix = {"check the number of bytes of this call, and the offset of its pointer, against what was allocated"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "copy-direction",
+       .sure = Sure::often,
+       .codes = {1},
+       .when = wrong_way,
+       .texts = {"{call} copies {way}, and its {argument} points into {bytes} of device memory allocated at "
+                 "{allocated}: often caused by addresses that are exchanged, or by the wrong direction",
+                 "{call} copies {way}, and its {argument} points into {bytes} of device memory: often caused by "
+                 "addresses that are exchanged, or by the wrong direction"},
+       .fix = {"give the destination before the source, and {cuda:the cudaMemcpyKind that fits them (cudaMemcpyDefault "
+               "finds it out)|call what fits them (cuMemcpy finds it out)}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"},
+      {.id = "memory-of-another-gpu",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = of_another_gpu,
+       .texts = {"{argument} points into {bytes} of device {owner}, allocated at {allocated}; the kernel ran on device "
+                 "{device}, which has no access to them, and probably used them",
+                 "{argument} points into {bytes} of device {owner}; the kernel ran on device {device}, which has no "
+                 "access to them, and probably used them"},
+       .fix = {"{torch:launch it with torch.cuda.device(tensor.device), or move the tensor with .to() first|launch it "
+               "where the memory is, on a stream of that device, or copy the data over first}",
+               "or give the device access to the other one's memory, where the two reach each other: "
+               "{cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
+      {.id = "pointer-past-allocation",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = past_the_end,
+       .texts = {"{argument} points {past} past the end of an allocation of {bytes}, and the kernel probably "
+                 "dereferenced it"},
+       .fix = {"check the offset that this pointer was made with, in elements or in bytes"},
+       .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
+      {.id = "null-pointer",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = null_pointer,
+       .texts =
+           {"{argument} is a null pointer, and the kernel probably dereferenced it; {swallowed} had failed on this "
+            "thread before",
+            "{argument} is a null pointer, and the kernel probably dereferenced it"},
+       .fix = {"check that {argument} was allocated, and that the allocation succeeded"},
+       .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
+      {.id = "null-pointer",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = zero_of_unknown_type,
+       .texts = {"{argument} is 0: if it is a pointer, the kernel probably dereferenced it; {swallowed} had failed on "
+                 "this thread before",
+                 "{argument} is 0: if it is a pointer, the kernel probably dereferenced it"},
+       .fix = {"if {argument} is a pointer, check that it was allocated, and that the allocation succeeded"},
+       .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
+      {.id = "index-overflow-32",
+       .sure = Sure::often,
+       .codes = {700, 717},
+       .when = big_tensor,
+       .texts = {"{argument} reaches over {elements} elements, more than a 32-bit index can count (2147483647): "
+                 "an offset probably overflowed"},
+       .fix = {"compute offsets in 64 bits (Triton: tl.program_id(0).to(tl.int64); CUDA: size_t before the "
+               "multiplication)",
+               "or call it in parts of fewer than 2**31 elements"},
+       .link = "https://github.com/pytorch/pytorch/issues/190857"},
+      {.id = "misaligned-for-type",
+       .codes = {716},
+       .when = off_its_type,
+       .texts = {"{argument} does not lie on a multiple of {size} bytes, as its elements ({dtype}) must"},
+       .fix =
+           {"make the pointer from an aligned one, in whole elements; copy packed data out before using it as {dtype}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
+      {.id = "misaligned-view",
+       .sure = Sure::often,
+       .codes = {716},
+       .when = off_a_vector,
+       .texts = {"{argument} lies {remainder} bytes after a multiple of 16: a misaligned access is often caused by "
+                 "reading such a view in vectors (int4, float4, 128-bit loads)"},
+       .fix = {"{torch:call the kernel with a .clone() of it: .contiguous() keeps a view's offset|give the kernel an "
+               "address on "
+               "a multiple of 16 bytes: what allocating returns is on one, an offset into it need not be}",
+               "or let the kernel test the pointer (ptr % 16) and read single elements where it must"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#device-memory-accesses"},
+      {.id = "shared-out-of-range",
+       .sure = Sure::often,
+       .when = out_of_shared,
+       .texts =
+           {"a thread used an address out of range ({exception}): often caused by an index past the end of shared or "
+            "local memory, or by a number that was taken for an address"},
+       .fix =
+           {"compare the largest index into shared memory with its size: the third launch argument if it is dynamic, "
+            "in bytes",
+            "recursion, or large arrays in local memory, need a larger stack: "
+            "{cuda:cudaDeviceSetLimit(cudaLimitStackSize, …)|cuCtxSetLimit(CU_LIMIT_STACK_SIZE, …)}",
+            "see that each argument which the kernel takes for a pointer is one"},
+       .link = "https://docs.nvidia.com/cuda/cuda-gdb/index.html#gpu-error-reporting"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

@@ -1,0 +1,113 @@
+// Values that an operator does not take: NaN, infinity, numbers that are no probability.
+
+#include <limits>
+
+#include "diagnose/causes/argument_facts.h"
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+bool probabilities(const Symptoms& symptoms, Facts& facts) {
+  add_bad_value(symptoms, facts, 0, kInfinity);
+  return true;
+}
+
+bool has_spoilt_probabilities(const Symptoms& symptoms, Facts& facts) {
+  add_bad_value(symptoms, facts, 0, kInfinity);
+  return facts.find("argument") != nullptr;
+}
+
+bool zero_to_one(const Symptoms& symptoms, Facts& facts) {
+  add_bad_value(symptoms, facts, 0, 1);
+  return true;
+}
+
+// The message that torch._assert_async was given stands where a condition would.
+bool own_message(const Symptoms& symptoms, Facts& facts) {
+  if (symptoms.device_function.find("_assert_async") == std::string::npos || symptoms.assertion.empty() ||
+      symptoms.assertion.starts_with("input[0] != ")) {
+    return false;
+  }
+  facts.add("message", symptoms.assertion);
+  return true;
+}
+
+const std::vector<std::string_view> kProbabilities = {"probability tensor contains either `inf`, `nan` or element < 0",
+                                                      "!(val < zero)",
+                                                      "!at::_isnan(val)",
+                                                      "!at::_isinf(val)",
+                                                      "!_isinf(val)",
+                                                      "val >= zero",
+                                                      "THCNumerics<T>::ge(val, zero)"};
+
+const std::vector<std::string_view> kSums = {"invalid multinomial distribution (sum of probabilities <= 0)",
+                                             "sum > accZero", "cumdist[size - 1] > static_cast<scalar_t>(0)",
+                                             "THCNumerics<T>::gt(sum, zero)"};
+
+}  // namespace
+
+const std::vector<Rule>& numerics_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "bad-probabilities",
+       .assertions = kProbabilities,
+       .when = probabilities,
+       .texts = {"the probabilities given to multinomial are none: {argument} has {values}",
+                 "the probabilities given to multinomial hold NaN, infinity or a negative number"},
+       .fix = {"look for the NaN where it begins: torch.isfinite(logits).all() after each step, overflow in float16 "
+               "(bfloat16 or float32 instead), a temperature of 0, rows that are masked whole",
+               "a softmax makes probabilities of logits; do_sample=False samples nothing"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
+      // A NaN spoils the sum, too, which is what fails then.
+      {.id = "bad-probabilities",
+       .assertions = kSums,
+       .when = has_spoilt_probabilities,
+       .texts = {"the probabilities given to multinomial are none: {argument} has {values}"},
+       .fix = {"look for the NaN where it begins: torch.isfinite(logits).all() after each step, overflow in float16 "
+               "(bfloat16 or float32 instead), a temperature of 0, rows that are masked whole",
+               "a softmax makes probabilities of logits; do_sample=False samples nothing"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
+      {.id = "zero-probabilities",
+       .assertions = kSums,
+       .texts = {"a row of the probabilities given to multinomial adds up to nothing, or is NaN"},
+       .fix = {"check probs.sum(-1) before it: rows that are masked whole, underflow, NaN"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.multinomial.html"},
+      {.id = "bce-input-outside-0-1",
+       .assertions = {"input_val >= zero && input_val <= one", "input >= 0. && input <= 1.",
+                      "*input >= 0. && *input <= 1."},
+       .when = zero_to_one,
+       .texts = {"binary_cross_entropy takes probabilities, from 0 to 1: {argument} has {values}",
+                 "an input of binary_cross_entropy is NaN or not within 0 to 1"},
+       .fix = {"use BCEWithLogitsLoss on logits, or a sigmoid before BCELoss",
+               "if there is a sigmoid, look for NaN: torch.isfinite(x).all()"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.BCEWithLogitsLoss.html"},
+      {.id = "bce-target-outside-0-1",
+       .assertions = {"target_val >= zero && target_val <= one"},
+       .when = zero_to_one,
+       .texts = {"binary_cross_entropy takes targets from 0 to 1: {argument} has {values}",
+                 "a target of binary_cross_entropy is NaN or not within 0 to 1"},
+       .fix = {"make the targets 0 or 1: masks of 0 and 255 need a division, classes need one_hot or CrossEntropyLoss"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.nn.BCELoss.html"},
+      {.id = "bernoulli-outside-0-1",
+       .assertions = {"0 <= p1 && p1 <= 1", "0 <= p2 && p2 <= 1", "0 <= p3 && p3 <= 1", "0 <= p4 && p4 <= 1"},
+       .when = zero_to_one,
+       .texts = {"bernoulli takes probabilities, from 0 to 1: {argument} has {values}",
+                 "a probability given to bernoulli is NaN or not within 0 to 1"},
+       .fix = {"put a sigmoid or clamp(0, 1) before it, and look for NaN"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.bernoulli.html"},
+      {.id = "poisson-rate-negative",
+       .assertions = {"invalid Poisson rate"},
+       .texts = {"a rate given to poisson is negative or NaN"},
+       .fix = {"clamp the rates to at least 0, and look for NaN"},
+       .link = "https://docs.pytorch.org/docs/stable/generated/torch.poisson.html"},
+      {.id = "tensor-assertion",
+       .when = own_message,
+       .texts = {"a check that the program or its framework made on the GPU failed: {message}"},
+       .fix = {"find the check by its message: torch._assert_async, torch._check, an assert in compiled code"}},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

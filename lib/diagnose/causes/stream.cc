@@ -1,0 +1,117 @@
+// Calls that go wrong because another one did, handles of the wrong device, missing waits, access between devices.
+
+#include "diagnose/causes/families.h"
+
+namespace cudadiag::causes {
+namespace {
+
+bool names_call(const Symptoms& symptoms, Facts& facts) {
+  facts.add("call", symptoms.call);
+  return !symptoms.asynchronous;
+}
+
+bool takes_a_stream_or_event(const Symptoms& symptoms, Facts& facts) {
+  return names_call(symptoms, facts) &&
+         (symptoms.launch || has_any(symptoms.call, {"Stream", "Event", "Async", "Graph", "Launch"}));
+}
+
+bool takes_times(const Symptoms& symptoms, Facts& facts) {
+  return names_call(symptoms, facts) && has_any(symptoms.call, {"EventElapsedTime"});
+}
+
+bool follows_a_failure(const Symptoms& symptoms, Facts& facts) {
+  facts.add("swallowed", symptoms.swallowed);
+  return !symptoms.asynchronous && !symptoms.swallowed.empty();
+}
+
+bool vanished(const Symptoms& symptoms, Facts&) {
+  return symptoms.asynchronous && symptoms.vanished_when_serialised && !symptoms.may_be_another_client;
+}
+
+}  // namespace
+
+const std::vector<Rule>& stream_rules() {
+  static const std::vector<Rule> rules = {
+      {.id = "missing-wait",
+       .sure = Sure::often,
+       .codes = {700, 710, 716, 719},
+       .when = vanished,
+       .texts = {"the failure came back in a rerun, but not where one waited at this operation: often caused by a "
+                 "missing wait between two streams, or between host and GPU"},
+       .fix = {"let the stream that reads wait for the one that writes ({cuda:cudaStreamWaitEvent|"
+               "cuStreamWaitEvent}{torch:; PyTorch: wait_stream, record_stream for tensors that cross streams})",
+               "host buffers of asynchronous copies must live, unchanged, until the copy is done"},
+       .link = "{torch:https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams|"
+               "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#streams}"},
+      {.id = "after-failed-call",
+       .sure = Sure::often,
+       .codes = {1, 201, 400, 500},
+       .when = follows_a_failure,
+       .texts = {"{swallowed} had failed on this thread before, and the program went on: often caused by giving this "
+                 "call what that one did not make"},
+       .fix = {"check what {swallowed} returns, and stop where it fails"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__ERROR.html"},
+      {.id = "event-without-time",
+       .sure = Sure::often,
+       .codes = {400},
+       .when = takes_times,
+       .texts = {"{call} was given an event that has no time: often caused by one that was never recorded, or was made "
+                 "without timing, or destroyed"},
+       .fix = {"record both events before the call, on every way to it",
+               "make them without {cuda:cudaEventDisableTiming|CU_EVENT_DISABLE_TIMING}{torch: (PyTorch: "
+               "torch.cuda.Event(enable_timing=True))}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__EVENT.html"},
+      {.id = "foreign-handle",
+       .sure = Sure::often,
+       .codes = {400},
+       .when = takes_a_stream_or_event,
+       .texts =
+           {"{call} was given a handle that is not valid here: often caused by a stream or event of another device "
+            "or context than the current one, or by one that was destroyed"},
+       .fix = {"make the stream's {cuda:device|context} current before the call ({cuda:cudaSetDevice|cuCtxSetCurrent}"
+               "{torch:; PyTorch: with torch.cuda.device(t.device), Triton and custom kernels too})",
+               "check that stream and event live until the call, and that the device was not reset"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-and-event-behavior"},
+      {.id = "peer-access-unsupported",
+       .codes = {217},
+       .when = names_call,
+       .texts = {"the two devices of {call} cannot reach each other's memory"},
+       .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host where it "
+               "says no (nvidia-smi topo -m shows "
+               "the links)"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
+      {.id = "peer-access-unsupported",
+       .sure = Sure::often,
+       .codes = {101},
+       .calls = {"EnablePeerAccess"},
+       .when = names_call,
+       .texts = {"{call} was refused the device: often caused by two devices that cannot reach each other's memory, or "
+                 "by a number that this process does not have"},
+       .fix = {"ask {cuda:cudaDeviceCanAccessPeer|cuDeviceCanAccessPeer} first, and copy through the host where it "
+               "says no (nvidia-smi topo -m shows the links)"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
+      {.id = "peer-access-not-enabled",
+       .codes = {705},
+       .calls = {"DisablePeerAccess"},
+       .when = names_call,
+       .texts = {"{call} takes back access to another device's memory that this device was never given, or no longer "
+                 "has: nothing is left to do"},
+       .fix = {"call it once for each {cuda:cudaDeviceEnablePeerAccess|cuCtxEnablePeerAccess} that succeeded, with the "
+               "same {cuda:device|context} current",
+               "at the program's end let this error pass: it does no harm{cuda:, and cudaGetLastError clears it}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
+      {.id = "no-context",
+       .sure = Sure::often,
+       .codes = {201},
+       .when = names_call,
+       .texts = {"{call} found no valid context: often caused by a thread on which none is current, or by one that was "
+                 "destroyed, the current one or one that the call was given"},
+       .fix = {"make a context current on this thread first: {cuda:cudaSetDevice|cuCtxSetCurrent}{torch:, or any "
+               "tensor on the device}",
+               "see that no context is used after it was destroyed or its device was reset"},
+       .link = "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html"},
+  };
+  return rules;
+}
+
+}  // namespace cudadiag::causes

@@ -1,0 +1,142 @@
+#include "diagnose/changed_sources.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/printable.h"
+#include "diagnose/resolved_site.h"
+#include "session/processes.h"
+#include "symbolize/file_time.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+std::optional<double> at(const session::ProcessRecord& record, std::uint64_t ticks) {
+  if (ticks < record.clock_start || ticks == 0 || record.seconds_per_tick <= 0) return std::nullopt;
+  return record.unix_seconds(ticks);
+}
+
+void add_once(std::vector<std::string>& files, const std::string& file) {
+  if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(file);
+}
+
+bool is_changed(const Finding& finding, const std::string& file) {
+  const auto& files = finding.changed_sources;
+  return std::find(files.begin(), files.end(), file) != files.end();
+}
+
+template <typename Each>
+void for_locations(Finding& finding, const Each& of_line) {
+  const auto each = [&](Location& location) {
+    of_line(location);
+    for (Location& outer : location.called_from) of_line(outer);
+  };
+  each(finding.location);
+  for (auto* location : {&finding.caller, &finding.reported_at}) {
+    if (*location) each(**location);
+  }
+  for (Related& related : finding.related) each(related.location);
+  for (Candidate& candidate : finding.candidates) each(candidate.location);
+  if (!finding.race) return;
+  for (RaceAccess& access : finding.race->accesses) each(access.location);
+}
+
+void drop_text(Finding& finding) {
+  for_locations(finding, [&](Location& location) {
+    if (is_changed(finding, location.file)) location.source.clear();
+  });
+  if (finding.source_changed()) finding.excerpt.clear();
+}
+
+// The file that is older than the source of the leading line, as the finding words it; empty if there is none.
+std::string older_than_source(const Finding& finding, const session::ProcessRecord& record) {
+  const Location& shown = finding.location.nearest();
+  if (symbolize::written_since_start(shown.file, record)) return "the program had started";
+  const auto& native = finding.stack.native;
+  const auto frame = std::find_if(native.begin(), native.end(), [&](const symbolize::NativeFrame& each) {
+    return each.line == shown.line && each.file == shown.file;
+  });
+  if (frame == native.end()) return "";
+  const auto built = symbolize::time_written(frame->module), written = symbolize::time_written(shown.file);
+  if (!built || !written || *written <= *built) return "";
+  return std::filesystem::path(frame->module).filename().string() + " had been built";
+}
+
+// The line of the same call in the rerun that failed at it, where it is another one of the same file; 0: it is not. A
+// node of a graph has its line elsewhere than the launch that failed, and a backward kernel in the forward pass.
+int line_in_rerun(const Finding& finding, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
+  if (failure.again == nullptr || failure.again_process == nullptr || finding.backward) return 0;
+  if (finding.location.line == 0) return 0;
+  if (finding.location.language != "python" || failure.candidates.front().node != nullptr) return 0;
+  const symbolize::Location there = resolve(symbolizer, *failure.again_process, failure.again->site).line.location;
+  return there.file == finding.location.file && there.line != finding.location.line ? there.line : 0;
+}
+
+}  // namespace
+
+std::optional<double> met_at(const analyse::Failure& failure) {
+  const session::ProcessRecord& record = failure.process->record;
+  if (failure.hang) return heard_until(record);
+  const session::Error* error = failure.noticed != nullptr ? failure.noticed : failure.reported;
+  const std::uint64_t issued = failure.candidates.empty() ? 0 : failure.candidates.front().operation->ticks;
+  return at(record, std::max({issued, error == nullptr ? 0 : error->ticks, record.frozen_ticks}));
+}
+
+std::optional<double> heard_until(const session::ProcessRecord& record) { return at(record, record.clock_last); }
+
+// A server whose clock is ahead can make a file look changed that was saved just before the run: then too little is
+// shown, and nothing wrong.
+void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met) {
+  for_locations(finding, [&](Location& location) {
+    const auto written = location.line > 0 && met ? symbolize::time_written(location.file) : std::nullopt;
+    if (written && *written > *met) add_once(finding.changed_sources, location.file);
+  });
+  if (!finding.excerpt.empty() && !finding.source_changed())
+    finding.source_newer_than = older_than_source(finding, record);
+  drop_text(finding);
+}
+
+void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
+                          symbolize::Symbolizer& symbolizer) {
+  // A finding of a rerun has that one's lines.
+  if (session::rerun_of(session, failure.process) != nullptr) return;
+  const std::string& file = finding.location.file;
+  const auto name_of = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+  if (const int line = line_in_rerun(finding, failure, symbolizer); line > 0) {
+    finding.because +=
+        fmt::format("; the rerun ran a different version of {}, where this call is in line {}", name_of(file), line);
+    // An editor may have kept the file's time.
+    add_once(finding.changed_sources, file);
+    drop_text(finding);
+  } else if (!failure.rewritten.empty()) {
+    finding.because += fmt::format("; {} was edited before the rerun, so the rerun says nothing about this answer",
+                                   name_of(failure.rewritten));
+  }
+}
+
+std::string changed_source_text(const Finding& finding) {
+  if (!finding.source_changed()) return "";
+  return fmt::format("({} was edited after the run: line numbers are those of the run)",
+                     base::printable(std::filesystem::path(finding.location.nearest().file).filename().string()));
+}
+
+void note_changed_sources(Diagnosis& report) {
+  std::vector<std::string> changed, newer;
+  for (const Finding& finding : report.findings) {
+    for (const std::string& file : finding.changed_sources) add_once(changed, file);
+    if (finding.source_newer_than.empty()) continue;
+    add_once(newer, finding.location.nearest().file + " was written after " + finding.source_newer_than);
+  }
+  for (const std::string& file : changed) {
+    report.notes.push_back({"source-changed", file +
+                                                  " was edited after the run: its lines may have changed, and are not "
+                                                  "shown"});
+  }
+  for (const std::string& text : newer) {
+    report.notes.push_back({"source-newer", text + ": its lines may have been different"});
+  }
+}
+
+}  // namespace cudadiag::diagnose

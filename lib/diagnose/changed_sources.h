@@ -1,0 +1,30 @@
+// Source files that were written after the failure: their text now is not the text that ran. It is neither shown nor
+// used in reasoning.
+#pragma once
+
+#include <optional>
+
+#include "analyse/analysis.h"
+#include "diagnose/diagnosis.h"
+
+namespace cudadiag::diagnose {
+
+// When the failure was met, in seconds since the epoch: all code that it tells of was loaded by then. Nothing where the
+// process's clock is not known.
+std::optional<double> met_at(const analyse::Failure& failure);
+// When the process was last heard of.
+std::optional<double> heard_until(const session::ProcessRecord& record);
+
+// Takes the text of the finding's lines out where their file was written after `met`.
+void drop_changed_sources(Finding& finding, const session::ProcessRecord& record, std::optional<double> met);
+
+// For the failure's own finding: says in `because` that a rerun ran another text than the first run, if it did.
+void compare_rerun_source(Finding& finding, const analyse::Failure& failure, const session::Session& session,
+                          symbolize::Symbolizer& symbolizer);
+
+// Instead of the text of the finding's line, where that was taken out; else empty.
+std::string changed_source_text(const Finding& finding);
+
+void note_changed_sources(Diagnosis& report);
+
+}  // namespace cudadiag::diagnose

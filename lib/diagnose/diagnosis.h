@@ -1,0 +1,390 @@
+// The finding model: everything that any output prints, worded and resolved, once. `build` joins what analysis
+// and symbols know; `write_text`, `write_json` each put it on paper and decide nothing. The members follow the
+// contract "cudadiag.report/1" (report.schema.json); optional ones are null or empty there, never absent.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "analyse/analysis.h"
+#include "session/session.h"
+#include "symbolize/symbolizer.h"
+
+namespace cudadiag::diagnose {
+
+struct Location {
+  std::string file, function, language, source;
+  std::string module;  // native code without line information: library or executable it lies in
+  int line = 0;
+  std::uint64_t offset = 0;             // in the module, where the function is not known either
+  std::vector<Location> called_from{};  // the user's next outer line, where this has none; one at most
+
+  // The line to show; where that is not its own, the reader is told.
+  const Location& nearest() const { return called_from.empty() ? *this : called_from.front(); }
+};
+
+// Both on one line, or in one function that has none.
+bool same_line(const Location& a, const Location& b);
+
+struct Related {
+  std::string role;  // "forward" | "backward" | "started" | "eager" | "caller" | "capture" | "update" | "replay" | …
+  Location location;
+  std::optional<analyse::Grade> grade{};  // of a forward and an eager line: how it is known
+};
+
+struct GraphNode {
+  std::uint32_t index = 0, of = 0;  // from 1
+  std::uint32_t nodes = 1;          // so many of the same line can be it; `index` is the first one's
+};
+
+struct Launch {
+  std::string operation;  // "kernel" | "graph" | "copy" | "memset" | "call"
+  std::string kernel, mangled;
+  std::array<std::uint32_t, 3> grid{}, block{};  // all 0: not known
+  std::uint32_t shared_bytes = 0;
+  std::uint64_t stream = 0;
+  std::optional<std::uint32_t> device;
+  std::optional<std::uint64_t> process_ordinal, stream_ordinal, site_ordinal;
+  bool shares_line = false;  // other call sites lie on its line: site_ordinal counts not all calls of the line
+  std::uint32_t thread = 0;
+  std::optional<GraphNode> graph_node;          // operation and kernel are this node's; the rest is the graph's launch
+  std::optional<std::uint32_t> replay;          // launches of a graph and its nodes: which one of the executable graph
+  std::optional<std::uint64_t> kernel_ordinal;  // among the kernels of the process, where all of them are known
+
+  bool shape_known() const { return grid != std::array<std::uint32_t, 3>{} || block != grid; }
+  bool has_shape_of(const Launch& other) const {
+    return grid == other.grid && block == other.block && shared_bytes == other.shared_bytes;
+  }
+  void forget_shape() {
+    grid = block = {};
+    shared_bytes = 0;
+  }
+};
+
+// Evidence from the GPU itself in a rerun of the failure: its core dump, or an assertion that it printed.
+struct Device {
+  std::string exception, function, file, message;             // a failed assertion's message is its condition
+  int line = 0;                                               // 0: not known
+  std::uint64_t offset = 0;                                   // in function, for code without lines
+  std::vector<Location> callers;                              // through which the line was inlined, innermost first
+  std::optional<std::array<std::uint32_t, 3>> block, thread;  // the first that failed; not known once it has exited
+  std::optional<std::uint64_t> threads, blocks;               // how many failed
+  bool asserted = false;
+  std::size_t assertions = 0;  // different ones that were printed; 0: the message is none's
+  std::string join;            // how it fits the launch: "same kernel, grid and block"
+  bool line_by_sanitizer = false, threads_by_sanitizer = false;  // compute-sanitizer's word, not the dump's
+};
+
+// An access that compute-sanitizer found invalid, in a rerun of its own.
+struct Memory {
+  std::string space, mode, problem;  // "global", "write", "out of bounds"
+  std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> address;
+  std::optional<std::uint64_t> allocation, allocation_bytes;  // the nearest
+  std::string text;                                           // all of that, for people
+  std::string function, file;
+  int line = 0;
+  std::array<std::uint32_t, 3> block{}, thread{};
+  std::size_t accesses = 0;  // that were printed of this kernel
+};
+
+// Where a pointer pointed when the operation was issued.
+struct Allocation {
+  std::uint64_t address = 0, bytes = 0,
+                offset = 0;  // offset: of the pointer, from address; not less than bytes: past it
+  std::optional<std::uint32_t> device;
+  bool out_of_reach = false;                 // of another device, which the operation's had not been given access to
+  std::string state;                         // "live" | "freed", then `freed` says where
+  std::string owner;                         // "PyTorch's caching allocator", where it hands out parts; else empty
+  std::optional<Location> allocated, freed;  // nothing: not recorded
+};
+
+// A number as the program had it: integers stay exact.
+using Number = std::variant<std::int64_t, double>;
+
+// One value that went into the failing operation, taken in a rerun before it was issued.
+struct Argument {
+  std::string name;    // of the operator's or kernel's parameter, or of the user's variable
+  std::string origin;  // "operator" | "variable" | "kernel"
+  std::string dtype, device;
+  std::string value;  // of a scalar or a kernel's parameter that is no pointer, as text
+  std::vector<std::int64_t> shape, strides;
+  std::optional<Number> min, max;
+  std::optional<std::uint64_t> nan, inf;
+  // For indices into something with `bound` entries: how many are outside 0..bound-1, and the first of them.
+  std::optional<std::int64_t> bound;
+  std::optional<std::uint64_t> outside;
+  std::vector<std::int64_t> first_outside;  // its index
+  std::optional<Number> first_value;
+  std::optional<std::uint64_t> pointer;
+  std::optional<std::uint64_t> bytes;  // that a copy or memset touches from there on
+  std::optional<Allocation> allocation;
+};
+
+// The values at a line that the user watches.
+struct Watched {
+  Location location;
+  std::uint64_t visit = 0;
+  std::uint32_t thread = 0;
+  std::vector<Argument> arguments;
+};
+
+// The failing call as a rerun saved it.
+struct Inputs {
+  std::string folder, op;
+  std::uint64_t bytes = 0;
+  std::size_t tensors = 0;
+  std::vector<std::string> missing;  // what is not as it was
+  std::string outcome;               // of its script: "reproduces", "does not reproduce", "could not be run", "not run"
+};
+
+struct MemoryHolder {
+  std::uint64_t bytes = 0;
+  std::size_t count = 0;
+  Location location;
+  std::string owner;  // as Allocation's
+};
+
+struct OtherProcess {
+  std::uint32_t pid = 0;
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+
+// The answer of PyTorch's allocator when it found no memory, in a rerun.
+struct TensorMemory {
+  std::uint64_t reserved = 0, allocated = 0, largest_free = 0;
+  std::vector<MemoryHolder> holders;  // by line of the user's, largest first
+  // An exception whose traceback kept tensors alive: its type, and where it was raised.
+  struct Exception {
+    std::string type;
+    Location location;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Exception> exceptions;
+  std::size_t times = 1;  // that it found none, the last one included
+};
+
+// For a call that found no memory: who held it at that moment.
+struct MemoryUse {
+  bool of_host = false;                      // pinned memory was wanted
+  std::uint64_t asked = 0;                   // 0: not known
+  std::optional<std::uint64_t> free, total;  // of the device
+  std::uint64_t held = 0, peak = 0;          // by this process
+  bool whole = true;                         // no allocation of it was lost
+  std::vector<MemoryHolder> holders;         // by line, largest first
+  std::vector<OtherProcess> others;          // on the same device, when this process had ended
+  std::optional<TensorMemory> tensors;
+};
+
+// Where an access lies, as a rerun's Python code said it: PyTorch's, or another library's array.
+struct RaceTensor {
+  std::string name;             // the user's variable; empty: none that its line names
+  bool view = false;            // it is a view of that variable
+  std::string role;             // "argument" | "result" of the operator; "variable": no operator is known
+  std::string argument;         // of the operator's schema; of results their name there
+  std::optional<bool> written;  // as the schema says; nothing: it cannot be relied on
+  std::string dtype, device;
+  std::vector<std::int64_t> shape, strides;
+  std::uint64_t begin = 0, end = 0;  // in the first run
+};
+
+// One of the two that race.
+struct RaceAccess {
+  std::string operation;        // "kernel" | "copy" | "memset" | "allocation" | "free"
+  std::string kernel, mangled;  // of kernels
+  std::string mode;             // "read" | "write" | "atomic" | "unknown"
+  std::uint64_t stream = 0;
+  std::uint64_t begin = 0, end = 0;
+  bool exact = false;      // false: a kernel was given `begin`; how far it goes is not known
+  std::string op, schema;  // "aten::add_.Tensor"; empty: not known
+  std::optional<RaceTensor> tensor;
+  bool judged_by_schema = false;  // `mode` is; else of copies the call says it, of kernels their code
+  std::uint32_t graph_node = 0;   // from 1; 0: none
+  Location location;
+  symbolize::SourceStack stack;
+};
+
+// Two operations on streams that nothing orders. The later one is the finding's own line.
+struct Race {
+  std::vector<RaceAccess> accesses;  // two, in the order of issue
+  std::string missing;               // the edge between them, in words
+  std::string rerun;                 // that one did not show it again; empty: it did, or there was none
+  bool possible = false;             // not certain; the finding's `because` says why
+  std::uint64_t times = 1;
+  std::optional<Allocation> allocation;
+};
+
+// Why it failed, as a rule knows it from this finding's facts.
+struct Cause {
+  std::string id;    // "index-out-of-range"
+  std::string text;  // a sentence or two with the values filled in
+  std::vector<std::pair<std::string, std::string>> facts;
+  std::string link;                // documentation
+  bool certain = false;            // false: "often caused by"
+  std::vector<std::size_t> proof;  // indices in Finding::arguments
+};
+
+// For a kernel that PyTorch's autograd launched. Its lines are in `related`: where the node was made ("forward") and
+// where backward() was called ("backward"), if they are known.
+struct Backward {
+  std::string node;     // "GatherBackward0"; empty: it adds gradients up, or nothing is known
+  std::string because;  // why the forward line is not known
+  bool leads = false;   // the forward line is the true line: nothing of the user's ran in the backward pass
+};
+
+// For an operation whose thread runs no line of the user's: the finding's location is the line that started the thread
+// (also in `related`, as "started"), and not one of `stack`.
+struct ThreadStart {
+  Location issued;                            // the library's line that issued the operation
+  bool pool = false;                          // the line gave the work to a pool of threads
+  std::vector<symbolize::PythonFrame> stack;  // up to the line and beyond, where it was started; innermost first
+};
+
+// Candidates with one true line are one: `launch` is the likeliest of `launches`.
+struct Candidate {
+  Location location;
+  Launch launch;
+  std::string because;
+  std::size_t launches = 1;
+  std::vector<std::string> kernels{};  // mangled, of nodes of one line that are of several; else empty
+};
+
+// A command to paste, quoted for a shell.
+struct WitnessCommand {
+  std::string text;
+  bool runs_target = false;  // the command of the report follows
+};
+
+struct Finding {
+  bool source_changed() const {
+    const auto& files = changed_sources;
+    return std::find(files.begin(), files.end(), location.nearest().file) != files.end();
+  }
+
+  analyse::Kind kind = analyse::Kind::async_error;
+  std::uint32_t code = 0;
+  std::string name, runtime_name, title, text;
+  Location location;                           // the true line
+  std::vector<symbolize::SourceLine> excerpt;  // the nearest line and its neighbours; empty: the file cannot be read
+  std::string why_no_line;                     // where the location has none
+  std::string module_unknown;     // why its module, where there is no line, is not known: "is no longer there"
+  std::string source_newer_than;  // "the program had started", where the file was written after that, and before the
+                                  // failure; "libstep.so had been built"; else empty
+  std::vector<std::string> changed_sources;  // files of its lines that were written since: their text is left out
+  std::optional<Location> caller;            // Python line behind a native one (also in `related`)
+  std::optional<Backward> backward;          // a kernel of a backward pass
+  std::optional<ThreadStart> thread_start;   // a library issued it on a thread of its own
+  std::string via;                           // how it got there: "ctypes, libsmooth.so"
+  std::optional<Location> reported_at;       // where the program noticed; nothing if it never asked
+  std::string reported_api;                  // "cudaMemcpy"
+  std::string reported_library;              // "libcublas.so.13": it made that call, and returns a status of its own
+  bool found_at_exit = false;                // by our look before process or context end, not by a call of the program
+  bool found_by_wait = false;                // by our wait for the operation, before any call of the program
+  std::optional<double> standstill;          // of a hang: seconds without any progress
+  std::string issues;                        // of a hang: what the call issues that has no name, "kernel"
+  std::string waits_for, wait;               // of a hang: explain/symptoms.h
+  bool write_queued = false;                 // likewise
+  std::vector<Related> related;
+  std::optional<Launch> launch;
+  symbolize::SourceStack stack;
+  std::optional<Device> device;
+  std::string device_unknown;     // why there is none
+  std::string foreign_exception;  // of a rerun's core dump, in code that the program had not loaded
+  std::optional<Memory> memory;
+  std::vector<std::string> witnesses;          // what foreign programs say of all that, a sentence each
+  std::vector<WitnessCommand> witness_wanted;  // that ask those which were not asked
+  // Likeliest first, `location` and `launch` itself included; empty if it is one. `unlisted`: others, beyond the most
+  // that are listed. Of several calls of one line `launch` has no ordinals.
+  std::vector<Candidate> candidates;
+  std::size_t unlisted = 0;
+  std::vector<Argument> arguments;
+  std::optional<Inputs> inputs;
+  std::vector<Watched> watched;            // the latest last
+  std::uint64_t watched_milliseconds = 0;  // what reading them had taken
+  std::optional<MemoryUse> memory_use;
+  std::optional<Race> race;  // of Kind::stream_race
+  std::optional<Cause> cause;
+  std::vector<std::string> fix;
+  analyse::Grade grade = analyse::Grade::suspected;
+  std::string because;
+  std::uint32_t pid = 0;
+  std::optional<int> rank;
+  std::string host;
+};
+
+// One rank of a job at the collective where they part.
+struct RankLine {
+  std::uint32_t pid = 0;
+  std::optional<int> rank;
+  std::uint64_t issued = 0;  // collectives, in the whole run
+  bool has_come = false;     // to this one
+  Location location;         // of its call, or, where it has not come, of what it issued last
+  std::string kernel;        // that it launched there
+  std::array<std::uint32_t, 3> grid{};
+  std::optional<double> seconds;     // from then to its end
+  std::optional<std::string> ended;  // before the others: "status 1"; empty: nobody saw how
+};
+
+struct RanksPart {
+  std::uint64_t number = 0;  // of the collective, from 1
+  std::string difference;    // "absence" | "line" | "kernel" | "blocks"; "none": all have called as many, alike
+  std::vector<RankLine> ranks;
+  std::uint64_t first = 1;  // of the collectives that were compared, as they were still recorded
+  // One of them launched more kernels than the others before an earlier collective, and may have left one out there.
+  struct Uneven {
+    std::uint64_t number = 0;
+    std::uint32_t pid = 0;
+    std::optional<int> rank;
+    std::uint64_t kernels = 0, of_others = 0;
+  };
+  std::optional<Uneven> uneven{};
+};
+
+struct ProcessLine {
+  std::uint32_t pid = 0, parent = 0;
+  std::vector<std::string> argv;
+  std::optional<int> rank, code, signal;
+};
+
+struct PassLine {
+  std::string name, outcome;
+  double seconds = 0;
+  std::uint64_t operations = 0, dropped = 0;
+  bool interrupted = false;  // by the user
+  bool isolated = false;     // it could change nothing
+  std::vector<session::KeptFrom> kept_from{};
+  bool ended_at_that = false;  // it did not fail, for which that may be the reason
+};
+
+struct Diagnosis {
+  analyse::Verdict verdict = analyse::Verdict::no_cuda_failure;
+  std::vector<Finding> findings;  // most important first
+  std::vector<analyse::Note> notes;
+  std::vector<ProcessLine> processes;
+  std::vector<PassLine> passes;
+  std::optional<RanksPart> ranks;  // of a job that hung in a collective, or ended badly
+  // "driver", "cuda", "cupti", "python", "torch", …: empty where not known. `gpus` one entry per device.
+  std::string driver, cuda, cupti, python, torch, triton, cudnn, nccl;
+  std::vector<std::string> gpus;
+  std::vector<std::string> command;  // the target's
+  std::string session;               // folder, for the next commands
+  bool input_read = false;           // by the target: a rerun needs its standard input again
+  bool may_come_back = false;        // reruns did not fail, and none shows that waiting is why
+  std::string started;               // ISO 8601, UTC
+  std::string foreign{};             // why the session is not the reader's own (session/ownership.h); empty: it is
+  std::string working_directory;     // of the target: paths inside it are shown relative to it
+};
+
+// `of_job`: where the ranks of the job part of which this session is a part.
+Diagnosis build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer,
+                std::optional<RanksPart> of_job = {});
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,238 @@
+#include "diagnose/explanation.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "analyse/first_failure.h"
+#include "analyse/hang.h"
+#include "analyse/operation_arguments.h"
+#include "diagnose/causes/explain.h"
+#include "diagnose/causes/rule.h"
+#include "diagnose/dialect.h"
+#include "diagnose/next_steps.h"
+#include "diagnose/place.h"
+#include "diagnose/ranks.h"
+#include "diagnose/resolved_site.h"
+#include "diagnose/words.h"
+#include "session/call_name.h"
+#include "session/forks.h"
+#include "symbolize/source_excerpt.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+constexpr std::string_view kVariables = "env.";
+
+causes::Argument argument_of(const Argument& argument, const std::string& directory) {
+  causes::Argument result;
+  result.name = argument.name;
+  result.origin = argument.origin;
+  result.dtype = argument.dtype;
+  result.shape = argument.shape;
+  result.strides = argument.strides;
+  result.min = argument.min;
+  result.max = argument.max;
+  result.nan = argument.nan;
+  result.inf = argument.inf;
+  result.bound = argument.bound;
+  result.outside = argument.outside;
+  result.first_outside = argument.first_outside;
+  result.first_value = argument.first_value;
+  result.pointer = argument.pointer;
+  result.bytes = argument.bytes;
+  if (!argument.allocation) return result;
+  const Allocation& allocation = *argument.allocation;
+  result.memory = {allocation.bytes,
+                   allocation.offset,
+                   allocation.device,
+                   allocation.out_of_reach,
+                   allocation.state,
+                   allocation.allocated ? place(*allocation.allocated, directory) : "",
+                   allocation.freed ? place(*allocation.freed, directory) : ""};
+  return result;
+}
+
+// The likeliest candidate's kernel proves nothing where another one can be the one.
+bool kernel_is_known(const Finding& finding) {
+  return std::all_of(finding.candidates.begin(), finding.candidates.end(),
+                     [&](const Candidate& candidate) { return candidate.launch.kernel == finding.launch->kernel; });
+}
+
+class Gathering {
+ public:
+  Gathering(const Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis)
+      : report_(report), session_(session), races_(analysis.vanished == analyse::Vanished::race) {}
+
+  causes::Symptoms symptoms(const Finding& finding, const analyse::Failure& failure) const {
+    causes::Symptoms symptoms;
+    symptoms.code = finding.code;
+    symptoms.asynchronous = analyse::is_asynchronous(finding.kind);
+    add_operation(finding, symptoms);
+    if (failure.hang) add_hang(finding, failure, symptoms);
+    symptoms.dialect = dialect_of(*failure.process, finding.stack, !report_.torch.empty());
+    // A source that was written since proves nothing.
+    if (finding.source_newer_than.empty()) {
+      symptoms.source =
+          symbolize::without_comment(finding.location.source, finding.location.language == "python" ? "#" : "//");
+    }
+    for (const symbolize::PythonFrame& frame : finding.stack.python) {
+      symptoms.python.push_back({frame.file, frame.function, frame.user});
+    }
+    for (const Argument& argument : finding.arguments) {
+      symptoms.arguments.push_back(argument_of(argument, report_.working_directory));
+    }
+    if (!symptoms.asynchronous && failure.reported != nullptr) add_call(finding, failure, symptoms);
+    if (failure.swallowed != nullptr) symptoms.swallowed = session::visible_call(*failure.swallowed);
+    add_process(*failure.process, symptoms);
+    const Finding& first = report_.findings.front();
+    if (first.pid != finding.pid && analyse::is_asynchronous(first.kind)) symptoms.failed_elsewhere = first.pid;
+    const auto fork = std::find_if(finding.related.begin(), finding.related.end(),
+                                   [](const Related& line) { return line.role == "fork"; });
+    if (fork != finding.related.end()) symptoms.forked_at = place(fork->location, report_.working_directory);
+    symptoms.vanished_when_serialised = symptoms.asynchronous && &first == &finding && races_;
+    symptoms.may_be_another_client = analyse::under_mps(failure.process->record) && !finding.device;
+    symptoms.foreign_exception = finding.foreign_exception;
+    return symptoms;
+  }
+
+ private:
+  static void add_operation(const Finding& finding, causes::Symptoms& symptoms) {
+    if (finding.launch) {
+      const Launch& launch = *finding.launch;
+      if (kernel_is_known(finding)) symptoms.kernel = launch.kernel;
+      symptoms.device = launch.device;
+      symptoms.in_graph = launch.operation == "graph" || launch.graph_node;
+      symptoms.launch = launch.operation == "kernel";
+      symptoms.grid = launch.grid;
+      symptoms.block = launch.block;
+      symptoms.shared_bytes = launch.shared_bytes;
+    }
+    if (!finding.device) return;
+    symptoms.device_function = finding.device->function;
+    symptoms.device_file = finding.device->file;
+    symptoms.exception = finding.device->exception;
+    if (finding.device->assertions > 0) symptoms.assertion = finding.device->message;
+  }
+
+  // If there are several candidates, the wait of one is not a cause yet.
+  void add_hang(const Finding& finding, const analyse::Failure& failure, causes::Symptoms& symptoms) const {
+    symptoms.hang = true;
+    if (report_.ranks && analyse::in_collective(failure)) {
+      add_ranks(symptoms, *report_.ranks, report_.working_directory);
+    }
+    symptoms.asked_for_dump = asked_for_dump(session_.manifest);
+    symptoms.line_in_dump = finding.device && finding.device->line > 0;
+    const auto kind = failure.candidates.front().operation->kind;
+    const bool same = std::all_of(failure.candidates.begin(), failure.candidates.end(),
+                                  [&](const analyse::Candidate& other) { return other.operation->kind == kind; });
+    if (same)
+      symptoms.operation = kind == wire::operation::Kind::host_function ? "host function" : operation_word(kind);
+    if (failure.candidates.size() > 1) return;
+    symptoms.waits_for = finding.waits_for;
+    symptoms.wait = finding.wait;
+    symptoms.write_queued = finding.write_queued;
+  }
+
+  static void add_call(const Finding& finding, const analyse::Failure& failure, causes::Symptoms& symptoms) {
+    const session::Error& call = *failure.reported;
+    symptoms.call = session::visible_call(call);
+    if (analyse::goes_to_host(call)) symptoms.host_side = "destination";
+    if (analyse::comes_from_host(call)) symptoms.host_side = "source";
+    symptoms.library = cuda_library(finding.stack);
+    symptoms.bytes = call.bytes;
+    if (call.device_total > 0) symptoms.free = call.device_free;
+    const session::Capture& capture = (failure.noticed != nullptr ? *failure.noticed : call).capture;
+    symptoms.captured_by_other_thread = capture.began != 0 && capture.tid != call.tid;
+  }
+
+  void add_process(const session::Process& process, causes::Symptoms& symptoms) const {
+    const std::pair<const char*, const std::string*> versions[] = {
+        {"driver", &report_.driver}, {"cuda", &report_.cuda}, {"torch", &report_.torch}};
+    for (const auto& [name, version] : versions) {
+      if (!version->empty()) symptoms.versions[name] = *version;
+    }
+    symptoms.gpus = report_.gpus;
+    for (const auto& [name, value] : process.record.properties) {
+      if (name.starts_with(kVariables)) symptoms.environment[name.substr(kVariables.size())] = value;
+    }
+    if (const auto origin = session::fork_origin(session_, process)) symptoms.forked_from = origin->parent->pid;
+    // A child that began a program of its own has a command line of its own.
+    for (const session::Process& other : session_.processes) {
+      if (other.pid == process.parent_pid && other.argv == process.argv) symptoms.forked_from = other.pid;
+    }
+  }
+
+  const Diagnosis& report_;
+  const session::Session& session_;
+  bool races_;
+};
+
+void note_blocking_launches(Diagnosis& report, const session::Session& session) {
+  for (const session::Process& process : session.processes) {
+    if (process.record.properties.count("late.CUDA_LAUNCH_BLOCKING") > 0) {
+      report.notes.push_back({"launch-blocking-late",
+                              "CUDA_LAUNCH_BLOCKING was set after CUDA had started, when it has no effect: it must be "
+                              "set before the program starts; cudadiag does not need it"});
+      return;
+    }
+    const auto found = process.record.properties.find("env.CUDA_LAUNCH_BLOCKING");
+    if (found == process.record.properties.end() || found->second.empty() || found->second == "0") continue;
+    report.notes.push_back({"launch-blocking",
+                            "CUDA_LAUNCH_BLOCKING was set: every launch waits for its end, which "
+                            "costs time and hides races; cudadiag does not need it"});
+    return;
+  }
+}
+
+}  // namespace
+
+std::string cuda_library(const symbolize::SourceStack& stack) {
+  for (const symbolize::NativeFrame& frame : stack.native) {
+    if (frame.user) break;
+    const std::string name = std::filesystem::path(frame.module).filename().string();
+    for (const std::string_view library :
+         {"libcublas", "libcudnn", "libcusolver", "libcusparse", "libcufft", "libcurand", "libnccl"}) {
+      if (name.starts_with(library)) return name;
+    }
+  }
+  return "";
+}
+
+void add_causes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+                const std::vector<const analyse::Failure*>& failures) {
+  note_blocking_launches(report, session);
+  const Gathering gathering(report, session, analysis);
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    Finding& finding = report.findings[i];
+    const causes::Symptoms symptoms = gathering.symptoms(finding, *failures[i]);
+    for (std::string& step : finding.fix) step = causes::in_dialect(step, symptoms.dialect);
+    auto cause = causes::explain(symptoms);
+    if (cause && !cause->fix.empty()) finding.fix = std::move(cause->fix);
+    const bool may_have_lines = finding.why_no_line.empty() || !finding.module_unknown.empty() ||
+                                finding.why_no_line.ends_with(" has no line information");
+    if (finding.location.line == 0 && !finding.location.module.empty() && may_have_lines) {
+      const std::string module = std::filesystem::path(finding.location.module).filename().string();
+      finding.fix.push_back(finding.module_unknown.empty()
+                                ? fmt::format("build {} with -g, so that its lines can be told", module)
+                                : fmt::format("{} {}: record it again with cudadiag run, so that its lines can be told",
+                                              module, finding.module_unknown));
+    }
+    const session::Error* noticed = failures[i]->noticed;
+    if (noticed != nullptr && noticed->of_call != 0) finding.fix.push_back(kClearTheError);
+    if (i == 0 && report.may_come_back && analyse::is_asynchronous(finding.kind)) {
+      finding.fix.insert(finding.fix.begin(),
+                         fmt::format("rerun it until it fails again: cudadiag bisect {}", kRepeat));
+    }
+    if (!cause) continue;
+    finding.cause = {std::move(cause->id),   std::move(cause->text), std::move(cause->facts),
+                     std::move(cause->link), cause->certain,         std::move(cause->proof)};
+    if (finding.kind == analyse::Kind::unchecked_error) {
+      finding.fix.push_back(causes::in_dialect(check_what_it_returns(*failures[i]), symptoms.dialect));
+    }
+  }
+}
+
+}  // namespace cudadiag::diagnose

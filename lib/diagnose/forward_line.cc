@@ -1,0 +1,241 @@
+#include "diagnose/forward_line.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string_view>
+
+#include "analyse/forward_launches.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using session::Operation;
+using session::Process;
+using symbolize::PythonFrame;
+using symbolize::SourceStack;
+
+constexpr std::size_t kMostStacks = 32;  // resolved for one node
+constexpr int kDeepest = 4;              // backward of a backward of a backward
+
+symbolize::Location located(const PythonFrame& frame) { return {frame.file, frame.line, frame.function, "python", ""}; }
+
+bool same_line(const symbolize::Location& a, const symbolize::Location& b) {
+  return a.nearest().line == b.nearest().line && a.nearest().file == b.nearest().file;
+}
+
+std::string letters(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (c != '_') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return out;
+}
+
+// The operator whose autograd code the stack goes through: "index_Tensor".
+std::vector<std::string_view> operators_on(const SourceStack& stack) {
+  constexpr std::string_view kPlace = "VariableType::(anonymous namespace)::";
+  std::vector<std::string_view> operators;
+  for (const symbolize::NativeFrame& frame : stack.native) {
+    const std::size_t at = frame.function.find(kPlace);
+    if (at == std::string::npos) continue;
+    const std::string_view rest = std::string_view(frame.function).substr(at + kPlace.size());
+    operators.push_back(rest.substr(0, rest.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                              "0123456789_")));
+  }
+  return operators;
+}
+
+// "IndexBackward0" is made by index_Tensor, "NllLossBackward0" by nll_loss_forward.
+bool makes(std::string_view operator_name, std::string_view node) {
+  const std::string base = letters(node.substr(0, node.rfind("Backward")));
+  return !base.empty() && letters(operator_name).starts_with(base);
+}
+
+// Nodes of operators that only look at the same memory otherwise: they launch nothing, so whatever was launched under
+// their number is another's.
+bool launches_nothing(std::string_view node) {
+  static constexpr std::string_view kViews[] = {
+      "Alias",  "AsStrided", "Detach",     "Diagonal",  "Expand",         "Permute",    "ReshapeAlias",
+      "Select", "Slice",     "Split",      "Squeeze",   "SplitWithSizes", "T",          "Transpose",
+      "Unbind", "Unfold",    "UnsafeView", "Unsqueeze", "View",           "ViewAsReal", "ViewAsComplex"};
+  const std::string_view base = node.substr(0, node.rfind("Backward"));
+  return std::find(std::begin(kViews), std::end(kViews), base) != std::end(kViews);
+}
+
+// The user's line that called the innermost autograd.Function on the stack.
+std::optional<symbolize::Location> line_of_apply(const SourceStack& stack) {
+  const auto apply = std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) {
+    return analyse::is_function_apply(frame.file, frame.function);
+  });
+  const auto user = std::find_if(apply, stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
+  if (user == stack.python.end()) return std::nullopt;
+  return located(*user);
+}
+
+class Search {
+ public:
+  Search(const Process& process, symbolize::Symbolizer& symbolizer) : process_(process), symbolizer_(symbolizer) {}
+
+  // Null: `because` says why.
+  std::optional<symbolize::Location> forward(const Operation& operation, int depth, std::string& because) {
+    const std::string node = analyse::node_name(process_.record, operation);
+    const analyse::ForwardLaunches found = analyse::forward_launches(process_.record, operation);
+    if (found.claims.empty()) {
+      because = found.whole ? "nothing was launched when its node was made"
+                            : "the records of the time when its node was made are lost";
+      return std::nullopt;
+    }
+    if (!found.whole) {
+      because = "the records of the time when its node was made are lost";
+      return std::nullopt;
+    }
+    bool operators_known = false;
+    std::optional<symbolize::Location> first;
+    bool several = false;
+    const std::vector<const Operation*> claims = first_of_each_site(found.claims, operation);
+    for (const Operation* claim : claims) {
+      const session::Site* site = session::by_id(process_.record.sites, claim->site);
+      const SourceStack stack = symbolizer_.stack(process_, *site);
+      const auto operators = operators_on(stack);
+      operators_known = operators_known || !operators.empty();
+      if (node == "PyNode") {
+        if (const auto line = line_of_apply(stack)) return line;
+        continue;
+      }
+      if (std::any_of(operators.begin(), operators.end(), [&](auto name) { return makes(name, node); })) {
+        return line_of(*claim, *site, stack, depth, because);
+      }
+      // The last node that a thread made keeps its number through all of the backward pass.
+      if (analyse::runs_node(*claim) != analyse::runs_node(*claims.front())) continue;
+      if (claim == claims.front()) {
+        first = line_of(*claim, *site, stack, depth, because);
+      } else if (!first || !same_line(own_line(*site, stack).location, *first)) {
+        several = true;
+      }
+    }
+    if (node == "PyNode" || operators_known || launches_nothing(node)) {
+      because = "what was launched under its node's number is other operators'";
+      return std::nullopt;
+    }
+    if (several) {
+      because = "several lines launched under its node's number";
+      return std::nullopt;
+    }
+    if (!first && because.empty()) because = "no line of yours launched when its node was made";
+    return first;
+  }
+
+ private:
+  // Operations that ran the node itself backwards are left out.
+  static std::vector<const Operation*> first_of_each_site(const std::vector<const Operation*>& claims,
+                                                          const Operation& operation) {
+    std::vector<const Operation*> firsts;
+    for (const Operation* claim : claims) {
+      const session::Origin& origin = claim->origin;
+      if (origin.node == operation.origin.node && origin.node_thread == operation.origin.node_thread) continue;
+      const bool seen =
+          std::any_of(firsts.begin(), firsts.end(), [&](const Operation* other) { return other->site == claim->site; });
+      if (!seen && firsts.size() < kMostStacks) firsts.push_back(claim);
+    }
+    return firsts;
+  }
+
+  symbolize::TrueLine own_line(const session::Site& site, const SourceStack& stack) {
+    const std::string* kernel = session::by_id(process_.record.functions, site.function);
+    return symbolizer_.true_line(stack, kernel == nullptr ? "" : *kernel);
+  }
+
+  // A node made in a backward pass (create_graph) has its forward line where the node that was run then has it.
+  std::optional<symbolize::Location> line_of(const Operation& claim, const session::Site& site,
+                                             const SourceStack& stack, int depth, std::string& because) {
+    const symbolize::TrueLine line = own_line(site, stack);
+    if (line.user && line.location.known() && !analyse::runs_node(claim)) return line.location;
+    if (analyse::runs_node(claim) && depth < kDeepest) {
+      ForwardLine own = forward_line_at(claim, stack, depth + 1);
+      if (own.own_code && line.location.known()) return line.location;
+      if (own.location.known()) return own.location;
+      because = own.because;
+    }
+    return std::nullopt;
+  }
+
+ public:
+  ForwardLine forward_line_at(const Operation& operation, const SourceStack& stack, int depth) {
+    ForwardLine found;
+    if (!analyse::runs_node(operation)) return found;
+    const auto engine = std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) {
+      return analyse::is_engine_call(frame.file, frame.function);
+    });
+    const auto is_user = [](const auto& frame) { return frame.user; };
+    found.own_code = std::any_of(stack.python.begin(), engine, is_user) ||
+                     std::any_of(stack.native.begin(), stack.native.end(), is_user);
+    found.called = called(operation);
+    if (!analyse::has_forward(operation)) return found;
+    found.node = analyse::node_name(process_.record, operation);
+    if (found.node.empty()) found.node = "a node of a type that is not known";
+    if (const auto line = forward(operation, depth, found.because)) found.location = *line;
+    return found;
+  }
+
+ private:
+  symbolize::Location called(const Operation& operation) {
+    const Operation* inside = analyse::launch_in_backward_call(process_.record, operation);
+    const session::Site* site = inside == nullptr ? nullptr : session::by_id(process_.record.sites, inside->site);
+    if (site == nullptr) return {};
+    const SourceStack stack = symbolizer_.stack(process_, *site);
+    const auto engine = std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) {
+      return analyse::is_engine_call(frame.file, frame.function);
+    });
+    const auto user = std::find_if(engine, stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
+    return user == stack.python.end() ? symbolize::Location{} : located(*user);
+  }
+
+  const Process& process_;
+  symbolize::Symbolizer& symbolizer_;
+};
+
+}  // namespace
+
+ForwardLine forward_line(const Process& process, const Operation& operation, const SourceStack& stack,
+                         symbolize::Symbolizer& symbolizer) {
+  return Search(process, symbolizer).forward_line_at(operation, stack, 0);
+}
+
+namespace {
+
+// The node that the thread was to run when it issued the operation; null: none, or another node.
+const session::Delivery* node_of(const Process& process, const Operation& operation) {
+  const session::ProcessRecord& record = process.record;
+  if (!analyse::has_forward(operation) || operation.thread >= record.threads.size()) return nullptr;
+  const session::Delivery* last = nullptr;
+  for (const session::Delivery& delivery : process.deliveries) {
+    if (delivery.kind != "forward" || delivery.tid != record.threads[operation.thread].tid) continue;
+    if (delivery.ticks <= operation.ticks) last = &delivery;
+  }
+  if (last == nullptr || static_cast<std::uint32_t>(last->number) != operation.origin.node) return nullptr;
+  const std::string type = analyse::node_name(record, operation);
+  const bool same = !last->node.empty() && (type.empty() || type == "PyNode" || type == last->node);
+  return same ? last : nullptr;
+}
+
+}  // namespace
+
+void prove_forward_line(ForwardLine& forward, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer) {
+  if (failure.again == nullptr || failure.again_process == nullptr) return;
+  const session::Delivery* node = node_of(*failure.again_process, *failure.again);
+  if (node == nullptr) return;
+  for (const auto& frames : node->stacks) {
+    const SourceStack stack = symbolizer.stack(*failure.again_process, frames);
+    const auto user =
+        std::find_if(stack.python.begin(), stack.python.end(), [](const PythonFrame& frame) { return frame.user; });
+    if (user == stack.python.end()) continue;
+    forward.node = node->node;
+    forward.location = located(*user);
+    forward.because.clear();
+    forward.proven = true;
+    return;
+  }
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,134 @@
+#include "diagnose/launch.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "diagnose/resolved_site.h"
+#include "wire/graph_node.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using session::Process;
+
+// `index` may be one of the "none" values: they lie beyond every table.
+template <typename T>
+const T* at(const std::vector<T>& table, std::uint32_t index) {
+  return index < table.size() ? &table[index] : nullptr;
+}
+
+void add_place(Launch& launch, const Process& process, std::uint32_t stream, std::uint32_t context) {
+  if (const session::Stream* entry = at(process.record.streams, stream)) {
+    launch.stream = entry->handle;
+    context = entry->context;
+  }
+  if (const session::Context* entry = at(process.record.contexts, context)) launch.device = entry->device;
+}
+
+void add_kernel(Launch& launch, const std::string& mangled) {
+  launch.mangled = mangled;
+  launch.kernel = mangled.empty() ? "" : base::demangle(mangled);
+}
+
+// Graphs launch kernels too, and what a ring has lost may have been one.
+std::optional<std::uint64_t> kernel_ordinal(const session::ProcessRecord& record, const session::Operation& operation) {
+  using wire::operation::Kind;
+  if (operation.kernels != 0) return operation.kernels;
+  if (operation.kind != Kind::kernel || record.operations.size() != record.operations_issued) return std::nullopt;
+  std::uint64_t ordinal = 0;
+  for (const session::Operation& other : record.operations) {
+    if (other.kind == Kind::graph) return std::nullopt;
+    if (other.kind == Kind::kernel) ++ordinal;
+    if (&other == &operation) return ordinal;
+  }
+  return std::nullopt;
+}
+
+// CUgraphNodeType
+std::string_view operation_word(const session::GraphNode& node) {
+  switch (node.type) {
+    case 0:
+      return "kernel";
+    case 1:
+      return "copy";
+    case 2:
+      return "memset";
+    case wire::graph_node::kConditional:  // one of its bodies
+      return "graph";
+    default:
+      return "call";
+  }
+}
+
+}  // namespace
+
+Launch launch_of(const Process& process, const analyse::Candidate& candidate, const std::string& mangled) {
+  const session::Operation& operation = *candidate.operation;
+  Launch launch;
+  launch.operation = operation_word(operation.kind);
+  add_kernel(launch, mangled);
+  launch.grid = operation.grid;
+  launch.block = operation.block;
+  launch.shared_bytes = operation.shared_bytes;
+  launch.process_ordinal = candidate.process_ordinal;
+  if (operation.ordinal != 0) launch.stream_ordinal = operation.ordinal;
+  if (operation.site_ordinal != 0) launch.site_ordinal = operation.site_ordinal;
+  if (const session::Thread* thread = at(process.record.threads, operation.thread)) launch.thread = thread->tid;
+  if (operation.replay != 0) launch.replay = operation.replay;
+  launch.kernel_ordinal = kernel_ordinal(process.record, operation);
+  add_place(launch, process, operation.stream, 0xffffffff);
+  return launch;
+}
+
+Launch node_launch_of(const Process& process, const analyse::Candidate& candidate, const std::string& mangled) {
+  const session::GraphNode& node = *candidate.node;
+  Launch launch = launch_of(process, candidate, mangled);
+  launch.graph_node = GraphNode{candidate.node_index, candidate.nodes_of_graph, candidate.nodes};
+  launch.site_ordinal.reset();
+  if (!candidate.alike) return launch;
+  launch.operation = operation_word(node);
+  // Where it is told which nodes were given something else, the others are as they were made.
+  const std::uint32_t flags = candidate.operation->graph_flags;
+  const bool told = (flags & wire::operation::kGraphUntold) == 0;
+  const bool as_made = (flags & wire::operation::kGraphAltered) == 0 || (told && candidate.changed == 0);
+  if (as_made && candidate.same_shape) {
+    launch.grid = node.grid;
+    launch.block = node.block;
+    launch.shared_bytes = node.shared_bytes;
+  }
+  return launch;
+}
+
+Launch launch_of(const Process& process, const session::Error& error, const std::string& mangled) {
+  Launch launch;
+  launch.operation = (error.flags & wire::error::kLaunch) != 0 ? "kernel" : "call";
+  add_kernel(launch, mangled);
+  launch.grid = error.grid;
+  launch.block = error.block;
+  launch.shared_bytes = error.shared_bytes;
+  launch.thread = error.tid;
+  add_place(launch, process, error.stream, error.context);
+  return launch;
+}
+
+std::size_t calls_of_line(const Finding& finding) {
+  std::size_t calls = 0;
+  for (const Candidate& candidate : finding.candidates) {
+    const Location& line = finding.candidates.front().location;
+    if (&candidate.location == &line || same_line(candidate.location, line)) calls += candidate.launches;
+  }
+  return calls;
+}
+
+PossibleKernels possible_kernels(const Finding& finding) {
+  std::set<std::string_view> kernels;
+  for (const Candidate& candidate : finding.candidates) {
+    if (!candidate.launch.mangled.empty()) kernels.insert(candidate.launch.mangled);
+  }
+  const bool graphs = std::any_of(finding.candidates.begin(), finding.candidates.end(),
+                                  [](const Candidate& candidate) { return candidate.launch.operation == "graph"; });
+  return {kernels.size(), graphs || finding.unlisted > 0};
+}
+
+}  // namespace cudadiag::diagnose

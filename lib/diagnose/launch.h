@@ -1,0 +1,27 @@
+// The failed operation as a finding describes it: kernel, shape, place, and the numbers that distinguish launches.
+#pragma once
+
+#include <string>
+
+#include "diagnose/diagnosis.h"
+
+namespace cudadiag::diagnose {
+
+// `mangled`: the kernel's name; empty: it is none, or not known.
+Launch launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
+Launch launch_of(const session::Process& process, const session::Error& error, const std::string& mangled);
+// Describes the candidate's node, if it has one, instead of the graph that ran it.
+Launch node_launch_of(const session::Process& process, const analyse::Candidate& candidate, const std::string& mangled);
+
+// The number of listed candidates that are calls of the likeliest one's line.
+std::size_t calls_of_line(const Finding& finding);
+
+// The different kernels that can be the one.
+struct PossibleKernels {
+  std::size_t known = 0;
+  bool more = false;  // those of graphs, or of candidates that are not listed
+  bool several() const { return known > 1 || more; }
+};
+PossibleKernels possible_kernels(const Finding& finding);
+
+}  // namespace cudadiag::diagnose

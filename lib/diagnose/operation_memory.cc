@@ -1,0 +1,149 @@
+#include "diagnose/operation_memory.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "analyse/allocations.h"
+#include "analyse/operation_arguments.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using State = analyse::Whereabouts::State;
+
+// Each is resolved by its stack: more are not worth the time.
+constexpr std::size_t kMostHolders = 200;
+constexpr std::size_t kMostRelated = 4;
+
+// Libraries that take memory in large pieces and hand it out in small ones, by a part of their modules' paths.
+std::string owner_of(const symbolize::SourceStack& stack) {
+  constexpr std::pair<std::string_view, std::string_view> kAllocators[] = {
+      {"libc10_cuda", "PyTorch's caching allocator"}, {"/cupy/cuda/memory", "CuPy's memory pool"}};
+  for (const symbolize::NativeFrame& frame : stack.native) {
+    for (const auto& [module, owner] : kAllocators) {
+      if (frame.module.find(module) != std::string::npos) return std::string(owner);
+    }
+  }
+  return "";
+}
+
+std::optional<std::uint32_t> device_of(const session::ProcessRecord& record, std::uint32_t context) {
+  if (context >= record.contexts.size()) return std::nullopt;
+  return record.contexts[context].device;
+}
+
+Allocation allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
+                         const ResolveSite& resolve) {
+  const session::Allocation& from = *argument.where.allocation;
+  Allocation allocation;
+  allocation.address = from.address;
+  allocation.bytes = argument.where.bytes;
+  allocation.offset = *argument.pointer - from.address;
+  if (from.kind < wire::allocation::Kind::pinned) allocation.device = device_of(process.record, from.context);
+  allocation.out_of_reach = argument.out_of_reach;
+  const bool freed = argument.where.state == State::freed;
+  allocation.state = freed ? "freed" : "live";
+  if (from.site != 0) {
+    auto [location, stack] = resolve(process, from.site);
+    allocation.allocated = std::move(location);
+    allocation.owner = owner_of(stack);
+  }
+  if (freed && from.freed_site != 0) allocation.freed = resolve(process, from.freed_site).first;
+  return allocation;
+}
+
+bool is_same(const Location& a, const Location& b) {
+  const Location &x = a.nearest(), &y = b.nearest();
+  return a.file == b.file && a.line == b.line && a.function == b.function && x.file == y.file && x.line == y.line;
+}
+
+void relate(Finding& finding, const char* role, const std::optional<Location>& location) {
+  if (!location || (location->file.empty() && location->function.empty())) return;
+  const auto same = [&](const Related& other) { return other.role == role && is_same(other.location, *location); };
+  if (std::none_of(finding.related.begin(), finding.related.end(), same)) finding.related.push_back({role, *location});
+}
+
+void add_arguments(Finding& finding, const analyse::Failure& failure, const ResolveSite& resolve) {
+  const analyse::OperationArguments given = analyse::arguments_of(failure);
+  std::size_t related = 0;
+  for (const analyse::OperationArgument& from : given.arguments) {
+    Argument argument;
+    argument.name = from.name;
+    argument.origin = "kernel";
+    argument.value = from.value;
+    argument.pointer = from.pointer;
+    argument.bytes = from.bytes;
+    if (from.where.allocation != nullptr) argument.allocation = allocation_of(from, *given.process, resolve);
+    if (from.matters() && related < kMostRelated) {
+      ++related;
+      relate(finding, "allocated", argument.allocation->allocated);
+      relate(finding, "freed", argument.allocation->freed);
+    }
+    finding.arguments.push_back(std::move(argument));
+  }
+}
+
+void add_holder(MemoryUse& memory, const analyse::MemoryHolder& holder, Location location, std::string owner) {
+  const auto same = std::find_if(memory.holders.begin(), memory.holders.end(), [&](const MemoryHolder& other) {
+    return other.owner == owner && is_same(other.location, location);
+  });
+  if (same == memory.holders.end()) {
+    memory.holders.push_back({holder.bytes, holder.count, std::move(location), std::move(owner)});
+  } else {
+    same->bytes += holder.bytes;
+    same->count += holder.count;
+  }
+}
+
+// PCI bus id of the device that the call was made for; empty: not known.
+std::string bus_id_of(const session::ProcessRecord& record, const session::Error& call) {
+  const auto device = device_of(record, call.context);
+  if (!device) return "";
+  const auto found = record.properties.find("device." + std::to_string(*device) + ".pci");
+  return found == record.properties.end() ? "" : found->second;
+}
+
+void add_others(MemoryUse& memory, const std::vector<session::GpuProcess>& processes, const std::string& bus_id) {
+  for (const session::GpuProcess& process : processes) {
+    if (!bus_id.empty() && process.device == bus_id)
+      memory.others.push_back({process.pid, process.name, process.bytes});
+  }
+  std::stable_sort(memory.others.begin(), memory.others.end(),
+                   [](const OtherProcess& a, const OtherProcess& b) { return a.bytes > b.bytes; });
+}
+
+void add_holders(Finding& finding, const analyse::Failure& failure, const session::Manifest& manifest,
+                 const ResolveSite& resolve) {
+  if (failure.kind != analyse::Kind::out_of_memory || failure.reported == nullptr) return;
+  const session::ProcessRecord& record = failure.process->record;
+  const session::Error& call = *failure.reported;
+  const analyse::MemoryUse use = analyse::memory_use(record, call);
+  MemoryUse memory;
+  memory.of_host = analyse::wanted_host_memory(call);
+  memory.asked = call.bytes;
+  if (call.device_total != 0 && !memory.of_host) {
+    memory.free = call.device_free;
+    memory.total = call.device_total;
+  }
+  memory.held = use.bytes;
+  memory.peak = use.peak;
+  memory.whole = analyse::knows_all_allocations(record) && record.forgotten_allocations == 0;
+  for (std::size_t i = 0; i < std::min(use.holders.size(), kMostHolders); ++i) {
+    auto [location, stack] = resolve(*failure.process, use.holders[i].site);
+    add_holder(memory, use.holders[i], std::move(location), owner_of(stack));
+  }
+  std::stable_sort(memory.holders.begin(), memory.holders.end(),
+                   [](const MemoryHolder& a, const MemoryHolder& b) { return a.bytes > b.bytes; });
+  if (!memory.of_host) add_others(memory, manifest.gpu_processes, bus_id_of(record, call));
+  finding.memory_use = std::move(memory);
+}
+
+}  // namespace
+
+void add_memory(Finding& finding, const analyse::Failure& failure, const session::Manifest& manifest,
+                const ResolveSite& resolve) {
+  add_arguments(finding, failure, resolve);
+  add_holders(finding, failure, manifest, resolve);
+}
+
+}  // namespace cudadiag::diagnose

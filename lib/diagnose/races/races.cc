@@ -1,0 +1,363 @@
+#include "diagnose/races/races.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/demangle.h"
+#include "base/printable.h"
+#include "diagnose/causes/rule.h"
+#include "diagnose/changed_sources.h"
+#include "diagnose/dialect.h"
+#include "diagnose/races/race_tensors.h"
+#include "diagnose/stream_name.h"
+#include "diagnose/words.h"
+#include "session/processes.h"
+#include "symbolize/source_excerpt.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using session::by_id;
+using session::Process;
+
+bool alters(const RaceAccess& access) { return access.mode == "write" || access.mode == "atomic"; }
+
+std::string verb(const RaceAccess& access) {
+  if (access.operation == "allocation") return "is allocated";
+  if (access.operation == "free") return "is freed";
+  if (access.mode == "unknown") return "may be used";
+  return access.mode == "read" ? "is read" : "is written";
+}
+
+// A race, and what a rerun adds to it.
+struct Judged {
+  session::Race race;
+  NamedAccess first, second;
+  bool first_by_schema = false, second_by_schema = false;
+  std::string rerun;  // that it did not show it; empty: it did, or there was none
+
+  bool by_schema() const { return first_by_schema || second_by_schema; }
+};
+
+// The operator's schema may decide if the kernel's code does not.
+bool judge(session::RaceAccess& access, const NamedAccess& name) {
+  if (access.mode != "unknown" || !name.tensor || !name.tensor->written) return false;
+  access.mode = *name.tensor->written ? "write" : "read";
+  return true;
+}
+
+Judged judged(const session::Race& race, const Process& process, RaceTensors& tensors) {
+  Judged to{race, {}, {}, false, false, ""};
+  if (!tensors.made()) return to;
+  if (auto pair = tensors.find(race, process)) {
+    to.first = std::move(pair->first);
+    to.second = std::move(pair->second);
+    to.first_by_schema = judge(to.race.first, to.first);
+    to.second_by_schema = judge(to.race.second, to.second);
+    const auto one = [&](std::string_view mode) { return to.race.first.mode == mode || to.race.second.mode == mode; };
+    const bool disturb = one("write") || (one("atomic") && one("read"));
+    if (to.by_schema() && disturb) to.race.possible = race.uncertain;
+    return to;
+  }
+  to.rerun =
+      tensors.cut_short().empty()
+          ? "a rerun did not show it again"
+          : fmt::format("a rerun that was ended before its time ({}) did not show it again", tensors.cut_short());
+  return to;
+}
+
+bool only_reads(const Judged& judged) {
+  const auto reads = [](const session::RaceAccess& access) { return access.mode == "read" || access.mode == "none"; };
+  return judged.by_schema() && reads(judged.race.first) && reads(judged.race.second);
+}
+
+class RaceBuilder {
+ public:
+  RaceBuilder(const Judged& judged, const Process& process, const ResolveSite& resolve, bool torch)
+      : judged_(judged), from_(judged.race), process_(process), resolve_(resolve), torch_(torch) {}
+
+  Finding build(const std::string& host) {
+    finding_.kind = analyse::Kind::stream_race;
+    finding_.title = from_.possible ? "possible race between two streams" : "race between two streams";
+    finding_.pid = process_.pid;
+    finding_.rank = process_.rank;
+    finding_.host = host;
+    Race& race = finding_.race.emplace();
+    race.possible = from_.possible;
+    race.times = from_.times;
+    race.accesses = {access(from_.first, judged_.first, judged_.first_by_schema),
+                     access(from_.second, judged_.second, judged_.second_by_schema)};
+    race.rerun = judged_.rerun;
+    lead();
+    drop_changed_sources(finding_, process_.record, heard_until(process_.record));
+    if (from_.bytes != 0) allocation();
+    words();
+    return std::move(finding_);
+  }
+
+ private:
+  RaceAccess access(const session::RaceAccess& from, const NamedAccess& known, bool by_schema) {
+    RaceAccess to;
+    to.op = known.op;
+    to.schema = known.schema;
+    to.tensor = known.tensor;
+    to.judged_by_schema = by_schema;
+    to.operation = from.what;
+    to.mode = from.mode;
+    to.stream = from.stream;
+    to.begin = from.begin;
+    to.end = from.end;
+    to.exact = from.exact;
+    if (!from.exact && known.whole) {
+      to.begin = known.tensor->begin;
+      to.end = known.tensor->end;
+      to.exact = true;
+    }
+    to.graph_node = from.node;
+    if (from.what == "kernel") {
+      const session::Site* site = by_id(process_.record.sites, from.site);
+      const std::uint32_t function = from.function != 0 || site == nullptr ? from.function : site->function;
+      if (const std::string* name = by_id(process_.record.functions, function)) {
+        to.mangled = *name;
+        to.kernel = base::demangle(*name);
+      }
+    }
+    std::tie(to.location, to.stack) = resolve_(process_, from.site);
+    return to;
+  }
+
+  // The later one leads: it is where the wait is missing.
+  void lead() {
+    const RaceAccess& later = finding_.race->accesses[1];
+    finding_.location = later.location;
+    finding_.stack = later.stack;
+    const Location& shown = later.location.nearest();
+    if (shown.line > 0) {
+      finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+    }
+  }
+
+  void allocation() {
+    Allocation& to = finding_.race->allocation.emplace();
+    to.address = from_.address;
+    to.bytes = from_.bytes;
+    to.offset = std::max(from_.first.begin, from_.second.begin) - from_.address;
+    to.state = "live";
+    if (from_.allocated == 0) return;
+    auto [location, stack] = resolve_(process_, from_.allocated);
+    const auto of_torch = [](const symbolize::NativeFrame& frame) {
+      return !frame.user && std::filesystem::path(frame.module).filename().string().starts_with("libc10_cuda");
+    };
+    if (std::any_of(stack.native.begin(), stack.native.end(), of_torch)) to.owner = "PyTorch's caching allocator";
+    finding_.related.push_back({"allocated", location});
+    to.allocated = std::move(location);
+  }
+
+  void words() {
+    const RaceAccess& first = finding_.race->accesses[0];
+    const RaceAccess& second = finding_.race->accesses[1];
+    const std::string a = stream_phrase(first.stream);
+    const bool alike = first.stream == second.stream && !from_.one_graph;
+    const std::string b = alike ? other_stream_phrase(second.stream) : stream_phrase(second.stream);
+    const bool named =
+        first.tensor && second.tensor && !first.tensor->name.empty() && first.tensor->name == second.tensor->name;
+    const std::string memory = named                         ? first.tensor->name
+                               : first.exact && second.exact ? "memory"
+                                                             : fmt::format("{:#x}", meeting_point());
+    finding_.text =
+        fmt::format("{} {} on {} and {} on {}, and nothing orders the two", memory, verb(first), a, verb(second), b);
+    std::string& missing = finding_.race->missing;
+    if (from_.one_graph) {
+      missing = "the two nodes are on branches of one graph, and none depends on the other";
+    } else {
+      missing =
+          fmt::format("{} {} {}", b, from_.waited_before ? "waited for an earlier point of" : "never waited for", a);
+    }
+    if (from_.uncertain)
+      missing +=
+          "; something that the driver does not tell of (a word in memory, another process, "
+          "a host function) may order them";
+    fixes(first, second, a, b);
+    evidence(first, second);
+  }
+
+  std::uint64_t meeting_point() const { return std::max(from_.first.begin, from_.second.begin); }
+
+  void fixes(const RaceAccess& first, const RaceAccess& second, const std::string& a, const std::string& b) {
+    const causes::Dialect dialect = dialect_of(process_, second.stack, torch_);
+    const bool allocator = finding_.race->allocation && !finding_.race->allocation->owner.empty();
+    std::vector<std::string>& fix = finding_.fix;
+    if (from_.one_graph) {
+      fix.push_back("make one node depend on the other, or capture both on one stream");
+    } else if (dialect.python) {
+      fix.push_back(causes::in_dialect("before this line: let " + b + " wait for " + a +
+                                           "{torch:: stream.wait_stream(other), or an event| by an event}",
+                                       dialect));
+    } else {
+      fix.push_back(
+          causes::in_dialect("{cuda:cudaEventRecord|cuEventRecord}(event, first) behind the first one and "
+                             "{cuda:cudaStreamWaitEvent(second, event)|cuStreamWaitEvent(second, event, 0)} "
+                             "before the second; first is " +
+                                 a + ", second " + b,
+                             dialect));
+    }
+    if (allocator && alters(second)) {
+      fix.push_back(
+          "if the tensor had been freed while the other stream still used it: "
+          "tensor.record_stream(stream) keeps its memory until then");
+    }
+    if (first.operation == "free" || second.operation == "free") {
+      fix.push_back("free the memory on the stream that uses it last, or after waiting for that one");
+    }
+  }
+
+  const char* doubt(const RaceAccess& first, const RaceAccess& second) const {
+    if (from_.uncertain) return "no recorded call orders them";
+    if (first.mode == "write" || second.mode == "write") {
+      return "nothing orders them, but one of them may have been given the address to count from, or as an end";
+    }
+    return alters(first) || alters(second) ? "nothing orders them, but both may do what they do atomically"
+                                           : "nothing orders them, but neither is known to write";
+  }
+
+  void evidence(const RaceAccess& first, const RaceAccess& second) {
+    using analyse::Grade;
+    std::string& because = finding_.because;
+    const bool by_tensors = first.exact != from_.first.exact || second.exact != from_.second.exact;
+    if (from_.possible) {
+      finding_.grade = Grade::suspected;
+      because = doubt(first, second);
+    } else if (first.exact && second.exact) {
+      finding_.grade = Grade::proven;
+      because = by_tensors
+                    ? "no stream, event or host wait orders the two, here and in a rerun, and the operators use every "
+                      "element of their tensors"
+                    : "no stream, event or host wait orders the two, and their byte ranges overlap";
+    } else {
+      finding_.grade = Grade::inferred;
+      because =
+          "no stream, event or host wait orders the two; a kernel's address is known, but not how many bytes from "
+          "there "
+          "it uses";
+    }
+    if (first.judged_by_schema || second.judged_by_schema) {
+      because += "; whether a kernel writes is taken from its operator's schema, as its code does not show it";
+    }
+    if (!judged_.rerun.empty()) because += "; " + judged_.rerun;
+  }
+
+  const Judged& judged_;
+  const session::Race& from_;
+  const Process& process_;
+  const ResolveSite& resolve_;
+  const bool torch_;
+  Finding finding_;
+};
+
+bool same_pair(const Finding& a, const Finding& b) {
+  const auto& x = a.race->accesses;
+  const auto& y = b.race->accesses;
+  const auto both = [&](std::size_t i, std::size_t j) {
+    return same_line(x[0].location, y[i].location) && same_line(x[1].location, y[j].location);
+  };
+  return a.race->possible == b.race->possible && a.pid == b.pid && (both(0, 1) || both(1, 0)) &&
+         x[0].location.nearest().line > 0 && x[1].location.nearest().line > 0;
+}
+
+// Each pair of lines once; one whose tensors are known speaks for the others.
+void add(std::vector<Finding>& found, Finding finding) {
+  const auto same =
+      std::find_if(found.begin(), found.end(), [&](const Finding& other) { return same_pair(finding, other); });
+  if (same == found.end()) return found.push_back(std::move(finding));
+  const auto tensors = [](const Finding& of) {
+    return std::count_if(of.race->accesses.begin(), of.race->accesses.end(),
+                         [](const RaceAccess& access) { return access.tensor.has_value(); });
+  };
+  finding.race->times += same->race->times;
+  tensors(finding) > tensors(*same) ? void(*same = std::move(finding)) : void(same->race->times = finding.race->times);
+}
+
+void note_gaps(Diagnosis& report, const session::RaceCounts& counts) {
+  if (counts.lost > 0) {
+    report.notes.push_back({"races-gap", fmt::format("pid {}: {} records were lost in {} gap{}: no race is told across "
+                                                     "one",
+                                                     counts.pid, thousands(counts.lost), thousands(counts.gaps),
+                                                     counts.gaps == 1 ? "" : "s")});
+  }
+  if (counts.forgotten > 0) {
+    report.notes.push_back({"races-forgotten", fmt::format("pid {}: {} accesses had to be forgotten for want of room: "
+                                                           "races with them are not told",
+                                                           counts.pid, thousands(counts.forgotten))});
+  }
+  if (counts.unlisted > 0) {
+    report.notes.push_back({"races-unlisted", fmt::format("pid {}: {} races beyond the first are not listed",
+                                                          counts.pid, thousands(counts.unlisted))});
+  }
+}
+
+}  // namespace
+
+std::string unjudged_text(const session::Races& races, std::uint64_t settled) {
+  std::uint64_t pairs = 0;
+  for (const session::RaceCounts& counts : races.counts) pairs += counts.unjudged;
+  pairs -= std::min(pairs, settled);
+  if (pairs == 0) return "";
+  const std::string text = fmt::format(
+      "{} unordered pair{} of kernels on the same memory {} not told, as it is not "
+      "known whether one of them writes, or where",
+      thousands(pairs), pairs == 1 ? "" : "s", pairs == 1 ? "is" : "are");
+  if (!races.kernels.disassembler) {
+    return text +
+           ": nvdisasm, which reads kernels' code, was not found; it comes with the CUDA Toolkit, and has to be "
+           "in PATH";
+  }
+  return text + fmt::format(": the code of {} of {} kernels could be read", thousands(races.kernels.understood),
+                            thousands(races.kernels.wanted));
+}
+
+void add_races(Diagnosis& report, const session::Session& session, const ResolveSite& resolve) {
+  if (!session.races) return;
+  for (const session::RaceCounts& counts : session.races->counts) note_gaps(report, counts);
+  std::vector<Finding> found;
+  const auto tell = [&](const Judged& judged, const Process& process) {
+    add(found, RaceBuilder(judged, process, resolve, !report.torch.empty()).build(session.manifest.host));
+  };
+  RaceTensors tensors(session, resolve);
+  std::uint64_t dismissed = 0, settled = 0;
+  for (const session::Race& race : session.races->found) {
+    const Process* process = process_of(session.processes, race.pid);
+    if (process == nullptr) continue;
+    const Judged now = judged(race, *process, tensors);
+    // The other races that it stands for were not judged.
+    if (only_reads(now) && race.possible && !race.several) {
+      ++dismissed;
+    } else {
+      tell(now, *process);
+    }
+  }
+  for (session::Race pair : session.races->unjudged) {
+    const Process* process = process_of(session.processes, pair.pid);
+    if (process == nullptr) continue;
+    pair.possible = true;
+    const Judged now = judged(pair, *process, tensors);
+    if (!now.by_schema()) continue;
+    settled += pair.times;
+    if (!only_reads(now)) tell(now, *process);
+  }
+  if (std::string text = unjudged_text(*session.races, settled); !text.empty()) {
+    report.notes.push_back({"races-unjudged", std::move(text)});
+  }
+  if (dismissed > 0) {
+    report.notes.push_back(
+        {"races-dismissed", fmt::format("{} possible race{} none: by the schemas of their operators, "
+                                        "both sides read",
+                                        dismissed, dismissed == 1 ? " is" : "s are")});
+  }
+  std::stable_partition(found.begin(), found.end(), [](const Finding& finding) { return !finding.race->possible; });
+  if (!found.empty()) report.verdict = analyse::Verdict::cuda_failure;
+  std::move(found.begin(), found.end(), std::back_inserter(report.findings));
+}
+
+}  // namespace cudadiag::diagnose

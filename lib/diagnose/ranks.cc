@@ -1,0 +1,247 @@
+#include "diagnose/ranks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/printable.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/place.h"
+#include "diagnose/resolved_site.h"
+#include "diagnose/words.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using analyse::RankCall;
+using Difference = analyse::Ranks::Difference;
+
+constexpr std::size_t kColumns = 60;  // of a kernel's name
+
+const char* word_of(const analyse::Ranks& ranks) {
+  switch (ranks.difference) {
+    case Difference::line:
+      return "line";
+    case Difference::kernel:
+      return "kernel";
+    case Difference::blocks:
+      return "blocks";
+    case Difference::none:
+      break;
+  }
+  return ranks.all_have_come() ? "none" : "absence";
+}
+
+std::string host_of(const session::Process& process) {
+  const auto host = process.record.properties.find("host");
+  return host == process.record.properties.end() ? "" : host->second;
+}
+
+// Nothing: it did not end by itself before others of its host. Empty: nobody saw how it ended.
+std::optional<std::string> ended(const analyse::Ranks& ranks, const session::Process& process,
+                                 const session::Manifest& manifest) {
+  constexpr double kTogether = 1;  // seconds
+  const analyse::Ending end = analyse::own_ending(process);
+  if (manifest.ended_before_hang.contains(process.pid)) return end.known ? end.text : "";
+  if (manifest.hang || !end.known || end.asked_for()) return std::nullopt;
+  const auto last = [](const session::Process& of) { return of.record.unix_seconds(of.record.clock_last); };
+  const bool before = std::any_of(ranks.calls.begin(), ranks.calls.end(), [&](const RankCall& other) {
+    return host_of(*other.process) == host_of(process) && other.process->record.clock_last != 0 &&
+           process.record.clock_last != 0 && last(process) + kTogether < last(*other.process);
+  });
+  return before ? std::optional(end.text) : std::nullopt;
+}
+
+// The newest operation of it that leads to a line; null: none of the latest does.
+const session::Operation* latest_of_a_line(const session::Process& process, symbolize::Symbolizer& symbolizer) {
+  constexpr std::size_t kMost = 64;  // sites that are looked up
+  std::vector<const session::Operation*> operations;
+  for (const session::Operation& operation : process.record.operations) {
+    if (operation.site != 0) operations.push_back(&operation);
+  }
+  std::sort(operations.begin(), operations.end(), [](const auto* a, const auto* b) { return a->ticks > b->ticks; });
+  std::set<std::uint32_t> without;
+  for (const session::Operation* operation : operations) {
+    if (without.size() == kMost) break;
+    if (without.contains(operation->site)) continue;
+    if (located(resolve(symbolizer, process, operation->site).line.location).nearest().line > 0) return operation;
+    without.insert(operation->site);
+  }
+  return nullptr;
+}
+
+RankLine line_of(const RankCall& call, const analyse::Ranks& ranks, const Recorded& recorded) {
+  const session::Process& process = *call.process;
+  RankLine line;
+  line.pid = process.pid;
+  line.rank = process.rank;
+  line.issued = call.issued;
+  line.has_come = call.collective != nullptr;
+  const session::Operation* shown = line.has_come ? call.collective : latest_of_a_line(process, recorded.symbolizer);
+  if (shown != nullptr) {
+    const ResolvedSite site = resolve(recorded.symbolizer, process, shown->site);
+    line.location = located(site.line.location);
+    if (!site.mangled.empty()) line.kernel = base::demangle(site.mangled);
+    line.grid = shown->grid;
+    const session::ProcessRecord& record = process.record;
+    if (record.clock_last > shown->ticks) {
+      line.seconds = record.seconds(record.clock_last) - record.seconds(shown->ticks);
+    }
+  }
+  line.ended = ended(ranks, process, recorded.session.manifest);
+  return line;
+}
+
+// "rank 0", "ranks 0, 2-5", "processes 4711 and 4712" of some that have no rank.
+std::string names(const std::vector<const RankLine*>& lines) {
+  std::vector<std::string> ranks, pids;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!lines[i]->rank) {
+      pids.push_back(std::to_string(lines[i]->pid));
+      continue;
+    }
+    std::size_t last = i;
+    while (last + 1 < lines.size() && lines[last + 1]->rank == *lines[last]->rank + 1) ++last;
+    ranks.push_back(last > i + 1 ? fmt::format("{}-{}", *lines[i]->rank, *lines[last]->rank)
+                                 : std::to_string(*lines[i]->rank));
+    if (last > i + 1) i = last;
+  }
+  std::string text;
+  if (!ranks.empty()) {
+    const bool one = ranks.size() == 1 && ranks.front().find('-') == std::string::npos;
+    text = (one ? "rank " : "ranks ") + joined(ranks, " and ");
+  }
+  if (pids.empty()) return text;
+  return text + (text.empty() ? "" : " and ") + (pids.size() == 1 ? "process " : "processes ") + joined(pids, " and ");
+}
+
+std::string ended_text(const RankLine& line) {
+  return "ended before" + (line.ended->empty() ? "" : ", with " + *line.ended);
+}
+
+std::string absent_text(const RankLine& line, const std::string& directory) {
+  std::string text = fmt::format("{} of them", thousands(line.issued));
+  if (line.ended) return text + ", and " + ended_text(line);
+  if (line.location.nearest().line == 0) return text;
+  text += "; its last work was at " + place(line.location, directory);
+  return text + (line.seconds ? fmt::format(", {} before the end", duration(*line.seconds)) : "");
+}
+
+std::string present_text(const RanksPart& part, const RankLine& line, const std::string& directory) {
+  std::string text = place(line.location, directory);
+  const std::string kernel = base::printable(short_kernel_name(line.kernel, kColumns));
+  if (part.difference == "kernel" || part.difference == "blocks") text += "  " + kernel;
+  if (part.difference == "blocks") text += fmt::format("  {} block{}", line.grid[0], line.grid[0] == 1 ? "" : "s");
+  return text;
+}
+
+// Who is to be told of in one go, and what.
+using Told = std::vector<std::pair<std::vector<const RankLine*>, std::string>>;
+
+template <typename Text>
+Told told(const RanksPart& part, bool have_come, Text text) {
+  Told all;
+  for (const RankLine& line : part.ranks) {
+    if (line.has_come != have_come) continue;
+    std::string of_line = text(line);
+    const auto same = std::find_if(all.begin(), all.end(), [&](const auto& other) { return other.second == of_line; });
+    if (same != all.end()) {
+      same->first.push_back(&line);
+    } else {
+      all.push_back({{&line}, std::move(of_line)});
+    }
+  }
+  return all;
+}
+
+Told present(const RanksPart& part, const std::string& directory) {
+  return told(part, true, [&](const RankLine& line) { return present_text(part, line, directory); });
+}
+
+std::string sentence(const Told& told) {
+  std::vector<std::string> parts;
+  for (const auto& [lines, text] : told) parts.push_back(fmt::format("{}: {}", names(lines), text));
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "; ") + part;
+  return text;
+}
+
+std::vector<const RankLine*> absent(const RanksPart& part) {
+  std::vector<const RankLine*> lines;
+  for (const RankLine& line : part.ranks) {
+    if (!line.has_come) lines.push_back(&line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory) {
+  std::string where = part.number == 1 ? "at the first collective" : "at collective " + thousands(part.number);
+  if (part.number > part.first) {
+    where += part.first == 1 ? fmt::format(", after {} that all called alike", thousands(part.number - 1))
+                             : fmt::format(", after the {} before it that are still recorded, which all called alike",
+                                           thousands(part.number - part.first));
+  }
+  std::vector<std::string> lines = {std::move(where)};
+  for (const auto& [ranks, text] : present(part, directory)) {
+    lines.push_back(fmt::format("{}: {}", names(ranks), text));
+  }
+  for (const auto& [ranks, text] :
+       told(part, false, [&](const RankLine& line) { return absent_text(line, directory); })) {
+    lines.push_back(fmt::format("{}: called {}", names(ranks), text));
+  }
+  if (part.uneven) {
+    const std::string who =
+        part.uneven->rank ? fmt::format("rank {}", *part.uneven->rank) : fmt::format("process {}", part.uneven->pid);
+    lines.push_back(fmt::format(
+        "{} may have left one out: before collective {} it launched {} kernels, against {} of the rest", who,
+        thousands(part.uneven->number), thousands(part.uneven->kernels), thousands(part.uneven->of_others)));
+  }
+  return lines;
+}
+
+std::string ranks_text(const RanksPart& part, const std::string& directory) {
+  const std::vector<std::string> lines = rank_lines(part, directory);
+  std::string text = lines.front();
+  for (std::size_t i = 1; i < lines.size(); ++i) text += (i == 1 ? ": " : "; ") + lines[i];
+  return text;
+}
+
+void add_ranks(causes::Symptoms& symptoms, const RanksPart& part, const std::string& directory) {
+  symptoms.ranks = part.ranks.size();
+  symptoms.ranks_part = part.difference;
+  const std::vector<const RankLine*> missing = absent(part);
+  symptoms.missing_ranks = missing.empty() ? "" : names(missing);
+  symptoms.rank_calls = sentence(present(part, directory));
+}
+
+std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
+                                    const std::function<Recorded(const session::Process&)>& recorded) {
+  RanksPart part;
+  part.number = ranks.number;
+  part.first = ranks.first;
+  part.difference = word_of(ranks);
+  for (const RankCall& call : ranks.calls) part.ranks.push_back(line_of(call, ranks, recorded(*call.process)));
+  // Two calls of one line.
+  if (ranks.difference == Difference::line &&
+      std::all_of(part.ranks.begin(), part.ranks.end(), [&](const RankLine& line) {
+        return !line.has_come || same_line(line.location, part.ranks.front().location);
+      })) {
+    return std::nullopt;
+  }
+  if (const auto& uneven = ranks.uneven) {
+    part.uneven = {uneven->number, uneven->process->pid, uneven->process->rank, uneven->kernels, uneven->of_others};
+  }
+  return part;
+}
+
+void tell_ranks(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory) {
+  for (analyse::Note& note : notes) {
+    if (note.code == analyse::kRanksPart) note.text = "the ranks of the job part " + ranks_text(part, directory);
+  }
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,35 @@
+// Where the ranks of a job part, resolved and worded.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "diagnose/causes/symptoms.h"
+#include "diagnose/diagnosis.h"
+
+namespace cudadiag::diagnose {
+
+// A process of one of several sessions.
+struct Recorded {
+  const session::Session& session;
+  symbolize::Symbolizer& symbolizer;
+};
+
+// Empty if they diverge within one line.
+std::optional<RanksPart> ranks_part(const analyse::Ranks& ranks,
+                                    const std::function<Recorded(const session::Process&)>& recorded);
+
+// The note that says so is told with their lines.
+void tell_ranks(std::vector<analyse::Note>& notes, const RanksPart& part, const std::string& directory);
+
+// One line for ranks of which the same is to be said.
+std::vector<std::string> rank_lines(const RanksPart& part, const std::string& directory);
+
+// The same in one line, behind "they part".
+std::string ranks_text(const RanksPart& part, const std::string& directory);
+
+// For the rules of a hang in a collective.
+void add_ranks(causes::Symptoms& symptoms, const RanksPart& part, const std::string& directory);
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,155 @@
+#include "diagnose/reruns/delivered.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "session/processes.h"
+#include "session/saved_call.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using session::by_id;
+using session::Delivery;
+
+// The place of the delivery is one of the finding's.
+bool is_of_line(const Delivery& delivery, const Finding& finding) {
+  const auto same = [&](const Location& location) {
+    return location.line == delivery.line &&
+           std::filesystem::path(location.file).filename() == std::filesystem::path(delivery.file).filename();
+  };
+  return same(finding.location) || (finding.caller && same(*finding.caller)) ||
+         (finding.thread_start && same(finding.thread_start->issued));
+}
+
+// The last one that the operation's thread made before it, if it belongs to the operation.
+const Delivery* delivery_for(const Finding& finding, const analyse::Failure& failure) {
+  const session::ProcessRecord& record = failure.again_process->record;
+  const session::Operation& operation = *failure.again;
+  if (operation.thread >= record.threads.size()) return nullptr;
+  const session::Site* site = by_id(record.sites, operation.site);
+  // A site without a native stack: the hook stood behind the operation.
+  const bool of_operator = site != nullptr && site->native == 0;
+  const std::uint32_t tid = record.threads[operation.thread].tid;
+  const Delivery* last = nullptr;
+  for (const Delivery& delivery : failure.again_process->deliveries) {
+    if (delivery.tid != tid || delivery.ticks > operation.ticks) continue;
+    // Lines of libraries are told of as well, further in.
+    const bool wanted =
+        of_operator ? delivery.kind == "operator" : delivery.kind == "line" && is_of_line(delivery, finding);
+    if (wanted) last = &delivery;
+  }
+  return last;
+}
+
+Argument argument_of(const session::DeliveredValue& value) {
+  Argument argument;
+  argument.name = value.name;
+  argument.origin = value.origin;
+  argument.dtype = value.dtype;
+  argument.device = value.device;
+  argument.value = value.value;
+  argument.shape = value.shape;
+  argument.strides = value.strides;
+  argument.min = value.min;
+  argument.max = value.max;
+  argument.nan = value.nan;
+  argument.inf = value.inf;
+  argument.bound = value.bound;
+  argument.outside = value.outside;
+  argument.first_outside = value.first_outside;
+  argument.first_value = value.first_value;
+  argument.pointer = value.pointer;
+  return argument;
+}
+
+}  // namespace
+
+void add_delivered(Finding& finding, const analyse::Failure& failure) {
+  if (failure.again == nullptr || failure.again_process == nullptr) return;
+  const Delivery* delivery = delivery_for(finding, failure);
+  if (delivery == nullptr) return;
+  for (const session::DeliveredValue& value : delivery->values) finding.arguments.push_back(argument_of(value));
+}
+
+void add_watched(Finding& finding, const analyse::Failure& failure) {
+  constexpr std::size_t kMost = 16;
+  const session::ProcessRecord& record = failure.process->record;
+  const std::uint64_t until = failure.reported != nullptr ? failure.reported->ticks : record.frozen_ticks;
+  for (const Delivery& delivery : failure.process->deliveries) {
+    if (delivery.kind != "watched" || (until != 0 && delivery.ticks > until)) continue;
+    finding.watched_milliseconds = delivery.milliseconds;
+    if (delivery.values.empty()) continue;
+    Watched watched{{delivery.file, "", "python", "", "", delivery.line}, delivery.visit, delivery.tid, {}};
+    for (const session::DeliveredValue& value : delivery.values) watched.arguments.push_back(argument_of(value));
+    finding.watched.push_back(std::move(watched));
+  }
+  if (finding.watched.size() > kMost) finding.watched.erase(finding.watched.begin(), finding.watched.end() - kMost);
+}
+
+namespace {
+
+Location line_of_user(const symbolize::SourceStack& stack) {
+  const auto user =
+      std::find_if(stack.python.begin(), stack.python.end(), [](const auto& frame) { return frame.user; });
+  if (user == stack.python.end()) return {};
+  return {user->file, user->function, "python", "", "", user->line};
+}
+
+TensorMemory tensor_memory(const session::Process& process, const session::DeliveredMemory& from,
+                           const symbolize::Symbolizer& symbolizer) {
+  TensorMemory memory;
+  memory.reserved = from.reserved;
+  memory.allocated = from.allocated;
+  memory.largest_free = from.largest_free;
+  for (const auto& holder : from.holders) {
+    const Location location = line_of_user(symbolizer.stack(process, holder.frames));
+    const auto same = std::find_if(memory.holders.begin(), memory.holders.end(), [&](const MemoryHolder& other) {
+      return other.location.file == location.file && other.location.line == location.line;
+    });
+    if (same == memory.holders.end()) {
+      memory.holders.push_back({holder.bytes, static_cast<std::size_t>(holder.count), location, ""});
+    } else {
+      same->bytes += holder.bytes;
+      same->count += static_cast<std::size_t>(holder.count);
+    }
+  }
+  std::stable_sort(memory.holders.begin(), memory.holders.end(),
+                   [](const MemoryHolder& a, const MemoryHolder& b) { return a.bytes > b.bytes; });
+  for (const auto& exception : from.exceptions) {
+    memory.exceptions.push_back(
+        {exception.type, {exception.file, "", "python", "", "", exception.line}, exception.bytes});
+  }
+  return memory;
+}
+
+}  // namespace
+
+void add_tensor_memory(Finding& finding, const session::Session& session, const symbolize::Symbolizer& symbolizer) {
+  if (!finding.memory_use || finding.memory_use->of_host) return;
+  for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
+    if (session.manifest.passes[i + 1].name != "memory") continue;
+    for (const session::Process& process : session.reruns[i]) {
+      std::size_t times = 0;
+      for (const Delivery& delivery : process.deliveries) {
+        if (!delivery.memory) continue;
+        finding.memory_use->tensors = tensor_memory(process, *delivery.memory, symbolizer);
+        finding.memory_use->tensors->times = ++times;
+      }
+    }
+  }
+}
+
+void add_inputs(Finding& finding, const analyse::Failure& failure, const session::Session& session) {
+  const session::Pass* pass = session::rerun_of(session, failure.again_process);
+  if (pass == nullptr) return;
+  const auto folder = session::saved_call_folder(session.folder / pass->folder, failure.again_process->pid);
+  const auto call = session::read_saved_call(folder);
+  if (!call) return;
+  static constexpr const char* kOutcomes[] = {"not run", "reproduces", "does not reproduce", "could not be run"};
+  finding.inputs = Inputs{folder.string(), call->op,
+                          call->bytes,     call->tensors,
+                          call->missing,   kOutcomes[static_cast<std::size_t>(session::replay_outcome(pass->replay))]};
+}
+
+}  // namespace cudadiag::diagnose

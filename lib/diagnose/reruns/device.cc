@@ -1,0 +1,330 @@
+#include "diagnose/reruns/device.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+
+#include "diagnose/kernel_name.h"
+#include "diagnose/words.h"
+#include "session/processes.h"
+#include "symbolize/source_excerpt.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using evidence::Assertion;
+using symbolize::DeviceFailure;
+using symbolize::DeviceTestimony;
+using Dim3 = std::array<std::uint32_t, 3>;
+
+constexpr std::uint32_t kDeviceAssert = 710;
+constexpr std::size_t kAssertionsNoted = 3;
+constexpr std::size_t kWholeName = 16u << 10;
+
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+// `scale` of "void N::scale<int>(const int *) [with T = int]".
+std::string own_name(const std::string& function) {
+  std::string plain;
+  int depth = 0;
+  for (const char c : short_kernel_name(function, kWholeName)) {
+    if (c == '<') ++depth;
+    if (depth == 0) plain += c;
+    if (c == '>') --depth;
+  }
+  const std::size_t scope = plain.rfind("::");
+  return scope == std::string::npos ? plain : plain.substr(scope + 2);
+}
+
+bool is_named(const Dim3& d) { return d != Dim3{}; }
+
+// How well a dump and a launch of the first run fit, whose kernel is the same: in points, and in words.
+struct Fit {
+  int points = 0;
+  std::string words;
+};
+
+Fit fit(const DeviceFailure& failure, const Finding& finding, const Launch& launch) {
+  Fit fit;
+  std::vector<std::string> same = {"kernel"}, other;
+  const auto compare = [&](const char* name, const std::optional<Dim3>& there, const Dim3& here) {
+    if (!there || !is_named(here)) return;
+    const bool equal = *there == here;
+    fit.points += equal ? 2 : -2;
+    (equal ? same : other).push_back(equal ? name : fmt::format("{} ({})", name, dimensions(*there)));
+  };
+  compare("grid", failure.grid, launch.grid);
+  compare("block", failure.block_dim, launch.block);
+  fit.words = "same " + joined(same, " and ");
+  if (!other.empty()) fit.words += ", another " + joined(other, " and ");
+  if (!failure.grid) fit.words += "; its grid was not kept";
+  // The number of a grid is not documented to count launches: it can speak for a launch, never against one.
+  if (failure.grid_id && launch.kernel_ordinal == failure.grid_id) {
+    ++fit.points;
+    fit.words += fmt::format("; kernel {} of its process in both runs", *failure.grid_id);
+  }
+  if (!finding.standstill && failure.assertion != (finding.code == kDeviceAssert)) {
+    fit.words += fmt::format("; the first run's error was {}", finding.code);
+  }
+  return fit;
+}
+
+// "cases.cu:16", or how else the place is known.
+std::string place_of(const DeviceFailure& failure) {
+  if (!failure.lines.empty()) return fmt::format("{}:{}", file_name(failure.lines[0].file), failure.lines[0].line);
+  if (!failure.function.empty()) return fmt::format("{}+{:#x}", failure.function, failure.offset);
+  return "a place that is not known";
+}
+
+// Whether the assertion's line is one of this kernel's own in a Python file: Triton's text names no function.
+bool is_in_source_of(const Assertion& assertion, const std::string& kernel) {
+  constexpr int kWholeFile = 100'000;
+  if (!assertion.file.ends_with(".py")) return false;
+  const int at = static_cast<int>(assertion.line);
+  const auto lines = symbolize::source_excerpt(assertion.file, at, kWholeFile);
+  const auto function = std::find_if(lines.rbegin(), lines.rend(), [&](const symbolize::SourceLine& line) {
+    return line.number <= at && line.text.starts_with("def ");
+  });
+  return function != lines.rend() && function->text.starts_with("def " + kernel + "(");
+}
+
+std::string described(const Assertion& assertion) {
+  const std::string what = assertion.condition.empty() ? "one without a text," : '`' + assertion.condition + '`';
+  return fmt::format("{} in {}, {}:{}, by {} thread{}, the first of them block {} thread {}", what,
+                     assertion.function.empty() ? "a function of unknown name" : assertion.function, assertion.file,
+                     assertion.line, assertion.threads, assertion.threads == 1 ? "" : "s", dimensions(assertion.block),
+                     dimensions(assertion.thread));
+}
+
+class Matching {
+ public:
+  Matching(Diagnosis& report, const DeviceTestimony& testimony, const session::Session& session,
+           const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures)
+      : report_(report), testimony_(testimony), session_(session), failures_(failures) {
+    for (const analyse::Rerun& rerun : analysis.reruns) passed_ |= rerun.failed_unwatched == false;
+    if (!testimony.printed.empty()) printed_ = testimony.printed.front().assertions;
+  }
+
+  void run() {
+    for (Finding& finding : report_.findings) finding.device_unknown = why_unknown();
+    testimony_.failure ? join_dump(*testimony_.failure) : join_text();
+    for (Finding& finding : report_.findings) {
+      if (finding.standstill) join_running(finding);
+    }
+    note_assertions();
+  }
+
+ private:
+  static bool async(const Finding& finding) { return analyse::is_asynchronous(finding.kind); }
+
+  std::string why_unknown() const {
+    if (session_.manifest.passes.size() < 2) return "no rerun";
+    if (!testimony_.device_pass) return "no rerun for a core dump";
+    if (!testimony_.unreadable.empty()) return testimony_.unreadable;
+    if (!testimony_.cut_short.empty()) return "the rerun was cut short: " + testimony_.cut_short;
+    if (passed_) return "the rerun for a core dump did not fail";
+    if (!testimony_.unfinished) return "the rerun left no core dump";
+    return "the driver began a core dump and did not finish it";
+  }
+
+  void join_dump(const DeviceFailure& failure) {
+    Finding* best = nullptr;
+    Fit best_fit;
+    for (Finding& finding : report_.findings) {
+      if (!async(finding)) continue;
+      finding.device_unknown = "the core dump of the rerun is of another failure";
+      const auto found = fit_of(failure, finding);
+      if (!found || (best != nullptr && found->points <= best_fit.points)) continue;
+      best = &finding;
+      best_fit = *found;
+    }
+    if (best == nullptr) return disagree(failure);
+    best->device = device_of(failure);
+    best->device->join = best_fit.words;
+    add_assertion(*best->device, failure);
+  }
+
+  // A hang: of the kernels that the dump shows running, the one that fits best.
+  void join_running(Finding& finding) const {
+    Fit best;
+    for (const DeviceFailure& kernel : testimony_.running) {
+      finding.device_unknown = "the core dump of the rerun shows other kernels running";
+      const auto found = fit_of(kernel, finding);
+      if (!found || (finding.device && found->points <= best.points)) continue;
+      best = *found;
+      finding.device = device_of(kernel);
+      finding.device->join = "running in a rerun, " + best.words;
+    }
+  }
+
+  // Where the first run knows only that one of several nodes of a graph failed, the dump may name any of them.
+  static std::optional<Fit> fit_of(const DeviceFailure& failure, const Finding& finding) {
+    if (failure.mangled.empty() || !finding.launch) return std::nullopt;
+    if (finding.launch->mangled == failure.mangled) return fit(failure, finding, *finding.launch);
+    if (!finding.launch->mangled.empty()) return std::nullopt;
+    std::optional<Fit> best;
+    for (std::size_t i = 0; i < finding.candidates.size(); ++i) {
+      const Candidate& candidate = finding.candidates[i];
+      const bool among =
+          std::find(candidate.kernels.begin(), candidate.kernels.end(), failure.mangled) != candidate.kernels.end();
+      if (candidate.launch.mangled != failure.mangled && !among) continue;
+      Fit found = fit(failure, finding, candidate.launch);
+      found.words += fmt::format("; of the candidates number {}", i + 1);
+      if (!best || found.points > best->points) best = std::move(found);
+    }
+    return best;
+  }
+
+  void disagree(const DeviceFailure& failure) {
+    const auto first = std::find_if(report_.findings.begin(), report_.findings.end(), async);
+    if (first == report_.findings.end()) return;
+    std::string text = fmt::format("in the rerun for a core dump {} came from ", failure.exception);
+    if (failure.mangled.empty()) {
+      text += fmt::format("a kernel that the dump does not name, at {}", place_of(failure));
+    } else {
+      const bool other = first->launch && !first->launch->mangled.empty();
+      const std::string name = short_kernel_name(failure.kernel, kWholeName);
+      text += fmt::format("{}{}, {}", other ? "another kernel: " : "", name, place_of(failure));
+      for (std::size_t i = 1; i < first->candidates.size(); ++i) {
+        if (first->candidates[i].launch.mangled != failure.mangled) continue;
+        text += fmt::format("; that is candidate {}", i + 1);
+        break;
+      }
+    }
+    first->device_unknown = text;
+    // The PC itself is what is wrong with an invalid one.
+    const bool foreign = failure.mangled.empty() && failure.function.empty() && failure.exception != "Warp Invalid PC";
+    if (foreign) first->foreign_exception = failure.exception;
+    report_.notes.push_back({"device-disagrees", text + "; it is not taken for the finding's"});
+  }
+
+  static Device device_of(const DeviceFailure& failure) {
+    Device device;
+    device.exception = failure.exception;
+    device.function = failure.function;
+    device.offset = failure.offset;
+    device.message = failure.message;
+    device.block = failure.block;
+    device.thread = failure.thread;
+    device.threads = failure.threads;
+    device.blocks = failure.blocks;
+    device.asserted = failure.assertion;
+    if (failure.lines.empty()) return device;
+    device.file = failure.lines[0].file;
+    device.line = static_cast<int>(failure.lines[0].line);
+    if (!failure.lines[0].function.empty()) device.function = failure.lines[0].function;
+    for (std::size_t i = 1; i < failure.lines.size(); ++i) {
+      const symbolize::DeviceLine& line = failure.lines[i];
+      device.callers.push_back({line.file, line.function, "cuda", "", "", static_cast<int>(line.line)});
+    }
+    return device;
+  }
+
+  bool is_of(const Assertion& assertion, const DeviceFailure& failure) const {
+    // A function of another name may be part of the kernel: inlined, or a lambda. Of one kernel that failed one
+    // assertion alone was printed, and of its block.
+    if (failure.lines.empty()) {
+      return printed_.size() == 1 && (own_name(assertion.function) == own_name(failure.kernel) ||
+                                      (failure.block && assertion.block == *failure.block));
+    }
+    return std::any_of(failure.lines.begin(), failure.lines.end(), [&](const symbolize::DeviceLine& line) {
+      return line.line == assertion.line && file_name(line.file) == file_name(assertion.file);
+    });
+  }
+
+  void add_assertion(Device& device, const DeviceFailure& failure) {
+    if (!failure.assertion) return;
+    for (const Assertion& assertion : printed_) {
+      if (!is_of(assertion, failure)) continue;
+      device.message = assertion.condition;
+      device.assertions = printed_.size();
+      told_ = &assertion;
+      // Code without line information: the text names the line all the same.
+      if (device.line == 0) {
+        device.file = assertion.file;
+        device.line = static_cast<int>(assertion.line);
+      }
+      return;
+    }
+  }
+
+  // The output of the rerun that proved the failure. Null: there was none, or it printed nothing.
+  const std::vector<Assertion>* printed_in_proof(const analyse::Failure& failure) const {
+    const session::Pass* pass = session::rerun_of(session_, failure.again_process);
+    if (pass == nullptr || failure.grade != analyse::Grade::proven) return nullptr;
+    const auto found = std::find_if(testimony_.printed.begin(), testimony_.printed.end(),
+                                    [&](const symbolize::Printed& each) { return each.pass == pass->folder; });
+    return found == testimony_.printed.end() ? nullptr : &found->assertions;
+  }
+
+  // No dump: what a rerun printed, where it can only be this kernel's.
+  void join_text() {
+    for (std::size_t i = 0; i < report_.findings.size(); ++i) {
+      Finding& finding = report_.findings[i];
+      if (!async(finding) || finding.code != kDeviceAssert || !finding.launch || finding.launch->kernel.empty())
+        continue;
+      const std::vector<Assertion>* proof = printed_in_proof(*failures_[i]);
+      const std::span<const Assertion> printed = proof == nullptr ? printed_ : std::span<const Assertion>(*proof);
+      for (const Assertion& assertion : printed) {
+        const bool named = own_name(assertion.function) == own_name(finding.launch->kernel);
+        const bool alone = proof != nullptr && printed.size() == 1;
+        const bool inside =
+            printed.size() == 1 && finding.candidates.empty() && is_in_source_of(assertion, finding.launch->kernel);
+        if (!named && !alone && !inside) continue;
+        Device device;
+        device.asserted = true;
+        device.function = assertion.function;
+        device.file = assertion.file;
+        device.line = static_cast<int>(assertion.line);
+        device.block = assertion.block;
+        device.thread = assertion.thread;
+        device.threads = assertion.threads;
+        device.message = assertion.condition;
+        device.assertions = printed.size();
+        device.join = named   ? "printed by a rerun; the function has the kernel's name"
+                      : alone ? "the one assertion that was printed in the rerun where this launch failed"
+                              : "the one assertion that a rerun printed, on a line of this kernel";
+        finding.device = std::move(device);
+        printed_ = printed;
+        told_ = &assertion;
+        return;
+      }
+    }
+  }
+
+  // Notes the assertions that no finding has.
+  void note_assertions() {
+    std::size_t noted = 0, left = 0;
+    for (const Assertion& assertion : printed_) {
+      if (&assertion == told_) continue;
+      if (noted == kAssertionsNoted) {
+        ++left;
+        continue;
+      }
+      ++noted;
+      report_.notes.push_back({"assertion-printed", "a rerun printed a failed assertion: " + described(assertion)});
+    }
+    if (left > 0) {
+      report_.notes.push_back({"assertion-printed", fmt::format("a rerun printed {} further failed assertions", left)});
+    }
+  }
+
+  Diagnosis& report_;
+  const DeviceTestimony& testimony_;
+  const session::Session& session_;
+  const std::vector<const analyse::Failure*>& failures_;  // the findings', one each
+  bool passed_ = false;                                   // a rerun for a core dump did not fail
+  std::span<const Assertion> printed_;                    // by the rerun that speaks for the findings
+  const Assertion* told_ = nullptr;
+};
+
+}  // namespace
+
+void add_device(Diagnosis& report, const DeviceTestimony& testimony, const session::Session& session,
+                const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures) {
+  Matching(report, testimony, session, analysis, failures).run();
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,16 @@
+// Ties what reruns say of the GPU (symbolize/device_testimony.h) to the findings of the first run.
+#pragma once
+
+#include "analyse/analysis.h"
+#include "diagnose/diagnosis.h"
+#include "symbolize/device_testimony.h"
+
+namespace cudadiag::diagnose {
+
+// Fills `device` of the finding that it fits, and `device_unknown` of the others; what fits none becomes a note.
+// Kernels are compared by name: in a run of its own the dump may be of another failure than the finding is. `failures`
+// are the findings', one each.
+void add_device(Diagnosis& report, const symbolize::DeviceTestimony& testimony, const session::Session& session,
+                const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures);
+
+}  // namespace cudadiag::diagnose

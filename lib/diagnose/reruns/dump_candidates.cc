@@ -1,0 +1,163 @@
+#include "diagnose/reruns/dump_candidates.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "analyse/forward_launches.h"
+#include "analyse/graph_nodes.h"
+#include "diagnose/resolved_site.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using analyse::Failure;
+using session::ProcessRecord;
+using symbolize::DeviceFailure;
+
+constexpr std::uint32_t kDeviceAssert = 710, kLaunchFailed = 719;
+
+// Whether the exception can be what the error is told of as: those that have an error of their own are told as that,
+// or as the one that names none.
+bool fits(const DeviceFailure& exception, std::uint32_t code) {
+  constexpr std::pair<std::string_view, std::uint32_t> kErrors[] = {
+      {"Illegal Address", 700},     {"MMU Fault", 700},  {"Hardware Stack", 714},
+      {"Illegal Instruction", 715}, {"Misaligned", 716}, {"Invalid Address Space", 717},
+      {"Invalid PC", 718}};
+  if (exception.assertion || code == kDeviceAssert) return exception.assertion && code == kDeviceAssert;
+  if (code == kLaunchFailed) return true;
+  for (const auto& [name, error] : kErrors) {
+    if (exception.exception.find(name) != std::string::npos) return code == error;
+  }
+  return true;
+}
+
+const std::string* kernel_of(const ProcessRecord& record, const session::Site& site) {
+  return session::by_id(record.functions, site.function);
+}
+
+// An unknown value is not a difference.
+bool may_be_same(const std::optional<session::Dim3>& there, const session::Dim3& here) {
+  return !there || here == session::Dim3{} || *there == here;
+}
+
+bool is_of_its_code(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+  const session::Site* site = session::by_id(record.sites, candidate.operation->site);
+  const std::string* kernel = site == nullptr ? nullptr : kernel_of(record, *site);
+  return candidate.node == nullptr && kernel != nullptr && *kernel == exception.mangled;
+}
+
+bool is_its_kernel(const DeviceFailure& exception, const ProcessRecord& record, const analyse::Candidate& candidate) {
+  const session::Operation& operation = *candidate.operation;
+  return is_of_its_code(exception, record, candidate) && may_be_same(exception.grid, operation.grid) &&
+         may_be_same(exception.block_dim, operation.block);
+}
+
+bool is_error_of_the_gpu(const Failure& failure) { return analyse::is_asynchronous(failure.kind) && failure.code != 0; }
+
+class Weighing {
+ public:
+  Weighing(const DeviceFailure& exception, const session::Session& session, symbolize::Symbolizer& symbolizer)
+      : exception_(exception), session_(session), symbolizer_(symbolizer) {}
+
+  // `alone`: no other process failed, of which the dump may be just as well.
+  void weigh(Failure& failure, bool alone) const {
+    if (!is_open(failure) || !fits(exception_, failure.code)) return;
+    const ProcessRecord& record = failure.process->record;
+    const auto others = std::stable_partition(
+        failure.candidates.begin(), failure.candidates.end(),
+        [&](const analyse::Candidate& candidate) { return is_its_kernel(exception_, record, candidate); });
+    const auto named = others - failure.candidates.begin();
+    if (named == 0) return;
+    failure.because +=
+        fmt::format("; in a rerun that waited for nothing {} came from the kernel of ", exception_.exception);
+    if (alone && is_launched_at_one_line(*failure.process, *failure.candidates.front().operation)) {
+      failure.because += "this line, and no other line launches it";
+      // A launch of it with another grid may have been the first run's.
+      failure.call_not_known =
+          failure.unlisted > 0 || std::any_of(others, failure.candidates.end(), [&](const auto& other) {
+            return is_of_its_code(exception_, record, other);
+          });
+      failure.candidates.erase(others, failure.candidates.end());
+      failure.grade = analyse::Grade::proven;
+    } else {
+      failure.because += named == 1 ? "the one that is listed first" : "those that are listed first";
+    }
+  }
+
+ private:
+  // Where a graph leads, that is for its launch or a node of it.
+  static bool is_open(const Failure& failure) {
+    return failure.kind == analyse::Kind::async_error && failure.grade == analyse::Grade::inferred &&
+           failure.again == nullptr && failure.candidates.size() > 1 && failure.candidates.front().node == nullptr;
+  }
+
+  bool is_launched_at_one_line(const session::Process& process, const session::Operation& operation) const {
+    // A kernel of a backward pass has a line of its own for each node.
+    if (analyse::runs_node(operation)) return false;
+    const Location line = located(resolve(symbolizer_, process, operation.site).line.location);
+    return line.nearest().line > 0 &&
+           std::all_of(session_.processes.begin(), session_.processes.end(),
+                       [&](const session::Process& each) { return launches_only_at(each, line); });
+  }
+
+  bool launches_only_at(const session::Process& process, const Location& line) const {
+    constexpr int kMostLookedAt = 64;
+    const ProcessRecord& record = process.record;
+    const bool lost = record.dropped_sites + record.dropped_interns + record.dropped_graphs + record.damaged > 0;
+    if (lost || std::any_of(record.graphs.begin(), record.graphs.end(),
+                            [&](const session::Graph& graph) { return may_launch(record, graph); })) {
+      return false;
+    }
+    int looked_at = 0;
+    for (const session::Site& site : record.sites) {
+      const std::string* kernel = kernel_of(record, site);
+      if (kernel == nullptr || *kernel != exception_.mangled) continue;
+      if (++looked_at > kMostLookedAt) return false;
+      const auto id = static_cast<std::uint32_t>(&site - record.sites.data()) + 1;
+      if (!same_line(located(resolve(symbolizer_, process, id).line.location), line)) return false;
+    }
+    return true;
+  }
+
+  bool may_launch(const ProcessRecord& record, const session::Graph& graph) const {
+    if (!graph.whole || analyse::hides_nodes(graph)) return true;
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const session::GraphNode& node) {
+      const std::string* kernel = session::by_id(record.functions, node.function);
+      return kernel != nullptr && *kernel == exception_.mangled;
+    });
+  }
+
+  const DeviceFailure& exception_;
+  const session::Session& session_;
+  symbolize::Symbolizer& symbolizer_;
+};
+
+// Whether the last rerun ran another text than the first run: a kernel's name then says nothing about the first run's
+// lines.
+bool ran_another_text(const session::Session& session) {
+  const auto& passes = session.manifest.passes;
+  const auto pass =
+      std::find_if(passes.rbegin(), passes.rend(), [](const session::Pass& each) { return each.name == "device"; });
+  return pass != passes.rend() && !pass->rewritten.empty();
+}
+
+}  // namespace
+
+void weigh_by_dump(std::vector<Failure>& failures, const symbolize::DeviceTestimony& testimony,
+                   const session::Session& session, symbolize::Symbolizer& symbolizer) {
+  if (!testimony.failure || testimony.failure->mangled.empty() || ran_another_text(session)) return;
+  const auto is_proven = [](const Failure& failure) {
+    return is_error_of_the_gpu(failure) && failure.grade == analyse::Grade::proven;
+  };
+  if (std::any_of(failures.begin(), failures.end(), is_proven)) return;
+  const bool alone = std::count_if(failures.begin(), failures.end(), is_error_of_the_gpu) == 1;
+  const Weighing weighing(*testimony.failure, session, symbolizer);
+  for (Failure& failure : failures) {
+    if (is_error_of_the_gpu(failure)) weighing.weigh(failure, alone);
+  }
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,69 @@
+#include "diagnose/reruns/eager.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analyse/eager.h"
+#include "diagnose/place.h"
+#include "symbolize/symbolizer.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+void explain(Finding& finding, const Finding& eager) {
+  if (!eager.cause || (finding.cause && (!finding.cause->proof.empty() || eager.cause->proof.empty()))) return;
+  Cause cause = *eager.cause;
+  cause.text += ", in the rerun without torch.compile";
+  for (std::size_t& proof : cause.proof) {
+    finding.arguments.push_back(eager.arguments[proof]);
+    proof = finding.arguments.size() - 1;
+  }
+  finding.cause = std::move(cause);
+  finding.fix = eager.fix;
+}
+
+// The finding about this failure in the report on the reruns; null: none. If several possible processes failed there,
+// they must have failed at one line.
+const Finding* finding_for(const analyse::Failure& failure, const Diagnosis& report, const analyse::Analysis& analysis,
+                           const session::Session& session) {
+  const Finding* told = nullptr;
+  for (const analyse::Failure& eager : analysis.failures) {
+    if (!analyse::tells_line_of(failure, eager, session)) continue;
+    const auto found = std::find_if(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+      return finding.pid == eager.process->pid && analyse::is_asynchronous(finding.kind);
+    });
+    if (found == report.findings.end()) return nullptr;
+    if (told != nullptr && !same_line(told->location, found->location)) return nullptr;
+    if (told == nullptr) told = &*found;
+  }
+  return told == nullptr || told->location.line == 0 ? nullptr : told;
+}
+
+}  // namespace
+
+void add_eager(Diagnosis& report, const session::Session& session,
+               const std::vector<const analyse::Failure*>& failures) {
+  const session::Session reruns = analyse::eager_session(session);
+  if (reruns.processes.empty()) return;
+  const analyse::Analysis analysis = analyse::analyse(reruns);
+  symbolize::Symbolizer symbolizer(reruns);
+  const Diagnosis eager = build(reruns, analysis, symbolizer);
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    const Finding* told = finding_for(*failures[i], eager, analysis, reruns);
+    if (told == nullptr) continue;
+    Finding& finding = report.findings[i];
+    finding.related.push_back({"eager", told->location, analyse::Grade::inferred});
+    if (told->code != finding.code) {
+      finding.because += fmt::format("; without torch.compile it is {} ({})", told->title, told->code);
+    }
+    explain(finding, *told);
+    if (!finding.cause) {
+      finding.fix.insert(finding.fix.begin(), "begin at " + place(told->location, report.working_directory) +
+                                                  ", which fails without torch.compile");
+    }
+  }
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,61 @@
+#include "diagnose/reruns/kept_from.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "diagnose/place.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using session::Deed;
+using session::KeptFrom;
+
+const char* doing(Deed deed) {
+  switch (deed) {
+    case Deed::write:
+      return "writing";
+    case Deed::make:
+      return "making";
+    case Deed::remove:
+      return "removing";
+    case Deed::rename:
+      return "renaming";
+    case Deed::link:
+      return "linking to";
+    case Deed::change:
+    case Deed::administer:
+      return "changing";
+    case Deed::connect:
+      return "connecting to";
+    case Deed::listen:
+      return "listening on";
+    case Deed::send:
+      return "sending to";
+    case Deed::signal:
+      return "signalling";
+    case Deed::trace:
+      return "attaching to";
+    case Deed::share:
+      return "using";
+  }
+  return "changing";
+}
+
+// Settings of its own that a process changes in passing: nobody ends at these.
+bool is_of_process(const KeptFrom& kept) { return kept.object.starts_with("/proc/"); }
+
+}  // namespace
+
+std::string kept_from_text(const std::vector<KeptFrom>& kept, const std::string& directory) {
+  if (kept.empty()) return "";
+  auto last = std::find_if_not(kept.rbegin(), kept.rend(), is_of_process);
+  if (last == kept.rend()) last = kept.rbegin();
+  std::string text = fmt::format("{} {}", doing(last->deed), relative_path(last->object, directory));
+  const std::size_t others = kept.size() - 1;
+  if (others > 0) text += fmt::format(" and {} other thing{}", others, others == 1 ? "" : "s");
+  return text;
+}
+
+}  // namespace cudadiag::diagnose

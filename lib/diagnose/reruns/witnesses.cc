@@ -1,0 +1,212 @@
+#include "diagnose/reruns/witnesses.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "analyse/cuda_errors.h"
+#include "base/demangle.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/launch.h"
+#include "diagnose/words.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using evidence::InvalidAccess;
+using symbolize::SanitizerTestimony;
+
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+std::string place_of(const InvalidAccess& access) { return fmt::format("{}:{}", file_name(access.file), access.line); }
+
+std::string threads_of(const InvalidAccess& access) {
+  return fmt::format("block {} thread {}", dimensions(access.block), dimensions(access.thread));
+}
+
+bool is_of(const InvalidAccess& access, const std::string& mangled) {
+  return access.kernel == mangled || base::demangle(access.kernel) == base::demangle(mangled);
+}
+
+Memory memory_of(const InvalidAccess& access, std::size_t accesses) {
+  Memory memory;
+  memory.space = access.space;
+  memory.mode = access.mode;
+  memory.problem = access.problem;
+  memory.bytes = access.bytes;
+  memory.address = access.address;
+  if (access.nearest) {
+    memory.allocation = access.nearest->address;
+    memory.allocation_bytes = access.nearest->bytes;
+  }
+  memory.text = evidence::sentence(access);
+  memory.function = base::demangle(access.function);
+  memory.file = access.file;
+  memory.line = static_cast<int>(access.line);
+  memory.block = access.block;
+  memory.thread = access.thread;
+  memory.accesses = accesses;
+  return memory;
+}
+
+class Joining {
+ public:
+  Joining(Diagnosis& report, const SanitizerTestimony& testimony) : report_(report), testimony_(testimony) {}
+
+  void run() {
+    for (Finding& finding : report_.findings) {
+      if (!analyse::is_asynchronous(finding.kind) || !finding.launch) continue;
+      const auto accesses = of_kernel(finding);
+      if (accesses.empty()) continue;
+      join(finding, accesses);
+      return;
+    }
+    if (!testimony_.log.accesses.empty()) {
+      const InvalidAccess& other = testimony_.log.accesses.front();
+      report_.notes.push_back(
+          {"sanitizer-elsewhere",
+           fmt::format("compute-sanitizer found no invalid access of the finding's kernel, but in {}: {}",
+                       short_kernel_name(base::demangle(other.kernel), 16u << 10), evidence::sentence(other))});
+    }
+  }
+
+ private:
+  // Which of a graph's nodes it was may not be known: any of the candidates' kernels will do then.
+  std::vector<const InvalidAccess*> of_kernel(const Finding& finding) const {
+    std::vector<const InvalidAccess*> found;
+    for (const InvalidAccess& access : testimony_.log.accesses) {
+      const bool leads = !finding.launch->mangled.empty() && is_of(access, finding.launch->mangled);
+      const bool suspected = finding.launch->mangled.empty() &&
+                             std::any_of(finding.candidates.begin(), finding.candidates.end(), [&](const auto& other) {
+                               return !other.launch.mangled.empty() && is_of(access, other.launch.mangled);
+                             });
+      if (leads || suspected) found.push_back(&access);
+    }
+    return found;
+  }
+
+  void join(Finding& finding, const std::vector<const InvalidAccess*>& accesses) const {
+    const InvalidAccess& first = *accesses.front();
+    finding.memory = memory_of(first, accesses.size());
+    std::vector<std::string> same;
+    if (finding.device) compare(finding, accesses, same);
+    if (!finding.device) {
+      finding.device.emplace().join = "compute-sanitizer's word, in a rerun of its own";
+      finding.device->function = finding.memory->function;
+      finding.device->offset = first.offset;
+    }
+    fill(*finding.device, first);
+    if (!same.empty()) {
+      std::string text = "compute-sanitizer agrees: kernel";
+      for (const std::string& field : same) text += ", " + field;
+      finding.witnesses.push_back(text);
+    }
+  }
+
+  // If a whole block of threads fails, each tool may name another thread first.
+  void compare(Finding& finding, const std::vector<const InvalidAccess*>& accesses,
+               std::vector<std::string>& same) const {
+    const Device& device = *finding.device;
+    const InvalidAccess& first = *accesses.front();
+    const auto any = [&](const auto& matches) {
+      return std::any_of(accesses.begin(), accesses.end(), [&](const InvalidAccess* a) { return matches(*a); });
+    };
+    const auto differs = [&](const std::string& there, const std::string& here) {
+      finding.witnesses.push_back(fmt::format("compute-sanitizer differs: {}, the GPU core dump has {}", there, here));
+      report_.notes.push_back({"sanitizer-differs", finding.witnesses.back()});
+    };
+    if (device.line > 0 && first.line > 0) {
+      const bool line = any([&](const InvalidAccess& access) {
+        return static_cast<int>(access.line) == device.line && file_name(access.file) == file_name(device.file);
+      });
+      line ? void(same.emplace_back("line"))
+           : differs("line " + place_of(first), fmt::format("{}:{}", file_name(device.file), device.line));
+    }
+    if (device.block && device.thread) {
+      const bool threads = any([&](const InvalidAccess& access) {
+        return access.block == *device.block && access.thread == *device.thread;
+      });
+      if (threads) {
+        same.emplace_back("block");
+        same.emplace_back("thread");
+      } else {
+        differs(threads_of(first) + " first",
+                fmt::format("block {} thread {}", dimensions(*device.block), dimensions(*device.thread)));
+      }
+    }
+  }
+
+  static void fill(Device& device, const InvalidAccess& access) {
+    if (device.line == 0 && access.line > 0) {
+      device.file = access.file;
+      device.line = static_cast<int>(access.line);
+      device.function = base::demangle(access.function);
+      device.line_by_sanitizer = true;
+    }
+    if (!device.block || !device.thread) {
+      device.block = access.block;
+      device.thread = access.thread;
+      device.threads_by_sanitizer = true;
+    }
+  }
+
+  Diagnosis& report_;
+  const SanitizerTestimony& testimony_;
+};
+
+void add_debugger(Diagnosis& report, const symbolize::WitnessWords& words) {
+  for (const std::string& sentence : words.sentences) {
+    if (words.in_doubt) report.notes.push_back({"cuda-gdb", sentence});
+  }
+  for (Finding& finding : report.findings) {
+    if (!finding.device) continue;
+    finding.witnesses.insert(finding.witnesses.end(), words.sentences.begin(), words.sentences.end());
+    return;
+  }
+}
+
+// Ready to paste where the tool is installed.
+void add_wanted(Diagnosis& report, const symbolize::DeviceTestimony& testimony) {
+  const auto first = std::find_if(report.findings.begin(), report.findings.end(),
+                                  [](const Finding& f) { return analyse::is_asynchronous(f.kind) && f.launch; });
+  if (first == report.findings.end()) return;
+  const std::string& kernel = first->launch->mangled;
+  if (!testimony.sanitizer && !kernel.empty() && analyse::memcheck_may_tell(first->code) && !report.command.empty()) {
+    std::string text = report.torch.empty() ? "" : "PYTORCH_NO_CUDA_MEMORY_CACHING=1 ";
+    text += "compute-sanitizer --tool memcheck";
+    // A kernel that is only the likeliest would leave the failing one unchecked.
+    if (!possible_kernels(*first).several()) text += " --kernel-name " + shell_word("kne=" + kernel);
+    first->witness_wanted.push_back({text, true});
+  }
+  if (!testimony.debugger && !testimony.dump.empty() && testimony.unreadable.empty()) {
+    first->witness_wanted.push_back(
+        {"cuda-gdb --batch -ex " + shell_word("target cudacore " + testimony.dump) + " -ex bt"});
+  }
+}
+
+}  // namespace
+
+void add_witnesses(Diagnosis& report, const symbolize::DeviceTestimony& testimony) {
+  if (testimony.debugger) add_debugger(report, *testimony.debugger);
+  if (testimony.sanitizer) Joining(report, *testimony.sanitizer).run();
+  add_wanted(report, testimony);
+}
+
+bool memcheck_may_tell(const Finding& finding) {
+  const bool kernel = (finding.launch && !finding.launch->mangled.empty()) || possible_kernels(finding).known > 0;
+  return kernel && analyse::memcheck_may_tell(finding.code);
+}
+
+std::string outcome_of(const SanitizerTestimony& testimony) {
+  const evidence::SanitizerLog& log = testimony.log;
+  if (!log.accesses.empty()) {
+    const std::uint64_t count = std::max<std::uint64_t>(log.errors.value_or(0), log.accesses.size());
+    return fmt::format("{} invalid access{}", thousands(count), count == 1 ? "" : "es");
+  }
+  if (!log.complaint.empty()) return "failed: " + log.complaint;
+  if (!testimony.failed.empty()) return "compute-sanitizer failed (" + testimony.failed + ")";
+  return log.errors == 0u ? "no invalid access" : "no access that is understood";
+}
+
+}  // namespace cudadiag::diagnose

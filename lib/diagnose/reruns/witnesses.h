@@ -1,0 +1,22 @@
+// Ties what foreign programs say (symbolize/device_testimony.h) to the findings: labelled as theirs, and beside what
+// was measured where they differ.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "diagnose/diagnosis.h"
+#include "symbolize/device_testimony.h"
+
+namespace cudadiag::diagnose {
+
+// After add_device(): what the core dump knows stands.
+void add_witnesses(Diagnosis& report, const symbolize::DeviceTestimony& testimony);
+
+// Whether memcheck can add to this finding: some kernel is known that can have failed.
+bool memcheck_may_tell(const Finding& finding);
+
+// The outcome of the pass, in a few words.
+std::string outcome_of(const symbolize::SanitizerTestimony& testimony);
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,115 @@
+#include "diagnose/resolved_site.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace cudadiag::diagnose {
+namespace {
+
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+}  // namespace
+
+ResolvedSite resolve(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
+                     std::uint32_t function) {
+  ResolvedSite resolved;
+  const session::Site* site = session::by_id(process.record.sites, site_id);
+  if (function == 0 && site != nullptr) function = site->function;
+  if (const std::string* name = session::by_id(process.record.functions, function)) resolved.mangled = *name;
+  if (site == nullptr) return resolved;
+  resolved.stack = symbolizer.stack(process, *site);
+  resolved.line = symbolizer.true_line(resolved.stack, resolved.mangled);
+  return resolved;
+}
+
+bool shares_line(symbolize::Symbolizer& symbolizer, const session::Process& process, std::uint32_t site_id,
+                 const symbolize::Location& line) {
+  constexpr int kMostLookedAt = 64;
+  const auto& sites = process.record.sites;
+  const session::Site* own = session::by_id(sites, site_id);
+  if (own == nullptr) return false;
+  const Location wanted = located(line);
+  int looked_at = 0;
+  for (const session::Site& site : sites) {
+    if (&site == own || site.kind != own->kind || site.function != own->function) continue;
+    if (++looked_at > kMostLookedAt) return true;
+    const auto other = static_cast<std::uint32_t>(&site - sites.data()) + 1;
+    if (same_line(located(resolve(symbolizer, process, other).line.location), wanted)) return true;
+  }
+  return false;
+}
+
+analyse::SameLine same_line_by(symbolize::Symbolizer& symbolizer) {
+  using Lines = std::map<std::pair<const session::Process*, std::uint32_t>, symbolize::Location>;
+  return [&symbolizer, lines = std::make_shared<Lines>()](const session::Process& process, std::uint32_t a,
+                                                          std::uint32_t b) {
+    const auto line_of = [&](std::uint32_t site) -> const symbolize::Location& {
+      const auto [found, is_new] = lines->try_emplace({&process, site});
+      if (is_new) found->second = resolve(symbolizer, process, site).line.location;
+      return found->second;
+    };
+    const symbolize::Location &x = line_of(a), &y = line_of(b);
+    return x.line > 0 && x.line == y.line && x.file == y.file;
+  };
+}
+
+Location located(const symbolize::Location& from) {
+  Location location{from.file, from.function, from.language, "", from.module, from.line, from.offset, {}};
+  if (!from.called_from.empty()) location.called_from = {located(from.called_from.front())};
+  for (const symbolize::SourceLine& line : symbolize::source_excerpt(from.file, from.line, 0)) {
+    location.source = trimmed(line.text);
+  }
+  return location;
+}
+
+bool same_line(const Location& a, const Location& b) {
+  if (a.line != b.line || a.file != b.file) return false;
+  if (a.line > 0) return true;
+  const Location &x = a.nearest(), &y = b.nearest();
+  return !a.function.empty() && a.function == b.function && a.module == b.module && x.line == y.line &&
+         x.file == y.file;
+}
+
+std::string_view operation_word(wire::operation::Kind kind) {
+  using wire::operation::Kind;
+  switch (kind) {
+    case Kind::kernel:
+      return "kernel";
+    case Kind::graph:
+      return "graph";
+    case Kind::copy:
+    case Kind::prefetch:
+      return "copy";
+    case Kind::memset:
+      return "memset";
+    default:
+      return "call";
+  }
+}
+
+std::string_view operation_word(const session::Operation& operation) {
+  using wire::operation::Kind;
+  using wire::operation::MemoryOperation;
+  switch (operation.kind) {
+    case Kind::event_wait:
+      return "wait";
+    case Kind::event_record:
+      return "event";
+    case Kind::host_function:
+      return "host function";
+    case Kind::allocation:
+      return "allocation";
+    case Kind::memory_operation: {
+      const MemoryOperation what = operation.memory_operation;
+      return what == MemoryOperation::write || what == MemoryOperation::signal_semaphore ? "write" : "wait";
+    }
+    default:
+      return operation_word(operation.kind);
+  }
+}
+
+}  // namespace cudadiag::diagnose

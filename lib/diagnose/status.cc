@@ -1,0 +1,293 @@
+#include "diagnose/status.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "analyse/analysis.h"
+#include "base/printable.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/place.h"
+#include "diagnose/resolved_site.h"
+#include "diagnose/words.h"
+#include "session/call_name.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using analyse::StreamWait;
+using session::Operation;
+using session::Process;
+using wire::operation::MemoryOperation;
+
+// The number of a stream's operations that are resolved and shown, besides all that can be running.
+constexpr std::size_t kShown = 16;
+constexpr std::size_t kUnfinishedColumns = 40;
+
+std::string_view word_of(wire::area::State state) {
+  using State = wire::area::State;
+  switch (state) {
+    case State::recording:
+      return "recording";
+    case State::frozen:
+      return "frozen";
+    case State::finished:
+      return "finished";
+    case State::disabled:
+      return "disabled";
+    case State::empty:
+      break;
+  }
+  return "empty";
+}
+
+class StatusBuilder {
+ public:
+  // `proven`: the operation that failed, where that is proven; else null.
+  StatusBuilder(const Process& process, const Operation* proven, symbolize::Symbolizer& symbolizer,
+                const std::string& directory)
+      : process_(process), record_(process.record), proven_(proven), symbolizer_(symbolizer), directory_(directory) {}
+
+  ProcessStatus build() {
+    ProcessStatus status;
+    status.pid = process_.pid;
+    status.rank = process_.rank;
+    status.argv = process_.argv;
+    status.state = word_of(record_.state);
+    status.operations = record_.operations_issued;
+    status.errors = record_.error_count;
+    if (!record_.operations.empty()) status.idle = since(record_.operations.back().ticks);
+    const analyse::UnfinishedWork work = analyse::unfinished_work(record_);
+    for (analyse::UnfinishedStream stream : work.streams) {
+      const auto& candidates = stream.candidates;
+      const bool proven = std::find(candidates.begin(), candidates.end(), proven_) != candidates.end();
+      if (proven) {
+        stream.candidates = {proven_};
+        stream.missing = 0;
+        stream.waits.clear();
+        stream.behind.clear();
+      }
+      status.streams.push_back(of(stream));
+      if (proven) status.streams.back().grade = analyse::Grade::proven;
+    }
+    for (const analyse::WaitingThread& thread : work.threads) status.calls.push_back(of(thread));
+    return status;
+  }
+
+ private:
+  std::optional<double> since(std::uint64_t ticks) const {
+    if (record_.seconds_per_tick == 0 || record_.clock_last < ticks) return std::nullopt;
+    return record_.seconds(record_.clock_last) - record_.seconds(ticks);
+  }
+
+  OpenOperation of(const Operation& operation, const analyse::UnfinishedStream& stream) const {
+    OpenOperation open;
+    open.operation = operation_word(operation);
+    const ResolvedSite site = resolve(symbolizer_, process_, operation.site);
+    if (!site.mangled.empty()) open.kernel = base::demangle(site.mangled);
+    open.location = located(site.line.location);
+    open.ordinal = operation.ordinal;
+    if (operation.site_ordinal != 0) open.site_ordinal = operation.site_ordinal;
+    open.seconds = since(operation.ticks);
+    open.candidate =
+        std::find(stream.candidates.begin(), stream.candidates.end(), &operation) != stream.candidates.end();
+    return open;
+  }
+
+  // Up to where the stream's operations are shown, or counted as candidates. Those before it that are neither are not
+  // what it stands at, and nothing that waits behind that.
+  static std::uint32_t last_told(const analyse::UnfinishedStream& stream,
+                                 const std::vector<const session::Operation*>& shown) {
+    if (shown.empty()) return stream.proven() ? stream.bound : stream.stream->issued;
+    if (shown.size() > kShown) return shown[kShown - 1]->ordinal;
+    return stream.candidates.empty() ? shown.back()->ordinal : std::max(shown.back()->ordinal, stream.bound);
+  }
+
+  OpenStream of(const analyse::UnfinishedStream& stream) const {
+    OpenStream open;
+    open.name = analyse::stream_name(*stream.stream);
+    open.handle = stream.stream->handle;
+    if (stream.stream->context < record_.contexts.size()) open.device = record_.contexts[stream.stream->context].device;
+    open.issued = stream.stream->issued;
+    open.completed = stream.completed;
+    open.proven = stream.proven();
+    open.grade = grade_of(stream);
+    open.candidates = static_cast<std::uint32_t>(stream.candidates.size());
+    open.missing = stream.missing;
+    for (const std::uint32_t other : stream.behind) {
+      open.may_wait_for.push_back(analyse::stream_name(record_.streams[other]));
+    }
+    // Operations at which a stream cannot be blocked are shown only if there are no others.
+    const auto& shown = stream.candidates.empty() ? stream.operations : stream.candidates;
+    for (std::size_t i = 0; i < std::min(shown.size(), kShown); ++i) open.operations.push_back(of(*shown[i], stream));
+    const std::uint32_t told = last_told(stream, shown);
+    const auto refused = std::count_if(stream.refused.begin(), stream.refused.end(),
+                                       [&](std::uint32_t ordinal) { return ordinal > told; });
+    // A damaged record may count more than were issued.
+    const std::uint32_t behind = open.issued > told ? open.issued - told : 0;
+    open.more = behind - std::min(behind, static_cast<std::uint32_t>(refused));
+    for (const StreamWait& wait : stream.waits) {
+      if (open.waits.size() == kShown) break;
+      const char* kinds[] = {"stream", "value", "semaphore"};
+      open.waits.push_back({kinds[static_cast<int>(wait.what)], wait.operation->ordinal,
+                            wait_text(process_, wait, symbolizer_, directory_)});
+    }
+    return open;
+  }
+
+  OpenCall of(const analyse::WaitingThread& waiting) const {
+    OpenCall open;
+    const session::Thread::Blocked& blocked = waiting.thread->blocked;
+    open.tid = waiting.thread->tid;
+    open.thread = waiting.thread->name;
+    open.call = session::visible_call(blocked);
+    if (open.call.empty() && waiting.operation != nullptr) {
+      open.call = "a call that issues " + with_article(operation_word(*waiting.operation));
+    }
+    if (waiting.stream) {
+      open.waits_for = analyse::stream_name(record_.streams[*waiting.stream]);
+    } else if (blocked.wait == wire::thread::Wait::context) {
+      open.waits_for = "all streams of its context";
+    }
+    open.seconds = since(waiting.since);
+    ResolvedSite site = resolve(symbolizer_, process_, waiting.site);
+    open.location = located(site.line.location);
+    open.stack = std::move(site.stack);
+    return open;
+  }
+
+  const Process& process_;
+  const session::ProcessRecord& record_;
+  const Operation* proven_;
+  symbolize::Symbolizer& symbolizer_;
+  const std::string& directory_;
+};
+
+std::string place_of(const Process& process, const Operation& operation, symbolize::Symbolizer& symbolizer,
+                     const std::string& directory) {
+  if (operation.site == 0) return "";
+  return place(located(resolve(symbolizer, process, operation.site).line.location), directory);
+}
+
+// Directories by the process itself, where no launcher has said any.
+std::string directory_of(const session::Session& session) {
+  if (!session.manifest.working_directory.empty() || session.processes.empty()) {
+    return session.manifest.working_directory;
+  }
+  const auto& properties = session.processes.front().record.properties;
+  const auto found = properties.find("cwd");
+  return found == properties.end() ? "" : found->second;
+}
+
+// Null where it is not proven, or not known which call of the line it was.
+const Operation* proven_of(const analyse::Analysis& analysis, const Process& process) {
+  for (const analyse::Failure& failure : analysis.failures) {
+    const bool failed = analyse::is_asynchronous(failure.kind) && failure.code != 0 && failure.process == &process;
+    const bool proven = failed && failure.grade == analyse::Grade::proven && !failure.call_not_known;
+    if (proven && failure.candidates.size() == 1) {
+      return failure.candidates.front().operation;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+analyse::Grade grade_of(const analyse::UnfinishedStream& stream) {
+  if (!stream.proven()) return analyse::Grade::suspected;
+  const bool one = stream.candidates.size() == 1 && stream.missing == 0 && stream.behind.empty();
+  return one ? analyse::Grade::bracketed : analyse::Grade::inferred;
+}
+
+std::string wait_text(const Process& process, const StreamWait& wait, symbolize::Symbolizer& symbolizer,
+                      const std::string& directory) {
+  const Operation& operation = *wait.operation;
+  const auto stream = [&](const Operation& of) { return analyse::stream_name(process.record.streams[of.stream]); };
+  if (wait.what == StreamWait::For::semaphore) {
+    return fmt::format("for the external semaphore {:#x}", operation.argument);
+  }
+  if (wait.what == StreamWait::For::stream) {
+    return fmt::format("for operation {} of {}, an event", wait.recorded->ordinal, stream(*wait.recorded));
+  }
+  const char* compared = "has the value";
+  switch (operation.memory_operation) {
+    case MemoryOperation::wait_equal:
+      compared = "equals";
+      break;
+    case MemoryOperation::wait_at_least:
+      compared = "is at least";
+      break;
+    case MemoryOperation::wait_and:
+      compared = "has a bit of";
+      break;
+    case MemoryOperation::wait_nor:
+      compared = "lacks a bit of";
+      break;
+    default:
+      break;
+  }
+  const std::string text = fmt::format("until the word at {:#x} {} {}", operation.argument, compared, operation.value);
+  if (wait.write == nullptr) return text + "; no stream has a write to it queued";
+  return fmt::format("{}; {} is to write it ({})", text, stream(*wait.write),
+                     place_of(process, *wait.write, symbolizer, directory));
+}
+
+Status build_status(const session::Session& session, std::optional<bool> goes_on, symbolize::Symbolizer& symbolizer) {
+  Status status;
+  status.goes_on = goes_on;
+  status.session = session.folder.string();
+  status.working_directory = directory_of(session);
+  status.command = session.manifest.command;
+  status.notes = session.manifest.notes;
+  status.unrecorded = session.manifest.unrecorded;
+  if (!status.unrecorded.empty()) status.notes.push_back("it was run without recording: " + status.unrecorded);
+  // A run that goes on is looked at often.
+  const analyse::Analysis analysis = goes_on.value_or(true) ? analyse::Analysis() : analyse::analyse(session);
+  for (const analyse::Note& note : analysis.notes) {
+    if (note.code == analyse::kOutlived) status.notes.push_back(note.text);
+  }
+  for (const Process& process : session.processes) {
+    const Operation* proven = proven_of(analysis, process);
+    status.processes.push_back(StatusBuilder(process, proven, symbolizer, status.working_directory).build());
+    status.processes.back().outlived = session.manifest.outlived_by.contains(process.pid);
+    const session::ProcessRecord& record = process.record;
+    // How long it has gone on since its error is not recorded.
+    if (record.clock_last == 0 || (goes_on.value_or(false) && record.state == wire::area::State::frozen)) continue;
+    const double seconds = record.seconds(record.clock_last);
+    if (!status.seconds || seconds > *status.seconds) status.seconds = seconds;
+  }
+  if (!goes_on.value_or(false)) {
+    const auto& passes = session.manifest.passes;
+    if (!status.seconds && !passes.empty()) status.seconds = passes.front().seconds;
+    // Without a launcher nothing is ever whole.
+    status.whole = session.whole || (passes.empty() && !status.processes.empty());
+  }
+  if (status.command.empty() && !status.processes.empty()) status.command = status.processes.front().argv;
+  return status;
+}
+
+std::string unfinished_text(const Status& status) {
+  constexpr double kLong = 1;
+  const OpenStream* longest = nullptr;
+  double seconds = kLong;
+  for (const ProcessStatus& process : status.processes) {
+    for (const OpenStream& stream : process.streams) {
+      if (process.outlived || !stream.proven || stream.operations.empty()) continue;
+      const double open = stream.operations.front().seconds.value_or(0);
+      if (open < seconds || (longest != nullptr && open == seconds)) continue;
+      longest = &stream;
+      seconds = open;
+    }
+  }
+  if (longest == nullptr) return "";
+  const OpenOperation& oldest = longest->operations.front();
+  const std::string what =
+      oldest.kernel.empty() ? with_article(oldest.operation) : short_kernel_name(oldest.kernel, kUnfinishedColumns);
+  const std::string others =
+      longest->candidates > 1 ? fmt::format(" (or one of {} behind it)", longest->candidates - 1) : "";
+  return fmt::format("{} of {}{} had not finished when the program ended, {} after it was issued",
+                     base::printable(what), place(oldest.location, status.working_directory), others,
+                     duration(seconds));
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,16 @@
+// Streams by their handles, as people call them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace cudadiag::diagnose {
+
+// "default stream", "stream 0x55d0c8"
+std::string stream_name(std::uint64_t handle);
+// The same within a sentence: "the default stream".
+std::string stream_phrase(std::uint64_t handle);
+// For a second stream with the same handle: "the default stream of another context".
+std::string other_stream_phrase(std::uint64_t handle);
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,16 @@
+// The line of the user's behind a thread that runs only a library's: the one that started the thread, or that gave the
+// work to a pool of threads. The rerun that confirmed the failure knows it.
+#pragma once
+
+#include <optional>
+
+#include "diagnose/diagnosis.h"
+
+namespace cudadiag::diagnose {
+
+// `line`, the failing operation's, becomes the one that started its thread. Nothing, and `line` stays: it is the user's
+// itself, or that of the start is not known, or no line of the user's is behind that either.
+std::optional<ThreadStart> lead_to_start(symbolize::TrueLine& line, const analyse::Failure& failure,
+                                         symbolize::Symbolizer& symbolizer);
+
+}  // namespace cudadiag::diagnose

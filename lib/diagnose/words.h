@@ -1,0 +1,46 @@
+// The contract's words for the model's enumerations: what `--json` prints and people filter by.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/analysis.h"
+
+namespace cudadiag::diagnose {
+
+std::string_view word(analyse::Grade grade);
+std::string_view word(analyse::Verdict verdict);
+std::string_view word(analyse::Kind kind);
+
+// The outcome of a rerun: "proven", "did not fail".
+std::string_view word(analyse::Rerun::Outcome outcome);
+
+// "4096,1,1"
+std::string dimensions(const std::array<std::uint32_t, 3>& d);
+
+// The command that reruns a recorded command. `session`: its folder. `input`: it reads its standard input, which the
+// user has to give again.
+std::string bisect_command(const std::string& session, bool input, const std::string& options = "");
+
+// For `cudadiag bisect`, if a failure comes and goes.
+inline constexpr const char* kRepeat = "--repeat 20";
+
+// "a, b and c", with " and " as the last one's word.
+std::string joined(const std::vector<std::string>& words, const char* last);
+// "a kernel", "an event"
+std::string with_article(std::string_view word);
+// "12,345"
+std::string thousands(std::uint64_t number);
+// "40 ms", "4.2 s", "62 s", "3 min"
+std::string duration(double seconds);
+
+// As a shell takes it for one word, and fit to be printed: what base::printable() would change is spelled.
+std::string shell_word(std::string_view word);
+
+// The meaning of a grade, for readers who meet the word for the first time.
+std::string_view meaning(analyse::Grade grade);
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,38 @@
+#include "base/demangle.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace cudadiag::base;
+
+TEST_CASE("names are demangled where they are mangled") {
+  CHECK(demangle("_Z4fillPii") == "fill(int*, int)");
+  CHECK(demangle("i") == "i");  // not the type `int`
+  CHECK(demangle("_Zgarbage") == "_Zgarbage");
+  CHECK(demangle("") == "");
+  CHECK(without_clone_suffix("_Z4fillPii.part.0.cold") == "_Z4fillPii");
+  CHECK(without_clone_suffix("main.run") == "main.run");
+}
+
+TEST_CASE("names that are not mangled stay") {
+  CHECK(demangle("_Z4deepPii") == "deep(int*, int)");
+  CHECK(demangle("triton_kernel_0d1d") == "triton_kernel_0d1d");
+  CHECK(demangle("_Z") == "_Z");
+  CHECK(demangle("").empty());
+}
+
+TEST_CASE("long names of templates are read, and those stay that stand for more than anybody reads") {
+  std::string list, wanted;
+  for (int i = 0; i < 500; ++i) list += "3foo", wanted += i == 0 ? "foo" : ", foo";
+  CHECK(demangle("_Z1f1AIJ" + list + "EE") == "f(A<" + wanted + ">)");
+  // Each link takes the one before it twice.
+  std::string chain = "_Z1f1A1BIS_S_E";
+  for (const char link : std::string("13579BDFHJLNPRTVXZ")) {
+    const std::string before = std::string("S") + link + '_';
+    chain += "1BI" + before + before + "E";
+  }
+  CHECK(demangle(chain) == chain);
+  const std::string deep = "_Z1f" + std::string(8000, 'P');
+  CHECK(demangle(deep) == deep);
+}

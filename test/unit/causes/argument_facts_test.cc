@@ -1,0 +1,46 @@
+#include "diagnose/causes/argument_facts.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+using namespace cudadiag::causes;
+
+TEST_CASE("facts fill a text, or it is left out") {
+  Facts facts;
+  facts.add("a", "1");
+  CHECK(filled("a is {a}", facts) == "a is 1");
+  CHECK(filled("nothing", facts) == "nothing");
+  CHECK(!filled("{a} and {b}", facts));
+  CHECK(!filled("{a", facts));
+  facts.add("b", "{a}");
+  CHECK(filled("{b}", facts) == "{a}");  // what a program called something is no text of ours
+}
+
+TEST_CASE("sizes and subscripts") {
+  CHECK(size_text(512) == "512 bytes");
+  CHECK(size_text(12884901888) == "12.0 GiB");
+  CHECK(size_text(UINT64_MAX) == "16.0 EiB");
+  CHECK(size_text((1ull << 40) - 1) == "1.0 TiB");
+  CHECK(subscript({}) == "");
+  CHECK(subscript({0, 77}) == "[0,77]");
+  CHECK(item_size("float16") == 2);
+  CHECK(item_size("bfloat16") == 2);
+  CHECK(item_size("torch.int64") == 8);
+  CHECK(item_size("complex64") == 8);
+  CHECK(item_size("float8_e4m3fn") == 1);
+  CHECK(item_size("quint4x2") == 0);
+}
+
+TEST_CASE("the extent of hostile shapes is not known") {
+  Argument argument;
+  CHECK(!extent(argument));
+  argument.shape = {INT64_MAX, INT64_MAX};
+  CHECK(!extent(argument));
+  argument.shape = {-1};
+  CHECK(!extent(argument));
+  argument.shape = {3, 0};
+  CHECK(!extent(argument));
+  argument.shape = {3, 4};
+  CHECK(extent(argument) == 12u);
+}

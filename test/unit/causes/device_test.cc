@@ -1,0 +1,89 @@
+#include <doctest/doctest.h>
+
+#include <utility>
+
+#include "unit/causes/symptoms_builder.h"
+
+using namespace cudadiag::causes;
+
+TEST_CASE("device numbers and what hides devices") {
+  Symptoms symptoms = refused_call(101, "cudaSetDevice");
+  CHECK(text_of(symptoms) == "cudaSetDevice was given a device number that this process does not have");
+  symptoms.environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
+  CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
+
+  symptoms.code = 100;
+  CHECK(id_of(symptoms) == "no-device");
+  CHECK(!explain(symptoms)->certain);
+  for (const char* hiding : {"", "-1"}) {
+    symptoms.environment = {{"CUDA_VISIBLE_DEVICES", hiding}};
+    CHECK(id_of(symptoms) == "devices-hidden");
+  }
+  symptoms.environment.clear();
+  CHECK(id_of(symptoms) == "no-device");
+}
+
+TEST_CASE("a device that is refused to a call which does more than choose it") {
+  CHECK(explain(refused_call(101, "cudaSetDevice"))->certain);
+  CHECK(explain(refused_call(101, "cuDeviceGet"))->certain);
+  Symptoms symptoms = refused_call(101, "cudaDeviceGetP2PAttribute");
+  CHECK(id_of(symptoms) == "invalid-device");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.environment = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
+  CHECK(text_of(symptoms).find("CUDA_VISIBLE_DEVICES=0,1") != std::string::npos);
+}
+
+// The text of cuda.h for these codes names other reasons, too.
+TEST_CASE("refusals of which the code names the commonest cause") {
+  for (const std::uint32_t code : {46u, 222u, 802u}) {
+    CAPTURE(code);
+    CHECK_FALSE(explain(refused_call(code, "cuInit"))->certain);
+  }
+}
+
+// cudaMemPrefetchAsync answers so for device 0 of a machine whose GPU has no concurrentManagedAccess, too.
+TEST_CASE("a prefetch that a device refuses") {
+  for (const char* call : {"cudaMemPrefetchAsync", "cuMemPrefetchAsync_v2", "cudaMemAdvise"}) {
+    const auto cause = explain(refused_call(101, call));
+    REQUIRE(cause);
+    CHECK(cause->id == "invalid-device");
+    CHECK_FALSE(cause->certain);
+    CHECK(cause->text.find("page managed memory in") != std::string::npos);
+  }
+}
+
+TEST_CASE("a fork of a process that had used CUDA") {
+  Symptoms symptoms = refused_call(3, "cudaSetDevice");
+  CHECK(id_of(symptoms) == "none");  // the code alone says nothing of forks
+  symptoms.forked_from = 4711;
+  CHECK(id_of(symptoms) == "cuda-after-fork");
+  CHECK(text_of(symptoms).find("process 4711") != std::string::npos);
+  symptoms.code = 1;
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("code and driver that do not fit") {
+  Symptoms symptoms = refused_call(209, "cudaLaunchKernel");
+  CHECK(text_of(symptoms) == "the program carries no code for this GPU: it was built for other architectures");
+  symptoms.gpus = {"NVIDIA H200"};
+  CHECK(text_of(symptoms).find("(NVIDIA H200)") != std::string::npos);
+  symptoms.code = 98;
+  CHECK(id_of(symptoms) == "kernel-not-in-module");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.code = 222;
+  symptoms.versions = {{"driver", "550.54.15"}};
+  CHECK(text_of(symptoms).find("550.54.15") != std::string::npos);
+}
+
+TEST_CASE("refusals whose code is the cause") {
+  const std::pair<std::uint32_t, const char*> wanted[] = {
+      {13, "invalid-symbol"},    {34, "stub-library"},     {35, "driver-too-old"},        {36, "driver-too-old"},
+      {46, "device-busy"},       {218, "invalid-ptx"},     {221, "no-ptx-compiler"},      {223, "no-ptx-compiler"},
+      {802, "fabric-not-ready"}, {803, "driver-mismatch"}, {804, "compatibility-package"}};
+  for (const auto& [code, id] : wanted) {
+    CHECK(id_of(refused_call(code, "cudaMalloc")) == id);
+    CHECK(id_of(gpu_error(code)) == "none");
+  }
+  CHECK(id_of(refused_call(500, "cuModuleGetFunction")) == "function-not-found");
+  CHECK(id_of(refused_call(500, "cuGetProcAddress_v2")) == "none");  // a library's probing
+}

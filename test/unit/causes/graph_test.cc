@@ -1,0 +1,56 @@
+#include <doctest/doctest.h>
+
+#include <utility>
+
+#include "unit/causes/symptoms_builder.h"
+
+using namespace cudadiag::causes;
+
+TEST_CASE("each error of a capture has a cause of its own") {
+  const std::pair<std::uint32_t, const char*> wanted[] = {
+      {900, "capture-unsupported"}, {901, "capture-invalidated"}, {902, "capture-merge"},
+      {903, "capture-unmatched"},   {904, "capture-unjoined"},    {905, "capture-isolation"},
+      {906, "capture-implicit"},    {907, "captured-event"},      {908, "capture-wrong-thread"}};
+  for (const auto& [code, id] : wanted) {
+    CHECK(id_of(refused_call(code, "cudaStreamEndCapture")) == id);
+    CHECK(id_of(gpu_error(code)) == "none");
+  }
+  CHECK(id_of(refused_call(910, "cudaGraphExecUpdate")) == "graph-update-failed");
+  CHECK(!explain(refused_call(910, "cudaGraphExecUpdate"))->certain);
+  CHECK(id_of(refused_call(909, "cudaStreamEndCapture")) == "none");
+}
+
+TEST_CASE("what may not be done in a capture") {
+  CHECK(text_of(refused_call(900, "cudaStreamSynchronize")) ==
+        "cudaStreamSynchronize waits for the GPU, and nothing runs on it while a graph is captured");
+  CHECK(explain(refused_call(900, "cudaMalloc"))->fix[0].find("cudaMallocAsync") != std::string::npos);
+  Symptoms symptoms = refused_call(900, "cudaStreamSynchronize");
+  symptoms.source = "if loss.item() > best:";
+  CHECK(id_of(symptoms) == "capture-reads-result");
+  symptoms.source = "if items > best:";
+  CHECK(id_of(symptoms) == "capture-unsupported");
+  symptoms.dialect.python = true;
+  for (const char* source : {"print(loss)", "if bad: print (loss); print(loss)", "y = f(print(loss))"}) {
+    symptoms.source = source;
+    CHECK(id_of(symptoms) == "capture-reads-result");
+    CHECK(text_of(symptoms).starts_with("print() waits for the GPU"));
+  }
+  for (const char* source : {"h = self.fingerprint(x)", "blueprint(x)", "log.print(x)", "_print(x)", "print2(x)"}) {
+    symptoms.source = source;
+    CHECK(id_of(symptoms) == "capture-unsupported");
+  }
+  symptoms.dialect.python = false;
+  symptoms.source = "print(loss);";
+  CHECK(id_of(symptoms) == "capture-unsupported");
+  symptoms = refused_call(900, "cudaMalloc");
+  symptoms.source = "y = torch.empty(n.item())";
+  CHECK(id_of(symptoms) == "capture-unsupported");
+}
+
+TEST_CASE("a capture of another thread") {
+  Symptoms symptoms = refused_call(900, "cudaHostAlloc");
+  symptoms.captured_by_other_thread = true;
+  CHECK(id_of(symptoms) == "capture-by-another-thread");
+  symptoms.code = 901;
+  CHECK(id_of(symptoms) == "capture-invalidated");
+}

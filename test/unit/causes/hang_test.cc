@@ -1,0 +1,90 @@
+#include <doctest/doctest.h>
+
+#include "unit/causes/symptoms_builder.h"
+
+using namespace cudadiag::causes;
+
+namespace {
+
+Symptoms standing_at(const std::string& operation, const std::string& kernel = "") {
+  Symptoms symptoms;
+  symptoms.hang = true;
+  symptoms.operation = operation;
+  symptoms.kernel = kernel;
+  return symptoms;
+}
+
+Symptoms waiting_for(const std::string& what, const std::string& wait) {
+  Symptoms symptoms = standing_at("call");
+  symptoms.waits_for = what;
+  symptoms.wait = wait;
+  return symptoms;
+}
+
+}  // namespace
+
+TEST_CASE("what a stream waits for is the cause") {
+  Symptoms value = waiting_for("value", "until the word at 0x10 equals 1");
+  CHECK(id_of(value) == "value-never-written");
+  CHECK(text_of(value) == "the stream waits until the word at 0x10 equals 1");
+  value.write_queued = true;
+  CHECK(id_of(value) == "value-written-too-late");
+  CHECK(id_of(waiting_for("semaphore", "for the external semaphore 0x10")) == "semaphore-not-signalled");
+  CHECK(id_of(waiting_for("stream", "for stream 0x10")) == "waits-for-other-stream");
+  CHECK(id_of(standing_at("call")) == "none");
+}
+
+TEST_CASE("kernels that wait for other ranks are known by their names") {
+  CHECK(id_of(standing_at("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")) ==
+        "collective-waits-for-rank");
+  CHECK(id_of(standing_at("kernel", "vllm::cross_device_reduce_1stage<float, 2>")) == "kernel-waits-for-peer");
+  CHECK(id_of(standing_at("kernel", "spin(int*)")) == "kernel-does-not-end");
+  CHECK(id_of(standing_at("kernel")) == "none");  // several kernels can be the one
+}
+
+TEST_CASE("what is known of a job's ranks comes before what the kernel's name says") {
+  Symptoms symptoms =
+      standing_at("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
+  symptoms.ranks = 8;
+  symptoms.rank_calls = "ranks 0-6: train.py:9, average";
+  symptoms.missing_ranks = "rank 7";
+  symptoms.ranks_part = "absence";
+  CHECK(id_of(symptoms) == "rank-has-not-come");
+  CHECK(text_of(symptoms).starts_with("rank 7 called fewer collectives than the others, which wait in one: often"));
+  symptoms.missing_ranks.clear();
+  symptoms.ranks_part = "line";
+  CHECK(id_of(symptoms) == "ranks-call-different-collectives");
+  for (const char* part : {"kernel", "blocks"}) {
+    symptoms.ranks_part = part;
+    CHECK(id_of(symptoms) == "ranks-give-different-data");
+  }
+  symptoms.ranks_part = "none";
+  CHECK(id_of(symptoms) == "all-ranks-in-collective");
+  CHECK(text_of(symptoms).starts_with("all 8 ranks of this run have called the collective"));
+}
+
+TEST_CASE("what has been tried is not recommended again") {
+  for (const char* operation : {"kernel", "graph"}) {
+    Symptoms symptoms = standing_at(operation, "spin(int*)");
+    const auto first_step = [&] { return explain(symptoms)->fix.front(); };
+    CHECK(first_step().ends_with("--hang-dump, or cudadiag bisect, tells it"));
+    symptoms.asked_for_dump = true;
+    CHECK(first_step().find("--hang-dump") == std::string::npos);
+    CHECK(first_step().find("cuda-gdb -p PID") != std::string::npos);
+    symptoms.line_in_dump = true;
+    CHECK(first_step().ends_with("the GPU core dump has it"));
+  }
+}
+
+TEST_CASE("host functions and graphs") {
+  CHECK(id_of(standing_at("host function")) == "host-function-does-not-return");
+  CHECK(id_of(standing_at("graph")) == "graph-does-not-end");
+}
+
+TEST_CASE("a kernel that failed does not hang, and one that hangs has no cause of another family") {
+  CHECK(id_of(gpu_error(719, "ncclDevKernel_AllReduce")) != "collective-waits-for-rank");
+  Symptoms hanging = gpu_error(715);
+  hanging.hang = true;
+  hanging.kernel.clear();
+  CHECK(id_of(hanging) == "none");
+}

@@ -1,0 +1,198 @@
+#include <doctest/doctest.h>
+
+#include "unit/causes/symptoms_builder.h"
+
+using namespace cudadiag::causes;
+
+namespace {
+
+constexpr const char* kGather = "ind >=0 && ind < ind_dim_size && \"vectorized gather kernel index out of bounds\"";
+constexpr const char* kGatherKernel =
+    "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*, int, long, long, long, long, bool)";
+constexpr const char* kLabel = "t >= 0 && t < n_classes";
+
+Symptoms embedding() {
+  Symptoms symptoms = pytorch_assert(kGather, "IndexKernelUtils.cu");
+  symptoms.source = "y = self.emb(idx)";
+  symptoms.python = {{"/v/site-packages/torch/nn/functional.py", "embedding", false},
+                     {"/v/site-packages/torch/nn/modules/sparse.py", "Embedding.forward", false},
+                     {"/home/u/train.py", "forward", true}};
+  return symptoms;
+}
+
+}  // namespace
+
+TEST_CASE("an embedding with the values: which, how large, what would be right") {
+  Symptoms symptoms = embedding();
+  symptoms.arguments = {index_argument("indices", 0, 30050, 30000, 3, {0, 77}, 30050),
+                        index_argument("idx", 0, 30050, 30000, 3, {0, 77}, 30050)};
+  symptoms.arguments[0].origin = "operator";
+  const auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "index-out-of-range");
+  CHECK(cause->certain);
+  CHECK(cause->text == "idx[0,77] = 30050, table has 30000 rows (valid 0..29999)");
+  REQUIRE(cause->fix.size() == 2);
+  CHECK(cause->fix[1] == "or find the bad ids: assert idx.min() >= 0 and idx.max() < 30000");
+  CHECK(cause->proof == std::vector<std::size_t>{1});
+}
+
+TEST_CASE("an embedding without values: the assertion is certain, the text names no tensor") {
+  const auto cause = explain(embedding());
+  REQUIRE(cause);
+  CHECK(cause->certain);
+  CHECK(cause->text ==
+        "an index is outside of the embedding's table: it is negative, or not less than the number of rows");
+  CHECK(cause->fix.size() == 1);
+}
+
+TEST_CASE("which function it was is asked of the frames up to the user's own, no further") {
+  Symptoms symptoms = embedding();
+  symptoms.python = {{"/home/u/train.py", "forward", true},
+                     {"/v/site-packages/torch/nn/functional.py", "embedding", false}};
+  CHECK(text_of(symptoms) == "an index is outside of the dimension that it indexes");
+}
+
+TEST_CASE("every index assertion of PyTorch's kernels") {
+  for (const char* condition :
+       {kGather, "idx_dim >= 0 && idx_dim < index_size && \"scatter gather kernel index out of bounds\"",
+        "-sizes[i] <= index && index < sizes[i] && \"index out of bounds\"", "srcIndex < srcSelectDimSize",
+        "dstIndex < dstAddDimSize", "idx < numel && idx >= -numel && \"cuda_take_put_kernel() index out of bounds\"",
+        "idx >= 0 && idx < self_dim_size && \"index_copy_(): index out of bounds\"",
+        "idx >= -self_dim_size && idx < self_dim_size && \"index out of bounds\"",
+        "idx >= -size && idx < size && \"index_select(): index out of bounds\""}) {
+    CAPTURE(condition);
+    CHECK(id_of(pytorch_assert(condition)) == "index-out-of-range");
+  }
+}
+
+TEST_CASE("the same condition in a kernel of the program's own is only that kernel's assertion") {
+  Symptoms symptoms = pytorch_assert("srcIndex < srcSelectDimSize");
+  symptoms.device_file = "/home/u/kernels.cu";
+  CHECK(id_of(symptoms) == "failed-assertion");
+}
+
+TEST_CASE("without the assertion's text the kernel stands for it, of a failed assertion alone") {
+  CHECK(id_of(gpu_error(710, kGatherKernel)) == "index-out-of-range");
+  CHECK(id_of(gpu_error(700, kGatherKernel)) == "none");
+  CHECK(id_of(gpu_error(710, "vectorized_gather_kernel(float*)")) == "none");
+  CHECK(id_of(gpu_error(710, "void at::native::sampleMultinomialOnce<float>(long*)")) == "none");
+}
+
+TEST_CASE("labels") {
+  Symptoms symptoms = pytorch_assert(kLabel, "Loss.cu");
+  CHECK(id_of(symptoms) == "label-out-of-range");
+  CHECK(id_of(pytorch_assert("cur_target >= 0 && cur_target < n_classes", "NLLLoss2d.cu")) == "label-out-of-range");
+  CHECK(id_of(pytorch_assert("target_k >= 0 && target_k < dim && \"target index is out of bounds\"")) ==
+        "label-out-of-range");
+  CHECK(id_of(pytorch_assert("r >= 0", "Loss.cu")) == "failed-assertion");
+
+  symptoms.arguments = {index_argument("target", 0, 12, 10, 2, {7}, 12)};
+  CHECK(text_of(symptoms) == "target[7] = 12 is no label: 10 classes are 0 to 9, and it is not ignore_index");
+
+  SUBCASE("that count from one") {
+    symptoms.arguments = {index_argument("target", 1, 10, 10, 6, {3}, 10)};
+    CHECK(text_of(symptoms) == "target holds labels from 1 to 10, but 10 classes are numbered 0 to 9");
+    CHECK(explain(symptoms)->fix[0] == "count labels from 0: target - 1");
+  }
+  SUBCASE("of which one is 0 do not count from one") {
+    symptoms.arguments = {index_argument("target", 0, 10, 10, 6, {3}, 10)};
+    CHECK(text_of(symptoms) == "target[3] = 10 is no label: 10 classes are 0 to 9, and it is not ignore_index");
+  }
+  // For nll_loss(ignore_index=255): ignored labels are outside of the classes, and are not counted.
+  SUBCASE("-100 is a bad label where another ignore_index was given") {
+    symptoms.arguments = {index_argument("target", -100, 255, 10, 40, {0}, -100)};
+    CHECK(text_of(symptoms) == "target[0] = -100 is no label: 10 classes are 0 to 9, and it is not ignore_index");
+  }
+}
+
+TEST_CASE("positions past their table") {
+  Symptoms symptoms = embedding();
+  symptoms.source = "x = x + self.position_embeddings(position_ids)";
+  const auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "position-past-table");
+  CHECK(!cause->certain);
+  for (const char* source : {"x = transforms.Compose([crop])(idx)", "h = self.decomposition[idx]"}) {
+    symptoms.source = source;
+    CHECK(id_of(symptoms) == "index-out-of-range");
+  }
+  symptoms.arguments = {index_argument("position_ids", 0, 600, 512, 88, {0, 512}, 512)};
+  CHECK(text_of(symptoms).starts_with("position_ids[0,512] = 512, but the table has 512 rows (valid 0..511)"));
+}
+
+TEST_CASE("a line that adds both embeddings leaves it to the values which of them failed") {
+  Symptoms symptoms = embedding();
+  symptoms.arguments.clear();
+  symptoms.source = "x = self.tokens(ids) + self.position_embedding(steps)";
+  CHECK(id_of(symptoms) == "index-out-of-range");
+  symptoms.arguments = {index_argument("steps", 0, 95, 64, 32, {64}, 64)};
+  symptoms.arguments[0].shape = {96};
+  CHECK(id_of(symptoms) == "position-past-table");
+  symptoms.arguments = {index_argument("ids", 0, 1000, 1000, 1, {0, 7}, 1000)};
+  symptoms.arguments[0].shape = {4, 32};
+  CHECK(id_of(symptoms) == "index-out-of-range");
+}
+
+TEST_CASE("indices that a kernel of their own checks") {
+  Symptoms symptoms = gpu_error(710, "void at::native::_assert_async_cuda_kernel<bool>(bool const*, at::native::Msg)");
+  CHECK(id_of(symptoms) == "none");
+  symptoms.arguments = {index_argument("cells", 0, 77, 50, 1, {123}, 77)};
+  CHECK(text_of(symptoms) == "cells[123] = 77, but the dimension that it indexes has 50 entries (valid 0..49)");
+  CHECK(explain(symptoms)->certain);
+  symptoms.kernel = "_assert_async_cuda_kernel(bool*)";
+  CHECK(!explain(symptoms)->certain);
+}
+
+TEST_CASE("bags, repeats and groups") {
+  Symptoms symptoms =
+      pytorch_assert("!has_invalid_index && \"Invalid input index in EmbeddingBag: index out of range [0, numRows)\"",
+                     "EmbeddingBag.cu");
+  CHECK(id_of(symptoms) == "index-out-of-range");
+  CHECK(id_of(pytorch_assert("end >= begin", "EmbeddingBag.cu")) == "bag-offsets-decrease");
+  CHECK(id_of(pytorch_assert("result_size == cumsum_ptr[size - 1]", "Repeat.cu")) == "repeat-lengths");
+  CHECK(text_of(pytorch_assert("repeat >= 0", "Repeat.cu")) == "a length given to repeat_interleave is negative");
+  CHECK(id_of(pytorch_assert("my_repeat >= 0", "Repeat.cu")) == "failed-assertion");
+  CHECK(id_of(pytorch_assert("offset <= tensor_ShapeA[0] && \"expected offset to be less than tensor size\\n\"",
+                             "GroupMMCommon.cuh")) == "group-offsets");
+  CHECK(id_of(pytorch_assert("offset <= tensor_ShapeA[0]", "GroupMMCommon.cuh")) == "failed-assertion");
+}
+
+TEST_CASE("one_hot is named by the line") {
+  Symptoms symptoms = pytorch_assert("idx_dim >= 0 && idx_dim < index_size && \"index out of bounds\"");
+  symptoms.source = "F.one_hot(labels, 10)";
+  CHECK(text_of(symptoms).find("one_hot") != std::string::npos);
+}
+
+TEST_CASE("compiled code asserts with the bound in its text") {
+  Symptoms symptoms = pytorch_assert("index out of bounds: 0 <= tmp4 < 30522");
+  symptoms.device_file = "/tmp/torchinductor_u/k4/ck46.py";
+  CHECK(text_of(symptoms) == "an index in compiled code is outside of its dimension (valid 0..30521)");
+  symptoms.assertion = "index out of bounds: 0 <= tmp4 < 1 + ks0";
+  CHECK(text_of(symptoms) == "an index in compiled code is outside of its dimension");
+  symptoms.assertion = "index out of bounds: 0 <= tmp4 < 99999999999999999999999";
+  CHECK(text_of(symptoms) == "an index in compiled code is outside of its dimension");
+  symptoms.assertion = "my index out of bounds: 0 <= tmp4 < 7";
+  CHECK(id_of(symptoms) == "failed-assertion");
+}
+
+TEST_CASE("a kernel that checks nothing, with indices that cannot be right") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.arguments = {index_argument("block_table", 0, 900, 512, 4, {3, 1}, 900)};
+  const auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "index-argument-out-of-range");
+  CHECK(!cause->certain);
+  symptoms.code = 717;  // so far out that another kind of memory begins there
+  CHECK(id_of(symptoms) == "index-argument-out-of-range");
+  symptoms.code = 700;
+  symptoms.arguments = {index_argument("block_table", 0, 511, 512, 0, {}, 0)};
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("others with an assertion of their own") {
+  CHECK(id_of(pytorch_assert("totalElements <= srcSize")) == "masked-scatter-too-short");
+  CHECK(id_of(pytorch_assert("maxind >= 0 && maxind < outputImageSize")) == "unpool-index-out-of-range");
+  CHECK(id_of(pytorch_assert("end >= begin", "EmbeddingBag.cu")) == "bag-offsets-decrease");
+  CHECK(id_of(pytorch_assert("end > begin", "EmbeddingBag.cu")) == "failed-assertion");
+}

@@ -1,0 +1,51 @@
+#include <doctest/doctest.h>
+
+#include "unit/causes/symptoms_builder.h"
+
+using namespace cudadiag::causes;
+
+TEST_CASE("a kernel's own assertion is its cause") {
+  Symptoms symptoms = gpu_error(710);
+  CHECK(id_of(symptoms) == "none");  // its text is not known
+  symptoms.assertion = "count[i] < capacity";
+  symptoms.device_file = "/home/u/hash.cu";
+  CHECK(text_of(symptoms) == "the kernel's own assertion is false: `count[i] < capacity`");
+  symptoms.device_function = "insert";
+  CHECK(text_of(symptoms).ends_with("in insert"));
+  CHECK(explain(symptoms)->certain);
+}
+
+TEST_CASE("stack and trap by the exception, whatever the code") {
+  for (const char* exception : {"Warp Hardware Stack Overflow", "Lane User Stack Overflow"}) {
+    Symptoms symptoms = gpu_error(700);
+    symptoms.exception = exception;
+    CHECK(id_of(symptoms) == "stack-overflow");
+  }
+  Symptoms symptoms = gpu_error(719);
+  symptoms.exception = "Trap Instruction";
+  CHECK(id_of(symptoms) == "trap");
+  symptoms.exception = "Warp Illegal Address";
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("a stack canary tells of a write, not of a stack that is too small") {
+  Symptoms symptoms = gpu_error(719);
+  symptoms.exception = "Warp Stack Canary";
+  const auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "stack-overwritten");
+  CHECK_FALSE(cause->certain);
+  for (const std::string& step : cause->fix) CHECK(step.find("StackSize") == std::string::npos);
+}
+
+TEST_CASE("by the code, often") {
+  CHECK(id_of(gpu_error(714)) == "hardware-stack-error");
+  CHECK(id_of(gpu_error(715)) == "invalid-code");
+  CHECK(id_of(gpu_error(717)) == "invalid-address-space");
+  // An H200 said so of four programs of which none had taken one kind of memory for another.
+  CHECK(explain(gpu_error(717))->fix.front() ==
+        "check the indices, strides and sizes that this kernel computes addresses from");
+  CHECK(id_of(gpu_error(721)) == "tensor-memory-leak");
+  CHECK(!explain(gpu_error(715))->certain);
+  CHECK(id_of(gpu_error(719)) == "none");
+}

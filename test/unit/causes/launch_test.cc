@@ -1,0 +1,59 @@
+#include <doctest/doctest.h>
+
+#include "unit/causes/symptoms_builder.h"
+
+using namespace cudadiag::causes;
+
+TEST_CASE("block") {
+  for (const std::uint32_t code : {1u, 9u}) {
+    CHECK(id_of(refused_launch(code, {1, 1, 1}, {2048, 1, 1})) == "block-too-large");
+    CHECK(id_of(refused_launch(code, {1, 1, 1}, {1, 1, 65})) == "block-too-large");
+    CHECK(id_of(refused_launch(code, {1, 1, 1}, {1024, 1, 1})) == "none");
+    CHECK(id_of(refused_launch(code, {1, 1, 1}, {0, 1, 1})) == "empty-block");
+  }
+  CHECK(text_of(refused_launch(1, {1, 1, 1}, {64, 32, 1})) ==
+        "a block of 64,32,1 (2048 threads) is larger than any GPU takes: 1024 threads, at most 1024,1024,64");
+  CHECK(id_of(refused_launch(400, {1, 1, 1}, {2048, 1, 1})) != "block-too-large");
+}
+
+TEST_CASE("a block of more threads than 64 bits count has some") {
+  const Symptoms symptoms = refused_launch(1, {1, 1, 1}, {0x80000000u, 0x80000000u, 4});
+  CHECK(text_of(symptoms) ==
+        "a block of 2147483648,2147483648,4 is larger than any GPU takes: 1024 threads, at most 1024,1024,64");
+  CHECK(id_of(refused_launch(1, {0x80000000u, 0x80000000u, 4}, {32, 1, 1})) == "grid-too-large");
+}
+
+TEST_CASE("grid") {
+  CHECK(id_of(refused_launch(9, {1, 65536, 1}, {32, 1, 1})) == "grid-too-large");
+  CHECK(id_of(refused_launch(9, {65536, 1, 1}, {32, 1, 1})) == "none");
+  CHECK(id_of(refused_launch(9, {65536, 65535, 65535}, {32, 1, 1})) == "none");
+  CHECK(id_of(refused_launch(9, {0, 1, 1}, {32, 1, 1})) == "empty-grid");
+  CHECK(id_of(refused_call(9, "cudaMemcpy")) == "none");  // no launch, no dimensions
+}
+
+TEST_CASE("shared memory") {
+  CHECK(explain(refused_launch(1, {1, 1, 1}, {32, 1, 1}, 232449))->certain);
+  const auto cause = explain(refused_launch(1, {1, 1, 1}, {32, 1, 1}, 65536));
+  REQUIRE(cause);
+  CHECK(cause->id == "shared-memory-too-large");
+  CHECK(!cause->certain);
+  CHECK(id_of(refused_launch(1, {1, 1, 1}, {32, 1, 1}, 49152)) == "none");
+}
+
+TEST_CASE("registers") {
+  const auto cause = explain(refused_launch(701, {1, 1, 1}, {1024, 1, 1}));
+  REQUIRE(cause);
+  CHECK(cause->id == "too-many-registers");
+  CHECK(!cause->certain);
+  CHECK(cause->text.find("64 registers") != std::string::npos);
+  CHECK(id_of(refused_launch(701, {1, 1, 1}, {1024, 1, 1}, 60000)) == "shared-memory-too-large");
+  CHECK(id_of(refused_call(701, "cudaMalloc")) == "none");
+  CHECK(id_of(refused_launch(701, {1, 1, 1}, {32, 1, 1})) == "none");  // a thread has 255 at most in any case
+}
+
+TEST_CASE("cooperative launches and clusters") {
+  CHECK(text_of(refused_launch(720, {4096, 2, 1}, {256, 1, 1})).find("8192 of 256 threads") != std::string::npos);
+  CHECK(id_of(refused_call(720, "cudaMalloc")) == "none");
+  CHECK(id_of(refused_launch(912, {3, 1, 1}, {32, 1, 1})) == "invalid-cluster");
+  CHECK(id_of(refused_launch(913, {3, 1, 1}, {32, 1, 1})) == "none");
+}

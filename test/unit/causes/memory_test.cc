@@ -1,0 +1,305 @@
+#include <doctest/doctest.h>
+
+#include "unit/causes/symptoms_builder.h"
+
+using namespace cudadiag::causes;
+
+namespace {
+
+Argument tensor(const std::string& dtype, std::vector<std::int64_t> shape, std::uint64_t pointer = 0x1000) {
+  Argument argument;
+  argument.name = "x";
+  argument.origin = "variable";
+  argument.dtype = dtype;
+  argument.shape = std::move(shape);
+  argument.pointer = pointer;
+  return argument;
+}
+
+}  // namespace
+
+TEST_CASE("memory of a device that the kernel's has no access to") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.device = 0;
+  symptoms.arguments = {pointer_argument("near", 0x1000, "live"), pointer_argument("far", 0x5000, "live")};
+  symptoms.arguments[1].memory->device = 1;
+  CHECK(id_of(symptoms) == "none");  // it was given access
+  symptoms.arguments[1].memory->out_of_reach = true;
+  const auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "memory-of-another-gpu");
+  CHECK(!cause->certain);
+  CHECK(cause->text ==
+        "far points into 4.0 KiB of device 1; the kernel ran on device 0, which has no access to them, and probably "
+        "used them");
+  CHECK(cause->proof == std::vector<std::size_t>{1});
+  symptoms.arguments[1].memory->allocated_at = "train.py:7, main";
+  CHECK(explain(symptoms)->text.find("of device 1, allocated at train.py:7, main; the") != std::string::npos);
+  symptoms.device.reset();
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("freed memory, where no other pointer can be what was used") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.arguments = {pointer_argument("other", 0x7000, "freed"), pointer_argument("in", 0x5000, "freed")};
+  symptoms.arguments[0].memory->freed_at = "train.py:39, forward";
+  const auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "use-after-free");
+  CHECK(cause->certain);
+  CHECK(cause->text ==
+        "other points into 4.0 KiB that were freed at train.py:39, forward before this operation was issued");
+  CHECK(cause->proof == std::vector<std::size_t>{0});
+
+  SUBCASE("beside a pointer of which nothing is known it is likely, no more") {
+    symptoms.arguments.push_back(pointer_argument("table", 0x9000, ""));
+    CHECK(id_of(symptoms) == "use-after-free");
+    CHECK(!explain(symptoms)->certain);
+  }
+  SUBCASE("a kernel can index past the end of live memory, too") {
+    symptoms.arguments.push_back(pointer_argument("out", 0x1000, "live"));
+    CHECK(id_of(symptoms) == "use-after-free");
+    CHECK(!explain(symptoms)->certain);
+  }
+  SUBCASE("a copy cannot") {
+    symptoms.kernel = "";
+    symptoms.arguments = {pointer_argument("destination", 0x1000, "live"), pointer_argument("source", 0x5000, "freed")};
+    for (Argument& argument : symptoms.arguments) argument.bytes = 4096;
+    CHECK(id_of(symptoms) == "use-after-free");
+    CHECK(explain(symptoms)->certain);
+  }
+  SUBCASE("a launch is refused for other reasons") {
+    symptoms = refused_launch(1, {1, 1, 1}, {2048, 1, 1});
+    symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
+    CHECK(id_of(symptoms) == "block-too-large");
+  }
+  SUBCASE("live memory is no cause") {
+    symptoms.arguments = {pointer_argument("out", 0x1000, "live")};
+    CHECK(id_of(symptoms) == "none");
+  }
+  SUBCASE("another error has other causes") {
+    symptoms.code = 716;
+    CHECK(id_of(symptoms) == "none");
+  }
+}
+
+TEST_CASE("a graph that uses freed memory") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.in_graph = true;
+  symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
+  CHECK(id_of(symptoms) == "stale-graph-pointer");
+  CHECK(explain(symptoms)->certain);
+  symptoms.arguments.push_back(pointer_argument("out", 0x1000, "live"));
+  CHECK(id_of(symptoms) == "stale-graph-pointer");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.code = 0;  // nothing failed: what the graph points into is all that is said
+  CHECK(explain(symptoms)->certain);
+  symptoms.code = 700;
+  symptoms.arguments.pop_back();
+  symptoms.in_graph = false;
+  CHECK(id_of(symptoms) == "use-after-free");
+  symptoms.in_graph = true;
+  symptoms.arguments = {pointer_argument("in", 0x5000, "live")};
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("a call that is refused what the record of allocations shows to be wrong") {
+  Symptoms symptoms = refused_call(1, "cudaMemcpy");
+  symptoms.host_side = "source";
+  symptoms.arguments = {pointer_argument("destination", 0x5000, "freed"), pointer_argument("source", 0x9000, "")};
+  CHECK(id_of(symptoms) == "use-after-free");
+  CHECK(explain(symptoms)->certain);  // the source is the host's
+  symptoms.host_side = "";
+  CHECK(id_of(symptoms) == "use-after-free");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.arguments = {pointer_argument("destination", 0x1000, "live"), pointer_argument("source", 0x9000, "")};
+  symptoms.arguments[0].bytes = 8192;
+  CHECK(text_of(symptoms) == "the destination of 8.0 KiB reaches 4.0 KiB past the end of an allocation of 4.0 KiB");
+  symptoms.arguments[0].bytes = 4096;
+  CHECK(id_of(symptoms) == "none");
+  symptoms.code = 400;
+  symptoms.arguments[0].memory->state = "freed";
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("a copy whose host address is the device's") {
+  Symptoms symptoms = refused_call(1, "cudaMemcpy");
+  symptoms.host_side = "destination";
+  symptoms.arguments = {pointer_argument("destination", 0x1000, "live"), pointer_argument("source", 0x9000, "")};
+  CHECK(id_of(symptoms) == "copy-direction");
+  CHECK(!explain(symptoms)->certain);
+  CHECK(
+      text_of(symptoms).starts_with("cudaMemcpy copies to the host, and its destination points into 4.0 KiB of device "
+                                    "memory: often caused by"));
+  symptoms.arguments[0].memory->allocated_at = "a.cc:9, main";
+  CHECK(text_of(symptoms).find("device memory allocated at a.cc:9, main: often") != std::string::npos);
+  symptoms.host_side = "source";
+  CHECK(id_of(symptoms) == "none");
+  symptoms.arguments = {pointer_argument("destination", 0x9000, ""), pointer_argument("source", 0x1000, "live")};
+  CHECK(text_of(symptoms).starts_with("cudaMemcpy copies from the host, and its source points into"));
+  symptoms.host_side = "";
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("pointers behind their allocation, and null") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.arguments = {pointer_argument("end", 0x2000, "live", 4096, 4096)};
+  CHECK(id_of(symptoms) == "none");  // one past the last element is how ranges are passed
+  symptoms.arguments = {pointer_argument("end", 0x2004, "live", 4096, 4100)};
+  CHECK(text_of(symptoms).starts_with("end points 4 bytes past the end of an allocation of 4.0 KiB"));
+  symptoms.arguments = {pointer_argument("parameter 1", 0, "")};
+  CHECK(id_of(symptoms) == "null-pointer");
+  CHECK(!explain(symptoms)->certain);
+  CHECK(text_of(symptoms) == "parameter 1 is a null pointer, and the kernel probably dereferenced it");
+  symptoms.swallowed = "cuMemAlloc_v2";
+  CHECK(text_of(symptoms) ==
+        "parameter 1 is a null pointer, and the kernel probably dereferenced it; cuMemAlloc_v2 had failed on this "
+        "thread before");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.arguments[0].pointer.reset();
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("zeros that are no null pointer, or one by design") {
+  Symptoms symptoms =
+      gpu_error(700, "void at::shift<float, 4>(float*, std::array<char*, 1ul>, long, int (*)(float), int*)");
+  const auto cause = [&](const char* name) {
+    symptoms.arguments = {pointer_argument(name, 0, "")};
+    return id_of(symptoms);
+  };
+  CHECK(cause("parameter 1") == "null-pointer");
+  CHECK(cause("parameter 2") == "none");
+  CHECK(cause("parameter 3") == "none");
+  CHECK(cause("parameter 5") == "null-pointer");
+  CHECK(cause("parameter 6") == "none");
+  CHECK(cause("parameter 1 at byte 8") == "none");
+  CHECK(cause("x") == "none");
+  symptoms.kernel = "cudapy::__main__::store[abi:v1](Array<float, 1, C, mutable, aligned>, long long)";
+  CHECK(cause("parameter 1") == "none");
+  symptoms.kernel = "increment";  // Triton's have no types, and two scratch pointers at their end
+  CHECK(cause("parameter 7") == "null-pointer");
+  CHECK(text_of(symptoms) == "parameter 7 is 0: if it is a pointer, the kernel probably dereferenced it");
+  symptoms.swallowed = "cuMemAlloc_v2";
+  CHECK(text_of(symptoms).ends_with("; cuMemAlloc_v2 had failed on this thread before"));
+  symptoms.python = {{"/site-packages/triton/runtime/jit.py", "run", false}};
+  CHECK(cause("parameter 7") == "none");
+  symptoms.kernel = "scale(float*)";
+  symptoms.arguments = {pointer_argument("empty", 0, "")};
+  symptoms.arguments[0].origin = "variable";  // a tensor without elements
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("32-bit offsets") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.arguments = {tensor("float16", {262144, 8960})};
+  CHECK(id_of(symptoms) == "index-overflow-32");
+  CHECK(text_of(symptoms).find("2348810240 elements") != std::string::npos);
+  symptoms.code = 717;
+  CHECK(id_of(symptoms) == "index-overflow-32");
+  symptoms.code = 700;
+  symptoms.arguments = {tensor("float16", {2147483647})};
+  CHECK(id_of(symptoms) == "none");
+  SUBCASE("a view may reach further than it has elements") {
+    symptoms.arguments = {tensor("float16", {2, 8})};
+    symptoms.arguments[0].strides = {2147483648, 1};
+    CHECK(id_of(symptoms) == "index-overflow-32");
+  }
+  SUBCASE("an expanded one reaches less") {
+    symptoms.arguments = {tensor("float16", {1000000, 8960})};
+    symptoms.arguments[0].strides = {0, 1};
+    CHECK(id_of(symptoms) == "none");
+  }
+}
+
+TEST_CASE("misaligned addresses") {
+  Symptoms symptoms = gpu_error(716);
+  symptoms.arguments = {tensor("float32", {64}, 0x1002)};
+  CHECK(id_of(symptoms) == "misaligned-for-type");
+  CHECK(explain(symptoms)->certain);
+  symptoms.arguments = {tensor("float16", {64}, 0x1002)};
+  CHECK(id_of(symptoms) == "misaligned-view");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.arguments = {tensor("float16", {64}, 0x1010)};
+  CHECK(id_of(symptoms) == "none");
+  CHECK(id_of(gpu_error(716)) == "none");
+
+  symptoms.arguments = {tensor("float16", {64}, 0x1002)};
+  CHECK(explain(symptoms)->fix[0].find("clone") == std::string::npos);
+  symptoms.dialect.torch = true;
+  CHECK(explain(symptoms)->fix[0].find(".clone()") != std::string::npos);
+  symptoms.kernel = "k(float*, unsigned long)";
+  symptoms.arguments = {pointer_argument("parameter 1", 0x1000, ""), pointer_argument("parameter 2", 1001, "")};
+  CHECK(id_of(symptoms) == "none");  // a number
+  symptoms.arguments[0].pointer = 0x1004;
+  CHECK(id_of(symptoms) == "misaligned-view");
+}
+
+TEST_CASE("shared memory") {
+  Symptoms symptoms = gpu_error(719);
+  symptoms.exception = "Warp Out-of-range Address";
+  CHECK(id_of(symptoms) == "shared-out-of-range");
+  CHECK(!explain(symptoms)->certain);  // a double that a kernel took for a pointer ended so, too
+  CHECK(explain(symptoms)->fix[1].find("cudaLimitStackSize") != std::string::npos);  // endless recursion, likewise
+  symptoms.exception = "Warp Illegal Address";
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("out of memory, by who asked for how much") {
+  Symptoms symptoms = refused_call(2, "cudaMalloc");
+  CHECK(id_of(symptoms) == "none");  // how much is not known
+  symptoms.bytes = 12884901888;
+  CHECK(id_of(symptoms) == "out-of-memory");
+  CHECK(text_of(symptoms) == "cudaMalloc was asked for 12.0 GiB, and the device did not have that much free");
+  CHECK(explain(symptoms)->fix.size() == 1);
+  symptoms.versions = {{"torch", "2.11.0"}};
+  CHECK(explain(symptoms)->fix.size() == 3);
+  symptoms.bytes = 18446744073709547520ull;
+  CHECK(id_of(symptoms) == "absurd-allocation");
+  CHECK(!explain(symptoms)->certain);
+  symptoms.bytes = (1ull << 44) - 1;
+  CHECK(id_of(symptoms) == "out-of-memory");
+  symptoms.call = "cudaHostAlloc";
+  CHECK(id_of(symptoms) == "no-pinned-memory");
+  symptoms.call = "cudaMallocManaged";
+  CHECK(id_of(symptoms) == "out-of-memory");
+  CHECK(!explain(symptoms)->certain);  // more than the device has is no error where it can page
+  CHECK(id_of(refused_call(2, "cuDevicePrimaryCtxRetain")) == "no-memory-for-the-context");
+  CHECK(id_of(refused_call(2, "cudaLaunchKernel")) == "none");
+}
+
+TEST_CASE("out of memory inside a library") {
+  Symptoms symptoms = refused_call(2, "cudaMalloc");
+  symptoms.library = "libcublas.so.13";
+  symptoms.bytes = 8 << 20;
+  CHECK(id_of(symptoms) == "library-out-of-memory");
+  symptoms.library = "libnccl.so.2";
+  CHECK(id_of(symptoms) == "out-of-memory");
+}
+
+TEST_CASE("freeing what is not allocated") {
+  CHECK(id_of(refused_call(1, "cudaFree")) == "invalid-free");
+  CHECK(id_of(refused_call(1, "cuMemFree_v2")) == "invalid-free");
+  CHECK(explain(refused_call(1, "cudaFree"))->certain);
+  CHECK(id_of(refused_call(1, "cudaMemcpy")) == "none");
+  for (const char* call : {"cudaFreeAsync", "cuMemFreeAsync"}) {  // a capture takes none but a graph's own memory
+    CHECK(id_of(refused_call(1, call)) == "invalid-free");
+    CHECK(!explain(refused_call(1, call))->certain);
+  }
+}
+
+TEST_CASE("a copy that is longer than what it goes to") {
+  Symptoms symptoms = gpu_error(700);
+  symptoms.arguments = {pointer_argument("destination", 0x1000, "live", 4096, 1024),
+                        pointer_argument("source", 0x5000, "live", 8192)};
+  symptoms.arguments[0].bytes = symptoms.arguments[1].bytes = 3072;
+  CHECK(id_of(symptoms) == "none");
+  symptoms.arguments[0].bytes = symptoms.arguments[1].bytes = 4096;
+  const auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "copy-past-allocation");
+  CHECK(cause->certain);
+  CHECK(cause->text == "the destination of 4.0 KiB reaches 1.0 KiB past the end of an allocation of 4.0 KiB");
+  symptoms.arguments[0].memory->allocated_at = "a.cc:9, main";
+  CHECK(explain(symptoms)->text ==
+        "the destination of 4.0 KiB reaches 1.0 KiB past the end of the 4.0 KiB allocated at a.cc:9, main");
+}

@@ -1,0 +1,87 @@
+#include <doctest/doctest.h>
+
+#include "unit/causes/symptoms_builder.h"
+
+using namespace cudadiag::causes;
+
+namespace {
+
+constexpr const char* kNoProbability = "probability tensor contains either `inf`, `nan` or element < 0";
+constexpr const char* kBce = "input_val >= zero && input_val <= one";
+
+Argument floats(const std::string& name, double min, double max, std::uint64_t nan = 0) {
+  Argument argument;
+  argument.name = name;
+  argument.origin = "variable";
+  argument.dtype = "float32";
+  argument.min = min;
+  argument.max = max;
+  argument.nan = nan;
+  return argument;
+}
+
+}  // namespace
+
+TEST_CASE("multinomial") {
+  Symptoms symptoms = pytorch_assert(kNoProbability, "TensorCompare.cu");
+  symptoms.device_function = "_assert_async_cuda_kernel";
+  CHECK(id_of(symptoms) == "bad-probabilities");
+  CHECK(explain(symptoms)->certain);
+  symptoms.arguments = {floats("probs", 0, 0.5, 7)};
+  CHECK(text_of(symptoms) == "the probabilities given to multinomial are none: probs has 7 NaN");
+  symptoms.arguments = {floats("probs", -0.25, 0.5)};
+  CHECK(text_of(symptoms) == "the probabilities given to multinomial are none: probs has min -0.25, max 0.5");
+  symptoms.arguments = {floats("probs", 0, 0.5)};
+  CHECK(explain(symptoms)->proof.empty());
+
+  for (const char* condition : {"!(val < zero)", "!at::_isnan(val)", "!_isinf(val)", "val >= zero"}) {
+    CHECK(id_of(pytorch_assert(condition, "MultinomialKernel.cu")) == "bad-probabilities");
+  }
+  CHECK(id_of(pytorch_assert("sum > accZero", "MultinomialKernel.cu")) == "zero-probabilities");
+  Symptoms spoilt = pytorch_assert("sum > accZero", "MultinomialKernel.cu");
+  spoilt.arguments = {floats("probs", 0, 0.5, 7)};
+  CHECK(text_of(spoilt) == "the probabilities given to multinomial are none: probs has 7 NaN");
+  symptoms.assertion = "invalid multinomial distribution (sum of probabilities <= 0)";
+  CHECK(id_of(symptoms) == "zero-probabilities");
+  symptoms.device_file = "/home/u/sampler.cu";
+  symptoms.device_function = "sample";
+  symptoms.assertion = "!(val < zero)";
+  CHECK(id_of(symptoms) == "failed-assertion");
+}
+
+TEST_CASE("binary cross entropy") {
+  Symptoms symptoms = pytorch_assert(kBce, "Loss.cu");
+  CHECK(id_of(symptoms) == "bce-input-outside-0-1");
+  symptoms.arguments = {floats("target", 0, 1), floats("logits", -3.5, 4)};
+  CHECK(text_of(symptoms) == "binary_cross_entropy takes probabilities, from 0 to 1: logits has min -3.5, max 4");
+  CHECK(explain(symptoms)->proof == std::vector<std::size_t>{1});
+  symptoms.arguments = {floats("target", 0, 1), floats("probs", 0, 1)};
+  CHECK(text_of(symptoms) == "an input of binary_cross_entropy is NaN or not within 0 to 1");
+  CHECK(id_of(pytorch_assert("target_val >= zero && target_val <= one", "Loss.cu")) == "bce-target-outside-0-1");
+  CHECK(id_of(pytorch_assert("input_val >= zero", "Loss.cu")) == "failed-assertion");
+}
+
+// The model's output has no name; the weights have one, and may be any numbers.
+TEST_CASE("binary cross entropy with weights") {
+  Symptoms symptoms = pytorch_assert(kBce, "Loss.cu");
+  symptoms.arguments = {floats("self", 0, 0.5, 3), floats("y", 0, 1), floats("weight", 0.5, 20)};
+  symptoms.arguments[0].origin = "operator";
+  CHECK(text_of(symptoms) == "binary_cross_entropy takes probabilities, from 0 to 1: self has 3 NaN");
+}
+
+TEST_CASE("other distributions") {
+  CHECK(id_of(pytorch_assert("0 <= p4 && p4 <= 1", "DistributionTemplates.h")) == "bernoulli-outside-0-1");
+  CHECK(id_of(pytorch_assert("0 <= p5 && p5 <= 1", "DistributionTemplates.h")) == "failed-assertion");
+  CHECK(id_of(pytorch_assert("lambda >= 0 && \"invalid Poisson rate, expected rate to be non-negative\"")) ==
+        "poisson-rate-negative");
+  CHECK(id_of(pytorch_assert("lambda >= 0")) == "failed-assertion");
+}
+
+TEST_CASE("torch._assert_async says what its caller gave it") {
+  Symptoms symptoms = pytorch_assert("seqlen must fit the cache", "TensorCompare.cu");
+  symptoms.device_function = "_assert_async_cuda_kernel";
+  CHECK(id_of(symptoms) == "tensor-assertion");
+  CHECK(text_of(symptoms).ends_with("seqlen must fit the cache"));
+  symptoms.device_function = "some_kernel";
+  CHECK(id_of(symptoms) == "failed-assertion");
+}

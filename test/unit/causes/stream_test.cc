@@ -1,0 +1,73 @@
+#include <doctest/doctest.h>
+
+#include "unit/causes/symptoms_builder.h"
+
+using namespace cudadiag::causes;
+
+TEST_CASE("a failure that waiting takes away") {
+  Symptoms symptoms = gpu_error(700);
+  CHECK(id_of(symptoms) == "none");
+  symptoms.vanished_when_serialised = true;
+  CHECK(id_of(symptoms) == "missing-wait");
+  CHECK(!explain(symptoms)->certain);
+  CHECK(explain(symptoms)->fix[0] == "let the stream that reads wait for the one that writes (cudaStreamWaitEvent)");
+  symptoms.dialect.driver = true;
+  CHECK(explain(symptoms)->fix[0] == "let the stream that reads wait for the one that writes (cuStreamWaitEvent)");
+  symptoms.arguments = {pointer_argument("in", 0x5000, "freed")};
+  CHECK(id_of(symptoms) == "use-after-free");
+}
+
+TEST_CASE("a call that another one's failure leads to") {
+  Symptoms symptoms = refused_launch(400, {1, 1, 1}, {32, 1, 1});
+  symptoms.swallowed = "cuModuleGetFunction";
+  CHECK(id_of(symptoms) == "after-failed-call");
+  CHECK(explain(symptoms)->fix == std::vector<std::string>{"check what cuModuleGetFunction returns, and stop where it "
+                                                           "fails"});
+  symptoms.code = 701;
+  CHECK(id_of(symptoms) != "after-failed-call");
+}
+
+TEST_CASE("handles of elsewhere") {
+  CHECK(id_of(refused_call(400, "cudaEventRecord")) == "foreign-handle");
+  CHECK(id_of(refused_call(400, "cudaEventElapsedTime")) == "event-without-time");
+  CHECK(id_of(refused_launch(400, {1, 1, 1}, {32, 1, 1})) == "foreign-handle");
+  CHECK(id_of(refused_call(400, "cudaDestroyTextureObject")) == "none");
+  CHECK(id_of(refused_call(1, "cudaEventRecord")) == "none");
+}
+
+TEST_CASE("access between devices, and no context") {
+  CHECK(id_of(refused_call(217, "cudaDeviceEnablePeerAccess")) == "peer-access-unsupported");
+  CHECK(id_of(refused_call(704, "cudaDeviceEnablePeerAccess")) == "none");  // already enabled: nothing is wrong
+  CHECK(id_of(refused_call(201, "cuMemAlloc_v2")) == "no-context");
+  CHECK(!explain(refused_call(201, "cuCtxSetCurrent"))->certain);  // the context that it was given may be the bad one
+  CHECK(id_of(refused_call(202, "cuCtxPushCurrent")) == "none");
+}
+
+// "trying to disable peer access which has not been enabled yet" (cuda.h): enabling it is no remedy.
+TEST_CASE("access to a peer that is taken back without having been given") {
+  const Symptoms symptoms = refused_call(705, "cudaDeviceDisablePeerAccess");
+  CHECK(id_of(symptoms) == "peer-access-not-enabled");
+  CHECK(text_of(symptoms).starts_with("cudaDeviceDisablePeerAccess takes back access"));
+  const auto cause = explain(symptoms);
+  for (const std::string& step : cause->fix) CHECK(step.find("EnablePeerAccess(") == std::string::npos);
+  CHECK(id_of(refused_call(705, "cudaMemcpyPeer")) == "none");
+}
+
+TEST_CASE("a peer that cannot be reached, by the runtime's word for it") {
+  for (const char* call : {"cudaDeviceEnablePeerAccess", "cuCtxEnablePeerAccess"}) {
+    const auto cause = explain(refused_call(101, call));
+    REQUIRE(cause);
+    CHECK(cause->id == "peer-access-unsupported");
+    CHECK_FALSE(cause->certain);
+  }
+}
+
+TEST_CASE("collectives") {
+  Symptoms symptoms = gpu_error(700, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
+  CHECK(id_of(symptoms) == "collective");
+  symptoms.failed_elsewhere = 4712;
+  CHECK(id_of(symptoms) == "collective-after-peer");
+  CHECK(text_of(symptoms).find("4712") != std::string::npos);
+  symptoms.kernel = "scale(float*)";
+  CHECK(id_of(symptoms) == "none");
+}

@@ -1,0 +1,88 @@
+// Symptoms as the report makes them of a session, built by hand.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "diagnose/causes/explain.h"
+
+namespace cudadiag::causes {
+
+constexpr const char* kAten = "/pytorch/aten/src/ATen/native/cuda/";
+
+// An assertion in a kernel of PyTorch's.
+inline Symptoms pytorch_assert(const std::string& condition, const std::string& file = "IndexKernel.cu") {
+  Symptoms symptoms;
+  symptoms.code = 710;
+  symptoms.asynchronous = true;
+  symptoms.operation = "kernel";
+  symptoms.assertion = condition;
+  symptoms.device_file = kAten + file;
+  symptoms.versions = {{"torch", "2.11.0"}};
+  return symptoms;
+}
+
+inline Symptoms refused_call(std::uint32_t code, const std::string& call) {
+  Symptoms symptoms;
+  symptoms.code = code;
+  symptoms.call = call;
+  symptoms.operation = "call";
+  return symptoms;
+}
+
+inline Symptoms refused_launch(std::uint32_t code, Dim3 grid, Dim3 block, std::uint32_t shared = 0) {
+  Symptoms symptoms = refused_call(code, "cudaLaunchKernel");
+  symptoms.operation = "kernel";
+  symptoms.launch = true;
+  symptoms.grid = grid;
+  symptoms.block = block;
+  symptoms.shared_bytes = shared;
+  return symptoms;
+}
+
+inline Symptoms gpu_error(std::uint32_t code, const std::string& kernel = "scale(float*)") {
+  Symptoms symptoms;
+  symptoms.code = code;
+  symptoms.asynchronous = true;
+  symptoms.operation = "kernel";
+  symptoms.kernel = kernel;
+  return symptoms;
+}
+
+inline Argument index_argument(const std::string& name, std::int64_t min, std::int64_t max, std::int64_t bound,
+                               std::uint64_t outside, std::vector<std::int64_t> at, std::int64_t value) {
+  Argument argument;
+  argument.name = name;
+  argument.origin = "variable";
+  argument.dtype = "int64";
+  argument.min = min;
+  argument.max = max;
+  argument.bound = bound;
+  argument.outside = outside;
+  argument.first_outside = std::move(at);
+  argument.first_value = value;
+  return argument;
+}
+
+inline Argument pointer_argument(const std::string& name, std::uint64_t pointer, const std::string& state,
+                                 std::uint64_t bytes = 4096, std::uint64_t offset = 0) {
+  Argument argument;
+  argument.name = name;
+  argument.origin = "kernel";
+  argument.pointer = pointer;
+  if (!state.empty()) argument.memory = Memory{bytes, offset, std::nullopt, false, state, "", ""};
+  return argument;
+}
+
+inline std::string id_of(const Symptoms& symptoms) {
+  const auto cause = explain(symptoms);
+  return cause ? cause->id : "none";
+}
+
+inline std::string text_of(const Symptoms& symptoms) {
+  const auto cause = explain(symptoms);
+  return cause ? cause->text : "";
+}
+
+}  // namespace cudadiag::causes

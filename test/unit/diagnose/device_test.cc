@@ -1,0 +1,576 @@
+// Sessions with a device pass, made of dumps of an H200 (data/gpucore): what of them a finding gets.
+#include <doctest/doctest.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "analyse/graph_nodes.h"
+#include "diagnose/diagnosis.h"
+#include "diagnose/reruns/dump_candidates.h"
+#include "report/text.h"
+#include "unit/report/sample_reports.h"
+
+using namespace cudadiag;
+using diagnose::Diagnosis;
+using report::Lines;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kAssertion =
+    "/tmp/cases/cases.cu:17: void assert_positive(const int *): block: [0,0,0], thread: [4,0,0] Assertion "
+    "`p[threadIdx.x] > 0` failed.\n";
+constexpr const char* kOtherAssertion =
+    "/tmp/cases/other.cu:9: other: block: [1,0,0], thread: [2,0,0] Assertion `n < 3` failed.\n";
+
+// A record pass whose first failing operation is the third of three kernels, as it is in the dumps.
+class Recorded {
+ public:
+  Recorded() {
+    session.folder = fs::temp_directory_path() / ("device-report-" + std::to_string(::getpid()));
+    fs::create_directories(session.folder / "device");
+    session.manifest.working_directory = "/tmp/cases";
+    add_pass("record");
+    session::Process process;
+    process.pid = 4711;
+    session::ProcessRecord& record = process.record;
+    record.pid = 4711;
+    record.functions = {"_Z15assert_positivePKi", "_Z4fillPii"};
+    record.sites.resize(2);
+    record.sites[0].function = 1;
+    record.sites[1].function = 2;
+    record.threads.resize(1);
+    record.threads[0].tid = 4711;
+    session::Operation operation;
+    operation.kind = wire::operation::Kind::kernel;
+    operation.grid = {1, 1, 1};
+    operation.block = {32, 1, 1};
+    operation.site = 2;
+    record.operations = {operation, operation, operation};
+    record.operations[2].site = 1;
+    record.operations[2].grid = {2, 1, 1};
+    record.operations_issued = 3;
+    session::Error error;
+    error.code = 710;
+    record.errors = {error};
+    session.processes = {process};
+  }
+  ~Recorded() { fs::remove_all(session.folder); }
+
+  session::Pass& add_pass(const char* name) {
+    session::Pass pass;
+    pass.name = pass.folder = name;
+    pass.seconds = 64;
+    session.manifest.passes.push_back(pass);
+    if (session.manifest.passes.size() > 1) session.reruns.emplace_back();
+    return session.manifest.passes.back();
+  }
+  void add_device(const char* fixture, const std::string& output = "", const std::string& dump = "642.gpucore") {
+    add_pass("device").dump = dump;
+    fs::copy_file(fs::path(TEST_DATA "/gpucore") / fixture, session.folder / "device" / dump);
+    std::ofstream(session.folder / "device/output.txt") << output;
+  }
+  void name_kernel(const char* mangled) { session.processes[0].record.functions[0] = mangled; }
+  session::Operation& failing() { return session.processes[0].record.operations[2]; }
+
+  // The sites lie at lines 10 and 20 of a Python program.
+  void add_lines() {
+    session::ProcessRecord& record = session.processes[0].record;
+    for (std::uint32_t id = 1; id <= record.sites.size(); ++id) {
+      // One instruction run, at the function's first line.
+      record.codes.push_back({"/tmp/cases/train.py", "train", 10 * id, 11, std::string("\xef\0", 2)});
+      record.python_stacks.push_back({{{id, 0}}, false});
+      record.sites[id - 1].python = id;
+    }
+  }
+
+  Diagnosis report(std::uint32_t code = 710, bool also_first = false,
+                   analyse::Grade grade = analyse::Grade::suspected) {
+    analyse::Failure failure;
+    failure.code = code;
+    failure.grade = grade;
+    failure.because = "it is one of these";
+    failure.process = &session.processes[0];
+    failure.reported = &session.processes[0].record.errors[0];
+    failure.candidates = {{&failing(), "next", 3}};
+    if (also_first) failure.candidates.push_back({&session.processes[0].record.operations[1], "or this", 2});
+    analyse::Analysis analysis;
+    analysis.verdict = analyse::Verdict::cuda_failure;
+    analysis.failures = {failure};
+    analysis.first_grade = analyse::Grade::bracketed;
+    analysis.reruns.resize(session.reruns.size());
+    symbolize::Symbolizer symbolizer(session);
+    return diagnose::build(session, analysis, symbolizer);
+  }
+
+  session::Session session;
+};
+
+// The lines of one section, without its label.
+std::vector<std::string> section(const Diagnosis& report, const std::string& label, bool verbose = false) {
+  using report::Verbosity;
+  std::string text = report::write_text(report, {verbose ? Verbosity::verbose : Verbosity::normal, false, 160, false});
+  std::vector<std::string> lines;
+  bool inside = false;
+  for (std::size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
+    inside = text.starts_with(label) || (inside && text.starts_with("        "));
+    if (inside) lines.push_back(text.substr(8, end - 8));
+  }
+  return lines;
+}
+
+const diagnose::Device& device_of(const Diagnosis& report) {
+  REQUIRE(report.findings.size() == 1);
+  REQUIRE(report.findings[0].device);
+  return *report.findings[0].device;
+}
+
+std::vector<std::string> notes(const Diagnosis& report, const std::string& code) {
+  std::vector<std::string> texts;
+  for (const analyse::Note& note : report.notes) {
+    if (note.code == code) texts.push_back(note.text);
+  }
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("a failed assertion: line, block and thread from the dump, the condition from the output") {
+  Recorded recorded;
+  recorded.add_device("assert.nvcudmp", std::string(kOtherAssertion) + kAssertion);
+  const Diagnosis report = recorded.report();
+  const diagnose::Device& device = device_of(report);
+  CHECK(device.exception == "Warp Assert");
+  CHECK(device.function == "assert_positive(int const*)");
+  CHECK(device.file == "/tmp/cases/cases.cu");
+  CHECK(device.line == 17);
+  CHECK(device.thread == session::Dim3{0, 0, 0});
+  CHECK(device.message == "p[threadIdx.x] > 0");
+  CHECK(section(report, "Device") ==
+        Lines{"cases.cu:17  block 0,0,0 thread 0,0,0; 64 threads, one of 2 assertions",
+              "assertion `p[threadIdx.x] > 0` failed",
+              "Warp Assert in a rerun; same kernel, grid and block; kernel 3 of its process in both runs"});
+  CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump read"});
+  REQUIRE(notes(report, "assertion-printed").size() == 1);
+  CHECK(notes(report, "assertion-printed")[0].find("`n < 3` in other, /tmp/cases/other.cu:9, by 1 thread") !=
+        std::string::npos);
+  CHECK(report.findings[0].text.find("threadIdx") == std::string::npos);
+}
+
+TEST_CASE("a failed assertion whose text is not in the output") {
+  Recorded recorded;
+  recorded.add_device("assert.nvcudmp");
+  CHECK(section(recorded.report(), "Device")[1] == "the text of the assertion is not in the rerun's output");
+}
+
+TEST_CASE("the same kernel with other dimensions and another error is said to be so") {
+  Recorded recorded;
+  recorded.add_device("assert.nvcudmp");
+  recorded.failing().grid = {7, 1, 1};
+  CHECK(device_of(recorded.report()).join ==
+        "same kernel and block, another grid (2,1,1); kernel 3 of its process in both runs");
+  recorded.failing().block = {64, 1, 1};
+  recorded.session.processes[0].record.threads[0].tid = 4712;
+  recorded.session.processes[0].record.operations_issued = 4;
+  CHECK(device_of(recorded.report(700)).join ==
+        "same kernel, another grid (2,1,1) and block (32,1,1); the first run's error was "
+        "700");
+}
+
+TEST_CASE("a warp that has exited: the line, and what is not known") {
+  Recorded recorded;
+  recorded.name_kernel("_Z9far_storePi");
+  recorded.add_device("far.nvcudmp.gz");
+  CHECK(section(recorded.report(700), "Device") ==
+        Lines{"cases.cu:15  block, thread: not known (the warp had exited)",
+              "Warp Illegal Address in a rerun; same kernel; its grid was not kept"});
+}
+
+TEST_CASE("under MPS the code that failed tells whose failure it was") {
+  Recorded recorded;
+  recorded.session.processes[0].record.properties["mps"] = "1";
+  recorded.name_kernel("_Z9far_storePi");
+  const auto cause = [&] {
+    const diagnose::Finding finding = recorded.report(700).findings.at(0);
+    return finding.cause ? finding.cause->id : "none";
+  };
+  CHECK(cause() == "mps-client");
+  recorded.add_device("far.nvcudmp.gz");
+  const diagnose::Finding finding = recorded.report(700).findings.at(0);
+  CHECK(finding.grade == analyse::Grade::proven);
+  CHECK(finding.because.find("so that no other process under MPS made it") != std::string::npos);
+  CHECK(cause() == "none");
+  CHECK(recorded.report(700, true).findings.at(0).grade != analyse::Grade::proven);
+}
+
+// The dump of test/gpu/cuda/neighbour.cu, `works`, that the fault of another process ended.
+TEST_CASE("under MPS an exception in code that the program has not is another's") {
+  Recorded recorded;
+  recorded.session.processes[0].record.properties["mps"] = "1";
+  recorded.name_kernel("_Z4spinPiy");
+  recorded.add_device("mps_neighbour.nvcudmp.gz");
+  const diagnose::Finding finding = recorded.report(700).findings.at(0);
+  CHECK_FALSE(finding.device);
+  CHECK(finding.foreign_exception == "Warp Illegal Address");
+  REQUIRE(finding.cause);
+  CHECK(finding.cause->id == "mps-client");
+  CHECK(finding.cause->text.find("code that this program had not loaded") != std::string::npos);
+}
+
+TEST_CASE("under MPS a kernel that runs in a rerun's dump proves nothing of a hang") {
+  Recorded recorded;
+  recorded.session.processes[0].record.properties["mps"] = "1";
+  recorded.name_kernel("_Z4spinPiy");
+  recorded.add_device("running.nvcudmp.gz");
+  analyse::Failure failure;
+  failure.kind = analyse::Kind::hang;
+  failure.grade = analyse::Grade::bracketed;
+  failure.because = "it stands";
+  failure.process = &recorded.session.processes[0];
+  failure.candidates = {{&recorded.failing(), "next", 3}};
+  failure.hang = analyse::Standstill{};
+  analyse::Analysis analysis;
+  analysis.failures = {failure};
+  symbolize::Symbolizer symbolizer(recorded.session);
+  const Diagnosis report = diagnose::build(recorded.session, analysis, symbolizer);
+  REQUIRE(device_of(report).join.starts_with("running in a rerun"));
+  CHECK(report.findings[0].grade == analyse::Grade::bracketed);
+  CHECK(report.findings[0].because == "it stands");
+}
+
+TEST_CASE("the dump of another kernel is not the finding's") {
+  Recorded recorded;
+  recorded.add_device("load.nvcudmp.gz");
+  const Diagnosis report = recorded.report(700);
+  CHECK_FALSE(report.findings.at(0).device);
+  std::string text;
+  for (const std::string& line : section(report, "Device")) text += (text.empty() ? "" : " ") + line;
+  CHECK(text ==
+        "line, block, thread: not known (in the rerun for a core dump Warp Illegal Address came from another kernel: "
+        "far_load, cases.cu:16)");
+  CHECK(notes(report, "device-disagrees") ==
+        Lines{"in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; it "
+              "is not taken for the finding's"});
+}
+
+namespace {
+
+using analyse::Grade;
+
+constexpr const char* kFill = "in a rerun that waited for nothing Warp Illegal Address came from the kernel of ";
+
+std::vector<int> lines_of(const diagnose::Finding& finding) {
+  std::vector<int> lines = {finding.location.line};
+  for (const diagnose::Candidate& candidate : finding.candidates) lines.push_back(candidate.location.line);
+  return lines;
+}
+
+}  // namespace
+
+// The candidates are operation 3, at line 10, and operation 2, at line 20, of the kernel that the dump names.
+TEST_CASE("of several candidates the one leads whose kernel the dump names, proven where no other line launches it") {
+  Recorded recorded;
+  recorded.add_lines();
+  recorded.add_device("freed.nvcudmp.gz");
+  const diagnose::Finding finding = recorded.report(700, true, Grade::inferred).findings.at(0);
+  CHECK(lines_of(finding) == std::vector<int>{20});
+  CHECK(finding.launch->kernel == "fill(int*, int)");
+  CHECK(finding.grade == Grade::proven);
+  CHECK(finding.because == std::string("it is one of these; ") + kFill + "this line, and no other line launches it");
+  REQUIRE(finding.device);
+  CHECK(finding.device->line == 8);
+  CHECK(finding.device->join == "same kernel; its grid was not kept");
+}
+
+TEST_CASE("which call of the line failed is not told where one with another grid can have been it") {
+  Recorded recorded;
+  recorded.add_lines();
+  recorded.add_device("assert.nvcudmp");
+  recorded.failing().site_ordinal = 5;
+  CHECK(recorded.report(710, true, Grade::inferred).findings.at(0).launch->site_ordinal == 5);
+  session::Operation& other = recorded.session.processes[0].record.operations[1];
+  other.site = recorded.failing().site;
+  other.grid = {9, 1, 1};
+  const diagnose::Finding finding = recorded.report(710, true, Grade::inferred).findings.at(0);
+  CHECK(lines_of(finding) == std::vector<int>{10});
+  CHECK(finding.grade == Grade::proven);
+  CHECK_FALSE(finding.launch->site_ordinal);
+}
+
+TEST_CASE("where another line launches the kernel too, the candidate that the dump names leads all the same") {
+  Recorded recorded;
+  recorded.session.processes[0].record.sites.push_back(recorded.session.processes[0].record.sites[1]);
+  recorded.add_lines();
+  recorded.add_device("freed.nvcudmp.gz");
+  const diagnose::Finding finding = recorded.report(700, true, Grade::inferred).findings.at(0);
+  CHECK(lines_of(finding) == std::vector<int>{20, 20, 10});
+  CHECK(finding.grade == Grade::inferred);
+  CHECK(finding.because == std::string("it is one of these; ") + kFill + "the one that is listed first");
+  CHECK(finding.device);
+}
+
+TEST_CASE("that one line launches a kernel is not concluded from a record that is not whole") {
+  using Spoil = void (*)(session::Session&);
+  constexpr Spoil kSpoils[] = {
+      [](session::Session& session) { session.processes[0].record.dropped_sites = 1; },
+      [](session::Session& session) { session.processes[0].record.graphs.resize(1); },
+      [](session::Session& session) {
+        session::Graph& graph = session.processes[0].record.graphs.emplace_back();
+        graph.whole = true;
+        graph.nodes.emplace_back().function = 2;
+      },
+      [](session::Session& session) {
+        session::Graph& graph = session.processes[0].record.graphs.emplace_back();
+        graph.whole = true;
+        graph.nodes.emplace_back().type = 13;  // a conditional node, of whose body nothing is known
+      },
+      [](session::Session& session) { session.processes[0].record.sites[1].python = 0; },
+      [](session::Session& session) { session.processes[0].record.operations[1].origin.node_thread = 1; }};
+  for (const Spoil spoil : kSpoils) {
+    Recorded recorded;
+    recorded.add_lines();
+    recorded.add_device("freed.nvcudmp.gz");
+    spoil(recorded.session);
+    const diagnose::Finding finding = recorded.report(700, true, Grade::inferred).findings.at(0);
+    CHECK(finding.launch->kernel == "fill(int*, int)");
+    CHECK(finding.grade == Grade::inferred);
+  }
+}
+
+TEST_CASE("a dump that does not fit changes nothing of several candidates") {
+  const auto answer = [](const char* dump, std::uint32_t code, Grade grade, const auto& change) {
+    Recorded recorded;
+    recorded.add_lines();
+    recorded.add_device(dump);
+    change(recorded);
+    return recorded.report(code, true, grade).findings.at(0);
+  };
+  const auto as_it_is = [](Recorded&) {};
+  const auto changes = [](const diagnose::Finding& finding) {
+    return finding.location.line != 10 || finding.because != "it is one of these" || finding.candidates.size() != 2;
+  };
+  CHECK(changes(answer("freed.nvcudmp.gz", 700, Grade::inferred, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 716, Grade::inferred, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 710, Grade::inferred, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Grade::proven, as_it_is)));
+  CHECK_FALSE(changes(answer("load.nvcudmp.gz", 700, Grade::inferred, as_it_is)));
+  CHECK_FALSE(changes(answer("freed.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
+    recorded.session.manifest.passes.back().rewritten = {"/tmp/cases/train.py"};
+  })));
+  // The same kernel with another grid.
+  const diagnose::Finding finding = answer("load.nvcudmp.gz", 700, Grade::inferred, [](Recorded& recorded) {
+    recorded.session.processes[0].record.functions[1] = "_Z8far_loadPi";
+  });
+  CHECK_FALSE(changes(finding));
+  CHECK(finding.device_unknown ==
+        "in the rerun for a core dump Warp Illegal Address came from another kernel: far_load, cases.cu:16; that is "
+        "candidate 2");
+}
+
+TEST_CASE("a graph's node that leads is not outweighed by a dump") {
+  Recorded recorded;
+  symbolize::DeviceTestimony testimony;
+  testimony.failure.emplace().exception = "Warp Illegal Address";
+  testimony.failure->mangled = "_Z4fillPii";
+  const session::GraphNode node;
+  const auto leads = [&](const session::GraphNode* led_by, analyse::Kind kind) {
+    analyse::Failure failure;
+    failure.kind = kind;
+    failure.code = 700;
+    failure.process = &recorded.session.processes[0];
+    failure.grade = Grade::inferred;
+    failure.candidates = {{&recorded.failing(), "next", 3}, {&failure.process->record.operations[1], "or this", 2}};
+    failure.candidates.front().node = led_by;
+    std::vector<analyse::Failure> failures = {failure};
+    symbolize::Symbolizer symbolizer(recorded.session);
+    diagnose::weigh_by_dump(failures, testimony, recorded.session, symbolizer);
+    return failures[0].candidates.front().operation == &recorded.failing();
+  };
+  CHECK_FALSE(leads(nullptr, analyse::Kind::async_error));
+  CHECK(leads(&node, analyse::Kind::async_error));
+  CHECK(leads(&node, analyse::Kind::graph_node));
+  CHECK(leads(nullptr, analyse::Kind::graph_stale_pointer));
+}
+
+TEST_CASE("of a graph's nodes the dump may name any, also one of several kernels of a line") {
+  Recorded recorded;
+  recorded.add_lines();
+  recorded.add_device("freed.nvcudmp.gz");
+  session::ProcessRecord& record = recorded.session.processes[0].record;
+  record.functions.push_back("_Z7sharpenv");
+  session::Graph& graph = record.graphs.emplace_back();
+  graph.whole = true;
+  for (const auto& [function, site] : {std::pair{1, 1}, {3, 2}, {2, 2}}) {
+    session::GraphNode& node = graph.nodes.emplace_back();
+    node.function = static_cast<std::uint32_t>(function), node.site = static_cast<std::uint32_t>(site);
+  }
+  recorded.failing().kind = wire::operation::Kind::graph;
+  recorded.failing().graph = 1;
+  analyse::Failure failure;
+  failure.code = 700;
+  failure.process = &recorded.session.processes[0];
+  failure.candidates = {{&recorded.failing(), "next", 3}};
+  analyse::name_graph_nodes(failure);
+  analyse::Analysis analysis;
+  analysis.failures = {failure};
+  analysis.reruns.resize(1);
+  symbolize::Symbolizer symbolizer(recorded.session);
+  const Diagnosis report = diagnose::build(recorded.session, analysis, symbolizer);
+  CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 10, 20});
+  CHECK(device_of(report).line == 8);
+  CHECK(device_of(report).join == "same kernel; its grid was not kept; of the candidates number 2");
+}
+
+TEST_CASE("of two findings the dump is that whose kernel and grid it names") {
+  Recorded recorded;
+  recorded.add_device("assert.nvcudmp");
+  recorded.session.processes.push_back(recorded.session.processes[0]);
+  recorded.session.processes[0].record.operations[2].grid = {9, 1, 1};
+  std::vector<analyse::Failure> failures(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    failures[i].code = 710;
+    failures[i].process = &recorded.session.processes[i];
+    failures[i].candidates = {{&recorded.session.processes[i].record.operations[2], "next", 3}};
+  }
+  analyse::Analysis analysis;
+  analysis.failures = failures;
+  symbolize::Symbolizer symbolizer(recorded.session);
+  const Diagnosis report = diagnose::build(recorded.session, analysis, symbolizer);
+  REQUIRE(report.findings.size() == 2);
+  CHECK_FALSE(report.findings[0].device);
+  CHECK(report.findings[0].device_unknown == "the core dump of the rerun is of another failure");
+  CHECK(report.findings[1].device);
+}
+
+TEST_CASE("no dump: the line, block and thread that the assertion printed, where its function is the kernel") {
+  Recorded recorded;
+  recorded.add_pass("device").cut_short = "ended after 60 s";
+  std::ofstream(recorded.session.folder / "device/output.txt") << kAssertion;
+  const Diagnosis report = recorded.report();
+  CHECK(section(report, "Device") == Lines{"cases.cu:17  block 0,0,0 thread 4,0,0; 1 thread, one assertion",
+                                           "assertion `p[threadIdx.x] > 0` failed",
+                                           "printed by a rerun; the function has the kernel's name"});
+  CHECK(device_of(report).exception == "");
+  CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s ended after 60 s"});
+}
+
+TEST_CASE("no dump, and an assertion in another function or after another error") {
+  Recorded recorded;
+  recorded.add_pass("device");
+  std::ofstream(recorded.session.folder / "device/output.txt") << kOtherAssertion;
+  const Diagnosis report = recorded.report();
+  CHECK(section(report, "Device") == Lines{"line, block, thread: not known (the rerun left no core dump)"});
+  CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s no core dump"});
+  CHECK(notes(report, "assertion-printed").size() == 1);
+  std::ofstream(recorded.session.folder / "device/output.txt") << "[1] coredump: Starting GPU coredump generation\n";
+  const Diagnosis begun = recorded.report();
+  CHECK(section(begun, "Device") ==
+        Lines{"line, block, thread: not known (the driver began a core dump and did not finish it)"});
+  CHECK(section(begun, "Passes") == Lines{"record 64 s bracketed; device 64 s core dump unfinished"});
+  std::ofstream(recorded.session.folder / "device/output.txt", std::ios::app) << "[2] coredump: All done (took 0s)\n";
+  CHECK(recorded.report().findings.at(0).device_unknown == "the rerun left no core dump");
+  std::ofstream(recorded.session.folder / "device/output.txt") << kAssertion;
+  CHECK_FALSE(recorded.report(700).findings.at(0).device);
+}
+
+TEST_CASE("no dump: the one assertion that Triton printed, whose text names no function, of the file's own kernel") {
+  Recorded recorded;
+  recorded.add_pass("device");
+  const std::string file = recorded.session.folder / "ck46.py";
+  std::ofstream(file) << "@triton.jit\ndef triton_poi_fused_0(in_ptr0):\n    tl.device_assert(0 <= i)\n";
+  const std::string at_line = ": unknown: block: [0,0,0], thread: [7,0,0] Assertion `0 <= i < 9` failed.\n";
+  std::ofstream(recorded.session.folder / "device/output.txt") << file << ":3" << at_line;
+  recorded.name_kernel("triton_poi_fused_0");
+  const Diagnosis report = recorded.report();
+  CHECK(device_of(report).line == 3);
+  CHECK(device_of(report).join == "the one assertion that a rerun printed, on a line of this kernel");
+  CHECK(notes(report, "assertion-printed").empty());
+  recorded.name_kernel("triton_poi_fused");
+  CHECK_FALSE(recorded.report().findings.at(0).device);
+  std::ofstream(file, std::ios::app) << "def triton_poi_fused(in_ptr0):\n    pass\n";
+  CHECK_FALSE(recorded.report().findings.at(0).device);
+  CHECK_FALSE(recorded.report(710, true).findings.at(0).device);
+  recorded.name_kernel("triton_poi_fused_0");
+  std::ofstream(recorded.session.folder / "device/output.txt") << file << ":3" << at_line << "/tmp/k.py:3" << at_line;
+  CHECK_FALSE(recorded.report().findings.at(0).device);
+}
+
+// Triton's text names no function.
+TEST_CASE("no dump: of a proven failure the one assertion that its rerun printed, whatever function it is in") {
+  Recorded recorded;
+  recorded.add_pass("confirm");
+  session::Process again = recorded.session.processes[0];
+  recorded.session.reruns[0].push_back(again);
+  recorded.add_pass("device");
+  fs::create_directories(recorded.session.folder / "confirm");
+  const auto print = [&](const std::string& pass, const std::string& text) {
+    std::ofstream(recorded.session.folder / pass / "output.txt") << text;
+  };
+  const auto report = [&](analyse::Grade grade) {
+    analyse::Failure failure;
+    failure.code = 710;
+    failure.grade = grade;
+    failure.process = &recorded.session.processes[0];
+    failure.candidates = {{&recorded.failing(), "next", 3}};
+    failure.again_process = &recorded.session.reruns[0][0];
+    failure.again = &failure.again_process->record.operations[2];
+    analyse::Analysis analysis;
+    analysis.failures = {failure};
+    analysis.reruns.resize(2);
+    symbolize::Symbolizer symbolizer(recorded.session);
+    return diagnose::build(recorded.session, analysis, symbolizer);
+  };
+  const std::string unnamed = "/tmp/k.py:34: unknown: block: [0,0,0], thread: [7,0,0] Assertion `0 <= i < 9` failed.\n";
+  print("confirm", unnamed);
+  print("device", unnamed);
+  const Diagnosis proven = report(analyse::Grade::proven);
+  CHECK(section(proven, "Device") == Lines{"k.py:34  block 0,0,0 thread 7,0,0; 1 thread, one assertion",
+                                           "assertion `0 <= i < 9` failed",
+                                           "the one assertion that was printed in the rerun where this launch failed"});
+  CHECK(notes(proven, "assertion-printed").empty());
+  CHECK_FALSE(report(analyse::Grade::bracketed).findings.at(0).device);
+
+  print("confirm", unnamed + kOtherAssertion);
+  CHECK_FALSE(report(analyse::Grade::proven).findings.at(0).device);
+  print("confirm", "");
+  CHECK_FALSE(report(analyse::Grade::proven).findings.at(0).device);
+}
+
+TEST_CASE("why nothing is known of the device") {
+  Recorded recorded;
+  CHECK(recorded.report().findings.at(0).device_unknown == "no rerun");
+  recorded.add_pass("confirm");
+  CHECK(recorded.report().findings.at(0).device_unknown == "no rerun for a core dump");
+  session::Pass& pass = recorded.add_pass("device");
+  pass.cut_short = "time limit";
+  CHECK(recorded.report().findings.at(0).device_unknown == "the rerun was cut short: time limit");
+  pass.dump = "1.gpucore";
+  std::ofstream(recorded.session.folder / "device/1.gpucore") << "x";
+  CHECK(recorded.report().findings.at(0).device_unknown.find("is not a GPU core dump") != std::string::npos);
+  CHECK(section(recorded.report(), "Passes")[0].ends_with("device 64 s core dump not read"));
+}
+
+TEST_CASE("an assertion may have no text") {
+  const auto cases = [](int line) {
+    return fmt::format("/tmp/cases/cases.cu:{}: f: block: [0,0,0], thread: [0,0,0] Assertion `` failed.\n", line);
+  };
+  Recorded recorded;
+  recorded.add_device("assert.nvcudmp", cases(17));
+  CHECK(section(recorded.report(), "Device")[1] == "an assertion without a text failed");
+  std::ofstream(recorded.session.folder / "device/output.txt") << cases(17) << cases(18);
+  CHECK(notes(recorded.report(), "assertion-printed").at(0) ==
+        "a rerun printed a failed assertion: one without a text, in f, /tmp/cases/cases.cu:18, by 1 thread, the first "
+        "of them block 0,0,0 thread 0,0,0");
+}
+
+TEST_CASE("hostile text of an assertion stays one harmless line") {
+  Recorded recorded;
+  recorded.add_device(
+      "assert.nvcudmp",
+      "\x1b[2J/tmp/cases/cases.cu:17: f: block: [0,0,0], thread: [0,0,0] Assertion `\x1b[31m\xff\xe2\x80\xae"
+      "x` failed.\n");
+  const Diagnosis report = recorded.report();
+  CHECK(section(report, "Device")[1] == "assertion `\\x1b[31m\\xff\\u202ex` failed");
+}

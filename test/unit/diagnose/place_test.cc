@@ -1,0 +1,41 @@
+#include "diagnose/place.h"
+
+#include <doctest/doctest.h>
+
+using namespace cudadiag::diagnose;
+
+TEST_CASE("a function goes by its name alone") {
+  CHECK(without_parameters("main") == "main");
+  CHECK(without_parameters("kernel()") == "kernel");
+  CHECK(without_parameters("(anonymous namespace)::Program::launch(std::basic_string<char> const&, CUstream_st*)") ==
+        "(anonymous namespace)::Program::launch");
+  CHECK(without_parameters("Tensor::allocate(unsigned long) const") == "Tensor::allocate");
+  CHECK(without_parameters("main::{lambda(int)#1}::operator()(int) const") == "main::{lambda(int)#1}::operator()");
+  CHECK(without_parameters("work(void (*)(int), int) [clone .part.0]") == "work");
+  CHECK(without_parameters("forward.<locals>.<lambda>") == "forward.<locals>.<lambda>");
+  CHECK(without_parameters("odd)") == "odd)");
+  CHECK(without_parameters("()") == "()");
+  CHECK(without_parameters("") == "");
+}
+
+TEST_CASE("a place says what is known of it") {
+  Location location;
+  CHECK(place(location, "/w") == "a place that is not known");
+  location.function = "work(int)";
+  location.module = "/usr/lib/libwork.so";
+  CHECK(place(location, "/w") == "work (libwork.so, line not known)");
+  location.called_from = {{"/w/main.cc", "main", "c++", "", "", 3}};
+  CHECK(place(location, "/w") == "work (libwork.so, line not known), called from main.cc:3, main");
+  location.called_from.clear();
+  location.function.clear();
+  CHECK(place(location, "/w") == "libwork.so (line not known)");
+  location.offset = 0x1138;
+  CHECK(place(location, "/w") == "libwork.so+0x1138 (line not known)");
+  location.function = "work(int)";
+  location.file = "/w/work.cc";
+  CHECK(place(location, "/w") == "work.cc (line not known), work");
+  location.line = 7;
+  CHECK(place(location, "/w") == "work.cc:7, work");
+  CHECK(place(location, "/elsewhere") == "/w/work.cc:7, work");
+  CHECK(place(location, "/") == "/w/work.cc:7, work");
+}

@@ -1,0 +1,305 @@
+#include "diagnose/races/races.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "diagnose/diagnosis.h"
+#include "report/race_text.h"
+
+using namespace cudadiag;
+using diagnose::Diagnosis;
+
+namespace {
+
+constexpr const char* kProgram = TEST_DATA "/report/program.py";
+constexpr std::uint64_t kThen = 0x7000, kNow = 0x9000;  // where the memory lies in the first run and in the rerun
+
+session::Code code_at(std::uint32_t line, const char* function) {
+  return {kProgram, function, line, 11, std::string("\xef\0", 2)};
+}
+
+// Site 1, program.py:3, launches a kernel, and so does site 2, program.py:7; `native`: by way of native code.
+session::Process process(bool native) {
+  session::Process process;
+  process.pid = native ? 4711 : 4900;
+  session::ProcessRecord& record = process.record;
+  record.codes = {code_at(3, "launch"), code_at(7, "read")};
+  record.python_stacks = {{{{1, 0}}, false}, {{{2, 0}}, false}};
+  if (native) {
+    record.modules = {{"/lib/libtorch.so", "", 0, 0, 0x1000}};
+    record.native_stacks = {{{{1, 0x10}}, false}};
+  }
+  record.functions = {"_Z5scalePf", "_Z3sumPf"};
+  record.sites.resize(2);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    record.sites[i].kind = wire::operation::Kind::kernel;
+    record.sites[i].python = record.sites[i].function = i + 1;
+    record.sites[i].native = native ? 1 : 0;
+  }
+  record.threads.resize(1);
+  record.threads[0].tid = 12;
+  return process;
+}
+
+session::Race race_of(std::uint32_t pid, std::uint64_t begin, const char* first, const char* second) {
+  session::Race race;
+  race.pid = pid;
+  race.first = {.what = "kernel",
+                .mode = first,
+                .begin = begin,
+                .end = begin + 1,
+                .stream = 1,
+                .site = 1,
+                .function = 1,
+                .ticks = 110};
+  race.second = {.what = "kernel",
+                 .mode = second,
+                 .begin = begin,
+                 .end = begin + 1,
+                 .stream = 0x50,
+                 .site = 2,
+                 .function = 2,
+                 .ticks = 210};
+  return race;
+}
+
+session::DeliveredValue tensor(const char* name, const char* parameter, bool written) {
+  session::DeliveredValue value;
+  value.name = name;
+  value.origin = *parameter == 0 ? "operator" : "variable";
+  value.parameter = parameter;
+  value.dtype = "float32";
+  value.shape = {16, 4};
+  value.strides = {4, 1};
+  value.pointer = kNow - 64;
+  value.bytes = 256;
+  value.written = written;
+  return value;
+}
+
+session::Delivery told(const char* kind, std::uint64_t ticks, int line, const char* op,
+                       std::vector<session::DeliveredValue> values) {
+  session::Delivery delivery;
+  delivery.tid = 12;
+  delivery.ticks = ticks;
+  delivery.kind = kind;
+  delivery.op = op;
+  delivery.overload = "Tensor";
+  delivery.schema = std::string(op) + ".Tensor(…)";
+  delivery.whole = true;
+  delivery.file = "program.py";
+  delivery.line = line;
+  delivery.values = std::move(values);
+  return delivery;
+}
+
+// A first run with one race or pair, and a rerun that shows it again.
+struct Runs {
+  explicit Runs(const char* first = "write", const char* second = "read") {
+    session.manifest.working_directory = TEST_DATA;
+    session.manifest.passes.resize(2);
+    session.manifest.passes[0].name = session.manifest.passes[0].folder = "record";
+    session.manifest.passes[1].name = session.manifest.passes[1].folder = "races";
+    session.processes = {process(true)};
+    session.reruns = {{process(false)}};
+    session::Races races;
+    races.found = {race_of(4711, kThen, first, second)};
+    races.kernels = {1, 1, true};
+    session.races = races;
+    races.found = {race_of(4900, kNow, first, second)};
+    session.rerun_races = {races};
+    deliveries() = {
+        told("operator", 100, 3, "aten::add_", {tensor("x", "self", true)}), told("results", 120, 3, "aten::add_", {}),
+        told("operator", 200, 7, "aten::sum", {tensor("x", "self", false)}), told("results", 220, 7, "aten::sum", {})};
+  }
+  std::vector<session::Delivery>& deliveries() { return session.reruns[0][0].deliveries; }
+  // Both modes are open: nothing but a count in either run.
+  void open_both() {
+    for (session::Races* races : {&*session.races, &*session.rerun_races[0]}) {
+      races->unjudged = std::move(races->found);
+      races->found.clear();
+      races->unjudged[0].first.mode = races->unjudged[0].second.mode = "unknown";
+      races->counts = {{.pid = races->unjudged[0].pid, .unjudged = 1}};
+    }
+  }
+  Diagnosis report() const {
+    symbolize::Symbolizer symbolizer(session);
+    return diagnose::build(session, analyse::analyse(session), symbolizer);
+  }
+
+  session::Session session;
+};
+
+bool noted(const Diagnosis& report, const char* code) {
+  return std::any_of(report.notes.begin(), report.notes.end(), [&](const auto& note) { return note.code == code; });
+}
+
+}  // namespace
+
+TEST_CASE("a rerun names operators and tensors of a race") {
+  const Diagnosis report = Runs().report();
+  REQUIRE(report.findings.size() == 1);
+  const auto& accesses = report.findings[0].race->accesses;
+  CHECK(accesses[0].op == "aten::add_.Tensor");
+  REQUIRE(accesses[0].tensor);
+  CHECK(accesses[0].tensor->name == "x");
+  CHECK(accesses[0].tensor->argument == "self");
+  CHECK(accesses[0].tensor->written == true);
+  CHECK(accesses[1].tensor->written == false);
+  CHECK(accesses[0].tensor->begin == kThen - 64);
+  CHECK(accesses[0].tensor->end == kThen + 192);
+  const std::vector<std::string> text = {
+      "x float32[16,4]: argument self of aten::add_ (written); argument self of aten::sum (read)"};
+  CHECK(report::race_tensors(*report.findings[0].race) == text);
+  CHECK(report.findings[0].text.starts_with("x is written on "));
+}
+
+TEST_CASE("operators that use every element say which bytes they touch") {
+  Runs runs;
+  const Diagnosis whole = runs.report();
+  CHECK(whole.findings[0].grade == analyse::Grade::proven);
+  CHECK(whole.findings[0].race->accesses[0].exact);
+  CHECK(whole.findings[0].race->accesses[0].begin == kThen - 64);
+  const auto grade = [&] { return runs.report().findings[0].grade; };
+  runs.deliveries()[2].whole = false;
+  CHECK(grade() == analyse::Grade::inferred);
+  runs.deliveries()[2].whole = true;
+  runs.deliveries()[2].values[0].strides = {8, 1};  // every other row of something
+  CHECK(grade() == analyse::Grade::inferred);
+  runs.deliveries()[2].values[0].strides = {1, 16};
+  CHECK(grade() == analyse::Grade::proven);
+}
+
+TEST_CASE("a schema says what the code does not") {
+  Runs runs("unknown", "read");
+  runs.session.races->found[0].possible = runs.session.rerun_races[0]->found[0].possible = true;
+  const Diagnosis race = runs.report();
+  REQUIRE(race.findings.size() == 1);
+  CHECK(!race.findings[0].race->possible);
+  CHECK(race.findings[0].race->accesses[0].mode == "write");
+  CHECK(race.findings[0].because.find("schema") != std::string::npos);
+  runs.deliveries()[0].values[0].written = false;
+  const Diagnosis none = runs.report();
+  CHECK(none.findings.empty());
+  CHECK(noted(none, "races-dismissed"));
+  runs.session.races->found[0].several = true;
+  CHECK(runs.report().findings.size() == 1);
+}
+
+TEST_CASE("what is uncertain for another reason stays so") {
+  Runs runs("unknown", "read");
+  runs.session.races->found[0].possible = runs.session.races->found[0].uncertain = true;
+  CHECK(runs.report().findings[0].race->possible);
+}
+
+TEST_CASE("a pair that could not be judged becomes a race or none") {
+  Runs runs;
+  runs.open_both();
+  const Diagnosis race = runs.report();
+  REQUIRE(race.findings.size() == 1);
+  CHECK(!race.findings[0].race->possible);
+  CHECK(race.verdict == analyse::Verdict::cuda_failure);
+  runs.session.whole = false;
+  CHECK(runs.report().verdict == analyse::Verdict::cuda_failure);
+  runs.session.whole = true;
+  CHECK(!noted(race, "races-unjudged"));
+  runs.deliveries()[0].values[0].written = false;
+  const Diagnosis none = runs.report();
+  CHECK(none.findings.empty());
+  CHECK(!noted(none, "races-unjudged"));
+  runs.deliveries().clear();
+  const Diagnosis open = runs.report();
+  CHECK(open.findings.empty());
+  CHECK(noted(open, "races-unjudged"));
+}
+
+TEST_CASE("not every schema is believed that an argument is only read") {
+  Runs runs;
+  runs.open_both();
+  const auto judged = [&](const char* op, const char* parameter) {
+    for (std::size_t i : {0u, 2u}) {
+      runs.deliveries()[i].op = runs.deliveries()[i + 1].op = op;
+      runs.deliveries()[i].values[0] = tensor("x", parameter, false);
+    }
+    return !noted(runs.report(), "races-unjudged");
+  };
+  CHECK(judged("aten::sum", "self"));
+  CHECK(!judged("mine::sum", "self"));
+  CHECK(!judged("aten::native_batch_norm", "running_mean"));
+}
+
+TEST_CASE("a rerun that does not show the race changes nothing") {
+  Runs runs;
+  runs.session.rerun_races[0]->found[0].second.parameter = 8;
+  const Diagnosis other = runs.report();
+  CHECK(!other.findings[0].race->accesses[0].tensor);
+  CHECK(other.findings[0].because.ends_with("; a rerun did not show it again"));
+  CHECK(other.findings[0].grade == analyse::Grade::inferred);
+  runs.session.manifest.passes[1].cut_short = "time limit";
+  CHECK(runs.report().findings[0].because.ends_with("(time limit) did not show it again"));
+}
+
+TEST_CASE("sides may come in the other order") {
+  Runs runs;
+  std::swap(runs.session.rerun_races[0]->found[0].first, runs.session.rerun_races[0]->found[0].second);
+  CHECK(runs.report().findings[0].race->accesses[0].op == "aten::add_.Tensor");
+}
+
+TEST_CASE("a call that was not told of is named where all that used the address did it alike") {
+  Runs runs;
+  auto& found = runs.session.rerun_races[0]->found[0];
+  found.first.ticks = 10000;  // long behind what was told
+  CHECK(runs.report().findings[0].race->accesses[0].op == "aten::add_.Tensor");
+  runs.deliveries().push_back(told("untold", 900, 0, "", {}));
+  CHECK(runs.report().findings[0].race->accesses[0].op == "");
+  found.second.ticks = 10000;  // nor in the last call that was told of
+  CHECK(runs.report().findings[0].race->accesses[1].op == "");
+  found.second.ticks = 210;
+  runs.deliveries().back() = told("operator", 300, 3, "aten::mul_", {tensor("x", "self", true)});
+  CHECK(runs.report().findings[0].race->accesses[0].op == "");
+  CHECK(runs.report().findings[0].race->accesses[1].op == "aten::sum.Tensor");
+}
+
+TEST_CASE("what another thread or line told is not the access's") {
+  Runs runs;
+  runs.deliveries()[0].tid = runs.deliveries()[1].tid = 13;
+  runs.deliveries()[2].line = 5;
+  const Diagnosis report = runs.report();
+  const auto& accesses = report.findings[0].race->accesses;
+  CHECK(accesses[0].op == "");
+  CHECK(accesses[1].op == "");
+}
+
+TEST_CASE("memory that is no argument and no result is the operator's own") {
+  Runs runs;
+  runs.deliveries()[2].values[0].pointer = 0x100000;
+  const Diagnosis report = runs.report();
+  const auto& access = report.findings[0].race->accesses[1];
+  CHECK(access.op == "aten::sum.Tensor");
+  CHECK(!access.tensor);
+  runs.deliveries()[3].values = {tensor("result", "", true)};
+  const Diagnosis made = runs.report();
+  CHECK(made.findings[0].race->accesses[1].tensor->role == "result");
+  const std::vector<std::string> text = {
+      "x float32[16,4]: argument self of aten::add_ (written); result of aten::sum (written)"};
+  CHECK(cudadiag::report::race_tensors(*made.findings[0].race) == text);
+}
+
+TEST_CASE("a kernel that is no operator's is given the line's variables") {
+  Runs runs;
+  for (session::Site& site : runs.session.reruns[0][0].record.sites) site.native = 1;
+  runs.session.reruns[0][0].record.modules = runs.session.processes[0].record.modules;
+  runs.session.reruns[0][0].record.native_stacks = runs.session.processes[0].record.native_stacks;
+  CHECK(runs.report().findings[0].race->accesses[0].op == "");
+  runs.deliveries().push_back(told("line", 90, 3, "", {tensor("out", "", false)}));
+  runs.deliveries().back().values[0].origin = "variable";
+  runs.deliveries().back().values[0].written.reset();
+  const Diagnosis report = runs.report();
+  const auto& access = report.findings[0].race->accesses[0];
+  CHECK(access.op == "");
+  REQUIRE(access.tensor);
+  CHECK(access.tensor->name == "out");
+  CHECK(!access.tensor->written);
+  CHECK(!access.exact);
+}

@@ -1,0 +1,191 @@
+#include "diagnose/status.h"
+
+#include <doctest/doctest.h>
+
+#include "report/activity.h"
+#include "report/status_text.h"
+#include "unit/analyse/picture_builder.h"
+
+using namespace cudadiag;
+using namespace cudadiag::diagnose;
+using namespace cudadiag::report;
+
+namespace {
+
+OpenOperation kernel(std::uint32_t ordinal, const char* name, int line) {
+  OpenOperation operation;
+  operation.operation = "kernel";
+  operation.kernel = name;
+  operation.ordinal = ordinal;
+  operation.seconds = 35;
+  operation.location = {"/home/me/train.py", "forward", "python", "", "", line};
+  operation.candidate = true;
+  return operation;
+}
+
+Status one_stream() {
+  Status status;
+  status.goes_on = true;
+  status.seconds = 62;
+  status.working_directory = "/home/me";
+  status.command = {"python", "train.py"};
+  ProcessStatus process;
+  process.pid = 4711;
+  process.operations = 12345;
+  process.idle = 35;
+  OpenStream stream;
+  stream.name = "stream 0x55d0c8";
+  stream.issued = 131;
+  stream.completed = 125;
+  stream.proven = true;
+  stream.grade = analyse::Grade::bracketed;
+  stream.candidates = 1;
+  stream.operations = {kernel(126, "spin<float>(float*)", 41)};
+  stream.more = 5;
+  process.streams.push_back(stream);
+  OpenCall call;
+  call.tid = 4711;
+  call.thread = "python";
+  call.call = "cudaStreamSynchronize";
+  call.waits_for = "stream 0x55d0c8";
+  call.seconds = 34;
+  call.location = {"/home/me/train.py", "step", "python", "", "", 60};
+  process.calls.push_back(call);
+  status.processes.push_back(process);
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("what had long not finished when the program ended, unless it went on") {
+  Status status = one_stream();
+  CHECK(unfinished_text(status) ==
+        "spin<float> of train.py:41, forward had not finished when the program ended, 35 s after it was issued");
+  status.processes[0].outlived = true;
+  CHECK(unfinished_text(status) == "");
+  status.processes[0].outlived = false;
+  status.processes[0].streams[0].operations[0].seconds = 0.9;
+  CHECK(unfinished_text(status) == "");
+}
+
+TEST_CASE("a stream that stands at one operation, and who waits for it") {
+  CHECK(write_status_text(one_stream(), {}) == R"(cudadiag: running for 62 s: python train.py
+pid 4711: 12,345 operations issued, the newest 35 s ago
+  stream 0x55d0c8: at operation 126 of 131 issued  [bracketed]
+      35 s  spin<float>  train.py:41, forward
+    and 5 more behind
+  thread 4711 python: for 34 s in cudaStreamSynchronize, waits for stream 0x55d0c8
+            at train.py:60, step
+)");
+}
+
+TEST_CASE("times of what has ended count up to its end") {
+  Status status = one_stream();
+  const auto issued = [&] {
+    const std::string text = write_status_text(status, {});
+    const std::size_t from = text.find("pid 4711");
+    return text.substr(from, text.find('\n', from) - from);
+  };
+  status.goes_on = false;
+  CHECK(issued() == "pid 4711: 12,345 operations issued, the newest 35 s before it ended");
+  status.goes_on.reset();
+  CHECK(issued() == "pid 4711: 12,345 operations issued, the newest 35 s before it was last heard of");
+}
+
+TEST_CASE("calls of one line are one, and what proves nothing says so") {
+  Status status = one_stream();
+  OpenStream& stream = status.processes[0].streams[0];
+  stream.proven = false;
+  stream.grade = analyse::Grade::suspected;
+  stream.candidates = 6;
+  stream.operations = {kernel(126, "a", 41), kernel(127, "a", 41), kernel(128, "b", 42)};
+  stream.more = 3;
+  status.processes[0].calls.clear();
+  const std::string text = write_status_text(status, {});
+  CHECK(text.find("stream 0x55d0c8: 6 operations may be unfinished, no marker follows them  [suspected]\n"
+                  "      35 s  a  train.py:41, forward (2 operations)\n"
+                  "      35 s  b  train.py:42, forward\n"
+                  "    and 3 more behind\n") != std::string::npos);
+}
+
+TEST_CASE("a narrow terminal breaks lines, and cuts none") {
+  Status status = one_stream();
+  OpenStream& stream = status.processes[0].streams[0];
+  stream.candidates = 0;
+  stream.missing = 8;
+  TextOptions options;
+  options.columns = 60;
+  CHECK(write_status_text(status, options) == R"(cudadiag: running for 62 s: python train.py
+pid 4711: 12,345 operations issued, the newest 35 s ago
+  stream 0x55d0c8: after operation 125 of 131 issued, at one
+      of 8 whose records are lost  [bracketed]
+      35 s  spin<float>  train.py:41, forward
+    and 5 more behind
+  thread 4711 python: for 34 s in cudaStreamSynchronize,
+      waits for stream 0x55d0c8
+            at train.py:60, step
+)");
+  stream.candidates = 2;
+  options.columns = 200;
+  CHECK(write_status_text(status, options).find(", at one of 2 or of 8 more whose records are lost  [") !=
+        std::string::npos);
+}
+
+TEST_CASE("what a run is doing, on a narrow terminal") {
+  Activity activity;
+  activity.seconds = 1;
+  activity.per_second = 12;
+  activity.operations = 12345;
+  activity.processes = 2;
+  activity.streams = {{4711, "stream 0x55d0c8", 3, false, 0}};
+  CHECK(write_activity("cudadiag: running for 62 s: python train.py", activity, 40, 44) ==
+        R"(cudadiag: running for 62 s: python train.py
+12 operations/s, 12,345 in all; 2 processes;
+    0 failed calls
+unfinished work
+         3    pid 4711, stream 0x55d0c8 (at
+             most: no marker follows them)
+)");
+  CHECK(write_activity("a b", activity, 2, 2) == "a\n..\n");
+}
+
+TEST_CASE("a run without work, and one whose names are hostile") {
+  Status status = one_stream();
+  status.processes[0].streams.clear();
+  status.processes[0].calls[0].thread = "x\x1b[2J\xc2\x9b";
+  const std::string text = write_status_text(status, {});
+  const std::string json = write_status_json(status);
+  CHECK(json.find("x\\u001b[2J\\u009b") != std::string::npos);
+  CHECK(text.find("  no work is unfinished\n") != std::string::npos);
+  CHECK(text.find('\x1b') == std::string::npos);
+  CHECK(text.find("\xc2\x9b") == std::string::npos);
+}
+
+TEST_CASE("only what follows the operations shown is counted as waiting behind them") {
+  using wire::operation::Kind;
+  using wire::operation::kMarked;
+  analyse::PictureBuilder picture;
+  picture.process.record.errors.clear();
+  const auto other = picture.stream(1), stream = picture.stream(0);
+  picture.issue(other, Kind::event_record, kMarked, 0xe1);
+  picture.issue(stream, Kind::event_wait, 0, 0xe1);  // is over
+  picture.issue(stream, Kind::kernel, kMarked);
+  picture.issue(stream);
+  session::Session session;
+  session.processes.push_back(picture.process);
+  symbolize::Symbolizer symbolizer(session);
+  const auto look = [&] { return build_status(session, true, symbolizer).processes[0].streams.at(0); };
+  REQUIRE(look().operations.size() == 1);
+  CHECK(look().operations[0].ordinal == 2);
+  CHECK(look().more == 1);
+
+  // Lost records among the possible operations are counted there.
+  auto& operations = session.processes[0].record.operations;
+  operations.erase(operations.begin() + 1);
+  CHECK(look().missing == 1);
+  CHECK(look().more == 1);
+
+  // Nor does a call wait that queued nothing.
+  operations.back().result = 700;
+  CHECK(look().more == 0);
+}

@@ -1,0 +1,52 @@
+#include "diagnose/words.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <string>
+
+#include "base/printable.h"
+
+using namespace cudadiag;
+using namespace cudadiag::diagnose;
+
+namespace {
+
+// The words that bash makes of it.
+std::string pasted(const std::string& word) {
+  const std::string command = "exec bash -c " + shell_word("printf %s " + word);
+  std::FILE* shell = ::popen(command.c_str(), "r");
+  REQUIRE(shell != nullptr);
+  std::string text;
+  for (int c = 0; (c = std::fgetc(shell)) != EOF;) text += static_cast<char>(c);
+  ::pclose(shell);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("words of a shell are quoted where they must be") {
+  CHECK(shell_word("/tmp/a-b_c.d") == "/tmp/a-b_c.d");
+  CHECK(shell_word("") == "''");
+  CHECK(shell_word("it's a b") == "'it'\\''s a b'");
+  CHECK(shell_word("\u00fcber") == "'\u00fcber'");
+}
+
+TEST_CASE("bytes that cannot be shown are spelled so that a shell reads them back") {
+  CHECK(shell_word("/tmp/\xff"
+                   "1") == "$'/tmp/\\3771'");
+  CHECK(shell_word("it's\n\\") == "$'it\\'s\\012\\\\'");
+  for (const std::string word : {"/tmp/\xff"
+                                 "1",
+                                 "it's\n\t\\n", "\x1b[1m \u00fc", "\u202e$HOME \xc3"}) {
+    const std::string quoted = shell_word(word);
+    CHECK(base::printable(quoted) == quoted);
+    CHECK(pasted(quoted) == word);
+  }
+}
+
+TEST_CASE("the command that reruns a recording names what the user has to give it") {
+  CHECK(bisect_command("/s", false) == "cudadiag bisect /s");
+  CHECK(bisect_command("/a b", false, "--repeat 20") == "cudadiag bisect '/a b' --repeat 20");
+  CHECK(bisect_command("/s", true, "--values") == "cudadiag bisect /s --values <INPUT");
+}
