@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -105,6 +106,12 @@ Bytes DeviceCode::instructions(const Function& function) const {
   if (function.address < section.address) return {};
   const Bytes code = elf.contents(section).slice(function.address - section.address, function.size);
   return code.size() == function.size ? code : Bytes();
+}
+
+KernelFacts DeviceCode::facts(const Function& kernel) const {
+  const ElfImage& elf = images_[kernel.image];
+  const auto section = elf.named(".nv.info." + std::string(kernel.name));
+  return section ? read_kernel_facts(elf.contents(*section)) : KernelFacts{};
 }
 
 std::vector<LineChain> DeviceCode::lines_at(std::span<const std::uint64_t> addresses) const {

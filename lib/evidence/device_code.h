@@ -9,6 +9,7 @@
 #include "evidence/bytes.h"
 #include "evidence/damage.h"
 #include "evidence/elf_image.h"
+#include "evidence/kernel_facts.h"
 #include "evidence/line_program.h"
 
 namespace cudadiag::evidence {
@@ -33,6 +34,9 @@ class DeviceCode {
 
   // The instructions of a function; empty where they were not kept.
   Bytes instructions(const Function& function) const;
+
+  // Empty where they were not kept.
+  KernelFacts facts(const Function& kernel) const;
 
   // For each address its line, and the calls that were inlined around it.
   std::vector<LineChain> lines_at(std::span<const std::uint64_t> addresses) const;

@@ -39,7 +39,7 @@ class DumpReader {
                 [&](Bytes row, Row device) { return decode_sm(row, device, strings_); });
     read_tables(Kind::ctas, Kind::sms, d.ctas, decode_cta);
     read_tables(Kind::warps, Kind::ctas, d.warps, decode_warp);
-    read_lanes();
+    read_tables(Kind::lanes, Kind::warps, d.lanes, decode_lane);
     read_code();
   }
 
@@ -59,7 +59,13 @@ class DumpReader {
                               Kind::warps, Kind::lanes, Kind::modules, Kind::metadata}) {
         if (is(section, kind)) sections_[kind].push_back(i);
       }
+      for (const Kind kind : {Kind::registers, Kind::backtrace, Kind::predicates, Kind::parameters,
+                              Kind::uniform_registers, Kind::uniform_predicates}) {
+        if (is(section, kind))
+          dump_.children_.push_back({section.link, section.info, static_cast<std::uint32_t>(kind), i});
+      }
     }
+    std::sort(dump_.children_.begin(), dump_.children_.end());
     for (const Kind kind : {Kind::devices, Kind::sms}) {
       if (sections_[kind].empty()) dump_.budget_.damage();  // every dump has them
     }
@@ -94,11 +100,19 @@ class DumpReader {
     return std::nullopt;
   }
 
+  template <typename Entry>
+  static void set_home(Entry& entry, Home home) {
+    if constexpr (requires { entry.home; }) entry.home = home;
+  }
+
   template <typename Entry, typename Decode>
   void read_table(std::uint32_t index, Kind kind, Row parent, std::vector<Entry>& to, Decode decode) {
     const Rows rows = rows_of(kind, dump_.elf_.section(index));
     tables_[index] = {.kind = kind, .first = static_cast<Row>(to.size()), .count = rows.count};
-    for (Row row = 0; row < rows.count; ++row) to.push_back(decode(rows[row], parent));
+    for (Row row = 0; row < rows.count; ++row) {
+      to.push_back(decode(rows[row], parent));
+      set_home(to.back(), {index, row});
+    }
   }
 
   template <typename Entry, typename Decode>
@@ -117,19 +131,6 @@ class DumpReader {
       const Section section = dump_.elf_.section(index);
       if (section.size >= smallest_row(Kind::metadata)) {
         dump_.metadata = decode_metadata(dump_.elf_.contents(section));
-      }
-    }
-  }
-
-  void read_lanes() {
-    for (const std::uint32_t index : sections_[Kind::lanes]) {
-      const auto parent = parent_of(dump_.elf_.section(index), Kind::warps);
-      if (!parent) continue;
-      const std::size_t before = dump_.lanes.size();
-      read_table(index, Kind::lanes, *parent, dump_.lanes, decode_lane);
-      for (std::size_t i = before; i < dump_.lanes.size(); ++i) {
-        dump_.lanes[i].table = index;
-        dump_.lanes[i].row = static_cast<std::uint32_t>(i - before);
       }
     }
   }
@@ -162,18 +163,24 @@ const Grid* Dump::grid(const Cta& cta) const {
   return found == grid_rows_.end() ? nullptr : &grids[found->second];
 }
 
-std::optional<Section> Dump::child(Kind kind, const Lane& parent) const {
-  for (std::uint32_t i = 0; i < elf_.sections(); ++i) {
-    const Section section = elf_.section(i);
-    if (is(section, kind) && section.link == parent.table && section.info == parent.row) return section;
-  }
-  return std::nullopt;
+const Context* Dump::context(const Grid& grid) const {
+  const auto found = std::find_if(contexts.begin(), contexts.end(), [&grid](const Context& context) {
+    return context.device == grid.device && context.id == grid.context;
+  });
+  return found == contexts.end() ? nullptr : &*found;
+}
+
+std::optional<Section> Dump::child(Kind kind, Home parent) const {
+  const Child first{parent.table, parent.row, static_cast<std::uint32_t>(kind), 0};
+  const auto found = std::lower_bound(children_.begin(), children_.end(), first);
+  if (found == children_.end() || !std::equal(first.begin(), first.begin() + 3, found->begin())) return std::nullopt;
+  return elf_.section((*found)[3]);
 }
 
 std::vector<ReturnAddress> Dump::backtrace(const Lane& lane) const {
   constexpr std::uint64_t kDeepest = 64;  // further down, recursion only repeats itself
   std::vector<ReturnAddress> frames;
-  const auto section = child(Kind::backtrace, lane);
+  const auto section = child(Kind::backtrace, lane.home);
   if (!section || section->entry_size < smallest_row(Kind::backtrace)) return frames;
   const Bytes bytes = elf_.contents(*section);
   const std::uint64_t count = std::min<std::uint64_t>(bytes.size() / section->entry_size, kDeepest);
@@ -183,15 +190,41 @@ std::vector<ReturnAddress> Dump::backtrace(const Lane& lane) const {
   return frames;
 }
 
-std::vector<std::uint32_t> Dump::registers(const Lane& lane) const {
+std::vector<std::uint32_t> Dump::words(Kind kind, Home parent) const {
   constexpr std::uint64_t kMost = 256;
   std::vector<std::uint32_t> values;
-  const auto section = child(Kind::registers, lane);
+  const auto section = child(kind, parent);
   if (!section) return values;
   const Bytes bytes = elf_.contents(*section);
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(bytes.size() / 4, kMost); ++i)
     values.push_back(bytes.u32(4 * i));
   return values;
+}
+
+std::optional<std::uint32_t> Dump::bits(Kind kind, Home parent) const {
+  const std::vector<std::uint32_t> values = words(kind, parent);
+  if (values.empty()) return std::nullopt;
+  std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(values.size(), 32); ++i) bits |= (values[i] != 0 ? 1u : 0u) << i;
+  return bits;
+}
+
+std::vector<std::uint32_t> Dump::registers(const Lane& lane) const { return words(Kind::registers, lane.home); }
+
+std::vector<std::uint32_t> Dump::uniform_registers(const Warp& warp) const {
+  return words(Kind::uniform_registers, warp.home);
+}
+
+std::optional<std::uint32_t> Dump::predicates(const Lane& lane) const { return bits(Kind::predicates, lane.home); }
+
+std::optional<std::uint32_t> Dump::uniform_predicates(const Warp& warp) const {
+  return bits(Kind::uniform_predicates, warp.home);
+}
+
+Bytes Dump::parameters(const Grid& grid) const {
+  constexpr std::uint64_t kMost = 64u << 10;
+  const auto section = child(Kind::parameters, grid.home);
+  return section ? elf_.contents(*section).slice(0, kMost) : Bytes();
 }
 
 }  // namespace cudadiag::evidence

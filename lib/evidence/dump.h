@@ -34,6 +34,10 @@ enum class Kind : std::uint32_t {
   warps = 14,
   lanes = 15,
   modules = 16,
+  predicates = 17,
+  parameters = 18,
+  uniform_registers = 19,
+  uniform_predicates = 20,
   metadata = 22,
 };
 
@@ -47,6 +51,7 @@ struct Device {
 struct Context {
   Row device = 0;
   std::uint64_t id = 0;
+  std::uint64_t shared_window = 0, local_window = 0;  // where generic addresses of these memories begin
   std::uint32_t host_thread = 0;
 };
 
@@ -55,9 +60,16 @@ struct Module {
   std::uint64_t handle = 0;
 };
 
+// Where a row was read: the sections of what belongs to it name these as their parent.
+struct Home {
+  std::uint32_t table = 0, row = 0;
+};
+
 struct Grid {
   Row device = 0;
+  Home home;
   std::uint64_t id = 0, context = 0, entry = 0, module = 0;
+  std::uint64_t parameters = 0;  // where they begin in constant bank 0
   Dim3 blocks{}, threads{}, clusters{};
   std::uint32_t host_thread = 0;
 };
@@ -77,14 +89,16 @@ struct Cta {
 
 struct Warp {
   Row cta = 0;
+  Home home;
   std::uint32_t id = 0, valid = 0, active = 0;  // the masks have a bit per lane
   bool broken = false;                          // stopped by a trap or breakpoint
+  std::uint32_t shared_bytes = 0;               // of its block, those of the system included; 0: not known
   std::optional<std::uint64_t> error_pc;
 };
 
 struct Lane {
   Row warp = 0;
-  std::uint32_t table = 0, row = 0;  // where it was read: its registers and backtrace name these as their parent
+  Home home;
   std::uint32_t id = 0, exception = 0, call_depth = 0, system_call_depth = 0;
   Dim3 thread{};
   std::uint64_t pc = 0;      // an address of the GPU or, from older drivers, of a copy of the code on the host
@@ -123,23 +137,35 @@ class Dump {
 
   std::vector<ReturnAddress> backtrace(const Lane& lane) const;  // innermost caller first, at most 64
   std::vector<std::uint32_t> registers(const Lane& lane) const;
+  std::vector<std::uint32_t> uniform_registers(const Warp& warp) const;
+  // A bit for each that is true; nothing where they were not kept.
+  std::optional<std::uint32_t> predicates(const Lane& lane) const;
+  std::optional<std::uint32_t> uniform_predicates(const Warp& warp) const;
+  Bytes parameters(const Grid& grid) const;
 
   const Device& device(const Sm& sm) const { return devices[sm.device]; }
   const Sm& sm(const Cta& cta) const { return sms[cta.sm]; }
   const Cta& cta(const Warp& warp) const { return ctas[warp.cta]; }
   const Warp& warp(const Lane& lane) const { return warps[lane.warp]; }
   const Grid* grid(const Cta& cta) const;  // null where the grid was not kept
+  const Context* context(const Grid& grid) const;
 
   Budget& budget() { return budget_; }
 
  private:
   Dump(const ElfImage& elf, std::uint64_t size) : elf_(elf), budget_(size) {}
-  std::optional<Section> child(Kind kind, const Lane& parent) const;
+  std::optional<Section> child(Kind kind, Home parent) const;
+  std::vector<std::uint32_t> words(Kind kind, Home parent) const;
+  std::optional<std::uint32_t> bits(Kind kind, Home parent) const;
   friend class DumpReader;
+
+  // The sections that are no tables of the hierarchy, sorted: by parent's table and row, kind, and then the section.
+  using Child = std::array<std::uint32_t, 4>;
 
   ElfImage elf_;
   Budget budget_;
   std::map<std::pair<Row, std::uint64_t>, Row> grid_rows_;  // by device and Grid::id
+  std::vector<Child> children_;
 };
 
 }  // namespace cudadiag::evidence

@@ -26,7 +26,11 @@ Device decode_device(Bytes row, Bytes strings) {
 
 // id u64 @0, windows of shared, local and global memory @8, device u32 @32, host thread u32 @36
 Context decode_context(Bytes row, Row device) {
-  return {.device = device, .id = row.u64(0), .host_thread = row.u32(36)};
+  return {.device = device,
+          .id = row.u64(0),
+          .shared_window = row.u64(8),
+          .local_window = row.u64(16),
+          .host_thread = row.u32(36)};
 }
 
 // handle u64 @0
@@ -37,10 +41,12 @@ Module decode_module(Bytes row, Row context) { return {.context = context, .hand
 // r525: cluster u32x3 @104; r565: preferred cluster @120
 Grid decode_grid(Bytes row, Row device) {
   return {.device = device,
+          .home = {},
           .id = row.u64(0),
           .context = row.u64(8),
           .entry = row.u64(24),
           .module = row.u64(32),
+          .parameters = row.u64(48),
           .blocks = dim3(row, 72),
           .threads = dim3(row, 84),
           .clusters = dim3(row, 104),
@@ -61,13 +67,15 @@ Sm decode_sm(Bytes row, Row device, Bytes strings) {
 Cta decode_cta(Bytes row, Row sm) { return {.sm = sm, .grid = row.u64(0), .block = dim3(row, 8)}; }
 
 // PC u64 @0, id u32 @8, valid lanes u32 @12, active lanes u32 @16, broken u32 @20, PC valid u32 @24; r525: registers
-// @32; r570: shared memory @40; r575: lanes in system calls and convergence masks @48
+// @32; r570: shared memory u32 @40; r575: lanes in system calls and convergence masks @48
 Warp decode_warp(Bytes row, Row cta) {
   return {.cta = cta,
+          .home = {},
           .id = row.u32(8),
           .valid = row.u32(12),
           .active = row.u32(16),
           .broken = row.u32(20) != 0,
+          .shared_bytes = row.u32(40),
           .error_pc = valid_address(row, 0, 24)};
 }
 
@@ -75,6 +83,7 @@ Warp decode_warp(Bytes row, Row cta) {
 // calls u32 @40, condition codes @44; r575: convergence state @48
 Lane decode_lane(Bytes row, Row warp) {
   return {.warp = warp,
+          .home = {},
           .id = row.u32(16),
           .exception = row.u32(32),
           .call_depth = row.u32(36),

@@ -28,7 +28,11 @@ inline constexpr std::uint64_t smallest_row(Kind kind) {
     case Kind::lanes:
       return 48;
     case Kind::registers:
+    case Kind::predicates:
+    case Kind::uniform_registers:
+    case Kind::uniform_predicates:
       return 4;
+    case Kind::parameters:
     case Kind::code:
       return 1;
   }

@@ -54,6 +54,7 @@ class Examination {
     }
     resolve();
     keep_code();
+    keep_state(lanes);
     return std::move(failure_);
   }
 
@@ -61,6 +62,7 @@ class Examination {
   void of_lanes(const std::vector<const Lane*>& lanes) {
     const Lane& first = **std::min_element(lanes.begin(), lanes.end(),
                                            [this](const Lane* a, const Lane* b) { return before(dump_, *a, *b); });
+    first_ = &first;
     const Warp& warp = dump_.warp(first);
     const Cta& cta = dump_.cta(warp);
     of_exception(dump_.sm(cta), first.exception);
@@ -157,7 +159,8 @@ class Examination {
     const bool behind = *failure_.witness == PcWitness::thread;
     if (behind && failure_.exception != kAssertion && failure_.exception != 0) return;
     const std::uint64_t pc = failure_.place.pc - (behind ? device_->instruction_bytes : 0);
-    const Function* function = code_.function_at(pc);
+    const Function* kernel = code_.kernel_at(pc);
+    const Function* function = kernel != nullptr ? kernel : code_.function_at(pc);
     if (function == nullptr || function->size > FunctionCode::kLargest) return;
     const Bytes instructions = code_.instructions(*function);
     if (instructions.empty()) return;
@@ -166,8 +169,22 @@ class Examination {
                                  .offset = pc - function->address};
   }
 
+  void keep_state(const std::vector<const Lane*>& lanes) {
+    if (!failure_.witness || failure_.witness == PcWitness::thread) return;
+    const std::uint64_t pc = failure_.place.pc;
+    const Function* kernel = code_.kernel_at(pc);
+    const Function* around = kernel != nullptr ? kernel : code_.function_at(pc);
+    if (around == nullptr) return;
+    const Grid* grid = first_ == nullptr ? nullptr : dump_.grid(dump_.cta(dump_.warp(*first_)));
+    const bool of_warp = failure_.witness == PcWitness::warp && first_ != nullptr;
+    failure_.state = of_warp ? failing_state(dump_, code_, lanes, *first_, *around) : FailingState{};
+    if (kernel == nullptr && grid != nullptr) kernel = code_.kernel_at(grid->entry);
+    if (kernel != nullptr) failure_.state->facts = code_.facts(*kernel);
+  }
+
   const Dump& dump_;
   const Device* device_ = nullptr;  // of the failure
+  const Lane* first_ = nullptr;     // that failed
   const DeviceCode& code_;
   Failure failure_;
 };

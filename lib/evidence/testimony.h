@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evidence/dump.h"
+#include "evidence/failing_state.h"
 
 namespace cudadiag::evidence {
 
@@ -25,13 +26,14 @@ struct CodePlace {
   std::vector<SourceLine> lines{};  // innermost first, through what was inlined to the function itself; often empty
 };
 
-// The code around the instruction that failed, for a disassembler.
+// The code around the instruction that failed, for a disassembler: the whole kernel, with the functions that only it
+// calls, or a function that others call as well.
 struct FunctionCode {
   static constexpr std::uint64_t kLargest = 4u << 20;
 
   std::string architecture;  // "sm_90"
-  std::string instructions;  // of the function, as they are in the GPU's memory
-  std::uint64_t offset = 0;  // of the instruction
+  std::string instructions;  // as they are in the GPU's memory
+  std::uint64_t offset = 0;  // of the instruction in them
 };
 
 // The source of the PC: a warp or an SM names the instruction that failed; a thread only the one at which it is.
@@ -51,10 +53,11 @@ struct Failure {
 
   std::optional<PcWitness> witness;  // of place
   CodePlace place;
-  std::optional<FunctionCode> code;  // none where the instruction or the code is not known
-  std::optional<SourceLine> trap;    // of the instruction before place, at which a trapped thread stands
-  std::optional<CodePlace> stands;   // where the thread has got to since, as debuggers show it
-  std::vector<CodePlace> callers;    // of stands, innermost first; a place is where the caller goes on
+  std::optional<FunctionCode> code;   // none where the instruction or the code is not known
+  std::optional<FailingState> state;  // none where no PC names the instruction that failed
+  std::optional<SourceLine> trap;     // of the instruction before place, at which a trapped thread stands
+  std::optional<CodePlace> stands;    // where the thread has got to since, as debuggers show it
+  std::vector<CodePlace> callers;     // of stands, innermost first; a place is where the caller goes on
 
   std::string kernel;  // empty where neither the grid nor the PC tells
   std::optional<std::uint64_t> grid_id;

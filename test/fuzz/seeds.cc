@@ -22,6 +22,25 @@ ElfBuilder without_threads() {
   return dump;
 }
 
+// As r400 and later write them.
+ElfBuilder with_predicates() {
+  constexpr std::uint32_t kKind = 0x80000000;
+  ElfBuilder dump = sample_dump();
+  dump.add({.name = ".cudbg.pred",
+            .type = kKind + 17,
+            .data = std::string(32, '\1'),
+            .entry_size = 4,
+            .link = SampleSections::lanes,
+            .info = 1});
+  dump.add({.name = ".cudbg.uregs",
+            .type = kKind + 19,
+            .data = std::string(16, '\2'),
+            .entry_size = 4,
+            .link = SampleSections::warps});
+  dump.add({.name = ".cudbg.param", .type = kKind + 18, .data = "12345678", .link = SampleSections::grids});
+  return dump;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -31,6 +50,7 @@ int main(int argc, char** argv) {
   write(folder / "oldest_rows", sample_dump(kOldestRows).bytes());
   write(folder / "future_rows", sample_dump(kFutureRows).bytes());
   write(folder / "reversed", sample_dump().reversed().bytes());
+  write(folder / "predicates", with_predicates().bytes());
   write(folder / "exited", without_threads().bytes());
   return 0;
 }

@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "evidence/kernel_facts.h"
 
 namespace cudadiag::supervise {
 namespace {
@@ -21,36 +24,6 @@ std::string architecture_of(Bytes file) {
   const std::uint32_t number = (abi >= 8 ? flags >> 8 : flags) & 0xff;
   // The names with a letter know more instructions.
   return fmt::format("SM{}{}", number, number >= 90 ? "a" : "");
-}
-
-// Entries: format u8, attribute u8, then 2 bytes of value or of length. Attribute 0x0a: u32 section, u16 offset of the
-// parameters in their constant bank, u16 bytes. 0x17, of each parameter: u32, u16 its number, u16 where it begins among
-// them, u32.
-template <typename Visit>
-void each_fact(Bytes facts, const Visit& visit) {
-  for (std::uint64_t at = 0; at + 4 <= facts.size();) {
-    const std::uint32_t head = facts.u16(at), value = facts.u16(at + 2);
-    const bool sized = (head & 0xff) == 4;
-    if (sized && at + 12 <= facts.size()) visit(head >> 8, at + 4);
-    at += 4 + (sized ? value : 0);
-  }
-}
-
-sass::ParameterBank bank_of(Bytes facts) {
-  sass::ParameterBank bank;
-  each_fact(facts, [&](std::uint32_t attribute, std::uint64_t at) {
-    if (attribute == 0x0a && bank.size == 0) bank = {facts.u16(at + 4), facts.u16(at + 6)};
-  });
-  return bank;
-}
-
-std::vector<std::uint32_t> parameters_of(Bytes facts) {
-  std::vector<std::uint32_t> begins;
-  each_fact(facts, [&](std::uint32_t attribute, std::uint64_t at) {
-    if (attribute == 0x17) begins.push_back(facts.u16(at + 6));
-  });
-  std::sort(begins.begin(), begins.end());
-  return begins;
 }
 
 // Functions of CUDA's own, which alter nothing that a kernel's parameters point to.
@@ -96,9 +69,14 @@ std::vector<std::string> kernels_of(const ElfImage& image) {
 std::optional<KernelCode> kernel_code(const ElfImage& image, const std::string& kernel) {
   const auto code = image.named(std::string(kCode) + kernel), facts = image.named(std::string(kFacts) + kernel);
   if (!code || !facts) return std::nullopt;
-  const sass::ParameterBank bank = bank_of(image.contents(*facts));
-  if (bank.size == 0) return std::nullopt;
-  return KernelCode{architecture_of(image.file()), bank, parameters_of(image.contents(*facts)), calls_of(image),
+  const evidence::KernelFacts known = evidence::read_kernel_facts(image.contents(*facts));
+  if (known.bytes == 0) return std::nullopt;
+  std::vector<std::uint32_t> begins;
+  for (const auto& parameter : known.parameters) begins.push_back(parameter.offset);
+  return KernelCode{architecture_of(image.file()),
+                    {known.offset, known.bytes},
+                    std::move(begins),
+                    calls_of(image),
                     image.contents(*code)};
 }
 

@@ -88,6 +88,32 @@ TEST_CASE("a bad load") {
   CHECK(f.place.offset == 0x70);
   check_code(f, 384, 0x70);  // LDG.E R5, desc[UR4][R4.64]
   check_line(f.place, 16);
+  // Two warps stand at the store that waits for the load; R4 and R5 were the address, and R5 is what was loaded.
+  REQUIRE(f.state);
+  REQUIRE(f.state->warps.size() == 2);
+  CHECK(f.state->left_out == 0);
+  CHECK(f.state->facts.offset == 0x210);
+  CHECK(f.state->facts.bytes == 8);
+  REQUIRE(f.state->facts.parameters.size() == 1);
+  CHECK(f.state->facts.parameters[0].bytes == 8);
+  CHECK(f.state->facts.at(7) == &f.state->facts.parameters[0]);
+  CHECK(f.state->facts.at(8) == nullptr);
+  CHECK(f.state->parameters == std::string("\0\0\xe0\x1f\x21\x7f\0\0", 8));
+  CHECK_FALSE(f.state->clusters);
+  CHECK(f.state->shared_window == 0x7f2200000000);
+  CHECK(f.state->local_window == 0x7f2131000000);
+  const FailingWarp& warp = f.state->warps[1];
+  CHECK(warp.block == Dim3{1, 0, 0});
+  CHECK(warp.together);
+  CHECK(warp.uniform_registers.size() == 64);
+  CHECK(warp.uniform_predicates == 0x80);
+  CHECK(warp.shared_bytes == 1024);  // that the system takes from every block
+  REQUIRE(warp.lanes.size() == 32);
+  CHECK(warp.lanes[5].thread == Dim3{5, 0, 0});
+  CHECK(warp.lanes[5].stands == 0x90);
+  CHECK(warp.lanes[5].predicates == 0x80);
+  CHECK(warp.lanes[5].registers.at(4) == 0x1fe00014);
+  CHECK(warp.lanes[5].registers.at(5) == 0);
 }
 
 TEST_CASE("a misaligned store: the thread has gone on by one instruction") {
@@ -206,6 +232,11 @@ TEST_CASE("shared memory out of range") {
   check_launch(f, 1, 907);
   CHECK(f.thread == Dim3{0, 0, 0});
   CHECK(f.threads == 32);
+  REQUIRE(f.state);
+  REQUIRE(f.state->warps.size() == 1);
+  CHECK(f.state->warps[0].shared_bytes == 2048);  // 1024 bytes of its own
+  CHECK(f.state->facts.parameters.size() == 2);
+  CHECK(f.state->facts.at(11)->index == 1);
   CHECK(f.place.pc == 0x7fce8f7a0a90);
   CHECK(f.place.offset == 0x90);
   check_line(f.place, 31);
@@ -246,6 +277,10 @@ TEST_CASE("stores whose warps had exited: the SM's word alone, and nothing made 
     CHECK_FALSE(f.block_dim);
     CHECK_FALSE(f.host_thread);
     CHECK(f.registers.empty());
+    REQUIRE(f.state);
+    CHECK(f.state->warps.empty());
+    CHECK(f.state->parameters.empty());
+    CHECK(f.state->facts.offset == 0x210);
     CHECK(f.callers.empty());
   }
 }
