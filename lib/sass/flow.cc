@@ -4,6 +4,8 @@
 #include <numeric>
 #include <set>
 
+#include "sass/written.h"
+
 namespace cudadiag::sass {
 namespace {
 
@@ -18,23 +20,6 @@ bool always_jumps(const Instruction& i) {
   // A further operand is a condition.
   return i.predicate.empty() && is_any(i.base(), {"BRA", "JMP"}) && i.operands.size() == 1 && !i.has("DIV") &&
          !i.has("CONV");
-}
-
-// Registers that an instruction writes, or more.
-std::uint32_t width_of_result(const Instruction& i) {
-  std::string_view base = i.base();
-  if (is_any(base,
-             {"RET", "BRX", "JMX", "BRXU", "JMXU", "CALL", "BSSY", "BSYNC", "BREAK", "BMOV", "FCHK", "WARPSYNC"}) ||
-      base.ends_with("SETP")) {
-    return 0;
-  }
-  if (base.starts_with('U')) base.remove_prefix(1);
-  const bool one = is_any(base, {"MOV",  "SEL",  "IADD3", "IMAD", "LEA",  "LOP3", "SHF",   "PRMT", "FADD", "FMUL",
-                                 "FFMA", "FSEL", "FMNMX", "MUFU", "I2FP", "IABS", "IMNMX", "POPC", "FLO",  "BREV",
-                                 "SGXT", "BMSK", "VIADD", "S2R",  "R2UR", "LDC",  "LDL",   "LDS",  "LDG"});
-  if (one && !i.has("128") && !i.has("256"))
-    return i.has("WIDE") || i.opcode.find("64") != std::string_view::npos ? 2 : 1;
-  return base.ends_with("MMA") ? kUniform : 8;
 }
 
 }  // namespace

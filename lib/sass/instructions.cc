@@ -382,25 +382,18 @@ OriginSets::Id Instructions::indexed(Id index, std::uint32_t offset) {
 
 // A word of constant bank 0, the `half`th 4 bytes from where the operand says; nothing that is no parameter.
 OriginSets::Id Instructions::constant(const Step& s, std::string_view operand, std::uint32_t half) {
-  const std::size_t at = operand.find("c[0x0][");
-  if (at == std::string_view::npos) return 0;
-  std::string_view place = operand.substr(at + 7);
-  place = place.substr(0, place.find(']'));
-  const std::size_t plus = place.find('+');
-  const std::string_view head = place.substr(0, plus);
-  const bool by_register = register_of(head) != kNone;
-  const std::string_view tail = by_register ? plus == std::string_view::npos ? "0x0" : place.substr(plus + 1)
-                                : head.starts_with("0x")         ? head
-                                : plus == std::string_view::npos ? "0x0"
-                                                                 : place.substr(plus + 1);
-  const auto offset = parse_hex(tail);
-  if (!offset) return by_register ? sets_.one(kTop) : 0;
-  if (by_register) {
-    if (*offset < bank_.offset) return sets_.one(kTop);
-    if (*offset >= bank_.offset + bank_.size) return 0;
-    return indexed(s.state.get(register_of(head), s.predicate), *offset - bank_.offset + 4 * half);
+  if (operand.find("c[0x0][") == std::string_view::npos) return 0;
+  const auto place = parse_constant(operand);
+  const bool by_register =
+      operand.find("c[0x0][R") != std::string_view::npos || operand.find("c[0x0][U") != std::string_view::npos;
+  if (!place) return by_register ? sets_.one(kTop) : 0;
+  const std::uint32_t offset = place->offset;
+  if (place->index != kNone) {
+    if (offset < bank_.offset) return sets_.one(kTop);
+    if (offset >= bank_.offset + bank_.size) return 0;
+    return indexed(s.state.get(place->index, s.predicate), offset - bank_.offset + 4 * half);
   }
-  const std::uint32_t word = *offset + 4 * half;
+  const std::uint32_t word = offset + 4 * half;
   const OwnAddresses own = own_addresses(bank_.offset);
   for (const std::uint32_t its : {own.parameters, own.bank}) {
     if (its == 0) continue;

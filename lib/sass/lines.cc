@@ -46,6 +46,28 @@ std::optional<std::uint32_t> parse_hex(std::string_view text) {
   return number(text.substr(2), 16);
 }
 
+std::optional<ConstantPlace> parse_constant(std::string_view operand) {
+  constexpr std::string_view kBank = "c[0x0][";
+  const std::size_t at = operand.find(kBank);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view place = operand.substr(at + kBank.size());
+  place = place.substr(0, place.find(']'));
+  const std::size_t plus = place.find('+');
+  const std::string_view head = place.substr(0, plus);
+  const std::uint32_t index = register_of(head);
+  const bool is_number = head.starts_with("0x");
+  if (!is_number && plus == std::string_view::npos) return ConstantPlace{index, 0};
+  const auto offset = parse_hex(is_number ? head : place.substr(plus + 1));
+  return offset ? std::optional(ConstantPlace{index, *offset}) : std::nullopt;
+}
+
+std::string_view address_in(std::string_view operand) {
+  const std::size_t open = operand.rfind('[');
+  if (open == std::string_view::npos || operand.find("c[0x") != std::string_view::npos) return "";
+  const std::string_view rest = operand.substr(open + 1);
+  return rest.substr(0, rest.find(']'));
+}
+
 std::uint32_t register_of(std::string_view operand) {
   operand = without_signs(operand);
   const std::uint32_t base = operand.starts_with("UR") ? kUniform : 0;

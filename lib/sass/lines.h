@@ -26,6 +26,14 @@ std::optional<Instruction> parse_instruction(std::string_view line);
 // "0x1f0"; nothing for anything else.
 std::optional<std::uint32_t> parse_hex(std::string_view text);
 
+// "c[0x0][0x210]", "c[0x0][R2+0x210]": a place in constant bank 0; the register may be kNone.
+struct ConstantPlace {
+  std::uint32_t index = 0, offset = 0;
+};
+std::optional<ConstantPlace> parse_constant(std::string_view operand);
+// The text between the brackets that name a place in memory: the last pair in "desc[UR6][R2.64+0x10]"; empty for others.
+std::string_view address_in(std::string_view operand);
+
 // Registers are numbered: R0..R255, then UR0..UR255, then the first words of the stack, which are used like registers.
 // kNone for RZ, URZ and what is no register.
 inline constexpr std::uint32_t kNone = ~0u;

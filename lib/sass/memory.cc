@@ -9,24 +9,16 @@ namespace {
 
 using namespace origin;
 
-// The text between the brackets that name a place: the last pair in "desc[UR6][R2.64+0x10]".
-std::string_view inside(std::string_view operand) {
-  const std::size_t open = operand.rfind('[');
-  if (open == std::string_view::npos || operand.find("c[0x") != std::string_view::npos) return "";
-  const std::string_view rest = operand.substr(open + 1);
-  return rest.substr(0, rest.find(']'));
-}
-
 // The last address of an instruction: R2.64+0x10 in "[R7], desc[UR6][R2.64+0x10]".
 std::string_view address_of(const Instruction& i) {
   for (auto operand = i.operands.rbegin(); operand != i.operands.rend(); ++operand) {
-    if (const std::string_view text = inside(*operand); !text.empty()) return text;
+    if (const std::string_view text = address_in(*operand); !text.empty()) return text;
   }
   return "";
 }
 
 std::string_view address_of(const Instruction& i, std::size_t operand) {
-  return operand < i.operands.size() ? inside(i.operands[operand]) : "";
+  return operand < i.operands.size() ? address_in(i.operands[operand]) : "";
 }
 
 }  // namespace
