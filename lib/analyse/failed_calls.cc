@@ -448,12 +448,16 @@ void recall_failed_allocation(Failure& failure) {
   if (std::none_of(given.begin(), given.end(), [](const auto& argument) { return argument.pointer == 0u; })) return;
   const session::Operation& operation = *failure.candidates.front().operation;
   const auto& errors = failure.process->record.errors;
-  const auto found = std::find_if(errors.begin(), errors.end(), [&](const Error& error) {
+  const auto may_have_left_null = [&](const Error& error) {
     const bool allocates = error.call.starts_with("cuMemAlloc") || error.call.starts_with("cuMemHostAlloc");
-    return allocates && error.thread == operation.thread && error.operation + 1 == operation.serial &&
+    return allocates && error.thread == operation.thread && error.ticks < operation.ticks &&
            !(error.flags & wire::error::kSticky);
-  });
-  if (found != errors.end()) failure.swallowed = &*found;
+  };
+  // The latest: most programs allocate, and then use.
+  for (const Error& error : errors) {
+    if (!may_have_left_null(error)) continue;
+    if (failure.swallowed == nullptr || failure.swallowed->ticks < error.ticks) failure.swallowed = &error;
+  }
 }
 
 }  // namespace cudadiag::analyse

@@ -40,6 +40,9 @@ std::string value_of(const std::string& bytes) {
   }
 }
 
+// Null, or what lies where 64-bit programs have their memory.
+bool looks_like_address(std::uint64_t word) { return word == 0 || (word >> 32 != 0 && word >> 47 == 0); }
+
 const session::Context* context_at(const ProcessRecord& record, std::uint32_t index) {
   return index < record.contexts.size() ? &record.contexts[index] : nullptr;
 }
@@ -67,7 +70,8 @@ class Reader {
     }
     if (found_.size() > before) return;
     OperationArgument plain{fmt::format("parameter {}", number), value_of(parameter.bytes), {}, {}, {}, false};
-    if (parameter.bytes == std::string(8, '\0')) plain.pointer = 0;
+    const bool may_be_address = parameter.bytes.size() == 8 && looks_like_address(number_at<std::uint64_t>(parameter.bytes, 0));
+    if (may_be_address) plain.pointer = number_at<std::uint64_t>(parameter.bytes, 0);
     found_.push_back(std::move(plain));
   }
 

@@ -2,7 +2,7 @@
 // for. For refused calls: the addresses of copies, memsets and prefetches.
 //
 // Every aligned word of eight bytes that points into known memory, or just past its end, is taken for a pointer,
-// wherever it is in a parameter: structures are passed by value.
+// wherever it is in a parameter: structures are passed by value. The first run keeps the parameters of the latest launches.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace cudadiag::analyse {
 struct OperationArgument {
   std::string name;                      // "parameter 2", "parameter 2 at byte 16", "destination"
   std::string value;                     // as text, where it is no pointer
-  std::optional<std::uint64_t> pointer;  // 0: a parameter of eight bytes, all zero
+  std::optional<std::uint64_t> pointer;  // without memory: a parameter of eight bytes that is 0, or may be an address
   std::optional<std::uint64_t> bytes;    // that a copy or memset touches from the pointer on
   Whereabouts where;
   // It points into live memory of another device, which the operation's context had not been given access to.

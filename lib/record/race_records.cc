@@ -11,11 +11,11 @@ namespace operation = wire::operation;
 namespace race = wire::race;
 using operation::Kind;
 
-void RaceRecords::attach(const DriverApi& driver, Streams& streams) {
+void RaceRecords::attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams) {
   driver_ = &driver;
   streams_ = &streams;
   streams.tell_of_streams();
-  words_.attach(driver);
+  words_.attach(layouts);
 }
 
 std::byte* RaceRecords::begin_at_call(ThreadState& thread, Kind kind, std::uint32_t stream) {

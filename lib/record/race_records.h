@@ -18,7 +18,7 @@ namespace cudadiag::record {
 
 class RaceRecords {
  public:
-  void attach(const DriverApi& driver, Streams& streams);
+  void attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams);
 
   // ENTER, before the operation's own record.
   void before_kernel(ThreadState& thread, const Call& call, std::uint32_t function);
@@ -37,7 +37,6 @@ class RaceRecords {
   void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
   // Its handle may be another graph's by the time the call returns.
   void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
-  void module_unloaded() { words_.module_unloaded(); }
 
  private:
   void host_waited(ThreadState& thread, const Call& call);

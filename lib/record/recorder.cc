@@ -34,8 +34,10 @@ bool Recorder::start(CUpti_CallbackFunc callback, const Options& options) {
   }
   streams_.attach(area_, interner_, driver_, options_.markers);
   allocations_.attach(area_);
+  layouts_.attach(area_, driver_);
+  latest_.attach(area_, layouts_);
   if (options_.races) {
-    races_.attach(driver_, streams_);
+    races_.attach(driver_, layouts_, streams_);
     module_images_.attach(interner_, options_.folder);
   }
   graphs_.attach(area_, interner_, driver_, allocations_);

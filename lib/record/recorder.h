@@ -27,9 +27,11 @@
 #include "record/forks.h"
 #include "record/graphs.h"
 #include "record/interner.h"
+#include "record/latest_parameters.h"
 #include "record/launch_arguments.h"
 #include "record/module_images.h"
 #include "record/native_stack.h"
+#include "record/parameter_layouts.h"
 #include "record/python_hook.h"
 #include "record/python_stack.h"
 #include "record/race_records.h"
@@ -240,6 +242,7 @@ class Recorder {
   std::atomic<std::uint32_t> newest_context_ = 0;  // uid seen last: most processes have one
   std::atomic<bool> may_block_ = false;            // CUDA_LAUNCH_BLOCKING may be in effect
   Failures failures_;  // its last member, and the first one of what follows it, share a line
+  LatestParameters latest_;
   Alone alone_;
   PythonStacks python_;
   NativeStacks native_;
@@ -252,6 +255,7 @@ class Recorder {
   Captures captures_;
   GraphMarkers graph_markers_;
   LaunchArguments arguments_;
+  ParameterLayouts layouts_;
   RaceRecords races_;
   ModuleImages module_images_;
   Graphs graphs_;

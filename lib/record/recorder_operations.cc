@@ -72,6 +72,8 @@ void Recorder::enter_operation(ThreadState& thread, std::uint32_t id, const Call
     if (rule.kind == Kind::kernel) races_.before_kernel(thread, call, site.function);
     if (call.rows != 1) races_.before_rows(thread, call);
   }
+  if (rule.kind == Kind::kernel && (open.flags & operation::kCaptured) == 0) [[likely]]
+    latest_.keep(thread, call);
   write_operation(thread, rule, call, site.ordinal);
 }
 

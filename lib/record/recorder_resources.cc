@@ -22,7 +22,7 @@ void Recorder::resource(ThreadState* thread, std::uint32_t id, const CUpti_Resou
       break;
     case CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING:
       function_generation_.fetch_add(1, std::memory_order_relaxed);
-      if (options_.races) races_.module_unloaded();
+      layouts_.module_unloaded();
       break;
     default:
       break;

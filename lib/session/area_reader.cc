@@ -11,6 +11,7 @@
 #include "session/area_regions.h"
 #include "session/call_name.h"
 #include "session/intern_reader.h"
+#include "session/launch_parameters.h"
 #include "session/operation_decoder.h"
 
 namespace cudadiag::session {
@@ -47,6 +48,7 @@ class AreaReader {
     read_streams();
     check_blocked();
     read_operations();
+    read_launch_parameters(regions_, record_);
     leave_out_what_was_not_given();
     read_errors();
     read_allocations();

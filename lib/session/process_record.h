@@ -107,7 +107,7 @@ struct Parameter {
   std::string bytes;
 };
 
-// The parameters of a kernel that failed while it was waited for.
+// The parameters of one kernel launch: the latest ones of each thread, and the one that failed while it was waited for.
 struct Arguments {
   std::uint64_t serial = 0;  // of the operation in its thread
   std::uint32_t thread = 0;

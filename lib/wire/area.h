@@ -13,6 +13,8 @@
 //   rings    kThreads   x kRingRecords x 64 B      operation.h
 //   graph_words kGraphWords x 4 B      nodes of graphs, in a rerun; registered with the driver, written by the GPU
 //   allocations kAllocations x 64 B    allocation.h
+//   layouts     512 Ki x 2 B           launch_parameters.h
+//   parameters  64 x 512 x 192 B       launch_parameters.h
 //   intern   the rest              intern.h
 //
 // Times are ticks of the clock that kClockTicks/kClockNanoseconds pairs calibrate (TSC on x86-64).
@@ -24,11 +26,12 @@
 #include <cstdint>
 
 #include "wire/bytes.h"
+#include "wire/launch_parameters.h"
 
 namespace cudadiag::wire::area {
 
 inline constexpr std::uint64_t kMagicValue = 0x3141455241474443;  // "CDGAREA1"
-inline constexpr std::uint32_t kFormatVersion = 5;
+inline constexpr std::uint32_t kFormatVersion = 6;
 
 inline constexpr std::size_t kHeaderSize = 8192;
 inline constexpr std::size_t kPage = 4096;
@@ -76,9 +79,11 @@ enum class Region : std::uint32_t {
   rings,
   graph_words,
   allocations,
+  layouts,
+  parameters,
   intern
 };
-inline constexpr std::size_t kRegions = 12;
+inline constexpr std::size_t kRegions = 14;
 
 // Everything, the intern heap included: the recorder's bound on memory for one process.
 inline constexpr std::size_t kAreaSize = 64u << 20;
@@ -100,7 +105,10 @@ constexpr std::array<RegionRange, kRegions> layout() {
                                                          kStreams * kHeldPerStream * kOperationSize,
                                                          kThreads * kRingRecords * kOperationSize,
                                                          kGraphWords * kGraphWordSize,
-                                                         kAllocations * kAllocationSize};
+                                                         kAllocations * kAllocationSize,
+                                                         launch_parameters::kLayouts * sizeof(std::uint16_t),
+                                                         launch_parameters::kThreads * launch_parameters::kSlots *
+                                                             launch_parameters::kSlotSize};
   std::array<RegionRange, kRegions> ranges{};
   std::uint64_t at = kHeaderSize;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

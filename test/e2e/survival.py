@@ -300,7 +300,7 @@ def contexts_of_any_number_are_described_once(machine):
 
 def intern_entries(area, tags):
     """Those of the heap, as lib/wire/intern.h draws it, that have one of these tags."""
-    at = struct.unpack_from("<Q", area, 1024 + 16 * 11)[0]
+    at = struct.unpack_from("<Q", area, 1024 + 16 * 13)[0]
     end, entries = at + struct.unpack_from("<Q", area, 120)[0], []
     while at < end:
         size, tag = struct.unpack_from("<IH", area, at)

@@ -85,12 +85,20 @@ bool wrong_way(const Symptoms& symptoms, Facts& facts) {
   return true;
 }
 
+// Whether the kernel was given this one address alone. If it has others, an index into one of them may be the reason,
+// and an odd pointer may be one that it does not use: null by design, or the end of something.
+bool is_only_address(const Symptoms& symptoms, const Argument& argument) {
+  return std::ranges::none_of(symptoms.arguments, [&](const Argument& other) {
+    return &other != &argument && (other.memory || other.pointer.value_or(0) != 0);
+  });
+}
+
 bool past_the_end(const Symptoms& symptoms, Facts& facts) {
   const Argument* pointer = add_first(symptoms, facts, [](const Argument& argument) {
     return argument.memory && argument.memory->state == "live" && argument.memory->offset > argument.memory->bytes &&
            argument.memory->bytes > 0;
   });
-  if (pointer == nullptr) return false;
+  if (pointer == nullptr || !is_only_address(symptoms, *pointer)) return false;
   facts.add("bytes", size_text(pointer->memory->bytes));
   facts.add("past", size_text(pointer->memory->offset - pointer->memory->bytes));
   return true;
@@ -142,10 +150,15 @@ bool is_pointer_by_type(const Symptoms& symptoms, const Argument& argument) {
 
 bool is_zero(const Argument& argument) { return argument.origin == "kernel" && argument.pointer == 0u; }
 
+// A refused allocation that nobody looked at leaves a null pointer. Without one, null may be meant.
+bool may_be_blamed(const Symptoms& symptoms, const Argument& null) {
+  return !symptoms.swallowed.empty() || is_only_address(symptoms, null);
+}
+
 bool null_pointer(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
   return add_first(symptoms, facts, [&](const Argument& argument) {
-           return is_zero(argument) && is_pointer_by_type(symptoms, argument);
+           return is_zero(argument) && is_pointer_by_type(symptoms, argument) && may_be_blamed(symptoms, argument);
          }) != nullptr;
 }
 
@@ -154,7 +167,26 @@ bool null_pointer(const Symptoms& symptoms, Facts& facts) {
 bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
   if (!symptoms.python.empty() || !parameter_types(symptoms.kernel).empty()) return false;
   if (!symptoms.swallowed.empty()) facts.add("swallowed", symptoms.swallowed);
-  return add_first(symptoms, facts, is_zero) != nullptr;
+  return add_first(symptoms, facts, [&](const Argument& argument) {
+           return is_zero(argument) && may_be_blamed(symptoms, argument);
+         }) != nullptr;
+}
+
+// Where Linux on x86-64 puts the heap of a program, and the stack of its first thread. Memory of the GPU lies elsewhere.
+const char* host_memory_at(std::uint64_t address) {
+  const std::uint64_t top = address >> 40;
+  if (top == 0x55 || top == 0x56) return "heap";
+  return address >= 0x7ffc'0000'0000 && address < 0x8000'0000'0000 ? "stack" : nullptr;
+}
+
+bool of_the_host(const Symptoms& symptoms, Facts& facts) {
+  const Argument* pointer = add_first(symptoms, facts, [&](const Argument& argument) {
+    return argument.origin == "kernel" && !argument.memory && is_pointer_by_type(symptoms, argument) &&
+           host_memory_at(argument.pointer.value_or(0)) != nullptr;
+  });
+  if (pointer == nullptr) return false;
+  facts.add("where", host_memory_at(*pointer->pointer));
+  return true;
 }
 
 bool big_tensor(const Symptoms& symptoms, Facts& facts) {
@@ -281,6 +313,15 @@ const std::vector<Rule>& memory_rules() {
                  "dereferenced it"},
        .fix = {"check the offset that this pointer was made with, in elements or in bytes"},
        .link = "https://docs.nvidia.com/compute-sanitizer/ComputeSanitizer/index.html"},
+      {.id = "host-pointer",
+       .sure = Sure::often,
+       .codes = {700},
+       .when = of_the_host,
+       .texts = {"{argument} is an address of the host's {where}, and the kernel probably used it: this GPU cannot "
+                 "reach memory that CUDA did not hand out"},
+       .fix = {"copy the data to memory of the GPU first ({cuda:cudaMalloc and cudaMemcpy|cuMemAlloc and "
+               "cuMemcpyHtoD}), or allocate it with {cuda:cudaMallocHost|cuMemAllocHost}"},
+       .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#mapped-memory"},
       {.id = "null-pointer",
        .sure = Sure::often,
        .codes = {700},

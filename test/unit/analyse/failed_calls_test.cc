@@ -495,8 +495,10 @@ TEST_CASE("a kernel that is given a null pointer after an allocation had failed"
   CHECK(recalled() == nullptr);
   record.arguments[0].parameters[0].bytes[0] = 0;
   record.operations.front().serial = record.arguments[0].serial = 2;  // it had issued another one in between
+  CHECK(recalled() == &record.errors[0]);
+  record.errors[0].ticks = record.operations.front().ticks + 1;  // it came later
   CHECK(recalled() == nullptr);
-  record.operations.front().serial = record.arguments[0].serial = 1;
+  record.errors[0].ticks = 0;
   record.errors[0].call = "cuStreamCreate";
   CHECK(recalled() == nullptr);
 }

@@ -160,6 +160,33 @@ TEST_CASE("pointers behind their allocation, and null") {
   CHECK(id_of(symptoms) == "none");
 }
 
+TEST_CASE("an odd pointer is not blamed beside another one, which an index may have left") {
+  Symptoms symptoms = gpu_error(700, "pool(float*, float*)");
+  const Argument live = pointer_argument("parameter 1", 0x7f0000001000, "live", 4096, 0);
+  symptoms.arguments = {live, pointer_argument("parameter 2", 0, "")};
+  CHECK(id_of(symptoms) == "none");  // null may be meant: weights that are optional
+  symptoms.swallowed = "cudaMalloc";
+  CHECK(id_of(symptoms) == "null-pointer");  // unless an allocation was refused before
+  symptoms.swallowed = "";
+  symptoms.arguments = {live, pointer_argument("parameter 2", 0x7f0000003004, "live", 4096, 4100)};
+  CHECK(id_of(symptoms) == "none");
+}
+
+TEST_CASE("an address of the host's heap or stack") {
+  Symptoms symptoms = gpu_error(700, "scale(float*, long)");
+  const auto cause = [&](const char* name, std::uint64_t address) {
+    symptoms.arguments = {pointer_argument("parameter 1", 0x7f0000001000, "live", 4096, 0),
+                          pointer_argument(name, address, "")};
+    return id_of(symptoms);
+  };
+  symptoms.kernel = "scale(float*, float*, long)";
+  CHECK(cause("parameter 2", 0x55aa00001000) == "host-pointer");
+  CHECK(text_of(symptoms).starts_with("parameter 2 is an address of the host's heap"));
+  CHECK(cause("parameter 2", 0x7ffd00001000) == "host-pointer");
+  CHECK(cause("parameter 2", 0x7f1200001000) == "none");  // where memory of the GPU lies, too
+  CHECK(cause("parameter 3", 0x55aa00001000) == "none");  // a number
+}
+
 TEST_CASE("zeros that are no null pointer, or one by design") {
   Symptoms symptoms =
       gpu_error(700, "void at::shift<float, 4>(float*, std::array<char*, 1ul>, long, int (*)(float), int*)");

@@ -12,6 +12,7 @@
 #include "wire/area.h"
 #include "wire/error.h"
 #include "wire/intern.h"
+#include "wire/launch_parameters.h"
 #include "wire/operation.h"
 #include "wire/stream.h"
 #include "wire/thread.h"
@@ -21,6 +22,7 @@ namespace cudadiag::test {
 struct AreaShape {
   std::size_t threads = 2, contexts = 1, streams = 2, errors = 4, sites = 32, held_per_stream = 2, ring = 4;
   std::size_t graph_words = 2, allocations = 4, intern_bytes = 4096;
+  std::size_t layout_numbers = 16, parameter_slots = 1;  // slots: of each thread
 };
 
 class AreaBuilder {
@@ -40,6 +42,9 @@ class AreaBuilder {
                                             shape.threads * shape.ring * a::kOperationSize,
                                             shape.graph_words * a::kGraphWordSize,
                                             shape.allocations * a::kAllocationSize,
+                                            shape.layout_numbers * 2,
+                                            wire::launch_parameters::kThreads * shape.parameter_slots *
+                                                wire::launch_parameters::kSlotSize,
                                             shape.intern_bytes};
     std::size_t at = a::kHeaderSize;
     for (std::size_t i = 0; i < a::kRegions; ++i) {
@@ -111,6 +116,22 @@ class AreaBuilder {
     wire::store(record, o::kTicks, ticks);
     wire::store(record, o::kSerial, static_cast<std::uint32_t>(serial));
     return record;
+  }
+
+  // Numbers of `layouts` from `index` on.
+  void layout(std::size_t index, const std::vector<std::uint16_t>& numbers) {
+    std::memcpy(at(Region::layouts, index * 2), numbers.data(), numbers.size() * 2);
+  }
+  // The slot of a launch; returned for further fields.
+  std::byte* parameters(std::size_t thread, std::uint64_t serial, std::uint32_t layout, const std::string& values) {
+    namespace p = wire::launch_parameters;
+    const std::size_t place = thread * shape_.parameter_slots + serial % shape_.parameter_slots;
+    std::byte* slot = at(Region::parameters, place * p::kSlotSize);
+    wire::store(slot, p::kBytes, static_cast<std::uint16_t>(values.size()));
+    wire::store(slot, p::kLayout, layout);
+    std::memcpy(slot + p::kValues, values.data(), values.size());
+    wire::store(slot, p::kSerial, static_cast<std::uint32_t>(serial));
+    return slot;
   }
 
   std::uint32_t string(const std::string& text) {

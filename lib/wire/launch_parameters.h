@@ -1,0 +1,34 @@
+// The parameters of the latest kernel launches of a thread: 192 bytes each, at the place serial % kSlots of the
+// thread's slots, serial being that of the launch's record (operation.h). Threads beyond the first kThreads have none.
+//
+//    0        4       6       8        12     16                     192
+//    +--------+-------+-------+--------+------+----------------------+
+//    | serial | bytes | flags | layout | zero | the first parameters |
+//    +--------+-------+-------+--------+------+----------------------+
+//
+// bytes: how many of the parameters' bytes are kept. layout: where the kernel's parameters lie, an index into `layouts`.
+// The serial is cleared, the slot filled, the serial stored last (release).
+//
+// `layouts` is an array of u16. A kernel's entry there: the number of its parameters, then offset and size of each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "wire/bytes.h"
+
+namespace cudadiag::wire::launch_parameters {
+
+inline constexpr std::size_t kThreads = 64;
+inline constexpr std::size_t kSlots = 512;  // of a thread
+inline constexpr std::size_t kSlotSize = 192;
+inline constexpr std::size_t kLayouts = 1u << 19;  // numbers in `layouts`
+
+inline constexpr Field<std::uint32_t, 0> kSerial;  // lower half of the record's
+inline constexpr Field<std::uint16_t, 4> kBytes;
+inline constexpr Field<std::uint16_t, 6> kFlags;  // intern.h's ArgumentFlag
+inline constexpr Field<std::uint32_t, 8> kLayout;
+inline constexpr std::size_t kValues = 16;
+inline constexpr std::size_t kMostBytes = kSlotSize - kValues;
+
+}  // namespace cudadiag::wire::launch_parameters

@@ -1,0 +1,84 @@
+// The parameters of recent launches, as hand-built areas have them.
+#include "session/launch_parameters.h"
+
+#include <doctest/doctest.h>
+
+#include "session/area_reader.h"
+#include "unit/session/area_builder.h"
+
+using namespace cudadiag;
+
+namespace {
+
+// A kernel with a pointer, a number of 4 bytes and another pointer.
+const std::vector<std::uint16_t> kLayout = {3, 0, 8, 8, 4, 16, 8};
+
+struct Launch {
+  explicit Launch(std::size_t slots = 1) : area([slots] {
+    test::AreaShape shape;
+    shape.parameter_slots = slots;
+    return shape;
+  }()) {
+    area.live_thread(0, 42, 1);
+    area.live_stream(0);
+    area.kernel(0, 1, 0, 100);
+    area.layout(1, kLayout);
+  }
+
+  session::ProcessRecord read() { return session::read_area(area.bytes()).record; }
+
+  test::AreaBuilder area;
+};
+
+}  // namespace
+
+TEST_CASE("a launch has the parameters that are kept for it") {
+  Launch launch;
+  launch.area.parameters(0, 1, 1, std::string("ABCDEFGH\x05\0\0\0....abcdefgh", 24));
+  const auto record = launch.read();
+  REQUIRE(record.arguments.size() == 1);
+  CHECK(record.arguments[0].serial == 1);
+  REQUIRE(record.arguments[0].parameters.size() == 3);
+  CHECK(record.arguments[0].parameters[0].bytes == "ABCDEFGH");
+  CHECK(record.arguments[0].parameters[1].bytes == std::string("\x05\0\0\0", 4));
+  CHECK(record.arguments[0].parameters[2].offset == 16);
+  CHECK(record.arguments[0].parameters[2].bytes == "abcdefgh");
+  CHECK(record.damaged == 0);
+}
+
+TEST_CASE("a later launch has taken the place") {
+  Launch launch;
+  launch.area.parameters(0, 2, 1, std::string(24, 'x'));
+  CHECK(launch.read().arguments.empty());
+}
+
+TEST_CASE("without a layout the bytes are one piece") {
+  Launch launch;
+  launch.area.parameters(0, 1, 0, "12345678");
+  const auto record = launch.read();
+  REQUIRE(record.arguments.size() == 1);
+  CHECK((record.arguments[0].flags & wire::intern::kBuffer) != 0);
+  CHECK(record.arguments[0].parameters[0].bytes == "12345678");
+}
+
+TEST_CASE("parameters that were cut are said to be") {
+  Launch launch;
+  wire::store(launch.area.parameters(0, 1, 1, "ABCDEFGH"), wire::launch_parameters::kFlags, wire::intern::kCut);
+  const auto record = launch.read();
+  REQUIRE(record.arguments.size() == 1);
+  CHECK(record.arguments[0].parameters.size() == 1);
+  CHECK((record.arguments[0].flags & wire::intern::kCut) != 0);
+  CHECK(record.damaged == 0);
+}
+
+TEST_CASE("nonsense is counted and left out") {
+  Launch launch;
+  SUBCASE("a layout outside its region") { launch.area.parameters(0, 1, 4000, "ABCDEFGH"); }
+  SUBCASE("more parameters than bytes") { launch.area.parameters(0, 1, 1, "ABCDEFGH"); }
+  SUBCASE("more bytes than a slot has") {
+    wire::store(launch.area.parameters(0, 1, 1, "ABCDEFGH"), wire::launch_parameters::kBytes, std::uint16_t{60000});
+  }
+  const auto record = launch.read();
+  CHECK(record.arguments.empty());
+  CHECK(record.damaged == 1);
+}
