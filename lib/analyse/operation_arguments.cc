@@ -70,7 +70,8 @@ class Reader {
     }
     if (found_.size() > before) return;
     OperationArgument plain{fmt::format("parameter {}", number), value_of(parameter.bytes), {}, {}, {}, false};
-    const bool may_be_address = parameter.bytes.size() == 8 && looks_like_address(number_at<std::uint64_t>(parameter.bytes, 0));
+    const bool may_be_address =
+        parameter.bytes.size() == 8 && looks_like_address(number_at<std::uint64_t>(parameter.bytes, 0));
     if (may_be_address) plain.pointer = number_at<std::uint64_t>(parameter.bytes, 0);
     found_.push_back(std::move(plain));
   }

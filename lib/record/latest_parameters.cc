@@ -38,15 +38,16 @@ void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
   if (thread.index >= wire_parameters::kThreads || empty) [[unlikely]]
     return;
   const std::uint64_t serial = thread.serial + 1;
-  std::byte* slot = slots_ + (thread.index * wire_parameters::kSlots + serial % wire_parameters::kSlots) *
-                                 wire_parameters::kSlotSize;
+  std::byte* slot =
+      slots_ + (thread.index * wire_parameters::kSlots + serial % wire_parameters::kSlots) * wire_parameters::kSlotSize;
   wire::store_release(slot, wire_parameters::kSerial, 0);
   std::atomic_thread_fence(std::memory_order_release);
-  const ParameterLayout layout = layouts_->of(launch.function);
+  ParameterLayout layout;
   std::byte* values = slot + wire_parameters::kValues;
   std::size_t end = 0;
   std::uint16_t flags = 0;
   if (launch.parameters != nullptr) [[likely]] {
+    layout = layouts_->of(launch.function);
     for (std::size_t i = 0; i < layout.count; ++i) {
       const std::size_t offset = layout.offset(i), size = layout.size(i);
       if (offset + size > wire_parameters::kMostBytes || launch.parameters[i] == nullptr) [[unlikely]] {
@@ -57,6 +58,7 @@ void LatestParameters::keep(const ThreadState& thread, const Call& launch) {
       end = offset + size;
     }
   } else if (const ParameterBuffer buffer = parameter_buffer(launch.extra); buffer.bytes != nullptr) {
+    layout = layouts_->of(launch.function);
     end = buffer.size;
     if (end > wire_parameters::kMostBytes) {
       end = wire_parameters::kMostBytes;

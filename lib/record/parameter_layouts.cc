@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "wire/hash.h"
 #include "wire/launch_parameters.h"
 
 namespace cudadiag::record {
@@ -50,9 +49,10 @@ std::uint32_t ParameterLayouts::ask(CUfunction function) {
 }
 
 ParameterLayout ParameterLayouts::of(CUfunction function) {
-  const std::uint64_t key = wire::mix(wire::mix(wire::kHashSeed, generation_.load(std::memory_order_relaxed)),
-                                      reinterpret_cast<std::uint64_t>(function)) |
-                            1;
+  // One multiplication, as every launch comes here; the upper half of the product is well mixed.
+  const std::uint64_t handle = reinterpret_cast<std::uint64_t>(function) + generation_.load(std::memory_order_relaxed);
+  const std::uint64_t product = handle * 0x9e3779b97f4a7c15;
+  const std::uint64_t key = (product ^ product >> 32) | 1;
   std::uint32_t at = known_.find(key);
   if (at == 0) [[unlikely]] {
     at = ask(function);

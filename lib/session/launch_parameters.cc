@@ -26,8 +26,8 @@ class Reader {
   void add(const Operation& operation) {
     if (operation.thread >= wire_parameters::kThreads || per_thread_ == 0) return;
     const std::size_t place = operation.thread * per_thread_ + operation.serial % per_thread_;
-    const auto slot = copy_serialised<wire_parameters::kSlotSize, std::uint32_t>(
-        slots_.data() + place * wire_parameters::kSlotSize);
+    const auto slot =
+        copy_serialised<wire_parameters::kSlotSize, std::uint32_t>(slots_.data() + place * wire_parameters::kSlotSize);
     if (!slot || wire::load(slot->data(), wire_parameters::kSerial) != static_cast<std::uint32_t>(operation.serial)) {
       return;
     }

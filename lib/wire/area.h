@@ -95,20 +95,20 @@ struct RegionRange {
 
 // Where this version of the recorder puts its regions.
 constexpr std::array<RegionRange, kRegions> layout() {
-  const std::array<std::uint64_t, kRegions - 1> sizes = {kThreads * kThreadSize,
-                                                         kContexts * kContextSize,
-                                                         kStreams * kStreamSize,
-                                                         kStreams * kMarkerSize,
-                                                         kStreams * kFrozenSize,
-                                                         kErrors * kErrorSize,
-                                                         kSites * kSiteSize,
-                                                         kStreams * kHeldPerStream * kOperationSize,
-                                                         kThreads * kRingRecords * kOperationSize,
-                                                         kGraphWords * kGraphWordSize,
-                                                         kAllocations * kAllocationSize,
-                                                         launch_parameters::kLayouts * sizeof(std::uint16_t),
-                                                         launch_parameters::kThreads * launch_parameters::kSlots *
-                                                             launch_parameters::kSlotSize};
+  const std::array<std::uint64_t, kRegions - 1> sizes = {
+      kThreads * kThreadSize,
+      kContexts * kContextSize,
+      kStreams * kStreamSize,
+      kStreams * kMarkerSize,
+      kStreams * kFrozenSize,
+      kErrors * kErrorSize,
+      kSites * kSiteSize,
+      kStreams * kHeldPerStream * kOperationSize,
+      kThreads * kRingRecords * kOperationSize,
+      kGraphWords * kGraphWordSize,
+      kAllocations * kAllocationSize,
+      launch_parameters::kLayouts * sizeof(std::uint16_t),
+      launch_parameters::kThreads * launch_parameters::kSlots * launch_parameters::kSlotSize};
   std::array<RegionRange, kRegions> ranges{};
   std::uint64_t at = kHeaderSize;
   for (std::size_t i = 0; i < sizes.size(); ++i) {

@@ -1,7 +1,8 @@
 // Feeds the reader of nvdisasm's text. The first four bytes say where the kernel's parameters lie, and which of them
 // are 0.
-#include "sass/failing_address.h"
 #include "sass/sass.h"
+
+#include "sass/failing_address.h"
 
 using namespace cudadiag::sass;
 

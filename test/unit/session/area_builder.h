@@ -31,21 +31,21 @@ class AreaBuilder {
 
   explicit AreaBuilder(const AreaShape& shape = {}) : shape_(shape) {
     namespace a = wire::area;
-    const std::size_t sizes[a::kRegions] = {shape.threads * a::kThreadSize,
-                                            shape.contexts * a::kContextSize,
-                                            shape.streams * a::kStreamSize,
-                                            shape.streams * a::kMarkerSize,
-                                            shape.streams * a::kFrozenSize,
-                                            shape.errors * a::kErrorSize,
-                                            shape.sites * a::kSiteSize,
-                                            shape.streams * shape.held_per_stream * a::kOperationSize,
-                                            shape.threads * shape.ring * a::kOperationSize,
-                                            shape.graph_words * a::kGraphWordSize,
-                                            shape.allocations * a::kAllocationSize,
-                                            shape.layout_numbers * 2,
-                                            wire::launch_parameters::kThreads * shape.parameter_slots *
-                                                wire::launch_parameters::kSlotSize,
-                                            shape.intern_bytes};
+    const std::size_t sizes[a::kRegions] = {
+        shape.threads * a::kThreadSize,
+        shape.contexts * a::kContextSize,
+        shape.streams * a::kStreamSize,
+        shape.streams * a::kMarkerSize,
+        shape.streams * a::kFrozenSize,
+        shape.errors * a::kErrorSize,
+        shape.sites * a::kSiteSize,
+        shape.streams * shape.held_per_stream * a::kOperationSize,
+        shape.threads * shape.ring * a::kOperationSize,
+        shape.graph_words * a::kGraphWordSize,
+        shape.allocations * a::kAllocationSize,
+        shape.layout_numbers * 2,
+        wire::launch_parameters::kThreads * shape.parameter_slots * wire::launch_parameters::kSlotSize,
+        shape.intern_bytes};
     std::size_t at = a::kHeaderSize;
     for (std::size_t i = 0; i < a::kRegions; ++i) {
       offsets_[i] = at;

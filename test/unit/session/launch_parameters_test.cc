@@ -14,11 +14,12 @@ namespace {
 const std::vector<std::uint16_t> kLayout = {3, 0, 8, 8, 4, 16, 8};
 
 struct Launch {
-  explicit Launch(std::size_t slots = 1) : area([slots] {
-    test::AreaShape shape;
-    shape.parameter_slots = slots;
-    return shape;
-  }()) {
+  explicit Launch(std::size_t slots = 1)
+      : area([slots] {
+          test::AreaShape shape;
+          shape.parameter_slots = slots;
+          return shape;
+        }()) {
     area.live_thread(0, 42, 1);
     area.live_stream(0);
     area.kernel(0, 1, 0, 100);
