@@ -75,10 +75,16 @@ def complaints_about(room, file, text):
             yield from complaints_about_foreign(room, file, name)
 
 
+def is_in_command(file, name):
+    """Paths of the command's own files start below cmd/cudadiag."""
+    command = next(folder for folder in file.parents if folder.parent.name == "cmd")
+    return (command / name).exists()
+
+
 def complaints_about_own(room, file, name):
     other = room_of(name)
-    if room == "cmd" and "/" not in name:
-        return  # the command's own files lie in one folder
+    if room == "cmd" and is_in_command(file, name):
+        return
     if other == "cmd":
         yield f'includes "{name}": nothing includes cmd'
     elif other not in MAY_INCLUDE or "/" not in name:

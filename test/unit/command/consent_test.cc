@@ -1,4 +1,4 @@
-#include "consent.h"
+#include "terminal/consent.h"
 
 #include <doctest/doctest.h>
 #include <poll.h>

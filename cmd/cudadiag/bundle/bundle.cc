@@ -1,0 +1,163 @@
+#include "bundle/bundle.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/file_descriptor.h"
+#include "base/printable.h"
+#include "bundle/tarball.h"
+#include "report/json.h"
+#include "report/memory_text.h"
+#include "report/redaction.h"
+#include "report/text.h"
+#include "session/host_name.h"
+#include "session/plain_file.h"
+#include "supervise/reruns/replay.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+constexpr std::uintmax_t kLargestScript = 1u << 20, kLargestInputs = std::uintmax_t{1} << 30;
+constexpr int kColumns = 100;
+
+report::Redaction redaction_of(const session::Session& session) {
+  std::vector<std::string> homes, users, hosts = {session.manifest.host, session::host_name()};
+  if (const char* home = std::getenv("HOME")) homes.emplace_back(home);
+  for (const char* variable : {"USER", "LOGNAME"}) {
+    if (const char* user = std::getenv(variable)) users.emplace_back(user);
+  }
+  if (const passwd* entry = ::getpwuid(::geteuid())) {
+    homes.emplace_back(entry->pw_dir);
+    users.emplace_back(entry->pw_name);
+  }
+  return {std::move(homes), std::move(users), std::move(hosts)};
+}
+
+struct Script {
+  std::filesystem::path file;  // without links
+  std::string content;
+};
+
+// A script that is a link out of its folder is none that the command names: anything could lie there.
+std::optional<Script> script_at(const std::filesystem::path& file) {
+  std::error_code error;
+  Script script{std::filesystem::canonical(file, error), ""};
+  const std::filesystem::path folder = std::filesystem::canonical(file.parent_path(), error);
+  auto content = error ? std::nullopt : session::read_named_file(script.file, kLargestScript);
+  if (!content || content->find('\0') != std::string::npos) return std::nullopt;
+  if (file.extension() != ".py" && !content->starts_with("#!")) return std::nullopt;
+  const std::filesystem::path inside = script.file.lexically_relative(folder);
+  if (inside.empty() || *inside.begin() == "..") {
+    say(file.string() + " is not packed: it is a link that leads out of its folder, to " + script.file.string());
+    return std::nullopt;
+  }
+  script.content = std::move(*content);
+  return script;
+}
+
+// The script that an interpreter runs: the first word of the command that names one. Other files that a command names
+// are its data.
+std::optional<Script> script_of(const session::Manifest& manifest) {
+  for (const std::string& word : manifest.command) {
+    if (auto script = script_at(std::filesystem::path(manifest.working_directory) / word)) return script;
+  }
+  return std::nullopt;
+}
+
+std::string versions_of(const diagnose::Diagnosis& report) {
+  std::string text = "cudadiag " CUDADIAG_VERSION "\n";
+  const std::pair<const char*, const std::string*> parts[] = {
+      {"driver", &report.driver}, {"CUDA", &report.cuda},     {"CUPTI", &report.cupti}, {"Python", &report.python},
+      {"torch", &report.torch},   {"Triton", &report.triton}, {"cuDNN", &report.cudnn}, {"NCCL", &report.nccl}};
+  for (const auto& [name, value] : parts) {
+    if (!value->empty()) text += fmt::format("{} {}\n", name, *value);
+  }
+  for (const std::string& gpu : report.gpus) text += fmt::format("GPU {}\n", gpu);
+  return text;
+}
+
+void add_inputs(const diagnose::Diagnosis& report, const report::Redaction& redaction, std::vector<TarEntry>& entries) {
+  for (const diagnose::Finding& finding : report.findings) {
+    if (!finding.inputs) continue;
+    const std::filesystem::path folder = finding.inputs->folder;
+    const auto kept = [&](const char* name, std::uintmax_t most) {
+      return session::read_plain_file(folder / name, most).value_or("");
+    };
+    entries.push_back({"inputs/call.json", redaction.json(kept("call.json", kLargestScript))});
+    // The receiver may run it, so it is ours, whatever the session has under that name.
+    entries.push_back({"inputs/replay.py", supervise::kReplayScript});
+    entries.push_back({"inputs/inputs.safetensors", kept("inputs.safetensors", kLargestInputs)});
+    return;
+  }
+  say("no inputs are in this session: cudadiag run --save-inputs saves them");
+}
+
+std::string redacted_script(const Script& script, const report::Redaction& redaction) {
+  const std::string& content = script.content;
+  const bool is_python =
+      script.file.extension() == ".py" || content.substr(0, content.find('\n')).find("python") != std::string::npos;
+  return redaction.text(content, is_python ? report::Redaction::Kind::text : report::Redaction::Kind::script);
+}
+
+std::vector<TarEntry> contents(const session::Session& session, diagnose::Diagnosis report, bool with_inputs) {
+  const report::Redaction redaction = redaction_of(session);
+  report.command = redaction.words(report.command);
+  for (auto& process : report.processes) process.argv = redaction.words(process.argv);
+  report::TextOptions options;
+  options.verbosity = report::Verbosity::verbose;
+  options.columns = kColumns;
+  options.say_clean = true;
+  std::vector<TarEntry> entries = {{"report.txt", redaction.text(report::write_text(report, options))},
+                                   {"report.json", redaction.json(report::write_json(report))},
+                                   {"versions.txt", redaction.text(versions_of(report))}};
+  if (const auto script = report.foreign.empty() ? script_of(session.manifest) : std::nullopt) {
+    // The name alone: it may be a secret's too. Other programs list it as it is.
+    const std::string name = base::printable(redaction.text(script->file.filename().string()));
+    entries.push_back({"script/" + name, redacted_script(*script, redaction), script->file.string()});
+  }
+  if (with_inputs) add_inputs(report, redaction, entries);
+  return entries;
+}
+
+}  // namespace
+
+int write_bundle(const session::Session& session, const diagnose::Diagnosis& report, std::string file,
+                 bool with_inputs) {
+  if (file.empty()) file = "cudadiag-" + session.folder.filename().string() + ".tar.gz";
+  const base::FileDescriptor out(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!out.valid()) {
+    say("cannot create " + file + ": " +
+        (errno == EEXIST ? "it is there already; give another name with --bundle=FILE"
+                         : "check the folder and its permissions"));
+    return kOwnFailure;
+  }
+  std::vector<TarEntry> entries = contents(session, report, with_inputs);
+  say("this goes into " + file + "; home folders, user and host names and what looks like a secret are taken out:");
+  for (TarEntry& entry : entries) {
+    say(fmt::format("  {} ({}{})", entry.name, report::size_text(entry.content.size()),
+                    entry.source.empty() ? "" : ", from " + entry.source));
+    entry.name = ("cudadiag-bundle/" + entry.name).substr(0, 100);
+  }
+  const std::string packed = tarball(entries);
+  const bool written =
+      !packed.empty() && ::write(out.get(), packed.data(), packed.size()) == static_cast<ssize_t>(packed.size());
+  if (!written) {
+    ::unlink(file.c_str());
+    say("cannot write " + file + "; free some space");
+    return kOwnFailure;
+  }
+  say("review it before sharing: only recognisable secrets were removed");
+  return 0;
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,359 @@
+#include <fmt/core.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <regex>
+#include <set>
+#include <tuple>
+
+#include "analyse/record_horizon.h"
+#include "analyse/site_keys.h"
+#include "base/printable.h"
+#include "commands/commands.h"
+#include "diagnose/kernel_name.h"
+#include "diagnose/place.h"
+#include "diagnose/words.h"
+#include "options/code_rules.h"
+#include "options/command_line.h"
+#include "options/shared_options.h"
+#include "run/rerun_speech.h"
+#include "session/ownership.h"
+#include "session/session_reader.h"
+#include "sessions/findings.h"
+#include "sessions/session_choice.h"
+#include "supervise/reruns/device_pass.h"
+#include "supervise/reruns/rerun_needs.h"
+#include "supervise/reruns/rerun_sequence.h"
+#include "symbolize/symbolizer.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+struct BisectOptions {
+  std::string session;
+  std::vector<session::CodeRule> code_rules;
+  std::optional<std::string> output;
+  report::Verbosity verbosity = report::Verbosity::normal;
+  supervise::RerunOptions rerun;
+  std::optional<analyse::Reach> reach;
+  // One of these sets by hand what is waited for.
+  std::optional<std::uint64_t> launch;
+  std::string kernel, site;
+  bool foreign = false;  // run the command of a session that may be somebody else's, too
+};
+
+// The library's search goes as deep as the text is long.
+constexpr std::size_t kLongestName = 4096;
+constexpr std::size_t kKernelColumns = 60;
+
+using analyse::RerunWindow;
+using session::Failure;
+using session::Result;
+
+// "a, b and 3 more"
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 10;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kMost ? fmt::format("{} and {} more", text, names.size() - kMost) : text;
+}
+
+Failure not_recorded(const char* what, const std::vector<std::string>& recorded) {
+  return {"nothing that was recorded was issued there",
+          recorded.empty() ? "name what is to be waited for otherwise: cudadiag bisect --help"
+                           : fmt::format("{}: {}", what, first_of(recorded))};
+}
+
+Result<RerunWindow> window_of_kernel(const session::Session& session, const std::string& pattern) {
+  std::regex expression;
+  try {
+    expression = std::regex(pattern);
+  } catch (const std::regex_error& error) {
+    return Failure{"--kernel " + pattern + " is not a regular expression: " + error.what(), ""};
+  }
+  std::vector<std::string> recorded;
+  const auto matches = [&](const session::Process& process, const session::Site& site) {
+    const std::string* name = session::by_id(process.record.functions, site.function);
+    if (name == nullptr) return false;
+    const std::string written = base::demangle(*name);
+    const std::string shown = diagnose::short_kernel_name(written, kKernelColumns);
+    if (std::find(recorded.begin(), recorded.end(), shown) == recorded.end()) recorded.push_back(shown);
+    return std::regex_search(name->substr(0, kLongestName), expression) ||
+           std::regex_search(written.substr(0, kLongestName), expression);
+  };
+  RerunWindow window = analyse::window_of_sites(session, matches);
+  if (window.text.empty()) return not_recorded("the recorded kernels are", recorded);
+  return window;
+}
+
+// The user's own lines that something was issued at, as --site takes them: those of that file first, the nearest first.
+std::vector<std::string> recorded_lines(const session::Session& session, symbolize::Symbolizer& symbolizer,
+                                        const std::string& file, int line) {
+  using Key = std::tuple<bool, int, std::string, int>;
+  std::set<Key> lines;
+  const std::string name = std::filesystem::path(file).filename().string();
+  for (const session::Process& process : session.processes) {
+    for (const session::Site& site : process.record.sites) {
+      const std::string* kernel = session::by_id(process.record.functions, site.function);
+      const symbolize::Location at =
+          symbolizer.true_line(symbolizer.stack(process, site), kernel == nullptr ? "" : *kernel).location.nearest();
+      if (!at.known()) continue;
+      const bool elsewhere = std::filesystem::path(at.file).filename() != name;
+      lines.insert({elsewhere, elsewhere ? 0 : std::abs(at.line - line), at.file, at.line});
+    }
+  }
+  std::vector<std::string> texts;
+  for (const auto& [elsewhere, distance, path, number] : lines) {
+    const std::string shown = diagnose::relative_path(path, session.manifest.working_directory);
+    texts.push_back(fmt::format("{}:{}", base::printable(shown), number));
+  }
+  return texts;
+}
+
+Result<RerunWindow> window_of_line(const session::Session& session, const std::string& place) {
+  const std::size_t colon = place.rfind(':');
+  int line = 0;
+  if (colon != std::string::npos) std::from_chars(place.data() + colon + 1, place.data() + place.size(), line);
+  if (line <= 0) return Failure{"--site " + place + " is not FILE:LINE", "for example --site train.py:41"};
+  const std::string file = place.substr(0, colon);
+  const auto names = [&](const std::string& path, int at) {
+    return at == line && (path == file || path.ends_with("/" + file));
+  };
+  symbolize::Symbolizer symbolizer(session);
+  const auto leads_by_it = [&](const session::Process& process, const session::Site& site) {
+    const symbolize::SourceStack stack = symbolizer.stack(process, site);
+    return std::any_of(stack.python.begin(), stack.python.end(),
+                       [&](const auto& f) { return names(f.file, f.line); }) ||
+           std::any_of(stack.native.begin(), stack.native.end(), [&](const auto& f) { return names(f.file, f.line); });
+  };
+  RerunWindow window = analyse::window_of_sites(session, leads_by_it);
+  if (window.text.empty()) {
+    return not_recorded("the recorded lines are", recorded_lines(session, symbolizer, file, line));
+  }
+  return window;
+}
+
+// The most operations on streams that one process can have issued; nothing where a record is damaged.
+std::optional<std::uint64_t> most_issued(const session::Session& session) {
+  std::uint64_t most = 0;
+  for (const session::Process& process : session.processes) {
+    if (process.record.damaged > 0) return std::nullopt;
+    std::uint64_t issued = process.record.dropped_operations;
+    for (const session::Thread& thread : process.record.threads) issued += thread.operations;
+    most = std::max(most, issued);
+  }
+  return most;
+}
+
+Result<RerunWindow> window_of_launch(const session::Session& session, std::uint64_t wanted) {
+  for (const session::Process& process : session.processes) {
+    const analyse::IssueOrder order(process.record);
+    for (const session::Operation& operation : process.record.operations) {
+      if (order.ordinal(operation) != wanted) continue;
+      const auto key = analyse::SiteKeys(process.record).of_site(operation.site);
+      return RerunWindow{fmt::format("{:x}@{}", key, std::max(operation.site_ordinal, 1u)),
+                         fmt::format("launch {}", wanted)};
+    }
+  }
+  if (const auto most = most_issued(session); most && wanted > *most) {
+    const char* who = session.processes.size() > 1 ? "no process of the run issued more than" : "the run issued";
+    return Failure{fmt::format("there is no operation {}: {} {}", wanted, who, diagnose::thousands(*most)),
+                   "cudadiag dump lists them"};
+  }
+  return Failure{fmt::format("operation {} is not in the record: it keeps the latest ones", wanted),
+                 "name its line with --site, or its kernel with --kernel"};
+}
+
+// Nothing: the analysis says what to wait for.
+Result<std::optional<RerunWindow>> window_by_hand(const session::Session& session, const BisectOptions& options) {
+  Result<RerunWindow> window;
+  if (options.launch) {
+    window = window_of_launch(session, *options.launch);
+  } else if (!options.kernel.empty()) {
+    window = window_of_kernel(session, options.kernel);
+  } else if (!options.site.empty()) {
+    window = window_of_line(session, options.site);
+  } else {
+    return std::nullopt;
+  }
+  if (auto* failure = std::get_if<Failure>(&window)) return *failure;
+  return std::move(std::get<RerunWindow>(window));
+}
+
+std::string run_again(const std::vector<std::string>& words, const std::string& directory) {
+  std::string command = "record it again, with the reruns, by ";
+  if (!directory.empty()) command += "cd " + diagnose::shell_word(directory) + " && ";
+  command += "cudadiag run --";
+  for (const std::string& word : words) command += ' ' + diagnose::shell_word(word);
+  return command;
+}
+
+std::string command_line(const session::Manifest& manifest) {
+  std::string line;
+  for (const std::string& word : manifest.command) line += (line.empty() ? "" : " ") + diagnose::shell_word(word);
+  const std::string& directory = manifest.working_directory;
+  return directory.empty() ? line : line + "  (in " + diagnose::shell_word(directory) + ")";
+}
+
+// The command would run with the rights of whoever asks, and somebody else may have written it.
+Failure refusal(const session::Session& session, const std::string& why) {
+  return {
+      "not run, as the session may be somebody else's: " + why + ". It would run: " + command_line(session.manifest),
+      "if you trust that, cudadiag bisect --foreign " + diagnose::shell_word(session.folder.string())};
+}
+
+// With what environment and input a program was started, only a launcher knows.
+std::string no_reruns_of(const session::Session& session) {
+  const session::Manifest begun = session::open_running_manifest(session.folder);
+  if (!begun.command.empty()) {
+    const std::string loss = session.processes.empty() ? ", and what it had recorded is lost" : "";
+    return "its cudadiag run was killed" + loss + ": " + run_again(begun.command, begun.working_directory);
+  }
+  const std::string why = "no cudadiag run finished this session, so how its program was started is not known: ";
+  for (const session::Process& process : session.processes) {
+    if (process.argv.empty()) continue;
+    const auto directory = process.record.properties.find("cwd");
+    return why + run_again(process.argv, directory == process.record.properties.end() ? "" : directory->second);
+  }
+  return why + "record it again with cudadiag run";
+}
+
+// The options that there is still something to do for.
+std::string more_to_ask_for(const analyse::Analysis& analysis, const session::Manifest& manifest) {
+  constexpr std::pair<const char*, bool supervise::RerunOptions::*> kOptions[] = {
+      {"--sanitize", &supervise::RerunOptions::sanitize},
+      {"--cross-check", &supervise::RerunOptions::cross_check},
+      {"--save-inputs", &supervise::RerunOptions::save_inputs}};
+  std::string names;
+  for (const auto& [name, option] : kOptions) {
+    supervise::RerunOptions only;
+    only.device = only.values = false;
+    only.*option = true;
+    if (supervise::wants_reruns(analysis, manifest, only)) names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+
+std::string nothing_to_narrow(const session::Session& session, const analyse::Analysis& analysis, bool cross_check) {
+  const bool proven = !analysis.failures.empty() && analysis.failures.front().grade == analyse::Grade::proven;
+  if (!proven) {
+    return "there is nothing to narrow: this session has no failure of the GPU's own work, and no race of Python "
+           "lines, that a rerun could tell more of";
+  }
+  std::string text = "there is nothing to narrow: the failure is proven already";
+  if (const auto obstacle = supervise::obstacle_to_cross_check(session.manifest); cross_check && obstacle) {
+    text += "; " + sentence(*obstacle);
+  }
+  const std::string more = more_to_ask_for(analysis, session.manifest);
+  return more.empty() ? text : text + "; to ask for more: " + more;
+}
+
+// `possible`: another rerun may be advised.
+void print_report(const session::Session& session, report::Verbosity verbosity, bool possible = true) {
+  report::TextOptions options = text_options(verbosity, STDOUT_FILENO);
+  options.suggest_rerun = possible;
+  options.say_clean = true;
+  const std::string text = report::write_text(examine(session), options);
+  print(text);
+}
+
+int carry_out(const BisectOptions& options) {
+  const auto folder = choose_session(options.output, options.session);
+  if (const auto* failure = std::get_if<Failure>(&folder)) return say(*failure), kOwnFailure;
+  if (const auto& found = std::get<std::filesystem::path>(folder); session::run_goes_on(found)) {
+    const std::string name = diagnose::shell_word(session::finished_name(found).string());
+    return say("its run goes on: cudadiag status " + name + "; once it has ended: cudadiag bisect " + name),
+           kOwnFailure;
+  }
+  auto opened = session::open_session(std::get<std::filesystem::path>(folder));
+  if (const auto* failure = std::get_if<Failure>(&opened)) return say(*failure), kOwnFailure;
+  auto& session = std::get<session::Session>(opened);
+  if (const auto unknown = unknown_path(options.code_rules, &session)) return say(*unknown), kOwnFailure;
+  session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
+                                     options.code_rules.end());
+  if (session.manifest.command.empty()) {
+    say(no_reruns_of(session));
+    return kOwnFailure;
+  }
+  if (const std::string why = options.foreign ? "" : session::why_foreign(session); !why.empty()) {
+    return say(refusal(session, why)), kOwnFailure;
+  }
+  auto window = window_by_hand(session, options);
+  if (const auto* failure = std::get_if<Failure>(&window)) return say(*failure), kOwnFailure;
+  supervise::RerunPlan plan{options.rerun};
+  plan.window = std::get<std::optional<RerunWindow>>(window);
+  // Everything can be waited for in a run without a failure too: to see whether waiting changes it.
+  const bool asked_for = plan.window || options.reach == analyse::Reach::everything;
+  const analyse::Analysis analysis = analyse::analyse(session);
+  if (!asked_for && !supervise::wants_races(session) &&
+      !supervise::wants_reruns(analysis, session.manifest, options.rerun)) {
+    say(nothing_to_narrow(session, analysis, options.rerun.cross_check));
+  } else {
+    const launch::Input input;
+    // Without it a rerun would be another program's, and what it shows nothing of this one.
+    if (session.manifest.input_read && !input.is_lasting()) {
+      return say(Failure{"the command read its standard input, which its reruns need again, from a file",
+                         diagnose::bisect_command(session.folder.string(), true)}),
+             kOwnFailure;
+    }
+    auto writer = session::SessionWriter::reopen(session.folder);
+    if (const auto* failure = std::get_if<Failure>(&writer)) return say(*failure), kOwnFailure;
+    launch::SignalRelay relay;
+    launch::ignore_signal_here(SIGXFSZ);
+    plan.reach = options.reach;
+    say("running again: " + command_line(session.manifest));
+    plan.input = input.obstacle().empty() ? &input : nullptr;
+    RerunSpeech speech(options.verbosity != report::Verbosity::quiet);
+    const bool possible = supervise::run_reruns(session, std::get<session::SessionWriter>(writer), relay, plan, speech);
+    print_report(session, options.verbosity, possible);
+    if (!options.rerun.keep_core) supervise::drop_large_dumps(session, std::get<session::SessionWriter>(writer));
+    return possible ? 0 : kOwnFailure;
+  }
+  print_report(session, options.verbosity);
+  return 0;
+}
+
+void add_windows(CLI::App* command, BisectOptions& bisect) {
+  const Words<analyse::Reach> reaches = {
+      {"calls", analyse::Reach::calls}, {"sites", analyse::Reach::sites}, {"all", analyse::Reach::everything}};
+  const std::vector<CLI::Option*> windows = {
+      add_word(command, "--window", bisect.reach, reaches,
+               "the suspects' calls, all calls of their lines, or everything"),
+      add_number(command, "--launch", bisect.launch, std::uint64_t{1}, UINT64_MAX, "number from 1 on", "N",
+                 "the operation with this number in the first run"),
+      add_text(command, "--kernel", bisect.kernel, "REGEX", "kernels whose name this regular expression matches"),
+      add_text(command, "--site", bisect.site, "FILE:LINE", "operations issued by way of this line")->check(a_line())};
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    windows[i]->group("What to wait for (at most one)");
+    for (std::size_t other = 0; other < i; ++other) windows[i]->excludes(windows[other]);
+  }
+}
+
+}  // namespace
+
+void add_bisect(CLI::App& app, int& status) {
+  auto bisect = std::make_shared<BisectOptions>();
+  bisect->rerun.hang_dump = true;
+  auto* command = app.add_subcommand("bisect", "rerun a recorded command until its failure is proven");
+  add_input(command, bisect->session, bisect->output);
+  add_verbosity(command, bisect->verbosity);
+  add_foreign(command, bisect->foreign, "run the command of a session of another user or host, too");
+  add_reruns(command, bisect->rerun);
+  add_code_rules(command);
+  add_windows(command, *bisect);
+  name_page(command);
+  command->callback([bisect, &status, command] {
+    bisect->code_rules = code_rules(*command);
+    status = carry_out(*bisect);
+  });
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,78 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "base/printable.h"
+#include "commands/commands.h"
+#include "debugger_advice.h"
+#include "evidence/core_file.h"
+#include "evidence/json.h"
+#include "evidence/text.h"
+#include "options/command_line.h"
+#include "options/shared_options.h"
+#include "session/witness.h"
+#include "supervise/tools/disassembly.h"
+#include "supervise/tools/external_tools.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+struct CoreOptions {
+  std::string file;
+  bool json = false;
+  bool cross_check = false;  // ask NVIDIA's debugger too
+};
+
+evidence::DebuggerWitness ask_debugger(const std::string& file, const evidence::Testimony& testimony) {
+  launch::SignalRelay relay;
+  const supervise::ToolRun run = supervise::run_debugger(file, supervise::kDebuggerPatience, relay);
+  if (!run.obstacle.empty()) {
+    say(run.obstacle + "; " + debugger_advice(file));
+    return {run.obstacle, {}};
+  }
+  return evidence::debugger_witness(testimony.failure, run.output, session::how_it_failed(run.end, run.cut_short));
+}
+
+int carry_out(const CoreOptions& options) {
+  const std::string& file = options.file;
+  const auto read = evidence::read_core(file);
+  if (const auto* failure = std::get_if<evidence::Unreadable>(&read)) {
+    return say(session::Failure{failure->what, failure->hint}), kOwnFailure;
+  }
+  const auto& testimony = std::get<evidence::Testimony>(read);
+  std::string instruction;
+  if (testimony.failure && testimony.failure->code)
+    instruction = supervise::failing_instruction(*testimony.failure->code);
+  std::optional<evidence::DebuggerWitness> debugger;
+  if (options.cross_check) debugger = ask_debugger(file, testimony);
+  if (options.json) {
+    const std::string text = evidence::write_json(testimony, instruction, debugger ? &*debugger : nullptr);
+    print(text);
+    if (testimony.damaged > 0) say("parts of the dump could not be read: " + std::to_string(testimony.damaged));
+    return 0;
+  }
+  for (const std::string& line : evidence::describe(testimony, instruction)) print(base::printable(line) + "\n");
+  if (!debugger) return 0;
+  const char* label = "Witness ";
+  for (const std::string& sentence : evidence::sentences(*debugger)) {
+    print(label + base::printable(sentence) + "\n");
+    label = "        ";
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_core(CLI::App& app, int& status) {
+  auto options = std::make_shared<CoreOptions>();
+  auto* command = app.add_subcommand("core", "read a GPU core dump");
+  add_text(command, "FILE", options->file, "FILE", "the dump, gzip-compressed or not")->required();
+  command->add_flag("--json", options->json, "as JSON");
+  command->add_flag("--cross-check", options->cross_check, "compare with what cuda-gdb says");
+  name_page(command);
+  command->callback([options, &status] { status = carry_out(*options); });
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,232 @@
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyse/degraded.h"
+#include "base/printable.h"
+#include "commands/commands.h"
+#include "doctor/planted_fault.h"
+#include "launch/arena.h"
+#include "launch/command_path.h"
+#include "launch/environment.h"
+#include "session/session_folders.h"
+#include "supervise/recorder_check.h"
+#include "supervise/tools/kernel_modes.h"
+#include "supervise/tools/toolkit.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+// Prints one finding a line and remembers whether anything is wrong.
+class Checklist {
+ public:
+  void good(const char* what, const std::string& found) { line("OK      ", what, found); }
+  void known(const char* what, const std::string& found) { line("        ", what, found); }
+  void bad(const char* what, const std::string& found, const std::string& fix) {
+    line("PROBLEM ", what, found);
+    std::printf("        %-*s %s\n", kColumns, "", ("fix: " + fix).c_str());
+    healthy_ = false;
+  }
+  bool healthy() const { return healthy_; }
+
+ private:
+  void line(const char* verdict, const char* what, const std::string& found) {
+    std::printf("%s%-*s %s\n", verdict, kColumns, what, base::printable(found).c_str());
+    std::fflush(stdout);
+  }
+  static constexpr int kColumns = 17;  // "compute-sanitizer"
+  bool healthy_ = true;
+};
+
+// Whether it works.
+bool check_recorder(Checklist& checks) {
+  const auto recorder = supervise::loadable_recorder();
+  if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
+    checks.bad("recorder", failure->what, failure->hint);
+    return false;
+  }
+  checks.good("recorder", std::get<std::filesystem::path>(recorder).string());
+  return true;
+}
+
+// Whether it works.
+bool check_driver(Checklist& checks) {
+  const DriverReport driver = ask_driver();
+  if (!driver.library_found) {
+    checks.bad("driver", "libcuda.so.1 is not found: " + driver.problem,
+               "install NVIDIA's driver; in a container, start it with --gpus all");
+    return false;
+  }
+  if (!driver.problem.empty()) {
+    checks.bad("driver", driver.problem,
+               "see that nvidia-smi works for this user and CUDA_VISIBLE_DEVICES names a GPU");
+    return false;
+  }
+  checks.good("driver", "CUDA " + driver.version);
+  for (const std::string& gpu : driver.gpus) checks.good("GPU", gpu);
+  return true;
+}
+
+bool lies_in(const std::filesystem::path& file, const std::string& folder) {
+  return !folder.empty() && file.string().starts_with(folder.back() == '/' ? folder : folder + "/");
+}
+
+// Why the recorder came to this one: the loader is asked first.
+std::string why_taken(const std::filesystem::path& file, const std::vector<std::string>& python) {
+  const auto in_list = [](const char* variable, const auto& holds) {
+    const auto listed = launch::listed_paths(variable);
+    return std::any_of(listed.begin(), listed.end(), holds);
+  };
+  if (in_list("LD_LIBRARY_PATH", [&](const std::string& folder) { return file.parent_path() == folder; })) {
+    return "LD_LIBRARY_PATH leads to it";
+  }
+  if (in_list("CUDADIAG_CUPTI", [&](const std::string& named) { return file == named; })) {
+    return "CUDADIAG_CUPTI names it";
+  }
+  for (const std::filesystem::path& folder : launch::python_packages(python)) {
+    if (lies_in(file, folder.string())) return "it is in the packages of python3";
+  }
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && lies_in(file, value)) return std::string(variable) + " leads to it";
+  }
+  return lies_in(file, "/usr/local") ? "it is the toolkit's" : "it is the system's";
+}
+
+// `lacking`: what it cannot be tried without; empty: nothing.
+void check_cupti(Checklist& checks, const std::string& lacking) {
+  const std::string install =
+      std::string(analyse::remedy_for("cupti-not-found")) + "; a program that brings its own (PyTorch does) needs none";
+  const auto python3 = launch::find_command("python3");
+  const std::vector<std::string> python = python3.path.empty() ? std::vector<std::string>{} : std::vector{python3.path};
+  const auto found = launch::find_cupti(python);
+  for (const std::string& missing : launch::missing_cupti()) checks.bad("CUPTI", missing, launch::kCorrectCupti);
+  if (!lacking.empty()) {
+    if (found.empty()) return checks.bad("CUPTI", "no libcupti found", install);
+    for (const auto& path : found) checks.known("CUPTI", path.string() + " (not tried, without " + lacking + ")");
+    return;
+  }
+  const CuptiReport taken = ask_recorder();
+  if (!taken.problem.empty()) {
+    const char* remedy = analyse::remedy_for(taken.note);
+    checks.bad("CUPTI", taken.problem,
+               taken.note.empty()                                     ? "see what cudadiag run -- COMMAND says"
+               : remedy == nullptr || taken.note == "cupti-not-found" ? install
+                                                                      : remedy);
+  } else {
+    checks.good("CUPTI", taken.path + " (version " + taken.version + ") is taken: " + why_taken(taken.path, python) +
+                             "; a program that has loaded one itself keeps that");
+  }
+  for (const auto& path : found) {
+    if (path != taken.path) checks.known("", path.string() + " is not taken");
+  }
+}
+
+// Programs of the CUDA Toolkit, which are never required.
+void check_tools(Checklist& checks) {
+  const auto python3 = launch::find_command("python3");
+  const auto check = [&](const char* name, const std::string& path, const char* lacking) {
+    if (!path.empty()) return checks.good(name, path);
+    checks.known(name, std::string("not found: ") + lacking);
+  };
+  check("nvdisasm", supervise::find_disassembler({python3.path}),
+        "cudadiag races cannot tell kernels that write from those that read, and cudadiag core shows no instruction; "
+        "install the CUDA Toolkit or Triton");
+  check("cuda-gdb", supervise::find_toolkit_program("cuda-gdb"), "--cross-check needs it; install the CUDA Toolkit");
+  check("compute-sanitizer", supervise::find_toolkit_program("compute-sanitizer"),
+        "--sanitize needs it; install the CUDA Toolkit");
+}
+
+void check_memory(Checklist& checks) {
+  auto arena = launch::Arena::create();
+  if (const auto* failure = std::get_if<session::Failure>(&arena)) {
+    return checks.bad("memory", failure->what, failure->hint);
+  }
+  const std::string path = std::get<launch::Arena>(arena).path();
+  if (::access(path.c_str(), R_OK | W_OK) != 0) {
+    return checks.bad("memory", path + " cannot be opened",
+                      "mount /proc so that processes of this user see each other");
+  }
+  checks.good("memory", "memfd, reachable through /proc");
+}
+
+void check_sessions(Checklist& checks) {
+  const auto roots = session::roots(std::nullopt);
+  if (roots.empty()) return checks.bad("sessions", "there is no folder for sessions", "set CUDADIAG_DIR");
+  std::optional<session::Failure> first;
+  for (const session::Root& root : roots) {
+    const auto obstacle = session::obstacle_in(root);
+    if (!obstacle && !first) return checks.known("sessions", root.folder.string());
+    if (!obstacle) return checks.bad("sessions", first->what + ", so they go to " + root.folder.string(), first->hint);
+    if (!first) first = obstacle;
+  }
+  checks.bad("sessions", first->what + ", so none can be written", first->hint);
+}
+
+void check_environment(Checklist& checks) {
+  rlimit core{};
+  ::getrlimit(RLIMIT_CORE, &core);
+  checks.known("core limit", (core.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(core.rlim_cur)) +
+                                 " (of the host; GPU core dumps do not depend on it)");
+  if (std::getenv("CUDA_LAUNCH_BLOCKING") != nullptr && std::string(std::getenv("CUDA_LAUNCH_BLOCKING")) != "0") {
+    checks.bad("launches", "CUDA_LAUNCH_BLOCKING is set: programs run serialised",
+               "unset it; cudadiag does not need it");
+  }
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_INJECTION64_PATH"}) {
+    if (const char* value = std::getenv(name)) checks.known(name, value);
+  }
+  const auto python = launch::find_command("python3");
+  checks.known("python3", python.path.empty() ? "not found" : python.path);
+  checks.known("out of reach",
+               "programs that clear their environment, or run as another user or in another container: "
+               "start cudadiag there");
+}
+
+int carry_out(bool gpu) {
+  Checklist checks;
+  const bool recorder_works = check_recorder(checks);
+  const bool driver_works = check_driver(checks);
+  const std::string lacking = !driver_works ? "a driver" : !recorder_works ? "a recorder" : "";
+  check_cupti(checks, lacking);
+  check_tools(checks);
+  check_memory(checks);
+  check_sessions(checks);
+  check_environment(checks);
+  if (gpu && !lacking.empty()) checks.known("planted fault", "not tried, without " + lacking);
+  if (gpu && lacking.empty()) {
+    for (const Proof& proof : prove_with_planted_fault()) {
+      if (proof.outcome == Proof::Outcome::works) checks.good(proof.what.c_str(), proof.found);
+      if (proof.outcome == Proof::Outcome::not_known) checks.known(proof.what.c_str(), proof.found);
+      if (proof.outcome == Proof::Outcome::problem) checks.bad(proof.what.c_str(), proof.found, proof.fix);
+    }
+  }
+  return checks.healthy() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, int& status) {
+  auto gpu = std::make_shared<bool>(false);
+  auto* command = app.add_subcommand("doctor", "check what works on this machine");
+  command->add_flag("--gpu", *gpu, "prove it on the GPU with a planted fault");
+  command->callback([gpu, &status] { status = carry_out(*gpu); });
+  auto mode = std::make_shared<std::string>();
+  auto* child = app.add_subcommand("doctor-child")->group("");
+  child->add_option("mode", *mode)->required();
+  child->callback([mode, &status] { status = doctor_child(*mode); });
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,62 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+
+#include "commands/commands.h"
+#include "diagnose/words.h"
+#include "launch/environment.h"
+#include "options/shared_options.h"
+#include "session/session_writer.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+struct EnvOptions {
+  std::optional<std::string> output;
+  launch::RecordOptions record;
+};
+
+// For any POSIX shell: single quotes keep everything but themselves.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+int carry_out(const EnvOptions& options) {
+  const auto recorder = launch::find_recorder();
+  if (const auto* failure = std::get_if<session::Failure>(&recorder)) return say(*failure), kOwnFailure;
+  std::optional<std::filesystem::path> root;
+  if (options.output) root = *options.output;
+  auto writer =
+      session::SessionWriter::create(session::roots(root), static_cast<std::uint32_t>(::getpid()), std::time(nullptr));
+  if (const auto* failure = std::get_if<session::Failure>(&writer)) return say(*failure), kOwnFailure;
+  for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
+  const auto& created = std::get<session::SessionWriter>(writer);
+  for (const launch::Variable& variable :
+       launch::recording_variables(std::get<std::filesystem::path>(recorder), {"", created.pass_folder(), "record", ""},
+                                   launch::find_cupti({}), options.record)) {
+    std::printf("export %s=%s\n", variable.name.c_str(), quoted(variable.value).c_str());
+  }
+  // A newline in the name would end the comment, and a shell run what comes after it.
+  std::printf("# afterwards: cudadiag report %s\n", diagnose::shell_word(created.folder().string()).c_str());
+  if (!created.root().asked_for) session::remove_unused(created.root().folder);
+  return 0;
+}
+
+}  // namespace
+
+void add_env(CLI::App& app, int& status) {
+  auto options = std::make_shared<EnvOptions>();
+  auto* command = app.add_subcommand("env", "print the exports that record a program without cudadiag run");
+  add_output(command, options->output);
+  add_recording(command, options->record);
+  command->callback([options, &status] { status = carry_out(*options); });
+}
+
+}  // namespace cudadiag::command

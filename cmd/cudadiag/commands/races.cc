@@ -1,0 +1,32 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands/commands.h"
+#include "options/code_rules.h"
+#include "options/shared_options.h"
+#include "run/watched_run.h"
+
+namespace cudadiag::command {
+
+void add_races(CLI::App& app, int& status) {
+  auto races = std::make_shared<RunOptions>();
+  races->recording.record.races = races->tell_no_race = true;
+  auto* command = app.add_subcommand("races", "run a command and report races between its streams");
+  add_output(command, races->recording.output);
+  add_verbosity(command, races->verbosity);
+  add_recording(command, races->recording.record);
+  add_full_log(command, races->recording.full_log);
+  add_stop_on_race(command, races->stop_on_race);
+  add_rerun_mode(command, races->rerun_mode, "name the tensors that race, and confirm a failure, by a rerun");
+  add_error_exit_status(command, races->error_exit_status);
+  add_json_file(command, races->json);
+  add_code_rules(command);
+  add_command(command, races->recording.command);
+  name_page(command);
+  command->callback([races, &status, command] {
+    races->recording.code_rules = code_rules(*command);
+    status = run(*races);
+  });
+}
+
+}  // namespace cudadiag::command

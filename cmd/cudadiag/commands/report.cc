@@ -1,0 +1,124 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "bundle/bundle.h"
+#include "commands/commands.h"
+#include "diagnose/words.h"
+#include "options/code_rules.h"
+#include "options/shared_options.h"
+#include "report/html.h"
+#include "report/json.h"
+#include "report/sarif.h"
+#include "session/session_folders.h"
+#include "session/session_reader.h"
+#include "sessions/findings.h"
+#include "sessions/session_choice.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+enum class Format { text, json, sarif, html };
+
+struct ReportOptions {
+  std::string session;
+  std::vector<session::CodeRule> code_rules;
+  std::optional<std::string> output;
+  report::Verbosity verbosity = report::Verbosity::normal;  // of text
+  Format format = Format::text;
+  std::optional<std::string> bundle;  // a file to pack the report into; empty: one named after the session
+  bool bundle_inputs = false;         // the failing call with its tensors too
+  bool foreign = false;               // quote sources of a session that may be somebody else's, too
+};
+
+// The word after --bundle is a file, although other commands take a session there.
+bool names_session(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_filename() ? file : file.parent_path();
+  const std::string name = folder.filename().string();
+  std::error_code error;
+  return session::is_session_name(name) || name == session::kLatest ||
+         std::filesystem::exists(folder / session::kManifest, error);
+}
+
+std::string written(const diagnose::Diagnosis& report, const ReportOptions& options) {
+  switch (options.format) {
+    case Format::json:
+      return report::write_json(report);
+    case Format::sarif:
+      return report::write_sarif(report, CUDADIAG_VERSION);
+    case Format::html:
+      return report::write_html(report);
+    case Format::text:
+      break;
+  }
+  report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
+  shown.say_clean = true;
+  return report::write_text(report, shown);
+}
+
+int carry_out(const ReportOptions& options) {
+  if (options.bundle == "-") return say("--bundle=-: a bundle is for a file: name one"), kOwnFailure;
+  if (options.bundle && names_session(*options.bundle)) {
+    say("--bundle " + *options.bundle + ": this names a session, not a file to write; to pack it: cudadiag report " +
+        diagnose::shell_word(*options.bundle) + " --bundle");
+    return kOwnFailure;
+  }
+  const auto folder = choose_session(options.output, options.session);
+  if (const auto* failure = std::get_if<session::Failure>(&folder)) return say(*failure), kOwnFailure;
+  auto opened = session::open_session(std::get<std::filesystem::path>(folder));
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
+  auto& session = std::get<session::Session>(opened);
+  if (const auto unknown = unknown_path(options.code_rules, &session)) return say(*unknown), kOwnFailure;
+  session.manifest.code_rules.insert(session.manifest.code_rules.end(), options.code_rules.begin(),
+                                     options.code_rules.end());
+  const diagnose::Diagnosis found = examine_found(session, options.foreign);
+  if (options.bundle) return write_bundle(session, found, *options.bundle, options.bundle_inputs);
+  const std::string text = written(found, options);
+  print(text);
+  return 0;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& status) {
+  auto report = std::make_shared<ReportOptions>();
+  auto* command = app.add_subcommand("report", "report on a session");
+  add_input(command, report->session, report->output);
+  auto* quiet = add_verbosity(command, report->verbosity);
+  const struct {
+    const char* name;
+    Format format;
+    const char* help;
+  } formats[] = {{"--json", Format::json, "as JSON"},
+                 {"--sarif", Format::sarif, "as SARIF 2.1.0, for code scanning and editors"},
+                 {"--html", Format::html, "as a page for a browser, with everything that is known"}};
+  std::vector<CLI::Option*> others = {quiet};
+  for (const auto& [name, format, help] : formats) {
+    auto* option = command->add_flag_callback(
+        name, [report, chosen = format] { report->format = chosen; }, help);
+    for (CLI::Option* other : others) option->excludes(other);
+    others.push_back(option);
+  }
+  auto* bundle = command
+                     ->add_option_function<std::string>(
+                         "--bundle", [report](const std::string& file) { report->bundle = file; },
+                         "pack it for an issue tracker, without recognisable secrets and names")
+                     ->expected(0, 1)
+                     ->type_name("FILE");
+  for (CLI::Option* other : others) bundle->excludes(other);
+  command->add_flag("--bundle-inputs", report->bundle_inputs, "add the failing call's tensors")->needs(bundle);
+  add_foreign(command, report->foreign, "quote sources for a session of another user or host, too");
+  add_code_rules(command);
+  name_page(command);
+  command->callback([report, &status, command, bundle] {
+    report->code_rules = code_rules(*command);
+    if (bundle->count() > 0 && !report->bundle) report->bundle = "";
+    status = carry_out(*report);
+  });
+}
+
+}  // namespace cudadiag::command

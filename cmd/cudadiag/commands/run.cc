@@ -1,0 +1,79 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "commands/commands.h"
+#include "options/code_rules.h"
+#include "options/command_line.h"
+#include "options/shared_options.h"
+#include "run/watched_run.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+// Options of `run` that ask for what another one rules out; empty: there are none.
+std::string contradiction(const CLI::App& run, const RunOptions& options) {
+  constexpr std::pair<const char*, bool> kOptions[] = {
+      {"--sanitize", false}, {"--save-inputs", false}, {"--cross-check", true}, {"--keep-core", true}};
+  for (const auto& [option, of_dump] : kOptions) {
+    if (run.count(option) == 0) continue;
+    // The dump of a hang comes of a rerun that was asked for.
+    if (of_dump && options.rerun.hang_dump) continue;
+    const std::string both = "; leave one of them out";
+    if (options.rerun_mode == RerunMode::never) {
+      return std::string(option) + " asks for a rerun, and --rerun=never makes none" + both;
+    }
+    if (of_dump && !options.rerun.device) {
+      return std::string(option) + " is about the GPU core dump of a rerun, and --no-device-pass makes none" + both;
+    }
+  }
+  return "";
+}
+
+// What a program is watched for, and what is done at that.
+void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
+  add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers of this Python line")
+      ->check(a_line())
+      ->each([run](const std::string& line) { run->recording.watch.push_back(line); });
+  add_text(command, "--arm", run->arm, "SESSION", "wait at the suspects of this session");
+  add_error_exit_status(command, run->error_exit_status);
+  add_number(command, "--hang-after", run->hang_after, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
+             "end a run that makes no progress for this long, and report what it waits for");
+  command->add_flag("--hang-dump", run->rerun.hang_dump, "then rerun it for a GPU core dump of the running kernels")
+      ->needs(command->get_option("--hang-after"));
+}
+
+int carry_out(CLI::App* command, RunOptions& options) {
+  if (const std::string wrong = contradiction(*command, options); !wrong.empty()) return say(wrong), kOwnFailure;
+  options.recording.code_rules = code_rules(*command);
+  // Between two markers nothing is seen to move.
+  if (options.hang_after && command->count("--markers") == 0) {
+    options.recording.record.markers = launch::Markers::dense;
+  }
+  return run(options);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& status) {
+  auto run = std::make_shared<RunOptions>();
+  auto* command = app.add_subcommand("run", "run a command and report its first CUDA failure");
+  add_output(command, run->recording.output);
+  add_verbosity(command, run->verbosity);
+  add_recording(command, run->recording.record);
+  add_full_log(command, run->recording.full_log);
+  auto* races = command->add_flag("--races", run->recording.record.races, "look for races between streams");
+  add_stop_on_race(command, run->stop_on_race)->needs(races);
+  add_rerun_mode(command, run->rerun_mode, "confirm a failure by a rerun");
+  add_reruns(command, run->rerun);
+  add_watches(command, run);
+  add_json_file(command, run->json);
+  add_code_rules(command);
+  add_command(command, run->recording.command);
+  name_page(command);
+  command->callback([run, &status, command] { status = carry_out(command, *run); });
+}
+
+}  // namespace cudadiag::command

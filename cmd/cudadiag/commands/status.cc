@@ -1,0 +1,65 @@
+#include "diagnose/status.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <limits>
+#include <memory>
+
+#include "commands/commands.h"
+#include "options/shared_options.h"
+#include "report/status_text.h"
+#include "session/ownership.h"
+#include "session/session_reader.h"
+#include "session/unrecorded.h"
+#include "sessions/session_choice.h"
+#include "symbolize/source_excerpt.h"
+#include "symbolize/symbolizer.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+struct StatusOptions {
+  std::string session;
+  std::optional<std::string> output;
+  report::Verbosity verbosity = report::Verbosity::normal;
+  bool json = false;
+};
+
+int carry_out(const StatusOptions& options) {
+  auto opened = choose_run(options.output, options.session);
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
+  auto& run = std::get<supervise::LiveRun>(opened);
+  const auto read = run.read();
+  if (const auto* failure = std::get_if<session::Failure>(&read)) return say(*failure), kOwnFailure;
+  const auto& session = std::get<session::Session>(read);
+  if (session.processes.empty() && session::is_unused(session.folder)) {
+    return say(session.folder.string() + ": " + session::why_unused(session.folder)), kOwnFailure;
+  }
+  const symbolize::WithheldSources withheld(!session::why_foreign(session).empty());
+  symbolize::Symbolizer symbolizer(session);
+  const diagnose::Status status = diagnose::build_status(session, run.goes_on(), symbolizer);
+  report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
+  // A pipe's lines are not broken.
+  if (::isatty(STDOUT_FILENO) == 0) shown.columns = std::numeric_limits<int>::max();
+  const std::string text = options.json ? report::write_status_json(status) : report::write_status_text(status, shown);
+  print(text);
+  return 0;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, int& status) {
+  auto options = std::make_shared<StatusOptions>();
+  auto* command = app.add_subcommand("status", "what a run is waiting for now");
+  add_input(command, options->session, options->output);
+  command->add_flag_callback(
+      "-v,--verbose", [options] { options->verbosity = report::Verbosity::verbose; }, "everything that is known");
+  command->add_flag("--json", options->json, "as JSON");
+  name_page(command);
+  command->callback([options, &status] { status = carry_out(*options); });
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,136 @@
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <limits>
+#include <memory>
+
+#include "base/printable.h"
+#include "commands/commands.h"
+#include "diagnose/words.h"
+#include "options/command_line.h"
+#include "options/shared_options.h"
+#include "report/activity.h"
+#include "sessions/session_choice.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+struct TopOptions {
+  std::string session;
+  std::optional<std::string> output;
+  std::optional<unsigned> count;  // looks
+};
+
+constexpr long kBetweenLooks = 1;  // seconds
+
+volatile sig_atomic_t ended_by = 0;
+
+extern "C" void on_end(int signal) { ended_by = signal; }
+
+// The screen while it is written over again and again, from the first page on; as it was, once this is gone.
+class Screen {
+ public:
+  Screen() : terminal_(can_be_driven(STDOUT_FILENO)) {
+    struct sigaction action {};
+    action.sa_handler = on_end;  // without SA_RESTART: what waits returns
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+  }
+  ~Screen() {
+    if (taken_) std::fputs("\x1b[?25h\x1b[?1049l", stdout);
+    std::fflush(stdout);
+  }
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  bool is_terminal() const { return terminal_; }
+  // A pipe's lines are not broken.
+  void measure(std::size_t& rows, std::size_t& columns) const {
+    winsize size{};
+    const bool known =
+        terminal_ && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 2 && size.ws_col > 0;
+    rows = known ? size.ws_row : 40;
+    columns = known ? size.ws_col : std::numeric_limits<std::size_t>::max();
+  }
+  void show(const std::string& page) {
+    if (!terminal_) {
+      std::fwrite(page.data(), 1, page.size(), stdout);
+      std::fputc('\n', stdout);
+    } else {
+      std::string text = taken_ ? "\x1b[H" : "\x1b[?1049h\x1b[?25l\x1b[H";
+      taken_ = true;
+      for (const char c : page) text += c == '\n' ? std::string("\x1b[K\r\n") : std::string(1, c);
+      text += "\x1b[J";
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    }
+    std::fflush(stdout);
+  }
+
+ private:
+  bool terminal_;
+  bool taken_ = false;
+};
+
+std::string heading(const session::Session& session) {
+  std::string command;
+  for (const std::string& word : session.manifest.command) command += ' ' + base::printable(word);
+  double seconds = 0;
+  for (const session::Process& process : session.processes) {
+    const session::ProcessRecord& record = process.record;
+    if (record.clock_last != 0) seconds = std::max(seconds, record.seconds(record.clock_last));
+  }
+  return fmt::format("cudadiag: running for {}:{}", diagnose::duration(seconds), command);
+}
+
+int carry_out(const TopOptions& options) {
+  auto opened = choose_run(options.output, options.session);
+  if (const auto* failure = std::get_if<session::Failure>(&opened)) return say(*failure), kOwnFailure;
+  auto& run = std::get<supervise::LiveRun>(opened);
+  std::string last_words;
+  bool shown = false;
+  {
+    Screen screen;
+    report::ActivityWatch watch;
+    for (unsigned looks = 0; ended_by == 0 && (!options.count || looks < *options.count); ++looks) {
+      const std::timespec pause{kBetweenLooks, 0};
+      if (looks > 0 && ::nanosleep(&pause, nullptr) != 0) break;
+      const auto read = run.read();
+      if (const auto* failure = std::get_if<session::Failure>(&read)) {
+        last_words = failure->what + "; " + failure->hint;
+        break;
+      }
+      const auto& session = std::get<session::Session>(read);
+      if (!run.goes_on().value_or(true)) {
+        last_words = "the run is over; cudadiag status " + run.folder().string() + " says what was unfinished";
+        break;
+      }
+      std::size_t rows = 0, columns = 0;
+      screen.measure(rows, columns);
+      const report::Activity activity = watch.look(session);
+      shown = true;
+      screen.show(report::write_activity(heading(session), activity, rows - 1, columns));
+    }
+  }
+  if (!last_words.empty()) say(last_words);
+  return shown || last_words.empty() ? 0 : kOwnFailure;
+}
+
+}  // namespace
+
+void add_top(CLI::App& app, int& status) {
+  auto options = std::make_shared<TopOptions>();
+  auto* command = app.add_subcommand("top", "what a run is doing, again every second");
+  add_input(command, options->session, options->output);
+  add_number(command, "-n,--count", options->count, 1u, 1000000u, "number from 1 to 1000000", "COUNT",
+             "stop after N updates");
+  name_page(command);
+  command->callback([options, &status] { status = carry_out(*options); });
+}
+
+}  // namespace cudadiag::command

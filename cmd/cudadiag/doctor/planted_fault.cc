@@ -1,0 +1,305 @@
+#include "doctor/planted_fault.h"
+
+#include <cuda.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "doctor/cuda_calls.h"
+#include "session/session_reader.h"
+#include "sessions/findings.h"
+
+namespace cudadiag::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Stores through the null pointer if its argument is not zero.
+constexpr const char* kProgram = R"(.version 6.0
+.target sm_50
+.address_size 64
+.visible .entry planted(.param .u32 bad)
+{
+  .reg .u32 %r<3>;
+  .reg .u64 %a;
+  .reg .pred %p;
+  ld.param.u32 %r1, [bad];
+  setp.eq.u32 %p, %r1, 0;
+  @%p bra DONE;
+  mov.u64 %a, 0;
+  mov.u32 %r2, 1;
+  st.global.u32 [%a], %r2;
+DONE:
+  ret;
+}
+)";
+
+constexpr unsigned kLaunches = 5;
+constexpr unsigned kBadLaunch = 3;
+
+struct ChildResult {
+  int status = -1;
+  std::string output;
+};
+
+// Runs this program with `arguments`, its stdout read, its stderr dropped.
+ChildResult run_self(std::vector<std::string> arguments, const std::vector<std::pair<std::string, std::string>>& set) {
+  std::array<int, 2> pipe{};
+  if (::pipe(pipe.data()) != 0) return {};
+  arguments.insert(arguments.begin(), "/proc/self/exe");
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(pipe[1], STDOUT_FILENO);
+    ::close(pipe[0]);
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) ::close(STDERR_FILENO);
+    for (const auto& [name, value] : set) ::setenv(name.c_str(), value.c_str(), 1);
+    ::execv(pointers[0], pointers.data());
+    ::_exit(127);
+  }
+  ::close(pipe[1]);
+  ChildResult result;
+  std::array<char, 4096> buffer{};
+  for (ssize_t got = 0; (got = ::read(pipe[0], buffer.data(), buffer.size())) > 0;) {
+    result.output.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  ::close(pipe[0]);
+  ::waitpid(pid, &result.status, 0);
+  return result;
+}
+
+int print_driver() {
+  const CudaCalls cuda;
+  if (!cuda.loaded()) {
+    const char* reason = ::dlerror();
+    std::printf("missing %s\n", reason == nullptr ? "" : reason);
+    return 0;
+  }
+  auto* init = cuda.get<decltype(cuInit)>("cuInit");
+  const CUresult initialised = init == nullptr ? CUDA_ERROR_NOT_FOUND : init(0);
+  if (initialised != CUDA_SUCCESS) {
+    std::printf("problem cuInit returns %d\n", initialised);
+    return 0;
+  }
+  int version = 0;
+  int count = 0;
+  if (auto* get = cuda.get<decltype(cuDriverGetVersion)>("cuDriverGetVersion")) get(&version);
+  std::printf("version %d.%d\n", version / 1000, version % 1000 / 10);
+  if (auto* get = cuda.get<decltype(cuDeviceGetCount)>("cuDeviceGetCount")) get(&count);
+  auto* get_name = cuda.get<decltype(cuDeviceGetName)>("cuDeviceGetName");
+  for (int device = 0; get_name != nullptr && device < count; ++device) {
+    std::array<char, 256> name{};
+    if (get_name(name.data(), static_cast<int>(name.size() - 1), device) == CUDA_SUCCESS) {
+      std::printf("gpu %s\n", name.data());
+    }
+  }
+  return 0;
+}
+
+// Captures a graph on one stream while launches go on another, then lets a launch fail. Exits 0 if the capture came
+// out whole and the failure was noticed.
+int run_planted_fault() {
+  const CudaCalls cuda;
+  if (!cuda.loaded()) return 2;
+  CUcontext context{};
+  CUmodule module{};
+  CUfunction kernel{};
+  CUstream stream{};
+  CUstream capturing{};
+  CUgraph graph{};
+  CUdevice device = 0;
+  auto* launch = cuda.get<decltype(cuLaunchKernel)>("cuLaunchKernel");
+  if (cuda.get<decltype(cuInit)>("cuInit")(0) != CUDA_SUCCESS) return 2;
+  if (cuda.get<decltype(cuDevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain")(&context, device) != CUDA_SUCCESS)
+    return 2;
+  if (cuda.get<decltype(cuCtxSetCurrent)>("cuCtxSetCurrent")(context) != CUDA_SUCCESS) return 2;
+  if (cuda.get<decltype(cuModuleLoadData)>("cuModuleLoadData")(&module, kProgram) != CUDA_SUCCESS) return 3;
+  if (cuda.get<decltype(cuModuleGetFunction)>("cuModuleGetFunction")(&kernel, module, "planted") != CUDA_SUCCESS)
+    return 3;
+  auto* create = cuda.get<decltype(cuStreamCreate)>("cuStreamCreate");
+  if (create(&stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) return 2;
+  if (create(&capturing, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS) return 2;
+
+  unsigned bad = 0;
+  void* arguments[] = {&bad};
+  auto* begin = cuda.get<decltype(cuStreamBeginCapture)>("cuStreamBeginCapture_v2");
+  if (begin(capturing, CU_STREAM_CAPTURE_MODE_GLOBAL) != CUDA_SUCCESS) return 4;
+  launch(kernel, 1, 1, 1, 1, 1, 1, 0, capturing, arguments, nullptr);
+  for (unsigned i = 1; i < kBadLaunch; ++i) launch(kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
+  if (cuda.get<decltype(cuStreamEndCapture)>("cuStreamEndCapture")(capturing, &graph) != CUDA_SUCCESS) return 4;
+  if (cuda.get<decltype(cuGraphDestroy)>("cuGraphDestroy")(graph) != CUDA_SUCCESS) return 4;
+
+  for (unsigned i = kBadLaunch; i <= kLaunches; ++i) {
+    bad = i == kBadLaunch ? 1 : 0;
+    launch(kernel, i, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr);
+  }
+  return cuda.get<decltype(cuStreamSynchronize)>("cuStreamSynchronize")(stream) == CUDA_SUCCESS ? 5 : 0;
+}
+
+fs::path scratch_folder() {
+  std::error_code error;
+  std::string pattern = (fs::temp_directory_path(error) / "cudadiag-doctor-XXXXXX").string();
+  return ::mkdtemp(pattern.data()) == nullptr ? fs::path() : fs::path(pattern);
+}
+
+const char* explain_fault_exit(int status) {
+  switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
+    case 2:
+      return "no context could be created on GPU 0";
+    case 3:
+      return "the driver did not take the test kernel";
+    case 4:
+      return "a capture did not survive beside the recording";
+    case 5:
+      return "the planted fault raised no error";
+    default:
+      return "the test program did not come to its end";
+  }
+}
+
+const char* remedy_of_fault_exit(int status) {
+  switch (WIFEXITED(status) ? WEXITSTATUS(status) : -1) {
+    case 2:
+      return "see that nvidia-smi shows GPU 0 and that it has free memory and takes more than one process";
+    case 3:
+      return "the kernel needs compute capability 5.0: update the driver, or see that nvidia-smi shows such a GPU";
+    case 4:
+      return "send the output of cudadiag doctor with a bug report";
+    case 5:
+      return "a GPU faults at a store through a null pointer; one that is simulated, or a driver that stands in for "
+             "NVIDIA's, may not: prove it on a machine with the GPU";
+    default:
+      return "run cudadiag run -- cudadiag doctor-child fault, and send what it says with a bug report";
+  }
+}
+
+void judge_recording(const session::Session& session, std::vector<Proof>& proofs) {
+  bool marked = false;
+  for (const session::Process& process : session.processes) {
+    for (const session::Stream& stream : process.record.streams) marked = marked || stream.marker > 0;
+  }
+  proofs.push_back(marked
+                       ? Proof{"markers", "the GPU writes them", ""}
+                       : Proof{"markers", "the GPU wrote none", "send the output of cudadiag dump with a bug report"});
+  const diagnose::Diagnosis found = examine(session);
+  const auto named = [](const diagnose::Finding& finding) {
+    return finding.launch && finding.launch->grid[0] == kBadLaunch && finding.launch->mangled == "planted";
+  };
+  if (!found.findings.empty() && named(found.findings.front())) {
+    proofs.push_back({"first failure", "the failing launch is named", ""});
+  } else {
+    proofs.push_back({"first failure", "the failing launch is not named", "see cudadiag report -v of a failing run"});
+  }
+}
+
+void prove_recording(const fs::path& scratch, std::vector<Proof>& proofs) {
+  const ChildResult child =
+      run_self({"run", "-q", "-o", scratch.string(), "--", "/proc/self/exe", "doctor-child", "fault"}, {});
+  if (!WIFEXITED(child.status) || WEXITSTATUS(child.status) != 0) {
+    proofs.push_back({"recording", explain_fault_exit(child.status), remedy_of_fault_exit(child.status)});
+    return;
+  }
+  proofs.push_back({"captures", "a capture survives beside the recording", ""});
+  const auto sessions = session::sessions_in(scratch);
+  if (sessions.empty()) {
+    proofs.push_back({"recording", "no session was written", "see the messages of cudadiag run"});
+    return;
+  }
+  const auto opened = session::open_session(sessions.front());
+  if (const auto* session = std::get_if<session::Session>(&opened)) judge_recording(*session, proofs);
+}
+
+void prove_core_dump(const fs::path& scratch, std::vector<Proof>& proofs) {
+  const fs::path file = scratch / "gpu.core";
+  const ChildResult child =
+      run_self({"doctor-child", "fault"},
+               {{"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1"},
+                {"CUDA_COREDUMP_FILE", file.string()},
+                {"CUDA_COREDUMP_GENERATION_FLAGS", "skip_global_memory,skip_shared_memory,skip_local_memory"}});
+  std::error_code error;
+  if (fs::file_size(file, error) > 0 && !error) {
+    proofs.push_back({"core dumps", "the driver writes GPU core dumps", ""});
+  } else if (WIFEXITED(child.status) && WEXITSTATUS(child.status) != 0) {
+    const std::string why = explain_fault_exit(child.status);
+    const bool named =
+        std::any_of(proofs.begin(), proofs.end(), [&](const Proof& proof) { return proof.found == why; });
+    proofs.push_back({"core dumps", "none was to be expected: " + why, named ? "" : remedy_of_fault_exit(child.status),
+                      named ? Proof::Outcome::not_known : Proof::Outcome::problem});
+  } else {
+    proofs.push_back({"core dumps", "no GPU core dump appeared",
+                      "device lines will be missing; see that the temporary "
+                      "folder is writable and no debugger is attached"});
+  }
+}
+
+}  // namespace
+
+DriverReport ask_driver() {
+  DriverReport report;
+  const ChildResult child = run_self({"doctor-child", "driver"}, {{"CUDA_INJECTION64_PATH", ""}});
+  report.library_found = true;
+  std::istringstream lines(child.output);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t space = line.find(' ');
+    const std::string key = line.substr(0, space);
+    const std::string value = space == std::string::npos ? "" : line.substr(space + 1);
+    if (key == "missing") report.library_found = false;
+    if (key == "missing" || key == "problem") report.problem = value;
+    if (key == "version") report.version = value;
+    if (key == "gpu") report.gpus.push_back(value);
+  }
+  if (report.version.empty() && report.problem.empty()) report.problem = "the driver crashed while it was asked";
+  return report;
+}
+
+CuptiReport ask_recorder() {
+  CuptiReport report;
+  report.problem = "a recording to try it with could not be made";
+  const fs::path scratch = scratch_folder();
+  if (scratch.empty()) return report;
+  run_self({"run", "-q", "--rerun=never", "-o", scratch.string(), "--", "/proc/self/exe", "doctor-child", "driver"},
+           {});
+  const auto sessions = session::sessions_in(scratch);
+  if (!sessions.empty()) {
+    const auto opened = session::open_session(sessions.front());
+    const auto* session = std::get_if<session::Session>(&opened);
+    if (session != nullptr && !session->processes.empty()) {
+      const session::ProcessRecord& record = session->processes.front().record;
+      for (const session::Note& note : record.notes) {
+        if (!note.code.starts_with("cupti-")) continue;
+        report.problem = note.text;
+        report.note = note.code;
+      }
+      const auto path = record.properties.find("cupti.path"), version = record.properties.find("cupti");
+      if (path != record.properties.end()) {
+        report = {path->second, version == record.properties.end() ? "" : version->second, "", ""};
+      }
+    }
+  }
+  std::error_code ignored;
+  fs::remove_all(scratch, ignored);
+  return report;
+}
+
+std::vector<Proof> prove_with_planted_fault() {
+  std::vector<Proof> proofs;
+  const fs::path scratch = scratch_folder();
+  if (scratch.empty()) return {{"planted fault", "there is no temporary folder", "set TMPDIR to one"}};
+  prove_recording(scratch, proofs);
+  prove_core_dump(scratch, proofs);
+  std::error_code ignored;
+  fs::remove_all(scratch, ignored);
+  return proofs;
+}
+
+int doctor_child(const std::string& mode) { return mode == "driver" ? print_driver() : run_planted_fault(); }
+
+}  // namespace cudadiag::command

@@ -1,0 +1,74 @@
+#include "options/code_rules.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include "options/command_line.h"
+
+namespace cudadiag::command {
+namespace {
+
+constexpr const char *kUsers = "--user-code", *kNotUsers = "--not-user-code";
+
+std::string absolute(const std::string& path) {
+  std::error_code ignored;
+  std::string text = std::filesystem::absolute(path, ignored).lexically_normal().string();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return text;
+}
+
+bool lies_in(std::string_view file, std::string_view path) {
+  return file.starts_with(path) && (file.size() == path.size() || file[path.size()] == '/');
+}
+
+bool has_code_in(const session::Session& session, const std::string& path) {
+  return std::any_of(session.processes.begin(), session.processes.end(), [&](const session::Process& process) {
+    const auto& codes = process.record.codes;
+    const auto& modules = process.record.modules;
+    return std::any_of(codes.begin(), codes.end(), [&](const auto& code) { return lies_in(code.file, path); }) ||
+           std::any_of(modules.begin(), modules.end(), [&](const auto& module) { return lies_in(module.path, path); });
+  });
+}
+
+}  // namespace
+
+void add_code_rules(CLI::App* command) {
+  const auto add = [&](const char* name, const char* description) {
+    add_texts(command, name, "PATH", description)->group("Which code is yours (the most specific path wins)");
+  };
+  add(kUsers, "this folder or file is the user's own code");
+  add(kNotUsers, "this folder or file is a library");
+}
+
+std::vector<session::CodeRule> code_rules(const CLI::App& command) {
+  std::vector<session::CodeRule> rules;
+  std::map<const CLI::Option*, std::size_t> taken;
+  for (const CLI::Option* option : command.parse_order()) {
+    const bool user = option->get_name() == kUsers;
+    if (!user && option->get_name() != kNotUsers) continue;
+    const std::string path = absolute(option->results().at(taken[option]++));
+    rules.push_back({path, user});
+    std::error_code error;
+    const std::string real = std::filesystem::canonical(path, error).string();
+    if (!error && real != path) rules.push_back({real, user});
+  }
+  return rules;
+}
+
+std::optional<session::Failure> unknown_path(const std::vector<session::CodeRule>& rules,
+                                             const session::Session* session) {
+  for (const session::CodeRule& rule : rules) {
+    std::error_code ignored;
+    if (std::filesystem::exists(rule.path, ignored) || (session != nullptr && has_code_in(*session, rule.path)))
+      continue;
+    return session::Failure{std::string(rule.user ? kUsers : kNotUsers) + ": there is no file or folder " + rule.path +
+                                (session != nullptr ? ", and the session has no code from there" : ""),
+                            "name a folder, a Python file, a source file or a library"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace cudadiag::command

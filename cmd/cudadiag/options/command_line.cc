@@ -1,0 +1,265 @@
+#include "options/command_line.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace cudadiag::command {
+namespace {
+
+class HelpFormat : public CLI::Formatter {
+ public:
+  HelpFormat() { column_width(36); }
+
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = "Usage: " + name + " [options]";
+    for (const CLI::Option* option : app->get_options([](const CLI::Option* o) { return o->get_positional(); })) {
+      usage += " " + make_option_usage(option);
+    }
+    return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND ...\n");
+  }
+
+  std::string make_option_usage(const CLI::Option* option) const override {
+    if (takes_the_rest(option)) {
+      return option->get_required() ? "-- " + option->get_name(true) + "..." : "[" + option->get_name(true) + "...]";
+    }
+    return option->get_required() ? option->get_name(true) : "[" + option->get_name(true) + "]";
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_positional()) return takes_the_rest(option) ? "..." : "";
+    if (option->get_items_expected_max() == 0) return "";  // a flag
+    return option->get_items_expected_min() == 0 ? " [" + option->get_type_name() + "]" : " " + option->get_type_name();
+  }
+
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const std::string standard = option->get_default_str();
+    return option->get_description() + (standard.empty() ? "" : "; " + standard + " if left out");
+  }
+
+ private:
+  static bool takes_the_rest(const CLI::Option* option) {
+    return option->get_expected_max() >= CLI::detail::expected_max_vector_size;
+  }
+};
+
+// The library takes this for the value of "--json -- true" and "--json= -- true".
+bool is_none(const std::string& given) { return given == "--"; }
+
+CLI::Validator some_text(const std::string& type) {
+  return {[type](const std::string& given) -> std::string {
+            if (is_none(given)) return "the " + type + " is missing";
+            return given.empty() ? '"' + given + "\" is no " + type : "";
+          },
+          ""};
+}
+
+template <typename Text>
+CLI::Option* add_any_text(CLI::App* command, const std::string& name, Text& text, const std::string& type,
+                          const std::string& description) {
+  return command->add_option(name, text, description)->type_name(type)->check(some_text(type));
+}
+
+// "--json: 1 required FILE missing", "--output: At Most 1 required but received 2" and "races was given a disallowed
+// flag override" is how the library puts it.
+std::string in_plain_words(std::string text, const std::vector<CLI::App*>& selected) {
+  if (const std::size_t at = text.find(": At Most 1 required but received "); at != std::string::npos) {
+    return text.substr(0, at) + " can be given only once";
+  }
+  if (const std::size_t at = text.find(" was given a disallowed"); at != std::string::npos) {
+    return "--" + text.substr(0, at) + " takes no value";
+  }
+  constexpr std::string_view before = ": 1 required ", after = " missing";
+  const std::size_t at = text.find(before);
+  if (at == std::string::npos || !text.ends_with(after)) return text;
+  CLI::Option* option = selected.empty() ? nullptr : selected.front()->get_option_no_throw(text.substr(0, at));
+  // The first validator takes the mark off.
+  const std::string wanted = option == nullptr ? "" : option->get_validator(1)->get_name();
+  text.resize(text.size() - after.size());
+  return text.replace(at, before.size(), " wants ") + (wanted.empty() ? "" : ", " + wanted);
+}
+
+// The library takes a word or value like [a,b] for a list of its own, and tears it apart: such a one has this mark in
+// front for as long as it is in its hands.
+constexpr char kMark = '\x1f';
+
+// Where the value begins in "--name=value", "-nvalue" and "value".
+std::size_t value_of(std::string_view word) {
+  if (!word.starts_with('-')) return 0;
+  if (!word.starts_with("--")) return std::min<std::size_t>(2, word.size());
+  const std::size_t equals = word.find('=');
+  return equals == std::string_view::npos ? word.size() : equals + 1;
+}
+
+std::string lower(std::string_view text) {
+  std::string small(text);
+  std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return std::tolower(c); });
+  return small;
+}
+
+// How many letters must be put in, left out, replaced or exchanged with their neighbour to make one word of the other.
+std::size_t edits(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> before, row(b.size() + 1), last;
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<std::string> options_of(const std::vector<CLI::App*>& selected) {
+  std::vector<std::string> names;
+  if (selected.empty()) return names;
+  for (const CLI::Option* option : selected.front()->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+bool is_list(std::string_view value) {
+  const std::size_t bracket = value.find_first_not_of(kMark);
+  return bracket != std::string_view::npos && value[bracket] == '[' && value.ends_with(']');
+}
+
+std::string marked(std::string word) {
+  const std::size_t at = value_of(word);
+  if (is_list(std::string_view(word).substr(at))) word.insert(at, 1, kMark);
+  return word;
+}
+
+std::string unmarked(std::string word) {
+  const std::size_t at = value_of(word);
+  const std::string_view value = std::string_view(word).substr(at);
+  if (value.starts_with(kMark) && is_list(value)) word.erase(at, 1);
+  return word;
+}
+
+}  // namespace
+
+void parse(CLI::App& app, std::vector<std::string> words) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_items_expected_max() > 0) option->transform(unmarked);
+      if (option->get_items_expected_max() == 0) option->disable_flag_override();
+    }
+  }
+  // The library wants them in reverse.
+  std::transform(words.begin(), words.end(), words.begin(), marked);
+  std::reverse(words.begin(), words.end());
+  app.parse(std::move(words));
+}
+
+std::string closest(std::string_view given, const std::vector<std::string>& words) {
+  const std::string wanted = lower(given);
+  std::string best;
+  std::size_t least = given.size() / 3 + 1;
+  for (const std::string& word : words) {
+    const std::size_t distance = edits(wanted, lower(word));
+    if (distance >= least) continue;
+    least = distance;
+    best = word;
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view given, const std::vector<std::string>& words) {
+  const std::string word = closest(given, words);
+  return word.empty() ? "" : "; did you mean " + word + "?";
+}
+
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const auto selected = app.get_subcommands();
+  const std::string help = "; see cudadiag " + (selected.empty() ? "" : selected.front()->get_name() + " ") + "--help";
+  for (const std::string& word : app.remaining(true)) {
+    if (word == "--") continue;
+    const std::string given = unmarked(word);
+    if (!word.starts_with('-')) return "one argument too many: " + given + help;
+    const std::string meant = did_you_mean(given.substr(0, given.find('=')), options_of(selected));
+    return "no such option: " + given + (meant.empty() ? help : meant);
+  }
+  return in_plain_words(error.what(), selected) + (error.get_name() == "ValidationError" ? "" : help);
+}
+
+void set_help_format(CLI::App& app) { app.formatter(std::make_shared<HelpFormat>()); }
+
+CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,
+                      const std::string& description) {
+  return add_any_text(command, name, text, type, description);
+}
+
+CLI::Option* add_text(CLI::App* command, const std::string& name, std::optional<std::string>& text,
+                      const std::string& type, const std::string& description) {
+  return add_any_text(command, name, text, type, description);
+}
+
+CLI::Option* add_texts(CLI::App* command, const std::string& name, const std::string& type,
+                       const std::string& description) {
+  return command->add_option(name, description)
+      ->type_name(type)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->check(some_text(type));
+}
+
+CLI::Validator a_value(const std::string& wanted) {
+  return {[wanted](const std::string& given) -> std::string {
+            return is_none(given) || given.empty() ? "the value is missing, " + wanted : "";
+          },
+          "", wanted};
+}
+
+CLI::Validator a_line() {
+  return {[](const std::string& given) -> std::string {
+            const std::size_t colon = given.rfind(':');
+            const std::string line = colon == std::string::npos ? "" : given.substr(colon + 1);
+            const bool number = !line.empty() && line.find_first_not_of("0123456789") == std::string::npos &&
+                                line.find_first_not_of('0') != std::string::npos;
+            // Both separate fields where lines are handed on.
+            const bool plain = given.find_first_of("\t\n") == std::string::npos;
+            return colon != 0 && number && plain ? "" : given + " is not FILE:LINE, for example train.py:41";
+          },
+          ""};
+}
+
+CLI::Validator a_writable_file() {
+  return {[](const std::string& given) -> std::string {
+            const std::filesystem::path file(given);
+            std::error_code error;
+            if (given == "-") return "standard output is the command's own: name a file";
+            if (std::filesystem::is_directory(file, error)) return given + " is a folder";
+            if (std::filesystem::exists(file, error)) {
+              return ::access(file.c_str(), W_OK) == 0 ? "" : given + " cannot be written";
+            }
+            const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+            if (!std::filesystem::is_directory(folder, error))
+              return "the folder " + folder.string() + " does not exist";
+            return ::access(folder.c_str(), W_OK) == 0 ? "" : "the folder " + folder.string() + " cannot be written to";
+          },
+          ""};
+}
+
+CLI::Validator an_existing_folder() {
+  return {[](const std::string& given) -> std::string {
+            std::error_code error;
+            if (std::filesystem::is_directory(given, error)) return "";
+            if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory) {
+              return "the folder " + given + " cannot be read: " + error.message();
+            }
+            return std::filesystem::exists(given, error) ? given + " is not a folder"
+                                                         : "the folder " + given + " does not exist";
+          },
+          ""};
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,108 @@
+#include "options/shared_options.h"
+
+#include <fmt/core.h>
+
+#include "options/command_line.h"
+
+namespace cudadiag::command {
+namespace {
+
+constexpr const char* kSession = "folder or name of a session; the latest if left out";
+
+}  // namespace
+
+void add_output(CLI::App* command, std::optional<std::string>& output) {
+  add_text(command, "-o,--output", output, "FOLDER", "folder that holds the sessions");
+}
+
+void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output) {
+  add_text(command, "SESSION", session, "SESSION", kSession);
+  add_text(command, "-o,--output", output, "FOLDER", "folder that holds the sessions")->check(an_existing_folder());
+}
+
+void name_page(CLI::App* command) {
+  const std::string page = "cudadiag-" + command->get_name();
+  command->footer("All of this is in " + page + "(1): man " + page);
+}
+
+CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity) {
+  auto* quiet = command->add_flag_callback(
+      "-q,--quiet", [&] { verbosity = report::Verbosity::quiet; }, "one line a failure");
+  command
+      ->add_flag_callback(
+          "-v,--verbose", [&] { verbosity = report::Verbosity::verbose; }, "everything that is known")
+      ->excludes(quiet);
+  return quiet;
+}
+
+void add_recording(CLI::App* command, launch::RecordOptions& record) {
+  const Words<launch::Markers> markers = {
+      {"sparse", launch::Markers::sparse}, {"dense", launch::Markers::dense}, {"off", launch::Markers::off}};
+  add_word(command, "--markers", record.markers, markers, "completion markers");
+  command->add_flag_callback(
+      "--no-python-stacks", [&] { record.python_stacks = false; }, "record no Python stacks");
+  command->add_flag_callback(
+      "--no-native-stacks", [&] { record.native_stacks = false; }, "record no native stacks");
+}
+
+void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
+  add_number(command, "--repeat", rerun.repeat, 1u, 1000u, "number from 1 to 1000", "N",
+             "give up after N reruns without a failure")
+      ->default_str(std::to_string(rerun.repeat));
+  command->add_flag("--show-rerun", rerun.show, "show what reruns print, on standard error");
+  command->add_flag_callback(
+      "--no-device-pass", [&] { rerun.device = false; }, "make no rerun for a GPU core dump");
+  auto* no_values = command->add_flag_callback(
+      "--no-values", [&] { rerun.values = false; }, "take no values from the program's variables");
+  auto* save_inputs =
+      command
+          ->add_flag("--save-inputs", rerun.save_inputs, "save the failing PyTorch call, with a script that replays it")
+          ->excludes(no_values);
+  add_number(command, "--save-limit", rerun.save_limit, 1u, 1u << 20, "number from 1 to 1048576", "MIB",
+             "largest size of the failing call's tensors to save")
+      ->default_str(std::to_string(rerun.save_limit))
+      ->needs(save_inputs);
+  command->add_flag("--keep-core", rerun.keep_core, "keep the GPU core dump even if it is large");
+  command->add_flag("--cross-check", rerun.cross_check, "compare the GPU core dump with what cuda-gdb says");
+  command->add_flag("--sanitize", rerun.sanitize, "make a rerun under compute-sanitizer for the failing kernel");
+  add_number(command, "--wait-limit", rerun.patience, 0.01, 86400.0, "number from 0.01 to 86400", "SECONDS",
+             "how long a rerun waits for one operation")
+      ->default_str(fmt::format("{}", rerun.patience));
+  add_number(command, "--time-limit", rerun.time_limit, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
+             "how long one rerun may take");
+}
+
+void add_full_log(CLI::App* command, bool& full_log) {
+  command->add_flag("--full-log", full_log, "keep every operation of the run in the session");
+}
+
+void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what) {
+  const Words<RerunMode> modes = {{"ask", RerunMode::ask},
+                                  {"auto", RerunMode::automatic},
+                                  {"always", RerunMode::always},
+                                  {"never", RerunMode::never}};
+  add_word(command, "--rerun", mode, modes, what)->envname("CUDADIAG_RERUN");
+}
+
+CLI::Option* add_stop_on_race(CLI::App* command, bool& stop) {
+  return command->add_flag("--stop-on-race", stop, "end the program (SIGTERM) at the first race");
+}
+
+void add_error_exit_status(CLI::App* command, std::optional<int>& status) {
+  add_number(command, "--error-exitcode", status, 0, 255, "number from 0 to 255", "STATUS",
+             "exit status if there are findings");
+}
+
+void add_json_file(CLI::App* command, std::string& file) {
+  add_text(command, "--json", file, "FILE", "file to write the report to as JSON")->check(a_writable_file());
+}
+
+void add_command(CLI::App* command, std::vector<std::string>& words) {
+  command->add_option("COMMAND", words, "the command and its arguments")->required();
+  // From the first word of the command on, everything is the command's own.
+  command->positionals_at_end();
+}
+
+void add_foreign(CLI::App* command, bool& foreign, const char* help) { command->add_flag("--foreign", foreign, help); }
+
+}  // namespace cudadiag::command

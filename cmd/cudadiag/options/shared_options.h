@@ -1,0 +1,33 @@
+// Options that several subcommands have. Every target of an option outlives the parsing.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "launch/environment.h"
+#include "report/text.h"
+#include "run/run_options.h"
+#include "supervise/reruns/rerun_options.h"
+
+namespace cudadiag::command {
+
+void add_output(CLI::App* command, std::optional<std::string>& output);
+// For what only reads: a folder that is not there is a slip of the pen.
+void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output);
+// Names the manual page at the end of the help.
+void name_page(CLI::App* command);
+// -q and -v; returns the first.
+CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity);
+void add_recording(CLI::App* command, launch::RecordOptions& record);
+void add_reruns(CLI::App* command, supervise::RerunOptions& rerun);
+void add_full_log(CLI::App* command, bool& full_log);
+void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what);
+CLI::Option* add_stop_on_race(CLI::App* command, bool& stop);
+void add_error_exit_status(CLI::App* command, std::optional<int>& status);
+void add_json_file(CLI::App* command, std::string& file);
+// The command that is run, after the subcommand's own options.
+void add_command(CLI::App* command, std::vector<std::string>& words);
+void add_foreign(CLI::App* command, bool& foreign, const char* help);
+
+}  // namespace cudadiag::command

@@ -1,0 +1,152 @@
+#include "run/rerun_offer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "analyse/analysis.h"
+#include "diagnose/words.h"
+#include "launch/isolation.h"
+#include "run/rerun_news.h"
+#include "run/rerun_speech.h"
+#include "session/session_folders.h"
+#include "session/session_reader.h"
+#include "supervise/reruns/rerun_needs.h"
+#include "supervise/reruns/rerun_policy.h"
+#include "supervise/reruns/rerun_sequence.h"
+#include "supervise/reruns/rerun_times.h"
+#include "terminal/consent.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+// A session as a command names it: not at all if the command takes it by itself, as the latest one.
+std::string session_to_name(const session::Session& session, const RunOptions& options) {
+  if (!options.recording.output) {
+    const auto latest = session::find_session(session::roots(std::nullopt), "");
+    const auto* folder = std::get_if<std::filesystem::path>(&latest);
+    std::error_code ignored;
+    if (folder != nullptr && std::filesystem::equivalent(*folder, session.folder, ignored)) return "";
+  }
+  return session.folder.string();
+}
+
+class Offer {
+ public:
+  Offer(supervise::Recording& recording, RunReport& report, const RunOptions& options, const launch::Input& input,
+        const launch::RunTraces* traces, launch::SignalRelay& relay)
+      : recording_(recording),
+        report_(report),
+        session_(recording.session()),
+        options_(options),
+        input_(input),
+        traces_(traces),
+        relay_(relay),
+        for_hang_dump_(options.rerun.hang_dump && recording.hung()),
+        plan_{options.rerun} {
+    plan_.input = &input;
+    // Who asks for reruns in any case means the program as it is.
+    plan_.isolated = options.rerun_mode != RerunMode::always && launch::can_isolate();
+  }
+
+  void make() {
+    if (!is_wanted()) return;
+    if (!recording_.keeps_session()) {
+      if (!report_.findings()) return;
+      return say(std::string("not run again to prove this, as no session could be kept") +
+                 (options_.recording.output ? "" : "; name a folder for it with -o FOLDER"));
+    }
+    if (!is_agreed()) return;
+    RerunNews news(report_.report(), session_to_name(session_, options_), options_.verbosity);
+    RerunSpeech speech(false, [&](const analyse::Analysis& analysis) { look(analysis, news); });
+    report_.look_again();
+    supervise::run_reruns(session_, *recording_.writer(), relay_, plan_, speech);
+    report_.look_again();
+    news.finish(report_.report());
+  }
+
+ private:
+  bool is_wanted() const {
+    if (options_.rerun_mode == RerunMode::never && !for_hang_dump_) return false;
+    return supervise::wants_reruns(analyse::analyse(session_), session_.manifest, options_.rerun) ||
+           supervise::wants_races(session_);
+  }
+
+  // A report takes symbols, and so time: it is made between reruns only if there is a proof to tell.
+  void look(const analyse::Analysis& analysis, RerunNews& news) {
+    const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
+      return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;
+    });
+    if (!proven || news.has_told_proof()) return;
+    report_.look_again();
+    news.look_at(report_.report());
+  }
+
+  RerunOutlook outlook() const {
+    RerunOutlook outlook;
+    outlook.runs = supervise::planned_reruns(session_, plan_);
+    outlook.seconds = supervise::expected_seconds(session_);
+    if (plan_.isolated) outlook.limits = "it cannot write files";
+    outlook.purpose = report_.findings() ? "to prove this" : "to see which operations race";
+    return outlook;
+  }
+
+  bool is_agreed() {
+    if (relay_.interrupted()) return decline("it was interrupted");
+    if (for_hang_dump_) return true;  // announced with its time limit
+    if (options_.rerun_mode == RerunMode::always) return announce();
+    const TerminalState terminal = terminal_state();
+    if (options_.rerun_mode == RerunMode::ask && terminal.input_is_terminal && terminal.errors_are_terminal) {
+      return is_agreed_at(terminal);
+    }
+    const auto obstacle = supervise::obstacle_to_rerun(session_, input_, traces_, options_.json);
+    return obstacle ? decline(sentence(*obstacle)) : announce();
+  }
+
+  bool is_agreed_at(const TerminalState& terminal) {
+    if (const auto obstacle = supervise::obstacle_in_run(session_)) return decline(sentence(*obstacle));
+    const bool quiet = options_.verbosity == report::Verbosity::quiet;
+    if (const auto obstacle = obstacle_to_asking(terminal, quiet)) return decline(*obstacle);
+    if (!ask(question(outlook()), STDIN_FILENO, relay_)) return decline("");
+    return true;
+  }
+
+  bool announce() {
+    say(announcement(outlook()));
+    return true;
+  }
+
+  // False. Says why, and the command that does it.
+  bool decline(const std::string& why) const {
+    if (!report_.findings()) return false;
+    const std::string command =
+        "prove this and find the cause: " +
+        diagnose::bisect_command(session_to_name(session_, options_), session_.manifest.input_read);
+    say(why.empty() ? "to " + command : "not run again, as " + why + ". To " + command);
+    return false;
+  }
+
+  supervise::Recording& recording_;
+  RunReport& report_;
+  session::Session& session_;
+  const RunOptions& options_;
+  const launch::Input& input_;
+  const launch::RunTraces* traces_;
+  launch::SignalRelay& relay_;
+  const bool for_hang_dump_;
+  supervise::RerunPlan plan_;
+};
+
+}  // namespace
+
+void offer_reruns(supervise::Recording& recording, RunReport& report, const RunOptions& options,
+                  const launch::Input& input, const launch::RunTraces* traces, launch::SignalRelay& relay) {
+  Offer(recording, report, options, input, traces, relay).make();
+}
+
+}  // namespace cudadiag::command

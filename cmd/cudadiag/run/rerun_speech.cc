@@ -1,0 +1,201 @@
+#include "run/rerun_speech.h"
+
+#include <fmt/core.h>
+
+#include "debugger_advice.h"
+#include "diagnose/words.h"
+#include "session/session_folders.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+using session::PassKind;
+using supervise::RerunEnded;
+using supervise::RerunProblem;
+using supervise::RerunSpec;
+using Outcome = analyse::Rerun::Outcome;
+
+bool is_for_hang(const RerunSpec& spec) { return spec.dump_after.has_value(); }
+
+// For the progress shown.
+const char* doing(PassKind kind) {
+  switch (kind) {
+    case PassKind::device:
+      return "getting a GPU core dump";
+    case PassKind::eager:
+      return "running without torch.compile";
+    case PassKind::sanitize:
+      return "running compute-sanitizer";
+    case PassKind::memory:
+      return "asking who holds the memory";
+    case PassKind::races:
+      return "looking for the racing tensors";
+    default:
+      return "confirming";
+  }
+}
+
+// "waits for call 3 of train.py:41"
+std::string purpose(const RerunSpec& spec) {
+  switch (spec.kind) {
+    case PassKind::device:
+      return "for a GPU core dump";
+    case PassKind::eager:
+      return spec.values.empty() ? "without torch.compile" : "without torch.compile, and takes the values there";
+    case PassKind::sanitize:
+      return "under compute-sanitizer";
+    case PassKind::memory:
+      return "asks PyTorch's allocator";
+    case PassKind::races:
+      return "looks who uses the racing memory";
+    default:
+      return fmt::format("waits for {}{}", spec.waits, spec.without_values ? ", and takes no values" : "");
+  }
+}
+
+// `what` came of the rerun, if it was not cut short.
+void tell_end(const RerunEnded& rerun, const std::string& what) {
+  const session::Pass& pass = rerun.pass();
+  say(fmt::format("rerun {}: {}, after {}", rerun.session.reruns.size(), pass.cut_short.empty() ? what : pass.cut_short,
+                  diagnose::duration(pass.seconds)));
+}
+
+// The rerun ended by itself, badly, and had not begun to use CUDA.
+bool came_to_nothing(const RerunEnded& rerun) {
+  const analyse::Rerun& judged = rerun.judged();
+  return judged.outcome == Outcome::not_reached && judged.end.bad && rerun.session.reruns.back().empty();
+}
+
+void tell_confirm(const RerunEnded& rerun) {
+  const session::Pass& pass = rerun.pass();
+  const std::string what =
+      pass.cut_short.empty() ? std::string(diagnose::word(rerun.judged().outcome)) : pass.cut_short;
+  const std::uint64_t waits = rerun.judged().waits;
+  say(fmt::format("rerun {}: {}, after {}; {} operation{} waited for", rerun.session.reruns.size(), what,
+                  diagnose::duration(pass.seconds), diagnose::thousands(waits), waits == 1 ? " was" : "s were"));
+  if (!came_to_nothing(rerun)) return;
+  const auto printed = rerun.session.folder / pass.folder / session::kOutputFile;
+  say("it had not used CUDA when it ended; what it printed is in " + diagnose::shell_word(printed.string()) +
+      ", and what the first run was given, its environment too, it may need again");
+}
+
+std::string why_no_hang_dump(const RerunEnded& rerun) {
+  if (rerun.interrupted) return "the rerun was interrupted";
+  if (rerun.dump_asked) return "the driver was asked for one and wrote none";
+  return rerun.pass().cut_short.empty()
+             ? "the program ended before one could be asked for"
+             : "no process could be asked for one: only NVIDIA's driver takes such requests, for work on a GPU";
+}
+
+void tell_device(const RerunEnded& rerun) {
+  const char* unwritten = rerun.judged().failed_unwatched == false ? "did not fail" : "no GPU core dump was written";
+  tell_end(rerun, rerun.pass().dump.empty() ? unwritten : "a GPU core dump was written");
+}
+
+}  // namespace
+
+std::string sentence(const supervise::RerunObstacle& obstacle) {
+  using Kind = supervise::RerunObstacle::Kind;
+  switch (obstacle.kind) {
+    case Kind::under_another_launcher:
+      return "it ran under another cudadiag";
+    case Kind::ended_early:
+      return "it was ended at its " + obstacle.detail;
+    case Kind::hung:
+      return "it hung";
+    case Kind::ended_from_outside:
+      return "it was ended from outside";
+    case Kind::failed_late:
+      return "it failed after " + diagnose::duration(obstacle.seconds);
+    case Kind::took_long:
+      return "it took " + diagnose::duration(obstacle.seconds);
+    case Kind::one_rank:
+      return "it is one rank of a job of " + std::to_string(obstacle.number);
+    case Kind::several_nodes:
+      return "the job spans several nodes";
+    case Kind::input:
+    case Kind::used_network:
+      return obstacle.detail;
+    case Kind::still_running:
+      return "process " + std::to_string(obstacle.number) + " of it still runs";
+    case Kind::wrote_to_disk:
+      return "it wrote to a disk";
+    case Kind::removed_file:
+      return obstacle.detail + " was removed while it ran";
+    case Kind::changed_file:
+      return obstacle.detail + " changed while it ran";
+    case Kind::unseen_files:
+      return "not all of the working folder could be looked through for files that it wrote";
+  }
+  return "";
+}
+
+std::string sentence(supervise::NoCrossCheck obstacle) {
+  return obstacle == supervise::NoCrossCheck::asked_already
+             ? "cuda-gdb was asked about its GPU core dump already"
+             : "there is no GPU core dump in the session that cuda-gdb could be asked about";
+}
+
+void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
+  if (tells_passes_) say(fmt::format("rerun {}: {}", number, purpose(spec)));
+  // The user asked for it: that it is waited for, and did not come, is said in any case.
+  if (is_for_hang(spec)) {
+    say(fmt::format("running the command again for a GPU core dump of its kernels: {} at most (--time-limit)",
+                    diagnose::duration(spec.time_limit)));
+  }
+}
+
+void RerunSpeech::runs(const RerunSpec& spec, std::optional<std::uint64_t> operations) {
+  if (!progress_) progress_.emplace(doing(spec.kind), operations ? spec.operations : 0, spec.expected_seconds);
+  progress_->show(operations.value_or(0));
+}
+
+void RerunSpeech::ended(const RerunEnded& rerun) {
+  if (after_each_) after_each_(rerun.analysis);
+  if (is_for_hang(rerun.spec) && rerun.pass().dump.empty()) {
+    return say(fmt::format("no GPU core dump came, after {}: {}", diagnose::duration(rerun.pass().seconds),
+                           why_no_hang_dump(rerun)));
+  }
+  if (!tells_passes_) return;
+  switch (rerun.spec.kind) {
+    case PassKind::confirm:
+      return tell_confirm(rerun);
+    case PassKind::device:
+      return tell_device(rerun);
+    default:
+      return tell_end(rerun, "it ended");
+  }
+}
+
+void RerunSpeech::cannot(const RerunProblem& problem) {
+  using Kind = RerunProblem::Kind;
+  switch (problem.kind) {
+    case Kind::impossible:
+      return say("the rerun was not possible: " + problem.failure.what);
+    case Kind::not_stored:
+      return say(problem.failure);
+    case Kind::cannot_end:
+      return say("process " + std::to_string(problem.pid) + " of the rerun could not be ended; end it yourself");
+    case Kind::debugger_asked_already:
+      return say(sentence(supervise::NoCrossCheck::asked_already));
+    case Kind::no_dump_to_check:
+      return say(sentence(supervise::NoCrossCheck::no_dump));
+    case Kind::debugger_failed:
+      return say(problem.failure.what + "; " + debugger_advice(problem.file));
+    case Kind::no_suspected_kernel:
+      return say("no rerun under compute-sanitizer: no kernel is suspected by name");
+    case Kind::no_sanitizer:
+      return say("compute-sanitizer is not installed here; cudadiag report -v has the command for a machine with it");
+    case Kind::nothing_confirmed:
+      return say("no inputs were saved: no rerun confirmed the failure");
+    case Kind::nothing_saved:
+      return say(
+          "no inputs were saved: only PyTorch's operators at a Python line of yours can be, outside of backward "
+          "passes and compiled code");
+    case Kind::replay_not_started:
+      return say("the replay could not be started: " + problem.failure.what);
+  }
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,37 @@
+// Messages about reruns while they run, on standard error.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "supervise/reruns/rerun_listener.h"
+#include "supervise/reruns/rerun_needs.h"
+#include "supervise/reruns/rerun_policy.h"
+#include "terminal/progress.h"
+
+namespace cudadiag::command {
+
+// The end of "not run again, as …".
+std::string sentence(const supervise::RerunObstacle& obstacle);
+std::string sentence(supervise::NoCrossCheck obstacle);
+
+class RerunSpeech : public supervise::RerunListener {
+ public:
+  // `tells_passes`: a line before and after each rerun. `after_each` is called with what is known then.
+  explicit RerunSpeech(bool tells_passes, std::function<void(const analyse::Analysis&)> after_each = {})
+      : tells_passes_(tells_passes), after_each_(std::move(after_each)) {}
+
+  void begins(const supervise::RerunSpec& spec, std::size_t number) override;
+  void runs(const supervise::RerunSpec& spec, std::optional<std::uint64_t> operations) override;
+  void stops() override { progress_.reset(); }
+  void ended(const supervise::RerunEnded& rerun) override;
+  void cannot(const supervise::RerunProblem& problem) override;
+
+ private:
+  bool tells_passes_;
+  std::function<void(const analyse::Analysis&)> after_each_;
+  std::optional<Progress> progress_;
+};
+
+}  // namespace cudadiag::command

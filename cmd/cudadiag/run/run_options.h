@@ -1,0 +1,29 @@
+// What `run` and `races` are asked for.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "report/text.h"
+#include "supervise/recording.h"
+#include "supervise/reruns/rerun_options.h"
+
+namespace cudadiag::command {
+
+// `automatic`: if nothing speaks against it (rerun_policy.h). `ask`: likewise, but a person at the terminal decides.
+enum class RerunMode { ask, automatic, always, never };
+
+struct RunOptions {
+  supervise::RecordingOptions recording;
+  report::Verbosity verbosity = report::Verbosity::normal;
+  std::optional<int> error_exit_status;
+  std::string json;                  // file to write the report to as well
+  std::optional<double> hang_after;  // seconds without progress after which the run is ended
+  RerunMode rerun_mode = RerunMode::ask;
+  supervise::RerunOptions rerun;
+  std::string arm;  // a session whose suspects this run waits for
+  bool stop_on_race = false;
+  bool tell_no_race = false;  // races were what this was about: that there is none is said too
+};
+
+}  // namespace cudadiag::command

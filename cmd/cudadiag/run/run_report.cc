@@ -1,0 +1,162 @@
+#include "run/run_report.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "analyse/degraded.h"
+#include "diagnose/surroundings.h"
+#include "diagnose/words.h"
+#include "run/silence.h"
+#include "session/retention.h"
+#include "sessions/findings.h"
+#include "supervise/reruns/rerun_needs.h"
+#include "supervise/watched_lines.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+const analyse::Note* find_note(const std::vector<analyse::Note>& notes, const char* code) {
+  const auto found = std::find_if(notes.begin(), notes.end(), [&](const auto& note) { return note.code == code; });
+  return found == notes.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+RunReport::RunReport(supervise::Recording& recording, const RunOptions& options)
+    : recording_(recording), options_(options) {
+  if (const auto& failure = recording.obstacle_to_keeping()) {
+    say("no session will be kept: " + failure->what + "; " + failure->hint);
+  }
+  if (const std::string& why = recording.manifest().unrecorded; !why.empty()) {
+    say("running without recording: " + why);
+  }
+  if (!recording.replaced_injection().empty()) say(recording.replaced_injection());
+}
+
+void RunReport::tell(const supervise::Stored& stored) const {
+  for (const session::Failure& given_up : stored.given_up) say(given_up);
+  if (stored.loss) say("the session is not whole: " + stored.loss->what + "; " + stored.loss->hint);
+}
+
+void RunReport::tell(diagnose::Diagnosis report) {
+  if (report.findings.empty() && findings_) return;
+  // Commands for a session that is not there would only be tried in vain.
+  if (!recording_.is_whole()) report.session.clear();
+  report::TextOptions options = text_options(options_.verbosity, STDERR_FILENO);
+  // The lines that are left are for the reruns.
+  if (options_.rerun_mode != RerunMode::never) {
+    options.lines -= 3;
+    options.suggest_rerun = false;
+  }
+  write_error_text(report::write_text(report, options));
+  for (const diagnose::Finding& finding : report.findings) told_.insert(finding.pid);
+  if (!report.findings.empty()) findings_ = true;
+}
+
+void RunReport::report_freeze() {
+  recording_.read();
+  // A process that goes on may yet handle what has failed in it: only a frozen picture is final.
+  const diagnose::Diagnosis report = examine(recording_.session(), [&](const session::Process& process) {
+    return process.record.state == wire::area::State::frozen && !told_.contains(process.pid);
+  });
+  if (report.findings.empty()) return;
+  if (recording_.writer() != nullptr) tell(recording_.store());
+  tell(report);
+}
+
+void RunReport::report_hang(double seconds) {
+  recording_.read_hang(seconds);
+  const diagnose::Diagnosis report =
+      examine(recording_.session(), [&](const session::Process& process) { return !told_.contains(process.pid); });
+  if (recording_.writer() != nullptr) tell(recording_.store());
+  tell(report);
+}
+
+bool RunReport::is_clean() {
+  const diagnose::Diagnosis& whole = report();
+  // Where nothing was recorded, that has been said, and there is nothing to read again.
+  return whole.findings.empty() && recording_.session().whole && !find_note(whole.notes, analyse::kKilledAtWork) &&
+         !find_note(whole.notes, analyse::kCutOff) && !find_note(whole.notes, analyse::kRanksPart) && !findings_;
+}
+
+void RunReport::keep_session() {
+  for (const session::Failure& failure : recording_.failures()) say(failure);
+  tell(recording_.store_last());
+  if (const auto failure = recording_.close()) say(*failure);
+  const session::Root& root = recording_.writer()->root();
+  if (!root.warning.empty()) say(root.warning);
+  if (options_.verbosity != report::Verbosity::quiet) tell_removed();
+}
+
+void RunReport::finish(const supervise::RunEnd& end) {
+  recording_.note_end(end);
+  // The values of watched lines are in the session's folder.
+  const bool may_have_kept = recording_.writer() != nullptr;
+  const bool clean = is_clean();
+  open_pairs_ = clean && options_.rerun_mode != RerunMode::never && supervise::wants_races(recording_.session());
+  const bool is_wanted = options_.recording.output || open_pairs_ || !recording_.manifest().outlived_by.empty();
+  if (clean && !is_wanted) recording_.discard();
+  if (recording_.writer() != nullptr) keep_session();
+  tell_rest();
+  tell_end(end, may_have_kept);
+}
+
+void RunReport::tell_rest() {
+  if (told_.empty()) return tell(report());
+  const auto is_new = [&](const diagnose::Finding& finding) { return finding.race || !told_.contains(finding.pid); };
+  const auto& findings = report().findings;
+  if (std::none_of(findings.begin(), findings.end(), is_new)) return;
+  tell(examine(recording_.session(), [&](const session::Process& process) { return !told_.contains(process.pid); }));
+}
+
+void RunReport::tell_end(const supervise::RunEnd& end, bool may_have_kept) {
+  const std::vector<analyse::Note>& notes = report().notes;
+  if (const analyse::Note* note = find_note(notes, analyse::kOutlived)) say(note->text + no_longer_sought());
+  const bool nothing_recorded = !findings_ && explain_silence(recording_, options_, end, report());
+  if (may_have_kept) {
+    for (const std::string& sentence : supervise::silent_lines(options_.recording.watch, recording_.session())) {
+      say(sentence);
+    }
+  }
+  const auto& races = recording_.races();
+  if (options_.tell_no_race && races && !nothing_recorded) tell_no_race(*races, options_.verbosity);
+  // People often end a program because it hangs.
+  const bool ended_at_work = end.end.signal || find_note(notes, analyse::kKilledAtWork) != nullptr;
+  const bool told = options_.verbosity == report::Verbosity::verbose && find_note(notes, diagnose::kUnfinished);
+  if (!findings_ && !told && (ended_at_work || options_.hang_after)) {
+    tell_unfinished(recording_.session(), recording_.writer() != nullptr);
+  }
+}
+
+void RunReport::tell_removed() const {
+  const std::size_t removed = recording_.writer()->removed();
+  if (removed == 0) return;
+  const session::Retention keep;
+  say(fmt::format(
+      "removed {} old session{}: {} keeps the newest {}, {} GB at most; what -o FOLDER names is never removed", removed,
+      removed == 1 ? "" : "s", diagnose::shell_word(recording_.writer()->root().folder.string()), keep.sessions,
+      keep.bytes / 1'000'000'000));
+}
+
+std::string RunReport::no_longer_sought() const {
+  const bool hangs = options_.hang_after.has_value(), races = recording_.races().has_value();
+  if (!hangs && !races) return "";
+  return fmt::format("; {}{}{} are no longer looked for", hangs ? "hangs" : "", hangs && races ? " and " : "",
+                     races ? "races" : "");
+}
+
+const diagnose::Diagnosis& RunReport::report() {
+  if (!report_) report_ = examine(recording_.session());
+  return *report_;
+}
+
+void RunReport::drop_if_clean() {
+  const bool is_wanted = !open_pairs_ || !recording_.manifest().outlived_by.empty() || options_.recording.output;
+  if (recording_.writer() == nullptr || is_wanted || !report().findings.empty()) return;
+  recording_.discard();
+}
+
+}  // namespace cudadiag::command

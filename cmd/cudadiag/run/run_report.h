@@ -1,0 +1,60 @@
+// The messages of `cudadiag run` about the recording: at a freeze or hang while the target runs, and at its end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "diagnose/diagnosis.h"
+#include "run/run_options.h"
+#include "supervise/recording.h"
+
+namespace cudadiag::command {
+
+class RunReport {
+ public:
+  // Both outlive this. Says what is missing for a recording.
+  RunReport(supervise::Recording& recording, const RunOptions& options);
+
+  // The picture froze somewhere: reports it while the target goes on, each process once.
+  void report_freeze();
+  // The target is about to be ended, as there has been no progress for so many seconds.
+  void report_hang(double seconds);
+  // The target has ended: finishes the session and reports what was not reported before.
+  void finish(const supervise::RunEnd& end);
+
+  // After finish(). The report on everything recorded so far. It takes the symbols of all modules that lead to the
+  // findings: made once, and again when reruns have added to the session.
+  const diagnose::Diagnosis& report();
+  void look_again() { report_.reset(); }
+  bool findings() const { return findings_; }
+  // There is no finding, but pairs of kernels of which a rerun may say whether they race: the session is kept for it.
+  bool open_pairs() const { return open_pairs_; }
+  // After reruns: a session without a finding goes.
+  void drop_if_clean();
+
+ private:
+  // Says once that something could not be stored.
+  void tell(const supervise::Stored& stored) const;
+  // Prints what has not been printed before.
+  void tell(diagnose::Diagnosis report);
+  // There is nothing to find in the session.
+  bool is_clean();
+  void keep_session();
+  void tell_rest();
+  void tell_end(const supervise::RunEnd& end, bool may_have_kept);
+  // Names the number of old sessions that this one replaced.
+  void tell_removed() const;
+  // Names the searches that ended with the command ("hangs", "races"); empty if none.
+  std::string no_longer_sought() const;
+
+  supervise::Recording& recording_;
+  const RunOptions& options_;
+  std::optional<diagnose::Diagnosis> report_;
+  std::set<std::uint32_t> told_;  // processes whose failure has been reported
+  bool findings_ = false;
+  bool open_pairs_ = false;
+};
+
+}  // namespace cudadiag::command

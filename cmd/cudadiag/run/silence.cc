@@ -1,0 +1,123 @@
+#include "run/silence.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "analyse/degraded.h"
+#include "diagnose/races/races.h"
+#include "diagnose/words.h"
+#include "doctor/planted_fault.h"
+#include "supervise/recorder_check.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+// Why the recorder stepped aside, of the first such process. True: nobody else recorded anything.
+bool tell_of_unrecorded(const std::vector<session::Process>& processes) {
+  const auto first = std::find_if(processes.begin(), processes.end(), analyse::is_unrecorded);
+  if (first == processes.end()) return false;
+  const bool all = std::all_of(processes.begin(), processes.end(), analyse::is_unrecorded);
+  for (const session::Note& note : first->record.notes) {
+    const char* remedy = analyse::remedy_for(note.code);
+    if (remedy == nullptr) continue;
+    say("nothing was recorded" + (all ? "" : " of process " + std::to_string(first->pid)) + ": " + note.text + "; " +
+        remedy);
+    return all;
+  }
+  return false;
+}
+
+bool records_by_itself(const std::vector<std::string>& command) {
+  if (command.size() < 2 || std::filesystem::path(command[0]).filename() != "cudadiag") return false;
+  return command[1] == "run" || command[1] == "races" || command[1] == "bisect";
+}
+
+// A session without findings leaves nothing else.
+std::string handled_calls(const std::vector<analyse::Note>& notes) {
+  std::string text;
+  for (const analyse::Note& note : notes) {
+    if (note.code == "error-handled" || note.code == "cuda-after-fork") text += "; " + note.text;
+  }
+  return text;
+}
+
+// SIGPIPE ends a program that writes to `| head`, which surprises nobody.
+bool failed(const session::ProcessEnd& end) { return end.signal ? *end.signal != SIGPIPE : end.code.value_or(0) != 0; }
+
+void tell_no_failure(const diagnose::Diagnosis& report) {
+  const std::string handled = handled_calls(report.notes);
+  if (report.verdict == analyse::Verdict::inconclusive) {
+    const std::string why = report.notes.empty() ? "" : ": " + report.notes.front().text;
+    return say("cannot tell whether CUDA failed" + why + handled);
+  }
+  say((handled.empty() ? "no CUDA failure was recorded" : "no CUDA failure is known to have ended it") + handled);
+}
+
+// No process was recorded, and none is known to be the reason.
+void tell_why_no_process() {
+  const auto recorder = supervise::loadable_recorder();
+  const DriverReport driver = ask_driver();
+  if (const auto* failure = std::get_if<session::Failure>(&recorder)) {
+    say("nothing was recorded: the recorder cannot be loaded (" + failure->what + "); " + failure->hint);
+  } else if (!driver.library_found) {
+    say("the program could not use CUDA: this machine has no NVIDIA driver (libcuda.so.1); install it, or start the "
+        "container with --gpus all");
+  } else if (!driver.problem.empty()) {
+    say("the program could not use CUDA: " + driver.problem +
+        "; check that nvidia-smi works for this user and that CUDA_VISIBLE_DEVICES names a GPU");
+  } else {
+    say("the program did not use CUDA, as far as was recorded. If it should have: cudadiag doctor");
+  }
+}
+
+}  // namespace
+
+bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
+                     const diagnose::Diagnosis& report) {
+  const auto& processes = recording.session().processes;
+  if (!recording.manifest().unrecorded.empty() || tell_of_unrecorded(processes)) return true;
+  const bool none = processes.empty();
+  const bool quiet = options.verbosity == report::Verbosity::quiet;
+  if (!recording.unrecorded().empty() && (none || !quiet)) say(recording.unrecorded());
+  if (!recording.unrecorded().empty() && none) return true;
+  const bool wanted = failed(end.end) || (none && options.tell_no_race);
+  if (!wanted || quiet) return false;
+  if (!none) return tell_no_failure(report), false;
+  // It may have been ended before it used CUDA.
+  if (end.interrupted && !options.tell_no_race) return false;
+  if (end.interrupted) return say("the program did not use CUDA before it was interrupted"), true;
+  if (records_by_itself(options.recording.command)) {
+    return say("nothing was recorded here: the command is another cudadiag, which makes its own session"), true;
+  }
+  return tell_why_no_process(), true;
+}
+
+void tell_no_race(const session::Races& races, report::Verbosity verbosity) {
+  if (!races.found.empty() || verbosity == report::Verbosity::quiet) return;
+  session::RaceCounts all;
+  for (const session::RaceCounts& counts : races.counts) {
+    all.operations += counts.operations;
+    all.lost += counts.lost;
+    all.gaps += counts.gaps;
+    all.forgotten += counts.forgotten;
+  }
+  std::string text = "no race was found between " + diagnose::thousands(all.operations) + " operations on streams";
+  if (all.lost > 0) {
+    text += "; " + diagnose::thousands(all.lost) + " records were lost, and races across the " +
+            diagnose::thousands(all.gaps) + (all.gaps == 1 ? " gap" : " gaps") + " could not be seen";
+  }
+  if (all.forgotten > 0) {
+    text += "; " + diagnose::thousands(all.forgotten) + (all.forgotten == 1 ? " access" : " accesses") +
+            " had to be forgotten for want of room, and races with " + (all.forgotten == 1 ? "it" : "them") +
+            " could not be seen";
+  }
+  if (const std::string unjudged = diagnose::unjudged_text(races); !unjudged.empty()) text += "; " + unjudged;
+  say(text);
+}
+
+}  // namespace cudadiag::command

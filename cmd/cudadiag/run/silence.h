@@ -1,0 +1,17 @@
+// The message at the end of a run without a finding: why nothing was recorded, or that no failure or race was seen.
+#pragma once
+
+#include "diagnose/diagnosis.h"
+#include "run/run_options.h"
+#include "supervise/recording.h"
+
+namespace cudadiag::command {
+
+// True: it has said why nothing was recorded at all.
+bool explain_silence(const supervise::Recording& recording, const RunOptions& options, const supervise::RunEnd& end,
+                     const diagnose::Diagnosis& report);
+
+// If there is none.
+void tell_no_race(const session::Races& races, report::Verbosity verbosity);
+
+}  // namespace cudadiag::command

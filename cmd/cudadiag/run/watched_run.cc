@@ -1,0 +1,248 @@
+#include "run/watched_run.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "diagnose/words.h"
+#include "launch/endable_work.h"
+#include "launch/environment.h"
+#include "launch/input.h"
+#include "launch/isolation.h"
+#include "launch/process.h"
+#include "launch/run_traces.h"
+#include "options/code_rules.h"
+#include "run/rerun_offer.h"
+#include "run/run_report.h"
+#include "sessions/findings.h"
+#include "supervise/recording.h"
+#include "supervise/reruns/device_pass.h"
+#include "supervise/reruns/rerun_times.h"
+#include "supervise/run_watch.h"
+#include "supervise/tools/kernel_modes.h"
+#include "supervise/watched_lines.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+// Until somebody may have read what stderr had no room for.
+constexpr std::chrono::milliseconds kBeforeMoreIsRead{50};
+
+// Commands that run the program somewhere that neither our environment nor our memory reaches.
+void advise_on_remote_commands(const std::string& program) {
+  const std::string name = std::filesystem::path(program).filename().string();
+  for (const char* remote : {"docker", "podman", "kubectl", "ssh", "srun", "apptainer", "singularity"}) {
+    if (name != remote) continue;
+    say(name + " starts the program elsewhere, where this recording may not reach; start cudadiag inside instead: " +
+        name + " … cudadiag run -- COMMAND, or set there what cudadiag env prints");
+  }
+}
+
+// Runs `step`; what goes wrong in a report must not keep the target's status from being handed on. False: it did.
+template <typename Step>
+bool guarded(const Step& step) {
+  try {
+    step();
+    return true;
+  } catch (const std::exception& error) {
+    say(std::string("the report failed: ") + error.what() + "; the session may still be read with cudadiag report");
+    return false;
+  }
+}
+
+// A shell that tells of such an end names the program that it started: this one.
+void tell_signal(int signal) {
+  if (signal == SIGPIPE) return;  // as the shell, which names every other one
+  const char* name = ::sigabbrev_np(signal);
+  say("the command was ended by signal " + std::to_string(signal) +
+      (name == nullptr ? "" : " (SIG" + std::string(name) + ")"));
+}
+
+// Messages while the target runs. Writing them never waits for a reader.
+class RunSpeech : public supervise::RunListener {
+ public:
+  RunSpeech(supervise::Recording& recording, RunReport& report) : recording_(recording), report_(report) {}
+
+  void froze() override {
+    begin_on_own_row();
+    guarded([&] { report_.report_freeze(); });
+  }
+  void hangs(double seconds) override {
+    begin_on_own_row();
+    say("no progress for " + diagnose::duration(seconds) + ": ending the program");
+    guarded([&] { report_.report_hang(seconds); });
+  }
+  void cannot_end() override { say("it cannot be ended, as the GPU's driver holds it; it is left as it is"); }
+  void races() override {
+    begin_on_own_row();
+    say("two operations race: ending the program, as --stop-on-race asks");
+    recording_.note_early_end("first race");
+  }
+  std::optional<std::chrono::milliseconds> turns() override {
+    return speech_.go_on() ? std::nullopt : std::optional(kBeforeMoreIsRead);
+  }
+
+ private:
+  supervise::Recording& recording_;
+  RunReport& report_;
+  UnhurriedSpeech speech_;
+};
+
+// One run of the command, what watches it, and its reruns.
+class WatchedRun {
+ public:
+  explicit WatchedRun(const RunOptions& options) : options_(options), recording_(options.recording) {}
+
+  // The exit status, if the command cannot be run.
+  std::optional<int> start() {
+    if (recording_.refusal()) return say(*recording_.refusal()), kOwnFailure;
+    report_.emplace(recording_, options_);
+    relay_.emplace();
+    // If reruns cannot be isolated, a rerun is as harmless as the first run was.
+    const bool unasked = options_.rerun_mode == RerunMode::automatic || options_.rerun_mode == RerunMode::ask;
+    if (unasked && !launch::can_isolate()) traces_.emplace(".");
+    auto spawned = launch::Target::spawn(options_.recording.command, recording_.environment());
+    if (const auto* failure = std::get_if<launch::SpawnFailure>(&spawned)) {
+      recording_.discard();
+      say(failure->failure);
+      return failure->exit_status;
+    }
+    target_.emplace(std::move(std::get<launch::Target>(spawned)));
+    watch_.emplace(*target_, *relay_, recording_.arena());
+    return std::nullopt;
+  }
+
+  // Until the target has ended.
+  void wait() {
+    const bool waited = guarded([&] { wait_with_onlookers(); });
+    if (!waited) watch_->wait_alone();
+    if (traces_) guarded([&] { traces_->finish(*target_, *relay_); });
+    guarded([&] {
+      if (!recording_.hung()) outliving_ = watch_->wait_for_rest();
+    });
+  }
+
+  // Reports the recording, then looks by reruns for what is unknown.
+  void finish() {
+    begin_on_own_row();
+    if (full_log_) guarded([&] { recording_.note_failures(full_log_->finish()); });
+    if (races_) guarded([&] { recording_.add_races(races_->finish()); });
+    recording_.note_input(input_.was_read());
+    guarded([&] {
+      const launch::EndableWork endable;
+      report_->finish({end(), target_->ends(), outliving_, relay_->interrupted()});
+    });
+    if (full_log_ && full_log_->lost() > 0 && recording_.writer() != nullptr) {
+      say("the full log lacks " + diagnose::thousands(full_log_->lost()) +
+          " operations that were overwritten before they could be read");
+    }
+    if (found_any() || report_->open_pairs()) {
+      guarded([&] { offer_reruns(recording_, *report_, options_, input_, traces_ ? &*traces_ : nullptr, *relay_); });
+    }
+    if (!found_any()) guarded([&] { report_->drop_if_clean(); });
+    if (!options_.json.empty()) guarded([&] { write_json_file(report_->report(), options_.json); });
+    if (recording_.writer() != nullptr && !options_.rerun.keep_core) {
+      guarded([&] { supervise::drop_large_dumps(recording_.session(), *recording_.writer()); });
+    }
+  }
+
+  const session::ProcessEnd& end() const { return target_->end(); }
+  bool found_any() const { return report_->findings(); }
+  // The target was sent this signal from here.
+  bool sent(int signal) const { return watch_->sent().contains(signal); }
+
+ private:
+  void wait_with_onlookers() {
+    races_ = watch_races();
+    full_log_ = keep_full_log();
+    recording_.use_full_log(full_log_.get());
+    RunSpeech speech(recording_, *report_);
+    if (options_.hang_after && recording_.arena() == nullptr) {
+      say("--hang-after does nothing here, as there is no memory to watch the program by");
+    }
+    watch_->wait({options_.hang_after, full_log_.get(), traces_ ? &*traces_ : nullptr,
+                  options_.stop_on_race ? races_.get() : nullptr},
+                 speech);
+  }
+
+  // Null: nobody asked for it, or it cannot be done, which is said.
+  std::unique_ptr<supervise::RaceWatch> watch_races() {
+    if (!options_.recording.record.races) return nullptr;
+    if (recording_.arena() == nullptr) {
+      say("races cannot be looked for: there is no memory for the recording that this program could read meanwhile");
+      return nullptr;
+    }
+    const std::filesystem::path folder = recording_.writer() == nullptr ? "" : recording_.writer()->pass_folder();
+    return std::make_unique<supervise::RaceWatch>(*recording_.arena(), *relay_, folder,
+                                                  supervise::find_disassembler(options_.recording.command));
+  }
+
+  // Likewise.
+  std::unique_ptr<supervise::FullLog> keep_full_log() {
+    if (!options_.recording.full_log) return nullptr;
+    if (recording_.arena() == nullptr || recording_.writer() == nullptr) {
+      say("--full-log does nothing here, as there is no memory or no folder for the recording");
+      return nullptr;
+    }
+    return std::make_unique<supervise::FullLog>(*recording_.arena(), recording_.writer()->pass_folder());
+  }
+
+  const RunOptions& options_;
+  const launch::Input input_;
+  supervise::Recording recording_;
+  std::optional<RunReport> report_;
+  std::optional<launch::SignalRelay> relay_;
+  std::optional<launch::RunTraces> traces_;
+  std::optional<launch::Target> target_;
+  std::optional<supervise::RunWatch> watch_;
+  std::unique_ptr<supervise::RaceWatch> races_;
+  std::unique_ptr<supervise::FullLog> full_log_;
+  std::vector<std::uint32_t> outliving_;
+};
+
+}  // namespace
+
+int run(const RunOptions& given) {
+  RunOptions options = given;
+  // Files that outgrow a limit, and a pipe that nobody reads, are errors and no signals to die of: the target's status
+  // is still to be handed on.
+  for (const int signal : {SIGXFSZ, SIGPIPE}) launch::ignore_signal_here(signal);
+  if (const auto unknown = unknown_path(options.recording.code_rules, nullptr)) return say(*unknown), kOwnFailure;
+  if (!options.arm.empty()) {
+    auto window = window_of_session(options.arm, options.recording.output);
+    if (const auto* failure = std::get_if<session::Failure>(&window)) return say(*failure), kOwnFailure;
+    options.recording.window = supervise::with_patience(std::get<std::string>(window), options.rerun.patience);
+  }
+  if (!options.json.empty()) empty_older_report(options.json);
+  const std::vector<std::string>& command = options.recording.command;
+  advise_on_remote_commands(command.front());
+  for (const std::string& missing : launch::missing_cupti()) say(missing + ": " + launch::kCorrectCupti);
+  for (const std::string& sentence : supervise::doubtful_lines(options.recording.watch, command)) say(sentence);
+  session::ProcessEnd end;
+  bool found_any = false, sent_from_here = false;
+  {
+    WatchedRun watched(options);
+    if (const auto status = watched.start()) return *status;
+    watched.wait();
+    watched.finish();
+    end = watched.end();
+    found_any = watched.found_any();
+    sent_from_here = end.signal && watched.sent(*end.signal);
+  }
+  if (found_any && options.error_exit_status) return *options.error_exit_status;
+  if (end.signal && !sent_from_here && options.verbosity != report::Verbosity::quiet) tell_signal(*end.signal);
+  launch::exit_like(end);
+}
+
+}  // namespace cudadiag::command

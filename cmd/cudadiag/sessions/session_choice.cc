@@ -1,0 +1,96 @@
+#include "sessions/session_choice.h"
+
+#include <utility>
+#include <variant>
+
+#include "diagnose/words.h"
+#include "session/live_place.h"
+#include "session/session_folders.h"
+#include "session/session_reader.h"
+#include "session/unrecorded.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+namespace fs = std::filesystem;
+using supervise::LiveRun;
+
+// For the program of a launcher that was killed.
+std::string still_there(const session::LivePlace& place) {
+  std::string pids;
+  for (const std::uint32_t pid : session::holders_of(place)) pids += (pids.empty() ? "" : ", ") + std::to_string(pid);
+  return pids.empty() ? "" : "; of its program still there, unwatched: pid " + pids;
+}
+
+session::Failure failure_of(const supervise::KilledRun& run) {
+  const bool lost = session::was_lost(run.folder);
+  return {"the run of " + run.folder.string() + " was not finished: its cudadiag run was killed" +
+              (lost ? ", and what it had recorded is lost" : "") + still_there(run.place),
+          lost ? "cudadiag list shows the other sessions"
+               : "what it had written until then: cudadiag report " + diagnose::shell_word(run.folder.string())};
+}
+
+void tell_newer_run(const std::vector<session::Root>& roots, const session::Result<fs::path>& shown) {
+  const auto* folder = std::get_if<fs::path>(&shown);
+  const auto live = session::newest_live(roots), lost = session::newest_lost(roots);
+  const bool was_lost = lost && (!live || live->filename() < lost->filename());
+  const auto& newer = was_lost ? lost : live;
+  if (!newer || (folder != nullptr && folder->filename() >= newer->filename())) return;
+  const auto place = was_lost ? session::live_place(*newer) : std::nullopt;
+  const std::string text =
+      was_lost ? "a newer run was not finished: its cudadiag run was killed, and what it had recorded is lost "
+                 "(cudadiag list shows it: " +
+                     newer->string() + ")" + (place ? still_there(*place) : "")
+               : "a newer run goes on, of which there is no report yet (cudadiag status " +
+                     diagnose::shell_word(newer->string()) + ")";
+  say(folder == nullptr ? text : text + "; this is " + folder->string());
+}
+
+// Otherwise the reader would see an older session, and learn nothing of the one that cudadiag env has prepared.
+void tell_unwritable(const std::vector<session::Root>& roots, const session::Result<fs::path>& shown) {
+  const auto* folder = std::get_if<fs::path>(&shown);
+  const auto newer = folder == nullptr ? std::nullopt : session::newest_unwritable(roots);
+  if (!newer || session::age_of(*newer) <= session::age_of(*folder)) return;
+  say(newer->string() + ": " + session::why_unused(*newer) + "; this is " + folder->string());
+}
+
+bool means_latest(const std::string& wanted) { return wanted.empty() || wanted == session::kLatest; }
+
+session::Result<LiveRun> open_run(const fs::path& folder) {
+  auto opened = LiveRun::open(folder);
+  if (const auto* killed = std::get_if<supervise::KilledRun>(&opened)) return failure_of(*killed);
+  if (auto* failure = std::get_if<session::Failure>(&opened)) return std::move(*failure);
+  return std::move(std::get<LiveRun>(opened));
+}
+
+}  // namespace
+
+session::Result<fs::path> choose_session(const std::optional<std::string>& output, const std::string& wanted) {
+  std::optional<fs::path> root;
+  if (output) root = *output;
+  const auto roots = session::roots_to_read(root);
+  auto found = session::find_session(roots, wanted);
+  if (means_latest(wanted)) {
+    tell_newer_run(roots, found);
+    tell_unwritable(roots, found);
+  }
+  return found;
+}
+
+session::Result<LiveRun> choose_run(const std::optional<std::string>& output, const std::string& wanted) {
+  std::optional<fs::path> root;
+  if (output) root = *output;
+  const auto roots = session::roots_to_read(root);
+  if (means_latest(wanted)) {
+    if (const auto live = session::newest_live(roots)) return open_run(*live);
+  }
+  const auto found = choose_session(output, wanted);
+  if (const auto* folder = std::get_if<fs::path>(&found)) return open_run(*folder);
+  const auto& failure = std::get<session::Failure>(found);
+  if (!means_latest(wanted) || session::obstacle_to_reading(roots)) return failure;
+  return session::Failure{"no run is going on here, and there is no session",
+                          "start one with cudadiag run -- COMMAND; with -o FOLDER there, give the same here"};
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,153 @@
+#include "terminal/consent.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "terminal/progress.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How often the foreground and the signals are looked at.
+constexpr int kLookMilliseconds = 100;
+constexpr const char* kChoices = " [y/N] ";
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0 && std::strcmp(value, "false") != 0;
+}
+
+bool runs_in_ci() {
+  constexpr const char* kVariables[] = {"CI",        "CONTINUOUS_INTEGRATION", "BUILD_ID", "BUILD_NUMBER",
+                                        "BUILDKITE", "TEAMCITY_VERSION",       "TF_BUILD"};
+  return std::any_of(std::begin(kVariables), std::end(kVariables), is_set);
+}
+
+bool reads_lines(int file) {
+  termios settings{};
+  return ::tcgetattr(file, &settings) == 0 && (settings.c_lflag & ICANON) != 0;
+}
+
+// A terminal that is not the controlling one has no jobs, and nobody to lose it to.
+bool lost_foreground(int file) {
+  const pid_t owner = ::tcgetpgrp(file);
+  return owner >= 0 && owner != ::getpgrp();
+}
+
+bool agrees(std::string answer) {
+  std::erase_if(answer, [](unsigned char c) { return std::isspace(c) != 0; });
+  std::transform(answer.begin(), answer.end(), answer.begin(), [](unsigned char c) { return std::tolower(c); });
+  return answer == "y" || answer == "yes";
+}
+
+std::string about(double seconds) { return seconds < 1 ? "under a second" : "about " + whole_seconds(seconds); }
+
+std::string runs_text(const RerunOutlook& outlook) {
+  const std::string limits = outlook.limits.empty() ? "" : "; " + outlook.limits;
+  return fmt::format("{} run{}, {}{}{}", outlook.runs, outlook.runs == 1 ? "" : "s", about(outlook.seconds),
+                     outlook.runs == 1 ? "" : " each", limits);
+}
+
+// One question, until it is answered.
+class Asking {
+ public:
+  Asking(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times)
+      : text_("cudadiag: " + question + kChoices), input_(input), relay_(relay), times_(times), time_(Clock::now()) {}
+
+  bool agreed() {
+    ::tcflush(input_, TCIFLUSH);
+    heeded_ = times_.deaf.count() == 0;
+    write_error_text(text_);
+    while (true) {
+      const Clock::time_point before = Clock::now();
+      pollfd terminal{input_, static_cast<short>(heeded_ ? POLLIN : 0), 0};
+      const int ready = ::poll(&terminal, 1, kLookMilliseconds);
+      relay_.take_signals();
+      if (ready > 0 && (terminal.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) break;
+      if (relay_.interrupted() || lost_foreground(input_)) break;
+      const double seconds = time_.tick(Clock::now());
+      if (!heeded_ && seconds * 1000 >= static_cast<double>(times_.deaf.count())) start_listening();
+      if (seconds * 1000 >= static_cast<double>(times_.patience.count())) break;
+      // After Ctrl-Z and fg the question has scrolled away.
+      if (Clock::now() - before > std::chrono::seconds(1)) write_error_text(text_);
+      if (!heeded_ || ready <= 0) continue;
+      if (const auto answer = read_line()) return agrees(*answer);
+    }
+    // A part of a line that was typed is not the shell's.
+    if (!lost_foreground(input_)) ::tcflush(input_, TCIFLUSH);
+    write_error_text("\n");
+    return false;
+  }
+
+ private:
+  void start_listening() {
+    heeded_ = true;
+    ::tcflush(input_, TCIFLUSH);
+  }
+
+  // Nothing: there is none yet.
+  std::optional<std::string> read_line() {
+    std::array<char, 256> text{};
+    const ssize_t length = ::read(input_, text.data(), text.size());
+    if (length < 0 && (errno == EINTR || errno == EAGAIN)) return std::nullopt;
+    if (length <= 0) write_error_text("\n");
+    return length <= 0 ? "" : std::string(text.data(), static_cast<std::size_t>(length));
+  }
+
+  std::string text_;
+  int input_;
+  launch::SignalRelay& relay_;
+  AskingTimes times_;
+  TickedTime time_;
+  bool heeded_ = false;
+};
+
+}  // namespace
+
+TerminalState terminal_state() {
+  TerminalState state;
+  state.input_is_terminal = ::isatty(STDIN_FILENO) != 0;
+  state.errors_are_terminal = ::isatty(STDERR_FILENO) != 0;
+  state.in_foreground = in_foreground(STDIN_FILENO) && in_foreground(STDERR_FILENO);
+  state.lines_are_read = reads_lines(STDIN_FILENO);
+  state.dumb = !can_be_driven(STDERR_FILENO);
+  state.in_ci = runs_in_ci();
+  return state;
+}
+
+std::optional<std::string> obstacle_to_asking(const TerminalState& state, bool quiet) {
+  if (!state.input_is_terminal || !state.errors_are_terminal) return "nobody sits at a terminal to agree";
+  if (state.in_ci) return "this is a CI job, where nobody can agree";
+  if (quiet) return "-q asks nothing";
+  if (!state.in_foreground) return "this job is in the background, where nobody can agree";
+  if (state.dumb) return "this terminal cannot show a question";
+  if (!state.lines_are_read) return "the program left the terminal in raw mode";
+  return std::nullopt;
+}
+
+std::string question(const RerunOutlook& outlook) {
+  return fmt::format("Run it again {}? Usually {}.", outlook.purpose, runs_text(outlook));
+}
+
+std::string announcement(const RerunOutlook& outlook) {
+  return fmt::format("running the command again {}: usually {} (turn off: --rerun=never)", outlook.purpose,
+                     runs_text(outlook));
+}
+
+bool ask(const std::string& question, int input, launch::SignalRelay& relay, const AskingTimes& times) {
+  return Asking(question, input, relay, times).agreed();
+}
+
+}  // namespace cudadiag::command

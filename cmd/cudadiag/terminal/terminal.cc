@@ -1,0 +1,138 @@
+#include "terminal/terminal.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/printable.h"
+#include "launch/process.h"
+
+namespace cudadiag::command {
+
+namespace {
+
+// How long a write that cannot wait by itself waits for a reader.
+constexpr int kPatienceMilliseconds = 5000;
+// How often such a wait looks whether it shall end.
+constexpr int kLookMilliseconds = 1000;
+
+std::string unsaid;
+bool is_unhurried = false;
+bool wants_own_row = false;
+int print_error = 0;  // the first one
+
+bool takes_more() {
+  // The target shares the open file, and so whether writing to it waits.
+  const bool waits = (::fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK) == 0;
+  const int patience = is_unhurried ? 0 : waits ? kLookMilliseconds : kPatienceMilliseconds;
+  while (true) {
+    pollfd output{STDERR_FILENO, POLLOUT, 0};
+    const int ready = ::poll(&output, 1, patience);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready != 0 || is_unhurried || !waits || launch::asked_to_end()) return ready > 0;
+  }
+}
+
+// A pipe that accepts data accepts this much at once. Whole lines, because others may write in between.
+std::size_t next_piece() {
+  if (unsaid.size() <= PIPE_BUF) return unsaid.size();
+  const std::size_t line_end = unsaid.rfind('\n', PIPE_BUF - 1);
+  return line_end == std::string::npos ? PIPE_BUF : line_end + 1;
+}
+
+void write_unsaid() {
+  while (!unsaid.empty()) {
+    if (!takes_more()) {
+      if (!is_unhurried) unsaid.clear();
+      return;
+    }
+    const ssize_t written = ::write(STDERR_FILENO, unsaid.data(), next_piece());
+    if (written < 0 && errno == EAGAIN && is_unhurried) return;
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (written <= 0) return unsaid.clear();
+    unsaid.erase(0, static_cast<std::size_t>(written));
+  }
+}
+
+// As many blanks as a row has columns end where they began if that was its first column, as the terminal wraps no
+// sooner than the next character comes; else in the next row.
+std::string own_row() {
+  const auto columns = columns_of(STDERR_FILENO);
+  if (!columns || !can_be_driven(STDERR_FILENO)) return "";
+  return std::string(static_cast<std::size_t>(*columns), ' ') + "\r\033[K";
+}
+
+}  // namespace
+
+void begin_on_own_row() { wants_own_row = true; }
+
+void write_error_text(const std::string& text) {
+  if (wants_own_row) unsaid += own_row();
+  wants_own_row = false;
+  unsaid += text;
+  write_unsaid();
+}
+
+UnhurriedSpeech::UnhurriedSpeech() { is_unhurried = true; }
+
+UnhurriedSpeech::~UnhurriedSpeech() {
+  is_unhurried = false;
+  write_unsaid();
+}
+
+bool UnhurriedSpeech::go_on() {
+  write_unsaid();
+  return unsaid.empty();
+}
+
+void say(const std::string& text) { write_error_text("cudadiag: " + base::printable(text) + "\n"); }
+
+void say(const session::Failure& failure) {
+  say(failure.hint.empty() ? failure.what : failure.what + "; " + failure.hint);
+}
+
+void print(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) < text.size() && print_error == 0) print_error = errno;
+}
+
+bool output_arrived() {
+  errno = 0;
+  if (std::fflush(stdout) != 0 && print_error == 0) print_error = errno;
+  if (print_error == 0 && std::ferror(stdout) == 0) return true;
+  say(std::string("the output could not be written") +
+      (print_error == 0 ? "" : ": " + std::string(std::strerror(print_error))));
+  return false;
+}
+
+bool can_be_driven(int file) {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(file) != 0 && kind != nullptr && *kind != '\0' && std::strcmp(kind, "dumb") != 0;
+}
+
+bool in_foreground(int file) { return ::tcgetpgrp(file) == ::getpgrp(); }
+
+std::optional<int> columns_of(int file) {
+  winsize size{};
+  if (::ioctl(file, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+report::TextOptions text_options(report::Verbosity verbosity, int file) {
+  report::TextOptions options;
+  options.verbosity = verbosity;
+  if (::isatty(file) == 0) return options;
+  const char* no_colour = std::getenv("NO_COLOR");
+  options.colour = can_be_driven(file) && (no_colour == nullptr || *no_colour == '\0');
+  if (const auto columns = columns_of(file); columns >= 40) options.columns = *columns;
+  return options;
+}
+
+}  // namespace cudadiag::command
