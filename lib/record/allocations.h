@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/area_map.h"
 #include "record/lock.h"
+#include "record/output/area_map.h"
 #include "wire/allocation.h"
 
 namespace cudadiag::record {

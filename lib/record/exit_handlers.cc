@@ -9,7 +9,7 @@
 #include <atomic>
 
 #include "record/clock.h"
-#include "record/decimal.h"
+#include "record/output/decimal.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
 

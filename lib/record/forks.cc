@@ -7,10 +7,10 @@
 #include <atomic>
 #include <new>
 
+#include "record/output/unrecorded.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
-#include "record/unrecorded.h"
 
 namespace cudadiag::record {
 

@@ -13,13 +13,13 @@
 #include <new>
 #include <utility>
 
-#include "record/driver_log.h"
+#include "record/calls/driver_log.h"
 #include "record/exit_handlers.h"
 #include "record/forks.h"
+#include "record/output/unrecorded.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
 #include "record/uncancelled.h"
-#include "record/unrecorded.h"
 #include "wire/environment.h"
 #include "wire/unrecorded.h"
 

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "record/clock.h"
-#include "record/other_processes.h"
+#include "record/output/other_processes.h"
 #include "record/recorder.h"
 #include "record/uncancelled.h"
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
+#include "record/calls/driver_log.h"
+#include "record/calls/memory_calls.h"
 #include "record/clock.h"
-#include "record/driver_log.h"
-#include "record/memory_calls.h"
 #include "record/this_thread.h"
 #include "wire/race_record.h"
 

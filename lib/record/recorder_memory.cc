@@ -1,6 +1,6 @@
 // Records memory: who allocated which, who freed it, and how much was left when there was none.
+#include "record/calls/memory_calls.h"
 #include "record/clock.h"
-#include "record/memory_calls.h"
 #include "record/recorder.h"
 #include "record/this_thread.h"
 

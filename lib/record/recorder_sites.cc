@@ -1,7 +1,7 @@
 // Where an operation was issued: the stacks and the kernel of a call, and its identity among the sites.
 #include "record/recorder.h"
+#include "record/stacks/thread_stacks.h"
 #include "record/this_thread.h"
-#include "record/thread_stacks.h"
 #include "wire/hash.h"
 
 namespace cudadiag::record {

@@ -11,10 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/area_map.h"
-#include "record/driver_api.h"
-#include "record/interner.h"
+#include "record/cupti/driver_api.h"
 #include "record/lock.h"
+#include "record/output/area_map.h"
+#include "record/output/interner.h"
 #include "record/threads.h"
 #include "wire/stream.h"
 

@@ -10,12 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "record/area_map.h"
-#include "record/graph_markers.h"
+#include "record/graphs/graph_markers.h"
 #include "record/lock.h"
-#include "record/site_cache.h"
-#include "record/stack_shapes.h"
-#include "record/thread_stacks.h"
+#include "record/output/area_map.h"
+#include "record/stacks/site_cache.h"
+#include "record/stacks/stack_shapes.h"
+#include "record/stacks/thread_stacks.h"
 #include "wire/operation.h"
 #include "wire/thread.h"
 

@@ -2,10 +2,10 @@
 // a rerun waits for, what the driver says of a failing call, or FILE:LINE.
 #include <algorithm>
 
-#include "record/driver_log.h"
+#include "record/calls/driver_log.h"
+#include "record/rerun/window.h"
 #include "record/this_thread.h"
 #include "record/threads.h"
-#include "record/window.h"
 #include "session/live_place.h"
 #include "supervise/watched_lines.h"
 

@@ -9,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2] / "lib/record"
 
 def values_source():
     parts = re.search(r"set\(values_parts (.*)\)", (ROOT / "CMakeLists.txt").read_text()).group(1).split()
-    return "".join((ROOT / "hook/values" / (part + ".py")).read_text() for part in parts)
+    return "".join((ROOT / "python/hook/values" / (part + ".py")).read_text() for part in parts)
 
 
 class Hook:

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "record/calls.h"
-#include "record/cupti_api.h"
+#include "record/calls/calls.h"
+#include "record/cupti/cupti_api.h"
 
 namespace {
 

@@ -1,0 +1,72 @@
+#include "record/calls/captures.h"
+
+#include <algorithm>
+
+namespace cudadiag::record {
+
+Captures::Stream Captures::stream(StreamHandle given, std::uint32_t context_uid, std::uint32_t tid) {
+  CUstream handle = given.handle;
+  if (handle == nullptr) handle = given.per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+  const bool shared = handle != CU_STREAM_PER_THREAD;
+  return {reinterpret_cast<std::uint64_t>(handle), shared ? 0 : context_uid, shared ? 0 : tid};
+}
+
+void Captures::began(const Stream& stream, const Capture& capture) {
+  const LockGuard lock(mutex_);
+  if (used_ == entries_.size()) {
+    std::move(entries_.begin() + 1, entries_.end(), entries_.begin());
+    --used_;
+  }
+  entries_[used_++] = {stream, capture};
+}
+
+// An earlier one of the same stream stays: it may be why this one was refused.
+void Captures::refused(const Stream& stream) {
+  const LockGuard lock(mutex_);
+  for (std::size_t i = used_; i > 0; --i) {
+    if (entries_[i - 1].stream != stream) continue;
+    std::move(entries_.begin() + static_cast<std::ptrdiff_t>(i), entries_.begin() + static_cast<std::ptrdiff_t>(used_),
+              entries_.begin() + static_cast<std::ptrdiff_t>(i) - 1);
+    --used_;
+    return;
+  }
+}
+
+template <typename Which>
+std::size_t Captures::remove(Which which) {
+  const LockGuard lock(mutex_);
+  const std::size_t before = used_;
+  const auto kept = std::remove_if(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(used_), which);
+  used_ = static_cast<std::size_t>(kept - entries_.begin());
+  return before - used_;
+}
+
+bool Captures::ended(const Stream& stream) {
+  return remove([&](const Entry& entry) { return entry.stream == stream; }) > 0;
+}
+
+std::size_t Captures::context_ended(std::uint32_t context) {
+  return remove([&](const Entry& entry) { return entry.capture.context == context; });
+}
+
+Capture Captures::concerned(const Stream& stream, std::uint32_t tid) const {
+  const LockGuard lock(mutex_);
+  const auto newest = [&](auto fits) {
+    for (std::size_t i = used_; i > 0; --i) {
+      if (fits(entries_[i - 1])) return entries_[i - 1].capture;
+    }
+    return Capture{};
+  };
+  Capture found = newest([&](const Entry& entry) { return entry.stream == stream; });
+  if (found.began == 0) {
+    found = newest([&](const Entry& entry) {
+      return entry.capture.tid == tid && entry.capture.mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+    });
+  }
+  if (found.began == 0) {
+    found = newest([](const Entry& entry) { return entry.capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL; });
+  }
+  return found.began != 0 ? found : newest([](const Entry&) { return true; });
+}
+
+}  // namespace cudadiag::record

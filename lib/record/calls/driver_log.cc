@@ -1,0 +1,50 @@
+#include "record/calls/driver_log.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "record/this_thread.h"
+#include "record/threads.h"
+
+namespace cudadiag::record::driver_log {
+
+namespace {
+
+// "[08:28:00.739][140398069522432][CUDA][E] One or more …" in a file; without its head where it is handed over.
+std::string_view without_head(std::string_view line) {
+  while (line.starts_with('[')) {
+    const std::size_t end = line.find(']');
+    if (end == line.npos) break;
+    line.remove_prefix(end + 1);
+  }
+  while (line.starts_with(' ')) line.remove_prefix(1);
+  while (line.ends_with('\n')) line.remove_suffix(1);
+  return line;
+}
+
+void say(void*, int, char* message, std::size_t length) {
+  const std::string_view line = without_head({message, strnlen(message, length)});
+  // "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuLaunchKernel" is known from the call itself. The first of several
+  // lines is the cause.
+  if (t_this.inside || t_this.told || line.empty() || line.starts_with("Returning ")) return;
+  if (t_this.state == nullptr) return;
+  auto& said = t_this.state->said;
+  const std::size_t size = std::min(line.size(), said.size() - 1);
+  memcpy(said.data(), line.data(), size);
+  said[size] = '\0';
+  t_this.told = true;
+}
+
+}  // namespace
+
+void start(const DriverApi& driver) {
+  void* handle = nullptr;
+  if (driver.logs_register_callback != nullptr) driver.logs_register_callback(say, nullptr, &handle);
+}
+
+void forget() { t_this.told = false; }
+
+std::string_view explanation() { return t_this.told ? t_this.state->said.data() : std::string_view(); }
+
+}  // namespace cudadiag::record::driver_log

@@ -1,0 +1,51 @@
+// Where a kernel's parameters lie among the bytes of a launch: asked of the driver once per kernel, and kept in the
+// area (wire/launch_parameters.h) for whoever reads the parameters later.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "record/cupti/driver_api.h"
+#include "record/lock.h"
+#include "record/output/area_map.h"
+#include "record/output/id_table.h"
+
+namespace cudadiag::record {
+
+struct ParameterLayout {
+  std::uint32_t index = 0;  // in the region `layouts`; 0: not known
+  std::uint16_t count = 0;
+  const std::uint16_t* places = nullptr;  // offset and size of each
+
+  std::size_t offset(std::size_t parameter) const { return places[2 * parameter]; }
+  std::size_t size(std::size_t parameter) const { return places[2 * parameter + 1]; }
+};
+
+class ParameterLayouts {
+ public:
+  void attach(AreaMap& area, const DriverApi& driver);
+  // Handles of kernels may mean others from now on.
+  void module_unloaded() { generation_.fetch_add(1, std::memory_order_relaxed); }
+
+  ParameterLayout of(CUfunction function);
+
+ private:
+  std::uint32_t ask(CUfunction function);
+
+  const DriverApi* driver_ = nullptr;
+  std::uint16_t* pool_ = nullptr;  // the region; index 0 stands for nothing
+  std::atomic<std::uint64_t> generation_ = 0;
+  Mutex mutex_;
+  std::uint32_t used_ = 1;
+  IdTable<32768> known_;
+};
+
+// The piece of memory that a launch by CU_LAUNCH_PARAM_BUFFER_POINTER gives for all parameters.
+struct ParameterBuffer {
+  const void* bytes = nullptr;
+  std::size_t size = 0;
+};
+ParameterBuffer parameter_buffer(void* const* extra);
+
+}  // namespace cudadiag::record

@@ -1,0 +1,40 @@
+// Which words among a kernel's parameters may be addresses of memory that the driver handed out. Pointers hide in
+// structures that are passed by value, so every aligned word counts.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "record/calls/parameter_layouts.h"
+#include "wire/race_record.h"
+
+namespace cudadiag::record {
+
+class ParameterWords {
+ public:
+  void attach(ParameterLayouts& layouts) { layouts_ = &layouts; }
+  void memory_made(std::uint64_t address, std::uint64_t bytes);
+
+  struct Word {
+    std::uint64_t value;
+    std::uint16_t offset;
+  };
+  struct Found {
+    std::array<Word, wire::race::kMostWords> words;
+    std::size_t count = 0;
+    std::uint32_t zeros = 0;  // wire::race::kZeros
+  };
+  void find(CUfunction function, void* const* parameters, void* const* extra, Found& found);
+
+ private:
+  void scan(const void* bytes, std::size_t size, std::size_t offset, Found& found) const;
+  static void scan_zeros(const void* bytes, std::size_t size, std::size_t offset, Found& found);
+
+  ParameterLayouts* layouts_ = nullptr;
+  std::atomic<std::uint64_t> lowest_ = ~std::uint64_t{0}, highest_ = 0;
+};
+
+}  // namespace cudadiag::record

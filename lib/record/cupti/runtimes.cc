@@ -1,0 +1,186 @@
+#include "record/cupti/runtimes.h"
+
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+#include "record/output/decimal.h"
+#include "record/scratch.h"
+#include "record/stacks/executable_symbols.h"
+#include "record/stacks/loaded_library.h"
+#include "record/stacks/modules.h"
+#include "record/stacks/unwinder.h"
+#include "record/this_thread.h"
+
+namespace cudadiag::record {
+
+namespace {
+
+constexpr int kHandsOn = 13;  // the first major version that does
+// The least number of functions that a runtime looks up. A program that uses the driver itself looks up a few.
+constexpr std::uint32_t kFunctionsOfARuntime = 100;
+
+// Who calls into the driver: the innermost that is neither we nor the driver nor CUPTI.
+class Caller {
+ public:
+  Caller();
+  bool known() const { return count_ != 0; }
+  const LoadedModule& module() const { return module_; }
+  bool is_executable() const { return known() && is_in_executable(module_); }
+  int library() const { return library_; }  // its major version, if it is a runtime's
+  // The call went through this code of the module.
+  bool is_in(CodeRange code) const {
+    const auto calls = std::span(room_->calls).first(count_);
+    return std::any_of(calls.begin(), calls.end(), [&](std::uintptr_t address) { return code.has(address); });
+  }
+
+ private:
+  struct Room {
+    std::array<UnwoundFrame, 24> frames;
+    std::array<std::uintptr_t, 24> calls;  // in the module
+    std::array<char, PATH_MAX> path;
+  };
+
+  static bool is_in_executable(const LoadedModule& module) {
+    const std::uintptr_t headers = getauxval(AT_PHDR);
+    return headers >= module.begin && headers < module.end;
+  }
+
+  const Scratch<Room> room_;
+  LoadedModule module_{};
+  std::size_t count_ = 0;
+  int library_ = 0;
+};
+
+[[gnu::noinline]] Caller::Caller() {
+  constexpr std::string_view kLibrary = "libcudart.so.";
+  LoadedModule own, module;
+  if (!room_ || !Modules::find(reinterpret_cast<std::uintptr_t>(&kHandsOn), own)) return;
+  bool truncated = false;
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const std::size_t count = unwind(here, 0, 0, room_->frames, truncated);
+  for (const UnwoundFrame& frame : std::span(room_->frames).first(count)) {
+    const std::uintptr_t address = frame.return_address - 1;
+    if (!Modules::find(address, module)) return;
+    if (module.begin == own.begin) continue;
+    const bool goes_on = count_ != 0 && module.begin == module_.begin;
+    // The executable's name would be asked of the kernel.
+    std::string_view name = goes_on || is_in_executable(module) ? "" : Modules::path(module, room_->path);
+    name.remove_prefix(name.rfind('/') + 1);
+    // The runtimes begin by pthread_once.
+    if (name.starts_with("libcuda.so") || name.starts_with("libcupti.so") || name.starts_with("libc.so")) continue;
+    if (count_ != 0 && !goes_on) return;
+    if (count_ == 0)
+      library_ = name.starts_with(kLibrary) ? static_cast<int>(leading_number(name.substr(kLibrary.size()))) : 0;
+    module_ = module;
+    room_->calls[count_++] = address;
+  }
+}
+
+using Launches = std::array<CodeRange, std::size(Runtimes::kLeftOut)>;
+
+// For the one runtime that is linked into the executable. Empty: it has none, one that is not known to hand launches
+// on, or two. All functions of the static library are one object.
+Launches launches_linked_in() {
+  constexpr const char* kCameWith13 = "cudaDeviceGetHostAtomicCapabilities";
+  constexpr const char* kWentWith13 = "cudaThreadSynchronize";
+  NamedFunction names[] = {
+      {kCameWith13}, {kWentWith13}, {Runtimes::kLeftOut[0].function}, {Runtimes::kLeftOut[1].function}};
+  const bool all = find_in_executable(names);
+  LoadedModule module;
+  if (!all || names[0].times != 1 || names[1].times != 0 || names[2].times != 1 || names[3].times > 1 ||
+      !Modules::find(getauxval(AT_PHDR), module)) {
+    return {};
+  }
+  Launches launches;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const CodeRange code = names[2 + i].code;
+    if (names[2 + i].times != 0) launches[i] = {code.begin + module.bias, code.end + module.bias};
+  }
+  return launches;
+}
+
+// For a libcudart.so.
+Launches launches_in(const LoadedModule& library) {
+  Launches launches;
+  LoadedLibrary symbols;
+  if (!symbols.read(library)) return launches;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const std::span<const std::byte> code = symbols.code(Runtimes::kLeftOut[i].function);
+    const auto begin = reinterpret_cast<std::uintptr_t>(code.data());
+    launches[i] = {begin, begin + code.size()};
+  }
+  return launches;
+}
+
+}  // namespace
+
+void Runtimes::meet_first() {
+  const Caller caller;
+  const bool library = caller.library() >= kHandsOn;
+  if (!library && !caller.is_executable()) return;
+  linked_launches_ = launches_linked_in();
+  hand_launches_on_ = library || knows_executable();
+}
+
+void Runtimes::looked_up(std::string_view function, int version) {
+  // Each runtime's first: what the thread looked up before was for somebody else.
+  if (function == "cuInit") t_this.looked_up = 0, t_this.newest_looked_up = 0;
+  ++t_this.looked_up;
+  if (version > t_this.newest_looked_up) t_this.newest_looked_up = version;
+}
+
+void Runtimes::initialised() {
+  const bool runtime = t_this.looked_up >= kFunctionsOfARuntime;
+  const bool hands_on = t_this.newest_looked_up >= kHandsOn * 1000;
+  t_this.looked_up = 0, t_this.newest_looked_up = 0;
+  if (!runtime) return;
+  if (!hands_on) hand_launches_on_ = false;
+  remember_linked_in();
+}
+
+void Runtimes::remember_linked_in() {
+  const Caller caller;
+  if (!caller.known() || caller.library() != 0 || (caller.is_executable() && knows_executable())) return;
+  const std::uintptr_t module = caller.module().begin;
+  for (auto& each : linked_in_) {
+    std::uintptr_t free = 0;
+    if (each.compare_exchange_strong(free, module) || free == module) return;
+  }
+}
+
+bool Runtimes::is_linked_in(std::uintptr_t module) const {
+  return std::any_of(linked_in_.begin(), linked_in_.end(), [&](const auto& each) { return each == module; });
+}
+
+const char* Runtimes::failed(std::string_view driver_call, bool launches) {
+  constexpr std::string_view kNeeded[] = {"cuLibraryLoad",  "cuLibraryGetKernel",  "cuKernelGetFunction",
+                                          "cuModuleLoad",   "cuModuleGetFunction", "cuDevicePrimaryCtxRetain",
+                                          "cuCtxSetCurrent"};
+  constexpr std::uint32_t kMostWalks = 16;  // from then on callbacks cost less
+  const bool needed = std::any_of(std::begin(kNeeded), std::end(kNeeded),
+                                  [&](std::string_view start) { return driver_call.starts_with(start); });
+  if (!hand_launches_on() || !(needed || launches)) return nullptr;
+  const char* name = t_this.runtime_call == nullptr ? launch_around(launches) : nullptr;
+  if (needed || ++walks_ >= kMostWalks) hand_launches_on_ = false;
+  return name;
+}
+
+const char* Runtimes::launch_around(bool launches) const {
+  constexpr const char* kName = kLeftOut[0].function;
+  const Caller caller;
+  if (!caller.known()) return nullptr;
+  const bool symbols = caller.library() != 0 || (caller.is_executable() && knows_executable());
+  // A runtime that is linked into another library has no symbols to distinguish a launch from a look-up of a kernel.
+  if (!symbols) return launches && is_linked_in(caller.module().begin) ? kName : nullptr;
+  const Launches left_out = caller.library() != 0 ? launches_in(caller.module()) : linked_launches_;
+  const auto came_through = [&](CodeRange code) { return caller.is_in(code); };
+  return std::any_of(left_out.begin(), left_out.end(), came_through) ? kName : nullptr;
+}
+
+}  // namespace cudadiag::record

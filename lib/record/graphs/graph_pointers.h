@@ -1,0 +1,56 @@
+// Which living memory the nodes of a graph point to when it becomes executable: of kernels the parameters of eight
+// bytes, of copies and memsets their ends. One pointer is kept for each piece of memory. Structures are not looked
+// into: lists that they have room for are seldom full, and what is left in them from earlier calls looks like pointers
+// too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "record/allocations.h"
+#include "record/calls/graph_calls.h"
+#include "record/cupti/driver_api.h"
+#include "record/graphs/graph_description.h"
+
+namespace cudadiag::record {
+
+struct GraphPointer {
+  std::uint32_t node;    // index in the description
+  std::uint32_t offset;  // among a kernel's parameters; of copies and memsets: 0 the destination, 8 the source
+  std::uint64_t address;
+  std::uint64_t allocation;  // its serial
+  std::uint32_t entry;       // of Allocations
+};
+
+// Those that a node is given instead, `node` left open, and only to the beginning of a piece of memory: to look through
+// all of them takes too long for what a program may do at each launch. Returns how many there are, `to.size()` at most.
+std::size_t given_pointers(const DriverApi& driver, const Allocations& allocations, const GraphCall& call,
+                           std::span<GraphPointer> to);
+
+class GraphPointers {
+ public:
+  static constexpr std::size_t kMostPointers = 4096;
+
+  GraphPointers(const DriverApi& driver, const Allocations& allocations) : driver_(driver), allocations_(allocations) {}
+  ~GraphPointers();
+  GraphPointers(const GraphPointers&) = delete;
+  GraphPointers& operator=(const GraphPointers&) = delete;
+
+  void read(GraphDescription& graph);
+  std::span<const GraphPointer> pointers() const { return {pointers_, count_}; }
+
+ private:
+  struct Memory;
+
+  void add(std::uint32_t node, std::uint32_t offset, std::uint64_t address);
+
+  const DriverApi& driver_;
+  const Allocations& allocations_;
+  Memory* memory_ = nullptr;
+  std::span<Allocations::Living> living_;  // by address
+  GraphPointer* pointers_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+}  // namespace cudadiag::record

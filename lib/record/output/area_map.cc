@@ -1,0 +1,166 @@
+#include "record/output/area_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "record/clock.h"
+#include "record/output/arena_file.h"
+#include "wire/environment.h"
+
+namespace cudadiag::record {
+
+namespace area = wire::area;
+namespace arena = wire::arena;
+using wire::unrecorded::What;
+
+namespace {
+
+std::byte* map_shared(int fd, std::size_t offset, std::size_t size) {
+  void* mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, static_cast<off_t>(offset));
+  return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+}
+
+// Where there is one of this number: of the program that was here before exec, or of a process in another container.
+constexpr int kMostOfOneNumber = 16;
+
+int create_exclusively(const char* folder, char (&path)[PATH_MAX]) {
+  for (int n = 1; n <= kMostOfOneNumber; ++n) {
+    char further[16] = "";
+    if (n > 1) snprintf(further, sizeof further, "-%d", n);
+    if (snprintf(path, sizeof path, "%s/%d%s.area", folder, getpid(), further) >= static_cast<int>(sizeof path)) break;
+    const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+}  // namespace
+
+bool AreaMap::open() {
+  Lack lack{What::memory, 0};
+  const Claim claim = claim_in_arena(lack);
+  if (claim == Claim::full) return false;
+  if (claim != Claim::made) {
+    Lack of_file{What::file, 0};
+    const bool made = create_file(of_file);
+    if (!made && claim != Claim::beside) leave_unrecorded(claim == Claim::unmapped ? lack : of_file);
+    if (!made) return false;
+  }
+  // A forked child has this mapping too: g_home (inject.cc) keeps it from writing into the parent's history.
+  initialise();
+  return true;
+}
+
+AreaMap::Claim AreaMap::claim_in_arena(Lack& lack) {
+  const int fd = open_arena(O_RDWR);
+  if (fd < 0) return Claim::out_of_reach;
+  Claim claim = Claim::out_of_reach;
+  struct stat status {};
+  std::byte* header = nullptr;
+  if (fstat(fd, &status) == 0 && static_cast<std::size_t>(status.st_size) >= arena::kHeaderSize) {
+    header = map_shared(fd, 0, arena::kHeaderSize);
+  }
+  if (header != nullptr && wire::load(header, arena::kMagic) == arena::kMagicValue &&
+      wire::load(header, arena::kVersion) == area::kFormatVersion &&
+      wire::load(header, arena::kAreaBytes) == area::kAreaSize) {
+    const std::uint32_t index = wire::atomic(header, arena::kClaimed).fetch_add(1);
+    const std::size_t offset = arena::kHeaderSize + std::size_t{index} * area::kAreaSize;
+    const std::size_t areas = wire::load(header, arena::kAreas);
+    if (index >= areas) {
+      claim = index >= areas + arena::kFilesBeside ? Claim::full : Claim::beside;
+    } else if (offset + area::kAreaSize <= static_cast<std::size_t>(status.st_size)) {
+      base_ = map_shared(fd, offset, area::kAreaSize);
+      claim = base_ != nullptr ? Claim::made : Claim::unmapped;
+      lack.error = errno;
+    }
+  }
+  close(fd);
+  if (base_ != nullptr) {
+    arena_ = header;
+  } else if (header != nullptr) {
+    munmap(header, arena::kHeaderSize);
+  }
+  return claim;
+}
+
+bool AreaMap::create_file(Lack& lack) {
+  const char* folder = getenv(wire::environment::kSession);
+  lack.error = ENOENT;
+  if (folder == nullptr) return false;
+  char path[PATH_MAX];
+  make_session_folder(folder);
+  const int fd = create_exclusively(folder, path);
+  if (fd < 0) {
+    lack.error = errno;
+    return false;
+  }
+  // A file that outgrows its limit would end the target with SIGXFSZ.
+  rlimit limit{};
+  const bool fits = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= area::kAreaSize;
+  // Without the blocks in place a full disk would end the target with SIGBUS.
+  lack.error = fits ? posix_fallocate(fd, 0, area::kAreaSize) : EFBIG;
+  if (lack.error == 0) {
+    base_ = map_shared(fd, 0, area::kAreaSize);
+    if (base_ == nullptr) lack = {What::memory, errno};
+  }
+  if (base_ == nullptr) unlink(path);
+  close(fd);
+  return base_ != nullptr;
+}
+
+void AreaMap::initialise() {
+  for (std::size_t i = 0; i < area::kRegions; ++i) {
+    std::byte* entry = base_ + area::kRegionTable + i * 16;
+    wire::store(entry, area::kRegionOffset, ranges_[i].offset);
+    wire::store(entry, area::kRegionBytes, ranges_[i].size);
+  }
+  wire::store(base_, area::kVersion, area::kFormatVersion);
+  wire::store(base_, area::kPid, static_cast<std::uint32_t>(getpid()));
+  wire::store(base_, area::kParentPid, static_cast<std::uint32_t>(getppid()));
+  wire::store(base_, area::kStartRealtime, nanoseconds(CLOCK_REALTIME));
+  wire::store(base_, area::kClockTicks, ticks());
+  wire::store(base_, area::kClockNanoseconds, nanoseconds(CLOCK_MONOTONIC));
+  wire::store_release(base_, area::kMagic, area::kMagicValue);
+  set_state(area::State::recording);
+}
+
+void AreaMap::set_state(area::State state) {
+  wire::store_release(base_, area::kState, static_cast<std::uint32_t>(state));
+}
+
+area::State AreaMap::state() const { return static_cast<area::State>(wire::load_acquire(base_, area::kState)); }
+
+void AreaMap::set_exit_status(int status) {
+  constexpr int kLowByte = 0xff;  // all that a parent is told
+  wire::store_release(base_, area::kExitStatus, 1 + static_cast<std::uint32_t>(status & kLowByte));
+}
+
+void AreaMap::note_events_unseen() {
+  std::uint64_t not_yet = 0;
+  wire::atomic(base_, area::kEventsUnseen).compare_exchange_strong(not_yet, ticks(), std::memory_order_relaxed);
+}
+
+bool AreaMap::may_have_others() const { return arena_ == nullptr || wire::atomic(arena_, arena::kClaimed) > 1; }
+
+void AreaMap::calibrate() {
+  wire::store(base_, area::kClockTicksLast, ticks());
+  wire::store(base_, area::kClockNanosecondsLast, nanoseconds(CLOCK_MONOTONIC));
+}
+
+void AreaMap::wake_launcher() {
+  if (arena_ == nullptr) return;
+  wire::atomic(arena_, arena::kEvents).fetch_add(1);
+  syscall(SYS_futex, arena_ + arena::kEvents.offset, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,28 @@
+#include "record/output/arena_file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "wire/arena.h"
+#include "wire/environment.h"
+
+namespace cudadiag::record {
+
+// A process that outlives its launcher keeps the name, and the number may be another process's by now. Opening that
+// one's terminal or device could do something.
+int open_arena(int access) {
+  const char* path = getenv(wire::environment::kArena);
+  if (path == nullptr) return -1;
+  char target[64];
+  const ssize_t length = readlink(path, target, sizeof target);
+  if (length < 0) return -1;
+  const std::string_view found(target, static_cast<std::size_t>(length));
+  if (!found.starts_with(wire::arena::kLink)) return -1;
+  return ::open(path, access | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+}  // namespace cudadiag::record

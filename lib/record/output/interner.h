@@ -1,0 +1,162 @@
+// Writes the intern heap (wire/intern.h): gives every name, module, code object, stack and site a number, once.
+// Lookups take no lock; a new entry takes one that only the recorder holds, never across a call out of it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "record/lock.h"
+#include "record/output/area_map.h"
+#include "record/output/id_table.h"
+#include "wire/intern.h"
+#include "wire/operation.h"
+#include "wire/site_key.h"
+
+namespace cudadiag::record {
+
+struct ModuleImage {
+  std::uint64_t bias, begin, end;
+  std::string_view path;
+  std::span<const std::byte> build_id;
+};
+
+struct CodeObject {
+  std::string_view file, qualified_name, line_table;
+  std::uint32_t first_line, python_minor;
+};
+
+struct PythonFrame {
+  std::uint32_t code;
+  std::uint32_t offset;
+};
+
+struct NativeFrame {
+  std::uint32_t module;
+  std::uint32_t zero;
+  std::uint64_t address;
+};
+
+// The identity of what is interned, as other runs have it too (wire/site_key.h), by id. Zeroed pages, as the tables'.
+template <std::size_t N>
+class KeyTable {
+ public:
+  void set(std::uint32_t id, wire::site_key::Key key) {
+    if (id < N) keys_[id] = key;
+  }
+  wire::site_key::Key of(std::uint32_t id) const { return id < N ? keys_[id] : 0; }
+
+ private:
+  std::array<wire::site_key::Key, N> keys_;
+};
+
+struct GraphEdge {
+  std::uint32_t from, to;
+};
+
+struct GraphChange {
+  std::uint32_t node, site;
+};
+
+// Memory that a node of a graph points to and that has been freed.
+struct StalePointer {
+  std::uint32_t node, offset;         // wire/intern.h
+  std::uint64_t address, allocation;  // allocation: its serial; 0: there is none
+};
+
+// Ids are 0 where the heap or a table is full; the area counts that.
+class Interner {
+ public:
+  void attach(AreaMap& area);
+
+  std::uint32_t string(std::string_view text);
+  std::uint32_t module(std::uint64_t key, const ModuleImage& image);
+  std::uint32_t function(std::string_view mangled);
+  // wire/kernel_names.h, decided once per function.
+  bool checks_its_data(std::uint32_t function) const {
+    return function < checking_functions_.size() && checking_functions_[function];
+  }
+  std::uint32_t code(std::uint64_t key, const CodeObject& code);
+  std::uint32_t python_stack(std::uint64_t key, std::span<const PythonFrame> frames, bool truncated);
+  // By its frames, and from now on by `addresses`, the hash of its return addresses, which other modules' code may have
+  // once some are unloaded: the stamp says when.
+  std::uint32_t native_stack(std::uint64_t addresses, std::uint32_t stamp, std::span<const NativeFrame> frames,
+                             bool truncated);
+  std::uint32_t site(std::uint64_t key, std::uint32_t python, std::uint32_t native, std::uint32_t function,
+                     wire::operation::Kind kind, std::uint16_t thread);
+
+  // A graph with these contents; one that is described already keeps its id. `nodes`: records of wire/intern.h.
+  std::uint32_t graph(std::uint32_t site, std::span<const std::byte> nodes, std::span<const GraphEdge> edges);
+
+  // The graph `before`, which is a described one, after these changes; one that is known already keeps its id.
+  std::uint32_t changed_graph(std::uint32_t site, std::uint32_t before, std::span<const GraphChange> changes);
+
+  // Parameters of a launch, laid out as wire/intern.h draws them.
+  void arguments(std::uint16_t count, std::span<const std::byte> head, std::span<const std::byte> values);
+  std::uint32_t node_type(std::string_view mangled);
+  // For the launch of a graph with this serial.
+  void stale_pointer(std::uint16_t thread, std::uint64_t serial, const StalePointer& stale);
+
+  std::uint32_t find_module(std::uint64_t key) const { return modules_.find(key); }
+  std::uint32_t find_code(std::uint64_t key) const { return codes_.find(key); }
+  std::uint32_t find_python_stack(std::uint64_t key) const { return python_stacks_.find(key); }
+  StampedId find_native_stack(std::uint64_t addresses) const { return native_addresses_.find_stamped(addresses); }
+
+  // From now on keys are kept. Called before anything is interned that is to have one.
+  void keep_keys() { keeps_keys_ = true; }
+  wire::site_key::Key function_key(std::uint32_t function) const { return function_keys_.of(function); }
+  wire::site_key::Key site_key(wire::operation::Kind kind, std::uint32_t python, std::uint32_t native,
+                               std::uint32_t function) const {
+    return wire::site_key::of_site(kind, python_keys_.of(python), native_keys_.of(native), function_keys_.of(function));
+  }
+
+  // Once each: contexts that come and go have the same to tell.
+  void note(std::string_view code, std::string_view text);
+  void property(std::string_view key, std::string_view value);
+
+ private:
+  // All graphs together: what they take, the stacks and names cannot have.
+  static constexpr std::size_t kGraphBytes = 12u << 20, kChangeBytes = 1u << 20;
+  static constexpr std::uint32_t kMostStalePointers = 256;
+
+  // Appends an entry with two pieces of payload; its id, or 0. Callers hold the lock.
+  std::uint32_t append(wire::intern::Tag tag, std::uint16_t count, std::span<const std::byte> first,
+                       std::span<const std::byte> second = {});
+  template <std::size_t N>
+  std::uint32_t add(IdTable<N>& table, std::uint64_t key, wire::intern::Tag tag, std::uint16_t count,
+                    std::span<const std::byte> first, std::span<const std::byte> second = {}) {
+    return add(table, key, tag, count, first, second, [](std::uint32_t) {});
+  }
+  // `describe(id)` is called for a new entry before others can find it.
+  template <std::size_t N, typename Describe>
+  std::uint32_t add(IdTable<N>& table, std::uint64_t key, wire::intern::Tag tag, std::uint16_t count,
+                    std::span<const std::byte> first, std::span<const std::byte> second, Describe describe);
+
+  void add_pair(IdTable<1024>& table, wire::intern::Tag tag, std::uint32_t first, std::uint32_t second);
+
+  AreaMap* area_ = nullptr;
+  Mutex mutex_;
+  std::uint32_t next_id_[wire::intern::kTags] = {};
+  IdTable<32768> strings_;
+  IdTable<4096> modules_;
+  IdTable<16384> functions_;
+  std::array<bool, 8192> checking_functions_;  // by id; zeroed pages, as the tables'
+  IdTable<32768> codes_;
+  IdTable<131072> python_stacks_;
+  IdTable<131072> native_stacks_;     // by their frames
+  IdTable<131072> native_addresses_;  // by their return addresses
+  IdTable<131072> sites_;
+  bool keeps_keys_ = false;
+  KeyTable<4096> module_keys_;
+  KeyTable<16384> function_keys_;
+  KeyTable<32768> code_keys_;
+  KeyTable<131072> python_keys_, native_keys_;
+  IdTable<4096> node_types_;
+  IdTable<1024> notes_, properties_;
+  IdTable<16384> graphs_;
+  std::size_t graph_bytes_ = 0, change_bytes_ = 0;
+};
+
+}  // namespace cudadiag::record

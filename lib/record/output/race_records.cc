@@ -1,0 +1,320 @@
+#include "record/output/race_records.h"
+
+#include <string.h>
+
+#include "record/clock.h"
+#include "wire/race_record.h"
+
+namespace cudadiag::record {
+
+namespace operation = wire::operation;
+namespace race = wire::race;
+using operation::Kind;
+
+void RaceRecords::attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams) {
+  driver_ = &driver;
+  streams_ = &streams;
+  streams.tell_of_streams();
+  words_.attach(layouts);
+}
+
+std::byte* RaceRecords::begin_at_call(ThreadState& thread, Kind kind, std::uint32_t stream) {
+  std::byte* record = begin(thread, kind, stream);
+  // The ticks of its operation's call, or of all parts of a graph: records that belong together stay together by time.
+  wire::store(record, operation::kTicks, wire::load(thread.entry, wire::thread::kCallTicks));
+  return record;
+}
+
+std::byte* RaceRecords::begin(ThreadState& thread, Kind kind, std::uint32_t stream) {
+  std::byte* record = next_record(thread, *streams_);
+  memset(record + operation::kSerial.end, 0, wire::area::kOperationSize - operation::kSerial.end);
+  wire::store(record, operation::kKind, static_cast<std::uint8_t>(kind));
+  wire::store(record, operation::kThread, static_cast<std::uint8_t>(thread.index));
+  wire::store(record, operation::kStream, static_cast<std::uint16_t>(stream));
+  wire::store(record, operation::kTicks, ticks());
+  return record;
+}
+
+void RaceRecords::before_kernel(ThreadState& thread, const Call& call, std::uint32_t function) {
+  ParameterWords::Found found;
+  words_.find(call.function, call.parameters, call.extra, found);
+  tell_words(thread, found, function);
+}
+
+void RaceRecords::tell_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function) {
+  for (std::size_t i = 0; i < found.count; i += race::kWords) {
+    std::byte* record = begin_at_call(thread, Kind::parameters);
+    wire::store(record, operation::kSite, static_cast<std::uint16_t>(function));
+    wire::store(record, race::kZeros, found.zeros);
+    const auto put = [&](std::size_t at, auto value, auto offset) {
+      if (at >= found.count) return;
+      wire::store(record, value, found.words[at].value);
+      wire::store(record, offset, found.words[at].offset);
+    };
+    put(i, race::kWord0, race::kOffset0);
+    put(i + 1, race::kWord1, race::kOffset1);
+    put(i + 2, race::kWord2, race::kOffset2);
+    put(i + 3, race::kWord3, race::kOffset3);
+    publish(thread, record);
+  }
+}
+
+void RaceRecords::before_rows(ThreadState& thread, const Call& call) {
+  std::byte* record = begin_at_call(thread, Kind::rows);
+  wire::store(record, race::kWidth, call.width);
+  wire::store(record, race::kRows, call.rows);
+  wire::store(record, race::kDestinationPitch, call.destination_pitch);
+  wire::store(record, race::kSourcePitch, call.source_pitch);
+  publish(thread, record);
+}
+
+void RaceRecords::host_saw(ThreadState& thread, std::uint32_t stream, race::Seen seen, std::uint64_t source,
+                           std::uint64_t destination) {
+  std::byte* record = begin(thread, Kind::host_saw_stream, stream);
+  wire::store(record, race::kWord0, static_cast<std::uint64_t>(seen));
+  wire::store(record, race::kWord1, source);
+  wire::store(record, race::kWord2, destination);
+  publish(thread, record);
+}
+
+void RaceRecords::host_saw_context(ThreadState& thread, std::uint32_t context) {
+  std::byte* record = begin(thread, Kind::host_saw_context, operation::kNoStream);
+  wire::store(record, race::kWord0, context);
+  publish(thread, record);
+}
+
+void RaceRecords::stranger_met(ThreadState& thread) {
+  publish(thread, begin(thread, Kind::stranger_met, operation::kNoStream));
+}
+
+// It returns when the data of its copy have arrived, or may at least be taken to have, unless both places are of device
+// memory: what the program's host code does next, it does after it. Arrays have no address, and are of device memory.
+void RaceRecords::host_waited(ThreadState& thread, const Call& call) {
+  const std::uint64_t source = call.source != 0 ? call.source : call.destination;
+  const std::uint64_t destination = call.destination != 0 ? call.destination : call.source;
+  if (source != 0) host_saw(thread, thread.open.stream, race::kUnlessOnDevices, source, destination);
+}
+
+void RaceRecords::issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
+  if ((thread.open.flags & operation::kCaptured) != 0) return;
+  const CallRule& rule = driver_call(id);
+  // A copy that proves it says so by its own record.
+  if ((rule.kind == Kind::copy && !rule.proves_finished) || rule.kind == Kind::memset) {
+    Call call;
+    rule.decode(data.functionParams, call);
+    if (rule.blocks) return host_waited(thread, call);
+    if (call.to_host) {
+      host_saw(thread, thread.open.stream, race::kIfOnHost, call.from_host ? call.source : 0, call.destination);
+    }
+  }
+  const bool extended =
+      id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx || id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz;
+  if (!extended) return;
+  const CUlaunchConfig* config = static_cast<const cuLaunchKernelEx_params*>(data.functionParams)->config;
+  for (unsigned i = 0; config != nullptr && i < config->numAttrs; ++i) {
+    // It records an event at a point of its own.
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ||
+        config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
+      return stranger_met(thread);
+    }
+  }
+}
+
+// ---- graphs
+
+namespace {
+
+std::uint64_t order_of(std::uint32_t type) {
+  switch (type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+    case CU_GRAPH_NODE_TYPE_GRAPH:
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+      return 0;
+    case CU_GRAPH_NODE_TYPE_HOST:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+      return race::kTells;
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+      return race::kWaits;
+    default:
+      return race::kTells | race::kWaits;
+  }
+}
+
+}  // namespace
+
+void RaceRecords::graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes, std::uint64_t order) {
+  std::byte* record = begin_at_call(thread, Kind::graph_made);
+  wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(exec));
+  wire::store(record, race::kWord1, nodes);
+  wire::store(record, race::kWord2, order);
+  publish(thread, record);
+}
+
+void RaceRecords::graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs) {
+  GraphDescription description(*driver_);
+  // More would push each other out of the ring.
+  constexpr std::size_t kMostNodes = 1200;
+  if (graph == nullptr || !description.read(graph, interner)) {
+    return graph_made(thread, exec, 0, race::kTells | race::kWaits);
+  }
+  std::uint64_t order = 0;
+  for (std::size_t node = 0; node < description.size(); ++node) {
+    order |= order_of(wire::load(description.record(node), wire::intern::kNodeType));
+  }
+  if (description.size() > kMostNodes) return graph_made(thread, exec, 0, order);
+  graph_made(thread, exec, description.size(), order);
+  for (std::size_t node = 0; node < description.size(); ++node) {
+    graph_node(thread, exec, description, node, graphs.site_of(description.handle(node)));
+  }
+  const auto edges = description.edges();
+  for (std::size_t i = 0; i < edges.size(); i += 3) {
+    std::byte* record = begin_at_call(thread, Kind::graph_edges);
+    const auto pair = [&](std::size_t at) {
+      return at < edges.size() ? (edges[at].from + 1) | std::uint64_t{edges[at].to + 1} << 32 : 0;
+    };
+    wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(exec));
+    wire::store(record, race::kWord1, pair(i));
+    wire::store(record, race::kWord2, pair(i + 1));
+    wire::store(record, race::kWord3, pair(i + 2));
+    publish(thread, record);
+  }
+}
+
+void RaceRecords::graph_node(ThreadState& thread, CUgraphExec exec, GraphDescription& description, std::size_t node,
+                             std::uint32_t site) {
+  namespace intern = wire::intern;
+  const std::byte* known = description.record(node);
+  const std::uint32_t type = wire::load(known, intern::kNodeType);
+  Call call;
+  {
+    const RelaxedCapture relaxed(*driver_);
+    CUDA_KERNEL_NODE_PARAMS kernel = {};
+    CUDA_MEMCPY3D copy = {};
+    CUDA_MEMSET_NODE_PARAMS fill = {};
+    CUevent event = nullptr;
+    CUgraphNode handle = description.handle(node);
+    if (type == CU_GRAPH_NODE_TYPE_KERNEL && driver_->graph_kernel_node_get_params != nullptr &&
+        driver_->graph_kernel_node_get_params(handle, &kernel) == CUDA_SUCCESS) {
+      ParameterWords::Found found;
+      const auto function = kernel.func != nullptr ? kernel.func : reinterpret_cast<CUfunction>(kernel.kern);
+      words_.find(function, kernel.kernelParams, kernel.extra, found);
+      tell_words(thread, found, wire::load(known, intern::kNodeFunction));
+    } else if (type == CU_GRAPH_NODE_TYPE_MEMCPY && driver_->graph_memcpy_node_get_params != nullptr &&
+               driver_->graph_memcpy_node_get_params(handle, &copy) == CUDA_SUCCESS) {
+      read_copy(copy, call);
+    } else if (type == CU_GRAPH_NODE_TYPE_MEMSET && driver_->graph_memset_node_get_params != nullptr &&
+               driver_->graph_memset_node_get_params(handle, &fill) == CUDA_SUCCESS) {
+      call.destination = fill.dst;
+      call.width = fill.width * fill.elementSize;
+      call.rows = static_cast<std::uint32_t>(fill.height);
+      call.destination_pitch = fill.pitch;
+      call.argument = call.width * fill.height;
+    } else if (type == CU_GRAPH_NODE_TYPE_EVENT_RECORD && driver_->graph_event_record_node_get_event != nullptr &&
+               driver_->graph_event_record_node_get_event(handle, &event) == CUDA_SUCCESS) {
+      call.destination = reinterpret_cast<std::uint64_t>(event);
+    } else if (type == CU_GRAPH_NODE_TYPE_WAIT_EVENT && driver_->graph_event_wait_node_get_event != nullptr &&
+               driver_->graph_event_wait_node_get_event(handle, &event) == CUDA_SUCCESS) {
+      call.destination = reinterpret_cast<std::uint64_t>(event);
+    }
+  }
+  if (call.rows != 1) before_rows(thread, call);
+  std::byte* record = begin_at_call(thread, Kind::graph_node);
+  const bool in_child = wire::load(known, intern::kNodeParent) != 0;
+  wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));
+  wire::store(record, race::kNode, static_cast<std::uint32_t>(node));
+  wire::store(record, race::kNodeType, type | (in_child ? race::kInChild : 0));
+  wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(exec));
+  wire::store(record, race::kWord1, call.destination);
+  wire::store(record, race::kWord2, call.source);
+  wire::store(record, race::kWord3, call.argument);
+  publish(thread, record);
+}
+
+void RaceRecords::stream_made(ThreadState& thread, CUstream stream, const CUpti_CallbackData& data) {
+  streams_->find(thread, {stream, false}, data.contextUid);
+}
+
+void RaceRecords::event_made(ThreadState& thread, CUevent event) {
+  std::byte* record = begin(thread, Kind::event_made, operation::kNoStream);
+  wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(event));
+  publish(thread, record);
+}
+
+// Its handle may be another event's by the time the call returns.
+void RaceRecords::event_gone(ThreadState& thread, CUevent event) {
+  std::byte* record = begin_at_call(thread, Kind::event_made);
+  wire::store(record, race::kWord0, reinterpret_cast<std::uint64_t>(event));
+  wire::store(record, race::kWord1, 1u);
+  publish(thread, record);
+}
+
+void RaceRecords::host_saw_event(ThreadState& thread, CUevent event) {
+  std::byte* record = begin(thread, Kind::event_sync, operation::kNoStream);
+  wire::store(record, operation::kFlags, std::uint8_t{operation::kReturned});
+  wire::store(record, operation::kArgument, reinterpret_cast<std::uint64_t>(event));
+  wire::store(record, operation::kBegan, wire::load(thread.entry, wire::thread::kCallTicks));
+  publish(thread, record);
+}
+
+void RaceRecords::returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data) {
+  const void* p = data.functionParams;
+  switch (id) {
+    case CUPTI_DRIVER_TRACE_CBID_cuEventCreate:
+      return event_made(thread, *static_cast<const cuEventCreate_params*>(p)->phEvent);
+    case CUPTI_DRIVER_TRACE_CBID_cuEventDestroy_v2:
+      return event_gone(thread, static_cast<const cuEventDestroy_v2_params*>(p)->hEvent);
+    case CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime:
+    case CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime_v2: {
+      const auto& both = *static_cast<const cuEventElapsedTime_params*>(p);
+      host_saw_event(thread, both.hStart);
+      return host_saw_event(thread, both.hEnd);
+    }
+    // Known before the program captures it: a stream that is being captured cannot be asked how it was made, as the
+    // question breaks the capture.
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamCreate:
+      return stream_made(thread, *static_cast<const cuStreamCreate_params*>(p)->phStream, data);
+    case CUPTI_DRIVER_TRACE_CBID_cuStreamCreateWithPriority:
+      return stream_made(thread, *static_cast<const cuStreamCreateWithPriority_params*>(p)->phStream, data);
+    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxStreamCreate:
+      return stream_made(thread, *static_cast<const cuGreenCtxStreamCreate_params*>(p)->phStream, data);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecEventRecordNodeSetEvent:
+      return graph_changed(thread, static_cast<const cuGraphExecEventRecordNodeSetEvent_params*>(p)->hGraphExec);
+    case CUPTI_DRIVER_TRACE_CBID_cuGraphExecEventWaitNodeSetEvent:
+      return graph_changed(thread, static_cast<const cuGraphExecEventWaitNodeSetEvent_params*>(p)->hGraphExec);
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxRecordEvent:
+    case CUPTI_DRIVER_TRACE_CBID_cuCtxWaitEvent:
+    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxRecordEvent:
+    case CUPTI_DRIVER_TRACE_CBID_cuGreenCtxWaitEvent:
+      return stranger_met(thread);
+    default:
+      return;
+  }
+}
+
+void RaceRecords::memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
+                         std::uint32_t context, std::uint32_t site) {
+  if (call.address == 0) return;
+  const bool made = call.what == MemoryCall::What::makes;
+  if (made) words_.memory_made(call.address, call.bytes);
+  // Freed memory may belong to another thread by the time the call returns.
+  std::byte* record =
+      made ? begin(thread, Kind::memory_made, stream) : begin_at_call(thread, Kind::memory_freed, stream);
+  wire::store(record, operation::kSite, static_cast<std::uint16_t>(site <= 0xffff ? site : 0));
+  wire::store(record, race::kWord0, call.address);
+  wire::store(record, race::kWord1, made ? call.bytes : context);
+  // These return when all that might still use the memory has finished.
+  const bool waits = id == CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2 || id == CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost ||
+                     id == CUPTI_DRIVER_TRACE_CBID_cuMemHostUnregister;
+  wire::store(record, race::kWord2, made ? static_cast<std::uint64_t>(call.kind) : waits ? 1u : 0u);
+  wire::store(record, race::kWord3, made ? context : 0u);
+  publish(thread, record);
+}
+
+}  // namespace cudadiag::record

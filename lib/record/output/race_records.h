@@ -1,0 +1,64 @@
+// Writes what wire/race_record.h describes, where races are looked for; off, it costs a test of a flag.
+#pragma once
+
+#include <cupti.h>
+
+#include <cstdint>
+
+#include "record/calls/calls.h"
+#include "record/calls/memory_calls.h"
+#include "record/calls/parameter_words.h"
+#include "record/graphs/graph_description.h"
+#include "record/graphs/graphs.h"
+#include "record/streams.h"
+#include "record/threads.h"
+#include "wire/race_record.h"
+
+namespace cudadiag::record {
+
+class RaceRecords {
+ public:
+  void attach(const DriverApi& driver, ParameterLayouts& layouts, Streams& streams);
+
+  // ENTER, before the operation's own record.
+  void before_kernel(ThreadState& thread, const Call& call, std::uint32_t function);
+  void before_rows(ThreadState& thread, const Call& call);
+  // EXIT of calls that succeeded.
+  void issued(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
+  void host_saw_stream(ThreadState& thread, std::uint32_t stream) {
+    host_saw(thread, stream, wire::race::kAnyway, 0, 0);
+  }
+  void host_saw_context(ThreadState& thread, std::uint32_t context);
+  void returned(ThreadState& thread, std::uint32_t id, const CUpti_CallbackData& data);
+  void memory(ThreadState& thread, std::uint32_t id, const MemoryCall& call, std::uint32_t stream,
+              std::uint32_t context, std::uint32_t site);
+  // Records the parts of an executable graph, or that it no longer exists.
+  void graph(ThreadState& thread, CUgraphExec exec, CUgraph graph, Interner& interner, Graphs& graphs);
+  void graph_changed(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, 0); }
+  // Its handle may be another graph's by the time the call returns.
+  void graph_gone(ThreadState& thread, CUgraphExec exec) { graph_made(thread, exec, 0, wire::race::kGone); }
+
+ private:
+  void host_waited(ThreadState& thread, const Call& call);
+  void host_saw(ThreadState& thread, std::uint32_t stream, wire::race::Seen seen, std::uint64_t source,
+                std::uint64_t destination);
+  void stream_made(ThreadState& thread, CUstream stream, const CUpti_CallbackData& data);
+  std::byte* begin(ThreadState& thread, wire::operation::Kind kind, std::uint32_t stream);
+  std::byte* begin_at_call(ThreadState& thread, wire::operation::Kind kind,
+                           std::uint32_t stream = wire::operation::kNoStream);
+
+  void event_made(ThreadState& thread, CUevent event);
+  void host_saw_event(ThreadState& thread, CUevent event);
+  void event_gone(ThreadState& thread, CUevent event);
+  void stranger_met(ThreadState& thread);
+  void graph_made(ThreadState& thread, CUgraphExec exec, std::uint64_t nodes, std::uint64_t order);
+  void graph_node(ThreadState& thread, CUgraphExec exec, GraphDescription& description, std::size_t node,
+                  std::uint32_t site);
+  void tell_words(ThreadState& thread, const ParameterWords::Found& found, std::uint32_t function);
+
+  const DriverApi* driver_ = nullptr;
+  Streams* streams_ = nullptr;
+  ParameterWords words_;
+};
+
+}  // namespace cudadiag::record

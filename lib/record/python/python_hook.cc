@@ -1,0 +1,190 @@
+#include "record/python/python_hook.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "record/python/deliveries.h"
+#include "record/this_thread.h"
+#include "wire/delivery.h"
+#include "wire/environment.h"
+
+namespace cudadiag::record {
+
+namespace {
+
+// One a process, as the interpreter's functions have no room for more. Set before the interpreter is asked.
+PythonHook* g_hook;
+Deliveries g_deliveries;
+
+std::string_view view(const PythonApi& python, PyObject* text) {
+  ssize_t size = 0;
+  const char* data = python.utf8(text, &size);
+  return data == nullptr ? std::string_view() : std::string_view(data, static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+// Functions that the Python sources can call. An invalid value counts as none: these never raise.
+struct HookFunctions {
+  static PyObject* answer(bool yes) { return g_hook->python_.new_bool(yes); }
+  static bool truth(PyObject* value) { return g_hook->python_.is_true(value) == 1; }
+
+  static PyObject* deliver(PyObject*, PyObject* text) {
+    const std::string_view line = view(g_hook->python_, text);
+    if (line.data() == nullptr) g_hook->python_.clear_error();
+    return answer(line.data() != nullptr && is_own_process() && g_deliveries.add(line));
+  }
+
+  static PyObject* deliver_watched(PyObject*, PyObject* text) {
+    const std::string_view line = view(g_hook->python_, text);
+    if (line.data() == nullptr) g_hook->python_.clear_error();
+    return answer(line.data() != nullptr && is_own_process() && g_deliveries.add_watched(line));
+  }
+
+  static PyObject* note(PyObject*, PyObject* text) {
+    const std::string_view line = view(g_hook->python_, text);
+    if (line.data() == nullptr) g_hook->python_.clear_error();
+    if (line.data() != nullptr && is_own_process()) g_hook->interner_->note("python-hook", line);
+    return answer(line.data() != nullptr);
+  }
+
+  static PyObject* near(PyObject*, PyObject*) {
+    return answer(is_own_process() && g_hook->near_.load(std::memory_order_relaxed));
+  }
+
+  static PyObject* failed(PyObject*, PyObject*) { return answer(g_hook->failures_->frozen()); }
+
+  static PyObject* quiet(PyObject*, PyObject* on) { return answer(t_this.quiet = truth(on)); }
+  static PyObject* hooked(PyObject*, PyObject* on) { return answer(t_this.hooked = truth(on)); }
+};
+
+void PythonHook::ask(Interner& interner, const Window& window, const Failures& failures) {
+  interner_ = &interner;
+  failures_ = &failures;
+  // A process without Python gets no note.
+  if (!python_.load()) return;
+  if (python_.is_initialized() == 0) {
+    interner.note("python-hook-off", "no values were taken: CUDA was initialised before Python");
+    return;
+  }
+  g_hook = this;
+  if (window.from_the_start()) come_near();
+  asked_ = python_.add_pending_call(run_pending, nullptr) == 0;
+  if (!asked_) interner.note("python-hook-off", "no values were taken: the interpreter takes no pending calls");
+}
+
+// With the GIL, on the main thread, between two instructions of the target.
+int PythonHook::run_pending(void*) { return is_own_process() && !g_hook->run() ? -1 : 0; }
+
+bool PythonHook::run() {
+  PyObject* builtins = python_.add_module("builtins");
+  if (builtins == nullptr) return note_error("builtins");
+  for (const HookSource& source : hook_sources()) {
+    if (!run_source(source, builtins)) return false;
+  }
+  interner_->property("python.hook", "on");
+  return true;
+}
+
+bool PythonHook::run_source(const HookSource& source, PyObject* builtins) {
+  if (sources_run_ == kMostSources) return true;
+  PyObject* names = python_.new_dictionary();
+  PyObject* code = python_.compile(source.text, "<cudadiag>", kPythonFileInput);
+  if (names == nullptr || code == nullptr) return note_error(source.name);
+  // All code objects of one compilation share it; kept, so that no other string can take its place.
+  PyObject* file = python_.attribute(code, "co_filename");
+  if (file != nullptr) files_[sources_run_++].store(file);
+  PyObject* result = nullptr;
+  if (file != nullptr && python_.set_item(names, "__builtins__", builtins) == 0 && add_functions(names)) {
+    result = python_.run(code, names, names);
+  }
+  const bool done = result != nullptr || note_error(source.name);
+  if (result != nullptr) python_.drop(result);
+  python_.drop(code);
+  // Functions that the source has set up keep its namespace alive.
+  python_.drop(names);
+  return done;
+}
+
+bool PythonHook::add_functions(PyObject* names) {
+  static PythonFunction functions[] = {
+      {"deliver", HookFunctions::deliver, kPythonOneArgument, nullptr},
+      {"deliver_watched", HookFunctions::deliver_watched, kPythonOneArgument, nullptr},
+      {"note", HookFunctions::note, kPythonOneArgument, nullptr},
+      {"near", HookFunctions::near, kPythonNoArguments, nullptr},
+      {"failed", HookFunctions::failed, kPythonNoArguments, nullptr},
+      {"quiet", HookFunctions::quiet, kPythonOneArgument, nullptr},
+      {"hooked", HookFunctions::hooked, kPythonOneArgument, nullptr},
+  };
+  for (PythonFunction& function : functions) {
+    PyObject* made = python_.new_function(&function, nullptr, nullptr);
+    if (made == nullptr || python_.set_item(names, function.name, made) != 0) return false;
+    python_.drop(made);
+  }
+  const char* lines = getenv(wire::environment::kValues);
+  const char* folder = getenv(wire::environment::kSession);
+  char inputs[PATH_MAX] = "";
+  if (folder != nullptr) snprintf(inputs, sizeof inputs, "%s/%d%s", folder, getpid(), wire::delivery::kInputsSuffix);
+  return add_text(names, "lines", lines == nullptr ? "" : lines) && add_text(names, "inputs_folder", inputs);
+}
+
+bool PythonHook::add_text(PyObject* names, const char* name, const char* value) {
+  PyObject* text = python_.new_string(value);
+  if (text == nullptr || python_.set_item(names, name, text) != 0) return false;
+  python_.drop(text);
+  return true;
+}
+
+// Whether code ran that is neither the hook's own nor the interpreter's: a handler of a signal that came meanwhile.
+bool PythonHook::comes_from_target(PyObject* traceback) {
+  PyObject *file = traceback, *next = nullptr;
+  for (const char* name : {"tb_frame", "f_code", "co_filename"}) {
+    PyObject* object = file == nullptr ? nullptr : python_.attribute(file, name);
+    if (file != nullptr && file != traceback) python_.drop(file);
+    file = object;
+  }
+  if (file == nullptr) return python_.clear_error(), false;  // None: its end
+  const bool is_foreign = !is_own_file(file) && !view(python_, file).starts_with("<frozen ");
+  python_.drop(file);
+  if (!is_foreign) next = python_.attribute(traceback, "tb_next");
+  const bool found = is_foreign || comes_from_target(next);
+  if (next != nullptr) python_.drop(next);
+  return found;
+}
+
+bool PythonHook::note_error(const char* source) {
+  const bool is_exception = python_.error_matches(*python_.exception) != 0;
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  python_.fetch_error(&type, &value, &traceback);
+  char text[512];
+  std::size_t used = 0;
+  const auto add = [&](std::string_view part) {
+    for (std::size_t i = 0; i < part.size() && used < sizeof text; ++i) text[used++] = part[i];
+  };
+  add("the hook's source ");
+  add(source);
+  add(" did not run");
+  if (type != nullptr && (!is_exception || comes_from_target(traceback))) {
+    add(": the program was interrupted there");
+    interner_->note("python-hook", {text, used});
+    python_.restore_error(type, value, traceback);
+    return false;
+  }
+  PyObject* words = value == nullptr ? nullptr : python_.text_of(value);
+  if (words != nullptr) {
+    add(": ");
+    const std::string_view said = view(python_, words);
+    if (said.data() != nullptr) add(said);
+  }
+  python_.clear_error();
+  interner_->note("python-hook", {text, used});
+  for (PyObject* object : {type, value, traceback, words}) {
+    if (object != nullptr) python_.drop(object);
+  }
+  return true;
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,179 @@
+#include "record/rerun/alone.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "record/clock.h"
+#include "record/uncancelled.h"
+
+namespace cudadiag::record {
+
+namespace area = wire::area;
+
+namespace {
+
+// How many threads may be alone, one after the other, before the next one at the gate goes on without.
+constexpr std::uint64_t kTurns = 4;
+
+// A short kernel is over within the first polls; who waits for a long one leaves the core to others.
+void pause(std::uint32_t& polls) {
+  constexpr std::uint32_t kSpins = 64;
+  if (++polls <= kSpins) return;
+  const Uncancelled uncancelled;
+  const timespec moment = {0, polls < 1024 ? 20'000 : 500'000};
+  nanosleep(&moment, nullptr);
+}
+
+}  // namespace
+
+struct Alone::Wait {
+  CUcontext context;
+  CUstream stream;
+  std::uint32_t index;
+  std::uint32_t ordinal;
+  bool foreign;  // another thread's default stream: it cannot be named from here
+};
+
+void Alone::attach(AreaMap& map, Interner& interner, const DriverApi& driver, Streams& streams, Failures& failures,
+                   LaunchArguments& arguments) {
+  area_ = &map;
+  interner_ = &interner;
+  driver_ = &driver;
+  streams_ = &streams;
+  failures_ = &failures;
+  arguments_ = &arguments;
+}
+
+void Alone::start(std::uint32_t patience) {
+  patience_ = std::uint64_t{patience} * 1'000'000u;
+  on_.store(driver_->stream_query != nullptr && driver_->ctx_push_current != nullptr &&
+            driver_->ctx_pop_current != nullptr && driver_->ctx_get_current != nullptr);
+}
+
+bool Alone::expired(std::uint64_t deadline) const {
+  return nanoseconds(CLOCK_MONOTONIC) > deadline || !on() || failures_->frozen();
+}
+
+void Alone::give_up(const char* what) {
+  if (failures_->frozen() || !on_.exchange(false)) return;
+  char text[256];
+  snprintf(text, sizeof text, "%s within %.1f s of being waited for: from there on nothing was waited for", what,
+           static_cast<double>(patience_) * 1e-9);
+  interner_->note("wait-given-up", text);
+}
+
+// ---- the gate
+
+void Alone::pass(ThreadState& thread) {
+  std::uint32_t polls = 0;
+  const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + kTurns * patience_;
+  for (;;) {
+    passing_.fetch_add(1);
+    if (!closed_.load()) break;
+    passing_.fetch_sub(1);
+    if (expired(deadline)) return;
+    pause(polls);
+  }
+  thread.turn = Turn::passing;
+}
+
+void Alone::end_turn(ThreadState& thread) {
+  if (thread.turn == Turn::passing) passing_.fetch_sub(1);
+  if (thread.turn == Turn::alone) closed_.store(false);
+  thread.turn = Turn::none;
+}
+
+bool Alone::begin(ThreadState& thread) {
+  std::uint32_t polls = 0;
+  bool open = false;
+  const std::uint64_t turn_by = nanoseconds(CLOCK_MONOTONIC) + kTurns * patience_;
+  while (!closed_.compare_exchange_strong(open, true)) {
+    open = false;
+    if (expired(turn_by)) return false;
+    pause(polls);
+  }
+  thread.turn = Turn::alone;
+  const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + patience_;
+  while (passing_.load() > 0 && !expired(deadline)) pause(polls);
+  if (passing_.load() > 0) give_up("calls of other threads did not return");
+  if (on() && !failures_->frozen() && streams_->capture_going_on() && !noted_capture_.exchange(true)) {
+    interner_->note("wait-left-out", "operations were not waited for while a stream was being captured");
+  }
+  if (on() && !failures_->frozen() && !streams_->capture_going_on()) {
+    std::uint32_t stream = Streams::kNone;
+    const CUresult result = drain(thread, deadline, stream);
+    if (result == CUDA_SUCCESS) return area_->count(area::kWaits), true;
+    if (result == CUDA_ERROR_NOT_READY) give_up("earlier operations did not finish");
+    report(thread, result, stream, 0);
+  }
+  leave(thread);
+  return false;
+}
+
+// ---- waiting
+
+CUresult Alone::ask(const Wait& wait) const {
+  CUcontext current = nullptr;
+  if (driver_->ctx_get_current(&current) != CUDA_SUCCESS) return CUDA_ERROR_NOT_READY;
+  const RelaxedCapture relaxed(*driver_);
+  if (current == wait.context) return driver_->stream_query(wait.stream);
+  if (driver_->ctx_push_current(wait.context) != CUDA_SUCCESS) return CUDA_ERROR_NOT_READY;
+  const CUresult result = driver_->stream_query(wait.stream);
+  driver_->ctx_pop_current(&current);
+  return result;
+}
+
+CUresult Alone::wait_for(const Wait& wait, std::uint64_t deadline) {
+  std::uint32_t polls = 0;
+  while (!streams_->finished(wait.index, wait.ordinal)) {
+    const CUresult result = wait.foreign ? CUDA_ERROR_NOT_READY : ask(wait);
+    if (result == CUDA_SUCCESS) {
+      streams_->completed(wait.index, wait.ordinal);
+    } else if (result != CUDA_ERROR_NOT_READY) {
+      return result;
+    } else if (expired(deadline)) {
+      return CUDA_ERROR_NOT_READY;
+    }
+    if (result != CUDA_SUCCESS) pause(polls);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult Alone::drain(const ThreadState& thread, std::uint64_t deadline, std::uint32_t& failed_stream) {
+  CUresult outcome = CUDA_SUCCESS;
+  streams_->each_unfinished([&](CUcontext context, CUstream stream, std::uint32_t flags, std::uint32_t index) {
+    if (outcome != CUDA_SUCCESS) return;
+    const bool foreign = (flags & wire::stream::kPerThread) != 0 && !streams_->is_default_of(index, thread.tid);
+    outcome = wait_for({context, stream, index, streams_->issued(index), foreign}, deadline);
+    if (outcome != CUDA_SUCCESS) failed_stream = index;
+  });
+  return outcome;
+}
+
+bool Alone::wait(ThreadState& thread) {
+  const OpenOperation& open = thread.open;
+  CUcontext current = nullptr;
+  driver_->ctx_get_current(&current);
+  const Wait wait = {current, streams_->handle(open.stream), open.stream, open.ordinal, false};
+  const CUresult result = wait_for(wait, nanoseconds(CLOCK_MONOTONIC) + patience_);
+  if (result == CUDA_ERROR_NOT_READY) give_up("an operation did not finish");
+  // Before the picture is frozen: the launcher may read it from then on.
+  if (is_sticky(static_cast<std::uint32_t>(result))) arguments_->keep(thread.index, thread.serial);
+  report(thread, result, open.stream, open.site);
+  return result != CUDA_ERROR_NOT_READY;
+}
+
+void Alone::report(ThreadState& thread, CUresult result, std::uint32_t stream, std::uint32_t site) {
+  if (!is_sticky(static_cast<std::uint32_t>(result))) return;
+  FailedCall failed{};
+  failed.domain = wire::error::Domain::driver;
+  failed.name = "cuStreamQuery";
+  failed.code = static_cast<std::uint32_t>(result);
+  failed.site = site;
+  failed.stream = stream;
+  failed.context = streams_->context_of(stream);
+  failed.own_wait = true;
+  failures_->add(&thread, failed);
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,63 @@
+#include "record/stacks/loaded_library.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "record/stacks/memory_map.h"
+
+namespace cudadiag::record {
+
+bool LoadedLibrary::find(std::string_view file_name) {
+  MemoryMap map;
+  MemoryRange range;
+  while (map.next(range)) {
+    const char* slash = strrchr(range.path, '/');
+    if (range.file_offset != 0 || slash == nullptr || file_name != slash + 1) continue;
+    LoadedModule module;
+    if (!Modules::knows_what_is_ready() || !Modules::find(range.begin, module)) return false;
+    return read(module);
+  }
+  return false;
+}
+
+bool LoadedLibrary::read(const LoadedModule& module) {
+  bias_ = module.bias;
+  const ElfW(Dyn)* entry = nullptr;
+  for (const auto& segment : Modules::program_headers(module.begin)) {
+    if (segment.p_type == PT_DYNAMIC) entry = reinterpret_cast<const ElfW(Dyn)*>(bias_ + segment.p_vaddr);
+  }
+  // The loader turns the addresses into absolute ones on most machines, and leaves them as they are on some.
+  const auto place = [&](const ElfW(Dyn) & dynamic) {
+    return dynamic.d_un.d_ptr < bias_ ? bias_ + dynamic.d_un.d_ptr : dynamic.d_un.d_ptr;
+  };
+  for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_SYMTAB) symbols_ = reinterpret_cast<const std::byte*>(place(*entry));
+    if (entry->d_tag == DT_STRTAB) names_ = reinterpret_cast<const char*>(place(*entry));
+    if (entry->d_tag == DT_GNU_HASH) hash_ = reinterpret_cast<const std::uint32_t*>(place(*entry));
+  }
+  return symbols_ != nullptr && names_ != nullptr && hash_ != nullptr;
+}
+
+// DT_GNU_HASH: buckets, first symbol, words of the Bloom filter, shift; the filter; the buckets; a hash per symbol, the
+// lowest bit of which ends a chain.
+std::span<const std::byte> LoadedLibrary::code(std::string_view name) const {
+  std::uint32_t hash = 5381;
+  for (const char c : name) hash = hash * 33 + static_cast<unsigned char>(c);
+  const std::uint32_t buckets = hash_[0], first = hash_[1], bloom_words = hash_[2];
+  if (buckets == 0) return {};
+  const std::uint32_t* bucket = hash_ + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof *hash_);
+  const std::uint32_t* chain = bucket + buckets;
+  for (std::uint32_t at = bucket[hash % buckets]; at >= first && at != 0; ++at) {
+    if (((chain[at - first] ^ hash) & ~1u) == 0) {
+      ElfW(Sym) symbol;
+      memcpy(&symbol, symbols_ + at * sizeof symbol, sizeof symbol);
+      if (symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && name == names_ + symbol.st_name)
+        return {reinterpret_cast<const std::byte*>(bias_ + symbol.st_value), symbol.st_size};
+    }
+    if ((chain[at - first] & 1) != 0) return {};
+  }
+  return {};
+}
+
+}  // namespace cudadiag::record

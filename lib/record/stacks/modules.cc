@@ -1,0 +1,151 @@
+#include "record/stacks/modules.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "record/stacks/memory_map.h"
+#include "wire/hash.h"
+
+namespace cudadiag::record {
+
+using wire::mix;
+
+namespace {
+
+using FindObject = int (*)(void*, FoundObject*);
+FindObject g_find_object;  // glibc's own; null before 2.35
+std::uintptr_t g_executable_begin, g_executable_end;
+char g_executable_path[PATH_MAX];  // the dynamic linker has none; "" where it is not known
+
+std::uintptr_t load_bias(std::uintptr_t begin) {
+  std::uintptr_t first = UINTPTR_MAX;
+  for (const auto& segment : Modules::program_headers(begin)) {
+    if (segment.p_type == PT_LOAD) first = std::min<std::uintptr_t>(first, segment.p_vaddr);
+  }
+  return first == UINTPTR_MAX ? begin : begin - (first & ~std::uintptr_t{4095});
+}
+
+std::span<const std::byte> build_id_in(std::uintptr_t notes, std::size_t size) {
+  for (std::uintptr_t at = notes; at + sizeof(ElfW(Nhdr)) <= notes + size;) {
+    const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(at);
+    const std::uintptr_t description = at + sizeof *note + ((note->n_namesz + 3u) & ~3u);
+    at = description + ((note->n_descsz + 3u) & ~3u);
+    if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= 64 && at <= notes + size) {
+      return {reinterpret_cast<const std::byte*>(description), note->n_descsz};
+    }
+  }
+  return {};
+}
+
+// As the kernel has it. "": there is no such range.
+void find_path(std::uintptr_t begin, std::span<char, PATH_MAX> path) {
+  path[0] = '\0';
+  MemoryMap map;
+  MemoryRange range;
+  while (map.next(range)) {
+    if (range.begin != begin) continue;
+    strcpy(path.data(), range.path);  // both are PATH_MAX long
+    break;
+  }
+}
+
+bool find_in_memory_map(std::uintptr_t address, FoundObject& found) {
+  MemoryMap map;
+  MemoryRange range;
+  std::uintptr_t begin = 0, end = 0;  // of the module whose ranges go by
+  const Scratch<char[PATH_MAX]> path;
+  while (path && map.next(range)) {
+    const bool named = range.path[0] == '/';
+    if (named && range.file_offset == 0 && strcmp(range.path, *path) != 0) {
+      begin = range.begin;
+      strcpy(*path, range.path);  // both are PATH_MAX long
+    } else if (named ? strcmp(range.path, *path) != 0 : range.begin != end) {
+      begin = 0;  // neither the module's next segment nor the zero pages behind it
+    }
+    end = range.end;
+    if (address < range.begin || address >= range.end) continue;
+    if (begin == 0) return false;
+    found = {};
+    found.map_start = reinterpret_cast<void*>(begin);
+    found.map_end = reinterpret_cast<void*>(end);
+    for (const auto& segment : Modules::program_headers(begin)) {
+      if (segment.p_type == PT_GNU_EH_FRAME)
+        found.eh_frame = reinterpret_cast<void*>(load_bias(begin) + segment.p_vaddr);
+    }
+    return found.eh_frame != nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Modules::start() {
+  g_find_object = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
+  const auto* headers = reinterpret_cast<const Elf64_Phdr*>(getauxval(AT_PHDR));
+  std::uintptr_t begin = UINTPTR_MAX, end = 0, bias = 0;
+  for (const auto& segment : std::span(headers, headers == nullptr ? 0 : getauxval(AT_PHNUM))) {
+    if (segment.p_type == PT_PHDR) bias = reinterpret_cast<std::uintptr_t>(headers) - segment.p_vaddr;
+    if (segment.p_type != PT_LOAD) continue;
+    begin = std::min<std::uintptr_t>(begin, segment.p_vaddr & ~std::uintptr_t{4095});
+    end = std::max<std::uintptr_t>(end, segment.p_vaddr + segment.p_memsz);
+  }
+  if (end == 0) return;
+  g_executable_begin = begin + bias, g_executable_end = end + bias;
+  find_path(g_executable_begin, g_executable_path);
+}
+
+bool Modules::knows_what_is_ready() { return g_find_object != nullptr; }
+
+std::span<const Elf64_Phdr> Modules::program_headers(std::uintptr_t begin) {
+  const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(begin);
+  if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_phentsize != sizeof(Elf64_Phdr) ||
+      header->e_phoff + header->e_phnum * sizeof(Elf64_Phdr) > 4096) {
+    return {};
+  }
+  return {reinterpret_cast<const Elf64_Phdr*>(begin + header->e_phoff), header->e_phnum};
+}
+
+bool Modules::find_object(const void* address, FoundObject& found) {
+  if (g_find_object != nullptr) return g_find_object(const_cast<void*>(address), &found) == 0;
+  return find_in_memory_map(reinterpret_cast<std::uintptr_t>(address), found);
+}
+
+bool Modules::find(std::uintptr_t address, LoadedModule& module) {
+  FoundObject found = {};
+  if (!find_object(reinterpret_cast<const void*>(address), found)) return false;
+  auto begin = reinterpret_cast<std::uintptr_t>(found.map_start), end = reinterpret_cast<std::uintptr_t>(found.map_end);
+  // For an executable with gaps between its segments, as for huge pages, glibc returns the segment.
+  if (Modules::program_headers(begin).empty() && address >= g_executable_begin && address < g_executable_end) {
+    begin = g_executable_begin, end = g_executable_end;
+  }
+  module = {begin, end, load_bias(begin), found.map, {}};
+  for (const auto& segment : Modules::program_headers(begin)) {
+    if (segment.p_type != PT_NOTE || !module.build_id.empty()) continue;
+    module.build_id = build_id_in(module.bias + segment.p_vaddr, segment.p_memsz);
+  }
+  return true;
+}
+
+std::uint64_t Modules::identity(const LoadedModule& module) {
+  std::string_view own(reinterpret_cast<const char*>(module.build_id.data()), module.build_id.size());
+  if (own.empty() && module.map != nullptr && module.map->l_name != nullptr) own = module.map->l_name;
+  return mix(mix(module.begin, module.end), wire::hash_bytes(own.data(), own.size()));
+}
+
+const char* Modules::path(const LoadedModule& module, std::span<char, PATH_MAX> buffer) {
+  if (module.map != nullptr && module.map->l_name != nullptr && module.map->l_name[0] != '\0') {
+    return module.map->l_name;
+  }
+  if (module.begin == g_executable_begin && g_executable_path[0] != '\0') return g_executable_path;
+  find_path(module.begin, buffer);
+  return buffer.data();
+}
+
+}  // namespace cudadiag::record

@@ -1,0 +1,54 @@
+// The native stack of the calling thread as an intern id: recognised by its shape (stack_shapes.h) where it was
+// seen before, unwound otherwise. Ends where a Python interpreter begins.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "record/output/interner.h"
+#include "record/stacks/modules.h"
+#include "record/stacks/opened_modules.h"
+#include "record/stacks/unwinder.h"
+#include "record/threads.h"
+
+namespace cudadiag::record {
+
+class NativeStacks {
+ public:
+  // `unloads`: how often code was unloaded, with which libraries may have gone and others come to their place.
+  void start(Interner& interner, std::atomic<std::uint64_t>& unloads);
+  // In a child of fork(): without what the parent has found out already, which takes the dynamic loader's lock.
+  void attach(Interner& interner, std::atomic<std::uint64_t>& unloads);
+  // In stacks with Python code, native frames of this module, and all outside of it, are left out.
+  void stop_at(std::uintptr_t begin, std::uintptr_t end);
+
+  // How a stack is recognised again, for `stands`.
+  struct Recognition {
+    const StackShape* shape;  // null: not known
+    std::uint64_t addresses;
+    std::uint8_t opened;  // a library in the stack (opened_modules.h); 0: none
+  };
+  // `stack_pointer`: the frame address of the recorder's callback. `salt`: what else tells calls at the same depth
+  // apart (callback id, kernel). `python`: Python code is on the stack. `closes`: the program may close libraries. 0:
+  // not known.
+  std::uint32_t current(ThreadState& thread, std::uintptr_t stack_pointer, std::uint64_t salt, bool python, bool closes,
+                        Recognition& recognition);
+  // Whether the stack that the entry's site has stands here again.
+  [[gnu::hot]] bool stands(const SiteCache::Entry& entry, ThreadState& thread, std::uintptr_t stack_pointer);
+
+ private:
+  // Whether another library lies where this one lay: then code has been unloaded.
+  [[gnu::noinline]] bool has_gone(std::uint8_t opened);
+  std::uint32_t unloads() const { return static_cast<std::uint32_t>(unloads_->load(std::memory_order_relaxed)); }
+  std::uint32_t unwind(std::uintptr_t stack_pointer, StackShape& learn, std::uint64_t key, bool python,
+                       Recognition& recognition);
+  std::uint32_t intern(std::span<const UnwoundFrame> frames, std::uint64_t addresses, bool truncated);
+  std::uint32_t intern_module(const LoadedModule& module);
+
+  Interner* interner_ = nullptr;
+  std::atomic<std::uint64_t>* unloads_ = nullptr;
+  std::uintptr_t stop_begin_ = 0, stop_end_ = 0;
+  OpenedModules opened_;
+};
+
+}  // namespace cudadiag::record

@@ -1,0 +1,44 @@
+// The libraries in stacks that the program has opened while it ran, and may close: another one may come to such a
+// place, with code alike, and without any of CUDA's own that would be seen to be unloaded. Not CUDA's libraries.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "record/lock.h"
+#include "record/stacks/modules.h"
+#include "record/stacks/stack_shapes.h"
+
+namespace cudadiag::record {
+
+class OpenedModules {
+ public:
+  void start();
+  void met(const LoadedModule& module, std::uint64_t identity);
+  // The innermost one that the stack goes through: 1 + its place; 0: none.
+  std::uint8_t in(const StackShape& shape, std::uintptr_t stack_pointer) const;
+  bool is_still_there(std::uint8_t module) const;
+  void forget() { count_.store(0, std::memory_order_release); }
+
+ private:
+  struct Module {
+    std::atomic<std::uintptr_t> begin, end;
+    std::atomic<std::uint64_t> identity;
+    // The words of its build-id, if that is in its first page, which any module at that place has too. 0: it is
+    // elsewhere, or there is none.
+    std::atomic<std::uintptr_t> words;
+    std::atomic<std::uint64_t> first_words;
+  };
+  static bool is_occupied(const Module& place);
+  std::size_t place_for(std::uintptr_t begin) const;
+  bool came_with_program(const LoadedModule& module) const;
+
+  const link_map* program_ = nullptr;
+  std::atomic<std::size_t> count_ = 0;
+  std::array<Module, 32> modules_;
+  Mutex mutex_;
+};
+
+}  // namespace cudadiag::record

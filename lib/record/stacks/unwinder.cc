@@ -1,0 +1,83 @@
+#include "record/stacks/unwinder.h"
+
+#include <unwind.h>
+
+#include <cstddef>
+
+#include "record/readable.h"
+
+namespace cudadiag::record {
+
+namespace {
+
+// Where there are no tables, libgcc compares the code with that of a signal's return, even if it is no code: a
+// coroutine's first frame may return to anything. An address that cannot be read gets these tables, which have one
+// function, with nothing to undo, for all addresses but the one below its begin.
+constexpr std::uint64_t kNowhere = std::uint64_t{1} << 63;
+struct TablesOfNowhere {
+  std::uint8_t version = 1, frames_encoding = 0x1b, count_encoding = 0xff, table_encoding = 0xff;  // pcrel sdata4; none
+  std::int32_t frames = 4;                                                                         // from here
+  struct {
+    std::uint32_t length = 12, id = 0;
+    std::uint8_t version = 1, augmentation = 0, code_factor = 1, data_factor = 1, return_column = 0, nothing[3] = {};
+  } common;
+  std::uint32_t length = 20, common_before = 20;
+  std::uint64_t begin = kNowhere, size = ~std::uint64_t{0};
+  std::uint32_t end = 0;
+};
+static_assert(offsetof(TablesOfNowhere, common) == 8 && offsetof(TablesOfNowhere, common_before) == 8 + 20 &&
+                  offsetof(TablesOfNowhere, begin) == 32 && offsetof(TablesOfNowhere, end) == 24 + 4 + 20,
+              "as libgcc reads it");
+constexpr TablesOfNowhere kTablesOfNowhere;
+
+// Whether libgcc can read it as code; `address` is right before it, or within.
+bool can_be_code(std::uintptr_t address) { return is_readable(address) && is_readable(address + 2); }
+
+struct Trace {
+  std::uintptr_t stack_pointer, stop_begin, stop_end;
+  std::span<UnwoundFrame> frames;
+  std::size_t count = 0;
+  bool truncated = false;
+};
+
+_Unwind_Reason_Code add_frame(_Unwind_Context* context, void* argument) {
+  auto& trace = *static_cast<Trace*>(argument);
+  const std::uintptr_t address = _Unwind_GetIP(context);
+  // libgcc's CFA of a caller is its stack pointer after the return; on x86-64 the address was just below it.
+  const std::uintptr_t slot = _Unwind_GetCFA(context) - sizeof(void*);
+  if (_Unwind_GetRegionStart(context) == kNowhere) return _URC_NORMAL_STOP;
+  if (address == 0 || (address >= trace.stop_begin && address < trace.stop_end)) return _URC_NORMAL_STOP;
+  if (slot < trace.stack_pointer) return _URC_NO_REASON;
+  if (trace.count == trace.frames.size()) {
+    trace.truncated = true;
+    return _URC_NORMAL_STOP;
+  }
+  trace.frames[trace.count++] = {address, slot};
+  return _URC_NO_REASON;
+}
+
+bool find_tables(void* address, FoundObject& found) {
+  if (Modules::find_object(address, found)) return true;
+  if (can_be_code(reinterpret_cast<std::uintptr_t>(address))) return false;
+  found = {};
+  found.eh_frame = const_cast<TablesOfNowhere*>(&kTablesOfNowhere);
+  return true;
+}
+
+}  // namespace
+
+std::size_t unwind(std::uintptr_t stack_pointer, std::uintptr_t stop_begin, std::uintptr_t stop_end,
+                   std::span<UnwoundFrame> frames, bool& truncated) {
+  Trace trace = {stack_pointer, stop_begin, stop_end, frames};
+  _Unwind_Backtrace(add_frame, &trace);
+  truncated = trace.truncated;
+  return trace.count;
+}
+
+}  // namespace cudadiag::record
+
+// Called by libgcc's unwinder for a frame's tables. Ours is bound at link time and stays hidden.
+extern "C" __attribute__((visibility("hidden"))) int _dl_find_object(void* address,
+                                                                     cudadiag::record::FoundObject* found) {
+  return cudadiag::record::find_tables(address, *found) ? 0 : -1;
+}
