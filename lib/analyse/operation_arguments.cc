@@ -67,12 +67,14 @@ class Reader {
       std::string name = fmt::format("parameter {}", number);
       if (parameter.bytes.size() > 8) name += fmt::format(" at byte {}", at);
       found_.push_back({std::move(name), "", word, std::nullopt, where, is_out_of_reach(where)});
+      found_.back().word = parameter.offset + static_cast<std::uint32_t>(at);
     }
     if (found_.size() > before) return;
     OperationArgument plain{fmt::format("parameter {}", number), value_of(parameter.bytes), {}, {}, {}, false};
     const bool may_be_address =
         parameter.bytes.size() == 8 && looks_like_address(number_at<std::uint64_t>(parameter.bytes, 0));
     if (may_be_address) plain.pointer = number_at<std::uint64_t>(parameter.bytes, 0);
+    plain.word = parameter.offset;
     found_.push_back(std::move(plain));
   }
 

@@ -23,6 +23,7 @@ struct OperationArgument {
   Whereabouts where;
   // It points into live memory of another device, which the operation's context had not been given access to.
   bool out_of_reach = false;
+  std::optional<std::uint32_t> word{};  // of a kernel: where it is among all parameters, in bytes
 
   // How far behind the end of its live allocation it points or reaches; 0: it does not.
   std::uint64_t past_end() const;

@@ -8,6 +8,7 @@
 #include "analyse/cuda_errors.h"
 #include "analyse/first_failure.h"
 #include "analyse/forward_launches.h"
+#include "diagnose/access.h"
 #include "diagnose/changed_sources.h"
 #include "diagnose/explanation.h"
 #include "diagnose/forks.h"
@@ -390,6 +391,7 @@ Diagnosis build(const session::Session& session, const analyse::Analysis& analys
     report.findings.push_back(FindingBuilder(session, *failure, symbolizer).build());
   }
   add_device(report, testimony, session, analysis, failures);
+  add_access(report, testimony, failures, located_by(symbolizer));
   settle_shared_gpu(report, failures);
   add_environment(report, session);
   add_witnesses(report, testimony);

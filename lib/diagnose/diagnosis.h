@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "sass/failing_address.h"
 #include "session/session.h"
 #include "symbolize/symbolizer.h"
 
@@ -73,6 +74,7 @@ struct Device {
   std::string exception, function, file, message;             // a failed assertion's message is its condition
   int line = 0;                                               // 0: not known
   std::uint64_t offset = 0;                                   // in function, for code without lines
+  std::vector<Location> inlined;                              // into the line, from CUDA's own headers, innermost first
   std::vector<Location> callers;                              // through which the line was inlined, innermost first
   std::optional<std::array<std::uint32_t, 3>> block, thread;  // the first that failed; not known once it has exited
   std::optional<std::uint64_t> threads, blocks;               // how many failed
@@ -104,6 +106,39 @@ struct Allocation {
   std::string state;                         // "live" | "freed", then `freed` says where
   std::string owner;                         // "PyTorch's caching allocator", where it hands out parts; else empty
   std::optional<Location> allocated, freed;  // nothing: not recorded
+};
+
+enum class Relation : std::uint8_t {
+  unknown,
+  past_end,
+  before,
+  inside,
+  freed,
+  null,
+  never_allocated,
+  other_device,
+  host,
+  misaligned
+};
+
+// The access that failed, from the GPU core dump of a rerun; how it lies to memory, from the recording of a launch of
+// the same kernel: the two are different runs, whose addresses differ, and so it is counted from the parameter.
+struct Access {
+  sass::AccessKind kind = sass::AccessKind::load;
+  sass::Space space = sass::Space::global;
+  std::uint32_t bytes = 0;                   // 0: not known
+  std::optional<std::uint64_t> address{};    // of the first thread that went wrong, in the dump's process
+  std::optional<std::uint32_t> parameter{};  // from 1, that the address is made of
+  std::uint32_t parameter_byte = 0;          // of the pointer in it
+  std::string parameter_name{};              // empty: not known
+  std::optional<Allocation> allocation{};    // that the parameter pointed to
+  Relation relation = Relation::unknown;
+  std::optional<std::uint64_t> distance{};  // past its end, before its beginning, or beyond a multiple of `bytes`
+  std::optional<std::uint64_t> farthest{};  // of the threads of that relation
+  std::optional<std::array<std::uint32_t, 3>> block{}, thread{};  // the first of them
+  std::uint64_t threads = 0;                                      // of that relation; 0: not known
+  std::uint64_t others = 0;  // of the same warps, whose addresses are right or not known
+  bool overflow = false;     // 2^32 elements less or more would lie inside
 };
 
 // A number as the program had it: integers stay exact.
@@ -298,6 +333,7 @@ struct Finding {
   std::optional<Device> device;
   std::string device_unknown;     // why there is none
   std::string foreign_exception;  // of a rerun's core dump, in code that the program had not loaded
+  std::optional<Access> access;
   std::optional<Memory> memory;
   std::vector<std::string> witnesses;          // what foreign programs say of all that, a sentence each
   std::vector<WitnessCommand> witness_wanted;  // that ask those which were not asked

@@ -12,6 +12,7 @@
 #include "diagnose/causes/explain.h"
 #include "diagnose/causes/rule.h"
 #include "diagnose/dialect.h"
+#include "diagnose/kernel_name.h"
 #include "diagnose/next_steps.h"
 #include "diagnose/place.h"
 #include "diagnose/ranks.h"
@@ -25,6 +26,16 @@ namespace cudadiag::diagnose {
 namespace {
 
 constexpr std::string_view kVariables = "env.";
+
+causes::Memory memory_of(const Allocation& allocation, const std::string& directory) {
+  return {allocation.bytes,
+          allocation.offset,
+          allocation.device,
+          allocation.out_of_reach,
+          allocation.state,
+          allocation.allocated ? place(*allocation.allocated, directory) : "",
+          allocation.freed ? place(*allocation.freed, directory) : ""};
+}
 
 causes::Argument argument_of(const Argument& argument, const std::string& directory) {
   causes::Argument result;
@@ -43,16 +54,60 @@ causes::Argument argument_of(const Argument& argument, const std::string& direct
   result.first_value = argument.first_value;
   result.pointer = argument.pointer;
   result.bytes = argument.bytes;
-  if (!argument.allocation) return result;
-  const Allocation& allocation = *argument.allocation;
-  result.memory = {allocation.bytes,
-                   allocation.offset,
-                   allocation.device,
-                   allocation.out_of_reach,
-                   allocation.state,
-                   allocation.allocated ? place(*allocation.allocated, directory) : "",
-                   allocation.freed ? place(*allocation.freed, directory) : ""};
+  if (argument.allocation) result.memory = memory_of(*argument.allocation, directory);
   return result;
+}
+
+std::optional<causes::FailedAccess::Relation> relation_of(const Access& access) {
+  using To = causes::FailedAccess::Relation;
+  switch (access.relation) {
+    case Relation::past_end:
+      return To::past_end;
+    case Relation::before:
+      return To::before;
+    case Relation::freed:
+      return To::freed;
+    case Relation::null:
+      return To::null;
+    case Relation::host:
+    case Relation::never_allocated:
+      return To::never_allocated;
+    case Relation::other_device:
+      return To::other_device;
+    case Relation::misaligned:
+      return To::misaligned;
+    case Relation::inside:
+    case Relation::unknown:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::string parameter_of(const Access& access) {
+  if (!access.parameter) return "";
+  std::string name = fmt::format("parameter {}", *access.parameter);
+  if (access.parameter_byte != 0) name += fmt::format(" at byte {}", access.parameter_byte);
+  return access.parameter_name.empty() ? name : fmt::format("{} ({})", access.parameter_name, name);
+}
+
+std::optional<causes::FailedAccess> access_of(const Finding& finding, const std::string& directory) {
+  if (!finding.access) return std::nullopt;
+  const Access& access = *finding.access;
+  const auto relation = relation_of(access);
+  if (!relation) return std::nullopt;
+  constexpr const char* kVerbs[] = {"reads", "writes", "updates", "copies"};
+  constexpr std::size_t kColumns = 60;
+  const std::string kernel = finding.launch ? short_kernel_name(finding.launch->kernel, kColumns) : "";
+  return causes::FailedAccess{
+      .relation = *relation,
+      .shared = access.space == sass::Space::shared,
+      .kernel = kernel.empty() ? "the kernel" : kernel + "()",
+      .verb = kVerbs[static_cast<int>(access.kind)],
+      .parameter = parameter_of(access),
+      .bytes = access.bytes,
+      .distance = access.distance,
+      .overflow = access.overflow,
+      .memory = access.allocation ? std::optional(memory_of(*access.allocation, directory)) : std::nullopt};
 }
 
 // The likeliest candidate's kernel proves nothing where another one can be the one.
@@ -95,6 +150,7 @@ class Gathering {
     symptoms.vanished_when_serialised = symptoms.asynchronous && &first == &finding && races_;
     symptoms.may_be_another_client = analyse::under_mps(failure.process->record) && !finding.device;
     symptoms.foreign_exception = finding.foreign_exception;
+    symptoms.access = access_of(finding, report_.working_directory);
     return symptoms;
   }
 

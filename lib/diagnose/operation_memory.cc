@@ -32,26 +32,6 @@ std::optional<std::uint32_t> device_of(const session::ProcessRecord& record, std
   return record.contexts[context].device;
 }
 
-Allocation allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
-                         const ResolveSite& resolve) {
-  const session::Allocation& from = *argument.where.allocation;
-  Allocation allocation;
-  allocation.address = from.address;
-  allocation.bytes = argument.where.bytes;
-  allocation.offset = *argument.pointer - from.address;
-  if (from.kind < wire::allocation::Kind::pinned) allocation.device = device_of(process.record, from.context);
-  allocation.out_of_reach = argument.out_of_reach;
-  const bool freed = argument.where.state == State::freed;
-  allocation.state = freed ? "freed" : "live";
-  if (from.site != 0) {
-    auto [location, stack] = resolve(process, from.site);
-    allocation.allocated = std::move(location);
-    allocation.owner = owner_of(stack);
-  }
-  if (freed && from.freed_site != 0) allocation.freed = resolve(process, from.freed_site).first;
-  return allocation;
-}
-
 bool is_same(const Location& a, const Location& b) {
   const Location &x = a.nearest(), &y = b.nearest();
   return a.file == b.file && a.line == b.line && a.function == b.function && x.file == y.file && x.line == y.line;
@@ -139,6 +119,26 @@ void add_holders(Finding& finding, const analyse::Failure& failure, const sessio
 }
 
 }  // namespace
+
+Allocation allocation_of(const analyse::OperationArgument& argument, const session::Process& process,
+                         const ResolveSite& resolve) {
+  const session::Allocation& from = *argument.where.allocation;
+  Allocation allocation;
+  allocation.address = from.address;
+  allocation.bytes = argument.where.bytes;
+  allocation.offset = *argument.pointer - from.address;
+  if (from.kind < wire::allocation::Kind::pinned) allocation.device = device_of(process.record, from.context);
+  allocation.out_of_reach = argument.out_of_reach;
+  const bool freed = argument.where.state == State::freed;
+  allocation.state = freed ? "freed" : "live";
+  if (from.site != 0) {
+    auto [location, stack] = resolve(process, from.site);
+    allocation.allocated = std::move(location);
+    allocation.owner = owner_of(stack);
+  }
+  if (freed && from.freed_site != 0) allocation.freed = resolve(process, from.freed_site).first;
+  return allocation;
+}
 
 void add_memory(Finding& finding, const analyse::Failure& failure, const session::Manifest& manifest,
                 const ResolveSite& resolve) {

@@ -28,6 +28,22 @@ std::string_view word(Grade grade) {
   return "suspected";
 }
 
+std::string_view word(sass::AccessKind kind) {
+  constexpr std::string_view kWords[] = {"load", "store", "atomic", "copy"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
+std::string_view word(sass::Space space) {
+  constexpr std::string_view kWords[] = {"global", "shared", "local", "generic"};
+  return kWords[static_cast<std::size_t>(space)];
+}
+
+std::string_view word(Relation relation) {
+  constexpr std::string_view kWords[] = {"unknown", "past_end",        "before",       "inside", "freed",
+                                         "null",    "never_allocated", "other_device", "host",   "misaligned"};
+  return kWords[static_cast<std::size_t>(relation)];
+}
+
 std::string_view word(Verdict verdict) {
   switch (verdict) {
     case Verdict::cuda_failure:

@@ -8,12 +8,17 @@
 #include <vector>
 
 #include "analyse/analysis.h"
+#include "diagnose/diagnosis.h"
 
 namespace cudadiag::diagnose {
 
 std::string_view word(analyse::Grade grade);
 std::string_view word(analyse::Verdict verdict);
 std::string_view word(analyse::Kind kind);
+
+std::string_view word(sass::AccessKind kind);
+std::string_view word(sass::Space space);
+std::string_view word(Relation relation);
 
 // The outcome of a rerun: "proven", "did not fail".
 std::string_view word(analyse::Rerun::Outcome outcome);

@@ -36,7 +36,8 @@ std::string place_and_line(const CodePlace& place) {
 
 class Description {
  public:
-  std::vector<std::string> of_failure(const Failure& failure, const std::string& instruction) {
+  std::vector<std::string> of_failure(const Failure& failure, const std::string& instruction,
+                                      const std::vector<std::string>& access) {
     lines_.push_back(headline(failure));
     if (!failure.message.empty()) add("Message", failure.message);
     add_lines(failure);
@@ -44,6 +45,7 @@ class Description {
     add_threads(failure);
     add_pc(failure);
     if (!instruction.empty()) add("Code", instruction);
+    for (const std::string& line : access) add("Access", line);
     add_stand(failure);
     add_callers(failure.callers);
     add_registers(failure.registers);
@@ -158,10 +160,11 @@ void describe_running(const RunningKernel& kernel, std::vector<std::string>& lin
 
 }  // namespace
 
-std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction) {
+std::vector<std::string> describe(const Testimony& testimony, const std::string& instruction,
+                                  const std::vector<std::string>& access) {
   std::vector<std::string> lines;
   if (testimony.failure) {
-    lines = Description().of_failure(*testimony.failure, instruction);
+    lines = Description().of_failure(*testimony.failure, instruction, access);
   } else if (testimony.damaged > 0) {
     lines = {"No exception in what could be read"};
   } else {

@@ -54,6 +54,10 @@ std::vector<std::string> device_lines(const diagnose::Finding& finding, const st
   const diagnose::Device& device = *finding.device;
   std::string place = place_of(device, directory, verbose);
   if (verbose && device.line > 0 && !device.function.empty()) place += " in " + base::printable(device.function);
+  if (!device.inlined.empty()) {
+    const std::filesystem::path header(device.inlined.front().file);
+    place += fmt::format(" (in {}, inlined)", base::printable(header.filename().string()));
+  }
   if (device.line_by_sanitizer && device.threads_by_sanitizer) {
     place = "compute-sanitizer: " + place;
   } else if (device.line_by_sanitizer) {
@@ -61,6 +65,9 @@ std::vector<std::string> device_lines(const diagnose::Finding& finding, const st
   }
   std::vector<std::string> lines = {place + "  " + threads_of(device, verbose)};
   if (verbose) {
+    for (const diagnose::Location& inner : device.inlined) {
+      lines.push_back(fmt::format("in {}:{}", file_of(inner.file, directory, verbose), inner.line));
+    }
     for (const diagnose::Location& caller : device.callers) {
       lines.push_back(
           fmt::format("inlined at {}:{} in {}", file_of(caller.file, directory, verbose), caller.line,

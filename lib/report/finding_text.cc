@@ -13,6 +13,7 @@
 #include "diagnose/ranks.h"
 #include "diagnose/stream_name.h"
 #include "diagnose/words.h"
+#include "report/access_text.h"
 #include "report/argument_text.h"
 #include "report/blame_text.h"
 #include "report/device_text.h"
@@ -51,6 +52,7 @@ class FindingText {
     excerpt();
     eager();
     why();
+    access();
     if (verbose_)
       add("Grade", {fmt::format("{}: {}", diagnose::word(finding_.grade), diagnose::meaning(finding_.grade))}, 1, 0);
     tell("Known", {base::printable(finding_.because)}, 1, 4);
@@ -357,6 +359,11 @@ class FindingText {
     const std::string kernel =
         base::printable(verbose_ ? launch.kernel : diagnose::short_kernel_name(launch.kernel, columns));
     add("Kernel", {(kernel.empty() ? "name not known" : kernel) + facts}, 1, 0);
+  }
+
+  void access() {
+    std::vector<std::string> lines = access_lines(finding_, verbose_);
+    if (!lines.empty()) add("Access", std::move(lines), 1, 4);
   }
 
   void device() {

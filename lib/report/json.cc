@@ -234,6 +234,22 @@ Json of(const diagnose::Memory& memory) {
           {"accesses", memory.accesses}};
 }
 
+Json of(const diagnose::Access& access) {
+  const bool known = access.block && access.thread;
+  return {{"kind", diagnose::word(access.kind)},
+          {"bytes", access.bytes != 0 ? Json(access.bytes) : Json(nullptr)},
+          {"address", access.address ? Json(address(*access.address)) : Json(nullptr)},
+          {"parameter", value_or_null(access.parameter)},
+          {"parameter_byte", access.parameter ? Json(access.parameter_byte) : Json(nullptr)},
+          {"parameter_name", text_or_null(access.parameter_name)},
+          {"allocation", access.allocation ? of(*access.allocation) : Json(nullptr)},
+          {"distance", value_or_null(access.distance)},
+          {"space", diagnose::word(access.space)},
+          {"relation", diagnose::word(access.relation)},
+          {"first", known ? Json{{"block", *access.block}, {"thread", *access.thread}} : Json(nullptr)},
+          {"threads", access.threads != 0 ? Json(access.threads) : Json(nullptr)}};
+}
+
 Json of(const diagnose::Candidate& candidate) {
   return {{"location", of(candidate.location)}, {"launch", of(candidate.launch)}, {"because", candidate.because}};
 }
@@ -258,6 +274,7 @@ Json of(const diagnose::Finding& finding) {
       {"accesses", finding.race ? array_of(finding.race->accesses, each) : Json::array()},
       {"stack", {{"python", array_of(finding.stack.python, each)}, {"native", array_of(finding.stack.native, each)}}},
       {"device", finding.device ? of(*finding.device) : Json(nullptr)},
+      {"access", finding.access ? of(*finding.access) : Json(nullptr)},
       {"memory", finding.memory ? of(*finding.memory) : Json(nullptr)},
       {"witnesses", finding.witnesses},
       {"candidates", array_of(finding.candidates, each)},

@@ -87,8 +87,8 @@ bool is_module(std::string_view name) {
 
 bool is_own_file(Level level, std::string_view name) {
   static constexpr std::array<std::string_view, 4> kOfSession = {kManifest, kRaces, kArenaFile, kRunningFile};
-  static constexpr std::array<std::string_view, 5> kOfPass = {kOutputFile, kDebuggerFile, kSanitizerFile, kRaces,
-                                                              "dump.gpucore"};
+  static constexpr std::array<std::string_view, 6> kOfPass = {kOutputFile,    kDebuggerFile, kCodeFile,
+                                                              kSanitizerFile, kRaces,        "dump.gpucore"};
   static constexpr std::array<std::string_view, 4> kOfInputs = {"call.json", "inputs.safetensors", kReplayScriptFile,
                                                                 kOutputFile};
   if (name.ends_with(kDraft)) name.remove_suffix(kDraft.size());

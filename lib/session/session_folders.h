@@ -34,6 +34,7 @@ inline constexpr const char* kRaces = "races.json";
 inline constexpr const char* kRecordFolder = "record";
 inline constexpr const char* kOutputFile = "output.txt";      // of a rerun, in its folder
 inline constexpr const char* kDebuggerFile = "cuda-gdb.txt";  // likewise: what the debugger printed of its dump
+inline constexpr const char* kCodeFile = "failing-code.txt";  // likewise: nvdisasm's text of the kernel that failed
 inline constexpr const char* kSanitizerFile = "compute-sanitizer.txt";
 
 // "20261121-101500-4711" or the same with ".incomplete".

@@ -106,6 +106,9 @@ void read_dump(const session::Session& session, const session::Pass& pass, Devic
   if (pass.debugger) testimony.debugger = debugger_words(session, pass, core);
   if (core.failure) {
     testimony.failure = plain(*core.failure);
+    testimony.failure->dumped = std::make_shared<const evidence::Failure>(*core.failure);
+    constexpr std::size_t kMostCode = 16u << 20;
+    testimony.failure->code = evidence::read_log(session.folder / pass.folder / session::kCodeFile, kMostCode);
   } else if (!core.running.empty()) {
     for (const evidence::RunningKernel& kernel : core.running) testimony.running.push_back(plain(kernel));
   } else {

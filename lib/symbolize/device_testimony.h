@@ -4,12 +4,14 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "evidence/assertion_text.h"
 #include "evidence/sanitizer_text.h"
+#include "evidence/testimony.h"
 #include "session/session.h"
 
 namespace cudadiag::symbolize {
@@ -33,6 +35,9 @@ struct DeviceFailure {
   std::optional<std::uint64_t> threads, blocks;  // how many failed
   std::string kernel, mangled;                   // empty: not known
   std::optional<Dim3> grid, block_dim;
+  // The dump's own words for the threads that failed, and nvdisasm's text of their kernel; null, empty: not known.
+  std::shared_ptr<const evidence::Failure> dumped;
+  std::string code;
   std::optional<std::uint64_t> grid_id;  // opaque; the launch's number in its process on drivers that were looked at
 };
 

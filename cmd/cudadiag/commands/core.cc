@@ -2,10 +2,13 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/printable.h"
 #include "commands/commands.h"
 #include "debugger_advice.h"
+#include "diagnose/dump_access.h"
 #include "evidence/core_file.h"
 #include "evidence/json.h"
 #include "evidence/text.h"
@@ -14,6 +17,7 @@
 #include "session/witness.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
+#include "supervise/tools/kernel_modes.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {
@@ -43,8 +47,14 @@ int carry_out(const CoreOptions& options) {
   }
   const auto& testimony = std::get<evidence::Testimony>(read);
   std::string instruction;
-  if (testimony.failure && testimony.failure->code)
-    instruction = supervise::failing_instruction(*testimony.failure->code);
+  std::optional<diagnose::DumpAccess> access;
+  if (testimony.failure && testimony.failure->code) {
+    launch::SignalRelay relay;
+    const evidence::FunctionCode& code = *testimony.failure->code;
+    const std::string text = supervise::disassembled(code, supervise::find_disassembler({}), relay);
+    instruction = supervise::failing_instruction(code, text);
+    access = diagnose::dump_access(*testimony.failure, text);
+  }
   std::optional<evidence::DebuggerWitness> debugger;
   if (options.cross_check) debugger = ask_debugger(file, testimony);
   if (options.json) {
@@ -53,7 +63,8 @@ int carry_out(const CoreOptions& options) {
     if (testimony.damaged > 0) say("parts of the dump could not be read: " + std::to_string(testimony.damaged));
     return 0;
   }
-  for (const std::string& line : evidence::describe(testimony, instruction)) print(base::printable(line) + "\n");
+  const std::vector<std::string> lines = access ? diagnose::describe(*access) : std::vector<std::string>();
+  for (const std::string& line : evidence::describe(testimony, instruction, lines)) print(base::printable(line) + "\n");
   if (!debugger) return 0;
   const char* label = "Witness ";
   for (const std::string& sentence : evidence::sentences(*debugger)) {

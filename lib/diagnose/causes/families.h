@@ -8,6 +8,7 @@
 namespace cudadiag::causes {
 
 const std::vector<Rule>& known_bug_rules();
+const std::vector<Rule>& access_rules();
 const std::vector<Rule>& indexing_rules();
 const std::vector<Rule>& numerics_rules();
 const std::vector<Rule>& graph_rules();

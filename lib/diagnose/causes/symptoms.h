@@ -42,6 +42,20 @@ struct Argument {
   std::optional<Memory> memory;
 };
 
+// The access that failed, as a core dump and the recording know it.
+struct FailedAccess {
+  enum class Relation { past_end, before, freed, null, never_allocated, other_device, misaligned };
+  Relation relation = Relation::past_end;
+  bool shared = false;      // shared memory is meant
+  std::string kernel;       // "scale()"
+  std::string verb;         // "reads"
+  std::string parameter;    // "parameter 1"; empty: not known
+  std::uint32_t bytes = 0;  // at once
+  std::optional<std::uint64_t> distance;
+  bool overflow = false;  // 2^32 elements less or more would lie inside
+  std::optional<Memory> memory;
+};
+
 struct Frame {
   std::string file, function;
   bool user = false;
@@ -87,6 +101,7 @@ struct Symptoms {
   std::string device_function, device_file;  // of the exception or assertion
   std::string exception;                     // "Warp Misaligned Address"
   std::vector<Argument> arguments;
+  std::optional<FailedAccess> access;
   std::string source;         // the true line, without its comment
   std::vector<Frame> python;  // innermost first
   // A broken capture, where it was one.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <span>
 
 #include "diagnose/kernel_name.h"
@@ -96,6 +97,37 @@ std::string described(const Assertion& assertion) {
                      assertion.function.empty() ? "a function of unknown name" : assertion.function, assertion.file,
                      assertion.line, assertion.threads, assertion.threads == 1 ? "" : "s", dimensions(assertion.block),
                      dimensions(assertion.thread));
+}
+
+bool is_of_library(const std::string& file) {
+  constexpr std::string_view kFolders[] = {"/cuda/include/",
+                                           "/cuda/std/",
+                                           "/cub/",
+                                           "/thrust/",
+                                           "/cutlass/",
+                                           "/cute/",
+                                           "/crt/",
+                                           "/cooperative_groups/",
+                                           "/cccl/",
+                                           "/libcudacxx/",
+                                           "/targets/x86_64-linux/include/",
+                                           "/targets/sbsa-linux/include/",
+                                           "/nvidia/cu13/include/",
+                                           "/nvidia/cuda_runtime/include/"};
+  constexpr std::string_view kFiles[] = {
+      "device_functions", "device_atomic_functions",   "cuda_fp", "cuda_bf16", "cooperative_groups",
+      "math_functions",   "texture_indirect_functions"};
+  const std::string name = file_name(file);
+  if (std::any_of(std::begin(kFolders), std::end(kFolders),
+                  [&](std::string_view folder) { return file.find(folder) != std::string::npos; })) {
+    return true;
+  }
+  const std::size_t toolkit = file.find("/cuda-");
+  if (toolkit != std::string::npos && file.find("/include/", toolkit) != std::string::npos) return true;
+  const bool header = name.ends_with(".h") || name.ends_with(".hpp") || name.ends_with(".cuh");
+  const bool intrinsics = name.starts_with("sm_") && name.find("_functions") != std::string::npos;
+  return header && (intrinsics || std::any_of(std::begin(kFiles), std::end(kFiles),
+                                              [&](std::string_view start) { return name.starts_with(start); }));
 }
 
 class Matching {
@@ -212,12 +244,15 @@ class Matching {
     device.blocks = failure.blocks;
     device.asserted = failure.assertion;
     if (failure.lines.empty()) return device;
-    device.file = failure.lines[0].file;
-    device.line = static_cast<int>(failure.lines[0].line);
-    if (!failure.lines[0].function.empty()) device.function = failure.lines[0].function;
-    for (std::size_t i = 1; i < failure.lines.size(); ++i) {
+    const std::size_t leads = leading_line(failure.lines);
+    device.file = failure.lines[leads].file;
+    device.line = static_cast<int>(failure.lines[leads].line);
+    if (!failure.lines[leads].function.empty()) device.function = failure.lines[leads].function;
+    for (std::size_t i = 0; i < failure.lines.size(); ++i) {
+      if (i == leads) continue;
       const symbolize::DeviceLine& line = failure.lines[i];
-      device.callers.push_back({line.file, line.function, "cuda", "", "", static_cast<int>(line.line)});
+      (i < leads ? device.inlined : device.callers)
+          .push_back({line.file, line.function, "cuda", "", "", static_cast<int>(line.line)});
     }
     return device;
   }
@@ -321,6 +356,12 @@ class Matching {
 };
 
 }  // namespace
+
+std::size_t leading_line(const std::vector<symbolize::DeviceLine>& lines) {
+  const auto found =
+      std::find_if(lines.begin(), lines.end(), [](const auto& line) { return !is_of_library(line.file); });
+  return found == lines.end() ? 0 : static_cast<std::size_t>(found - lines.begin());
+}
 
 void add_device(Diagnosis& report, const DeviceTestimony& testimony, const session::Session& session,
                 const analyse::Analysis& analysis, const std::vector<const analyse::Failure*>& failures) {

@@ -7,6 +7,9 @@
 
 namespace cudadiag::diagnose {
 
+// The innermost line that is not in a header of CUDA's or of its libraries: the user called what they inlined. 0: all are.
+std::size_t leading_line(const std::vector<symbolize::DeviceLine>& lines);
+
 // Fills `device` of the finding that it fits, and `device_unknown` of the others; what fits none becomes a note.
 // Kernels are compared by name: in a run of its own the dump may be of another failure than the finding is. `failures`
 // are the findings', one each.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "evidence/core_file.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
 #include "launch/isolation.h"
@@ -18,6 +19,7 @@
 #include "supervise/reruns/dump_request.h"
 #include "supervise/reruns/rerun_listener.h"
 #include "supervise/reruns/rerun_watch.h"
+#include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
 #include "symbolize/file_time.h"
 #include "wire/environment.h"
@@ -200,6 +202,17 @@ class Leavings {
         spec_.isolated ? find_dump(folder) : collect_dump(folder, session_.manifest.working_directory, since);
   }
 
+  // What the report needs to find the address that failed: a report runs nothing itself.
+  void take_code(const session::Pass& pass, launch::SignalRelay& relay) {
+    if (pass.dump.empty()) return;
+    const auto read = evidence::read_core(writer_.pass_folder() / pass.dump);
+    const auto* core = std::get_if<evidence::Testimony>(&read);
+    if (core == nullptr || !core->failure || !core->failure->code || !core->failure->state) return;
+    const std::string tool = find_disassembler(session_.manifest.command);
+    const std::string text = disassembled(*core->failure->code, tool, relay);
+    if (!text.empty()) store(writer_.store_text(writer_.pass_folder() / session::kCodeFile, text));
+  }
+
  private:
   void store(const std::optional<session::Failure>& failure) {
     if (failure) listener_.cannot({RerunProblem::Kind::not_stored, *failure});
@@ -250,7 +263,10 @@ session::Result<RerunResult> rerun(const RerunSpec& spec, session::Session& sess
   result.interrupted = relay.interrupted();
   if (races) leavings.take_races(*races, result);
   if (arena != nullptr) leavings.take_recording(*arena, result);
-  if (spec.kind == PassKind::device) leavings.take_dump(result);
+  if (spec.kind == PassKind::device) {
+    leavings.take_dump(result);
+    leavings.take_code(result.pass, relay);
+  }
   return result;
 }
 

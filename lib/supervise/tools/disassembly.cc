@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/file_descriptor.h"
 #include "launch/process.h"
@@ -49,16 +50,20 @@ std::string instruction_at(const std::string& output, std::uint64_t offset) {
 
 }  // namespace
 
-std::string failing_instruction(const evidence::FunctionCode& code) {
-  const std::string tool = find_toolkit_program("nvdisasm"), architecture = tool_s_name(code.architecture);
+std::string disassembled(const evidence::FunctionCode& code, const std::string& tool, launch::SignalRelay& relay) {
+  constexpr std::size_t kMost = 16u << 20;
+  const std::string architecture = tool_s_name(code.architecture);
   if (tool.empty() || architecture.empty()) return "";
   // A file without a name: nobody else can open it, and it is not left behind.
   const base::FileDescriptor input(::memfd_create("code", MFD_CLOEXEC));
   if (input.get() < 0 || !write_all(input.get(), code.instructions)) return "";
   const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), input.get());
-  launch::SignalRelay relay;
-  const ToolRun run = run_tool({tool, "-b", architecture, path}, kPatience, relay);
-  return run.end.code == 0 ? instruction_at(run.output, code.offset) : "";
+  ToolRun run = run_tool({tool, "-b", architecture, path}, kPatience, relay);
+  return run.end.code == 0 && run.output.size() <= kMost ? std::move(run.output) : "";
+}
+
+std::string failing_instruction(const evidence::FunctionCode& code, const std::string& text) {
+  return instruction_at(text, code.offset);
 }
 
 }  // namespace cudadiag::supervise

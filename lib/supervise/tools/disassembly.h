@@ -1,14 +1,18 @@
-// The failing instruction as NVIDIA's disassembler shows it, where that is installed. It is never required: it comes
+// The code that failed as NVIDIA's disassembler shows it, where that is installed. It is never required: it comes
 // with the toolkit and not with the driver.
 #pragma once
 
 #include <string>
 
 #include "evidence/testimony.h"
+#include "launch/process.h"
 
 namespace cudadiag::supervise {
 
-// "STG.E desc[UR4][R2.64], R5"; empty where there is no nvdisasm, or it fails or takes longer than a few seconds.
-std::string failing_instruction(const evidence::FunctionCode& code);
+// The code as `tool` prints it, nvdisasm's path; empty where there is none, or it fails, takes longer than a few seconds
+// or prints more than 16 MiB.
+std::string disassembled(const evidence::FunctionCode& code, const std::string& tool, launch::SignalRelay& relay);
+// Of that text the instruction that failed: "STG.E desc[UR4][R2.64], R5"; empty where it is not there.
+std::string failing_instruction(const evidence::FunctionCode& code, const std::string& text);
 
 }  // namespace cudadiag::supervise

@@ -1,0 +1,182 @@
+#include "diagnose/access.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace cudadiag::diagnose {
+namespace {
+
+using analyse::OperationArgument;
+using State = analyse::Whereabouts::State;
+
+constexpr std::uint64_t kNull = 64u << 10;  // addresses below are never handed out
+
+// How one address lies to what the parameter pointed to.
+struct Lying {
+  Relation relation = Relation::unknown;
+  std::uint64_t distance = 0;
+  std::int64_t position = 0;  // from the beginning of the allocation
+};
+
+class Join {
+ public:
+  Join(const DumpAccess& dump, const OperationArgument* argument, bool all_known)
+      : dump_(dump), argument_(argument), all_known_(all_known) {
+    const auto found = std::find_if(dump.parameters.begin(), dump.parameters.end(), [&](const BaseParameter& each) {
+      return argument == nullptr || argument->word == each.word;
+    });
+    const bool one = dump.parameters.size() == 1 || argument != nullptr;
+    if (found != dump.parameters.end() && one) parameter_ = &*found;
+  }
+
+  Access run() {
+    Access access{.kind = dump_.kind, .space = dump_.space, .bytes = dump_.bytes};
+    if (parameter_ != nullptr) {
+      access.parameter = parameter_->number;
+      access.parameter_byte = parameter_->byte;
+    }
+    if (dump_.lanes.empty()) {
+      access.relation = by_parameter();
+      access.others = dump_.unknown;
+      return access;
+    }
+    count(access);
+    return access;
+  }
+
+ private:
+  bool is_global() const { return dump_.space == sass::Space::global || dump_.space == sass::Space::generic; }
+
+  // Without an address: only what is so for every address that is made of the parameter.
+  Relation by_parameter() const {
+    if (parameter_ == nullptr) return Relation::unknown;
+    if (parameter_->value == 0u) return Relation::null;
+    if (argument_ == nullptr) return Relation::unknown;
+    if (argument_->pointer == 0u) return Relation::null;
+    if (argument_->where.state == State::freed) return Relation::freed;
+    return argument_->out_of_reach ? Relation::other_device : Relation::unknown;
+  }
+
+  Lying lying(std::uint64_t address) const {
+    if (dump_.misaligned && dump_.bytes > 1) {
+      const std::uint64_t remainder = address % dump_.bytes;
+      return {remainder == 0 ? Relation::inside : Relation::misaligned, remainder, 0};
+    }
+    if (dump_.space == sass::Space::shared) {
+      if (dump_.shared_bytes == 0) return {};
+      if (address >= dump_.shared_bytes) return {Relation::past_end, address - dump_.shared_bytes, 0};
+      return {Relation::inside, 0, 0};
+    }
+    if (!is_global()) return {};
+    if (address < kNull && (parameter_ == nullptr || parameter_->value == 0u)) return {Relation::null, 0, 0};
+    const Relation by_it = by_parameter();
+    if (by_it != Relation::unknown) return {by_it, 0, 0};
+    return in_allocation(address);
+  }
+
+  Lying in_allocation(std::uint64_t address) const {
+    if (parameter_ == nullptr || !parameter_->value || argument_ == nullptr || !argument_->pointer) return {};
+    if (argument_->where.allocation == nullptr)
+      return {all_known_ ? Relation::never_allocated : Relation::unknown, 0, 0};
+    const auto offset = static_cast<std::int64_t>(*argument_->pointer - argument_->where.allocation->address);
+    const auto position = static_cast<std::int64_t>(address - *parameter_->value) + offset;
+    const auto size = static_cast<std::int64_t>(argument_->where.bytes);
+    if (position < 0) return {Relation::before, static_cast<std::uint64_t>(-position), position};
+    if (position >= size) return {Relation::past_end, static_cast<std::uint64_t>(position - size), position};
+    // The last bytes of it may lie beyond.
+    const std::int64_t end = position + static_cast<std::int64_t>(dump_.bytes);
+    if (end > size) return {Relation::past_end, 0, position};
+    return {Relation::inside, 0, position};
+  }
+
+  // An index of 32 bits that overflowed is off by 2^32 elements.
+  bool is_overflow(const Lying& its) const {
+    if (argument_ == nullptr || argument_->where.allocation == nullptr || dump_.bytes == 0) return false;
+    constexpr std::int64_t kSlack = 4096;
+    const std::int64_t wrapped = (std::int64_t{1} << 32) * dump_.bytes;
+    const auto size = static_cast<std::int64_t>(argument_->where.bytes);
+    if (its.relation == Relation::before) return its.position + wrapped >= 0 && its.position + wrapped < size;
+    return its.relation == Relation::past_end && its.position - wrapped >= -kSlack * dump_.bytes &&
+           its.position - wrapped < size;
+  }
+
+  void count(Access& access) const {
+    const LaneAddress* first = nullptr;
+    Lying of_first;
+    for (const LaneAddress& lane : dump_.lanes) {
+      const Lying its = lying(lane.address);
+      if (its.relation == Relation::inside) continue;
+      if (first == nullptr) {
+        first = &lane;
+        of_first = its;
+        access.farthest = its.distance;
+      }
+      if (its.relation != of_first.relation) continue;
+      ++access.threads;
+      access.farthest = std::max(*access.farthest, its.distance);
+    }
+    access.others = dump_.lanes.size() - access.threads + dump_.unknown;
+    if (first == nullptr) {
+      access.relation = dump_.unknown == 0 ? Relation::inside : Relation::unknown;
+      access.threads = 0;
+      if (dump_.unknown == 0) access.address = dump_.lanes.front().address;
+      return;
+    }
+    access.address = first->address;
+    access.block = first->block;
+    access.thread = first->thread;
+    access.relation = of_first.relation;
+    const bool measured = of_first.relation == Relation::past_end || of_first.relation == Relation::before ||
+                          of_first.relation == Relation::misaligned;
+    if (measured) access.distance = of_first.distance;
+    if (!measured) access.farthest.reset();
+    access.overflow = is_overflow(of_first);
+  }
+
+  const DumpAccess& dump_;
+  const OperationArgument* argument_;
+  const bool all_known_;
+  const BaseParameter* parameter_ = nullptr;
+};
+
+// Of the words that the address is a sum of, the only one that was a pointer into memory, or is the only one.
+const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<OperationArgument>& arguments) {
+  const OperationArgument* found = nullptr;
+  for (const OperationArgument& argument : arguments) {
+    if (!argument.word || !argument.pointer) continue;
+    const bool among = std::any_of(dump.parameters.begin(), dump.parameters.end(),
+                                   [&](const BaseParameter& each) { return each.word == *argument.word; });
+    const bool is_pointer = argument.where.allocation != nullptr || dump.parameters.size() == 1;
+    if (!among || !is_pointer) continue;
+    if (found != nullptr) return nullptr;
+    found = &argument;
+  }
+  return found;
+}
+
+}  // namespace
+
+Access joined(const DumpAccess& dump, const OperationArgument* argument, bool all_known) {
+  return Join(dump, argument, all_known).run();
+}
+
+void add_access(Diagnosis& report, const symbolize::DeviceTestimony& testimony,
+                const std::vector<const analyse::Failure*>& failures, const ResolveSite& resolve) {
+  if (!testimony.failure || testimony.failure->dumped == nullptr) return;
+  const auto dump = dump_access(*testimony.failure->dumped, testimony.failure->code);
+  if (!dump) return;
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    Finding& finding = report.findings[i];
+    if (!finding.device || finding.device->exception != testimony.failure->exception) continue;
+    const analyse::OperationArguments given = analyse::arguments_of(*failures[i]);
+    const OperationArgument* argument = pointer_of(*dump, given.arguments);
+    const bool all_known = given.process != nullptr && analyse::knows_all_allocations(given.process->record);
+    finding.access = joined(*dump, argument, all_known);
+    if (argument != nullptr && argument->where.allocation != nullptr) {
+      finding.access->allocation = allocation_of(*argument, *given.process, resolve);
+    }
+    return;
+  }
+}
+
+}  // namespace cudadiag::diagnose

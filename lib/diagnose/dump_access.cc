@@ -1,0 +1,154 @@
+#include "diagnose/dump_access.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "diagnose/words.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using sass::AccessKind;
+using sass::Space;
+
+constexpr std::uint64_t kWindow = 16u << 20;  // of generic addresses of shared memory, and of local memory
+
+bool is_of_address(std::uint32_t exception) {
+  constexpr std::uint32_t kAddresses[] = {1, 5, 6, 7, 10, 11, 14, 30};
+  return std::find(std::begin(kAddresses), std::end(kAddresses), exception) != std::end(kAddresses);
+}
+
+sass::LaneState state_of(const evidence::FailingWarp& warp, const evidence::FailingLane& lane) {
+  sass::LaneState state;
+  state.stands = static_cast<std::uint32_t>(*lane.stands);
+  state.registers = lane.registers;
+  state.predicates = lane.predicates;
+  state.lane = lane.lane;
+  state.thread = lane.thread;
+  state.block = warp.block;
+  // Other threads of the warp may have executed something else since.
+  if (warp.together) {
+    state.uniform_registers = warp.uniform_registers;
+    state.uniform_predicates = warp.uniform_predicates;
+  }
+  return state;
+}
+
+std::optional<std::uint64_t> word_at(const std::string& parameters, std::uint32_t word) {
+  if (parameters.size() < std::size_t{word} + 8) return std::nullopt;
+  return evidence::Bytes(parameters.data(), parameters.size()).u64(word);
+}
+
+BaseParameter parameter_at(const evidence::FailingState& state, std::uint32_t word) {
+  BaseParameter parameter{.word = word, .number = std::nullopt, .value = word_at(state.parameters, word)};
+  if (const auto* fact = state.facts.at(word)) {
+    parameter.number = fact->index + 1;
+    parameter.byte = word - fact->offset;
+  }
+  return parameter;
+}
+
+// A generic address may be one of shared or local memory: it is counted from there, if all are.
+void resolve_space(DumpAccess& access, const evidence::FailingState& state) {
+  if (access.space != Space::generic) return;
+  const std::pair<std::uint64_t, Space> windows[] = {{state.shared_window, Space::shared},
+                                                     {state.local_window, Space::local}};
+  for (const auto& [begin, space] : windows) {
+    const auto inside = [begin = begin](const LaneAddress& lane) {
+      return begin != 0 && lane.address >= begin && lane.address - begin < kWindow;
+    };
+    const auto count = std::count_if(access.lanes.begin(), access.lanes.end(), inside);
+    if (count == 0) continue;
+    if (static_cast<std::size_t>(count) < access.lanes.size()) return;
+    for (LaneAddress& lane : access.lanes) lane.address -= begin;
+    access.space = space;
+    return;
+  }
+  if (!access.lanes.empty()) access.space = Space::global;
+}
+
+std::string size_of(std::uint64_t bytes) {
+  const char* const units[] = {"KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+  double size = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (size /= 1024; size >= 1024 && unit < 3; size /= 1024) ++unit;
+  return fmt::format("{:.2f} {}", size, units[unit]);
+}
+
+std::string where_to(const BaseParameter& parameter, std::uint64_t address) {
+  if (!parameter.value) return fmt::format(", made of {}", parameter_words(parameter));
+  const std::uint64_t value = *parameter.value;
+  const std::string name = fmt::format("{} ({:#x})", parameter_words(parameter), value);
+  if (address == value) return ", the value of " + parameter_words(parameter);
+  return address > value ? fmt::format(", {} after {}", size_of(address - value), name)
+                         : fmt::format(", {} before {}", size_of(value - address), name);
+}
+
+}  // namespace
+
+std::optional<DumpAccess> dump_access(const evidence::Failure& failure, const std::string& code) {
+  if (!failure.state || !failure.code || code.empty() || !is_of_address(failure.exception)) return std::nullopt;
+  const evidence::FailingState& state = *failure.state;
+  sass::FailingAddress address(
+      code, {state.facts.offset, state.facts.bytes}, static_cast<std::uint32_t>(failure.code->offset),
+      {.parameters = state.parameters, .grid = failure.grid, .block = failure.block_dim, .clusters = state.clusters});
+  if (!address.known()) return std::nullopt;
+  DumpAccess access{.kind = address.kind(), .space = address.space(), .bytes = address.bytes()};
+  access.misaligned = failure.exception == 6 || failure.exception == 11;
+  access.unknown = state.left_out;
+  sass::Base base;
+  for (const evidence::FailingWarp& warp : state.warps) {
+    if (access.shared_bytes == 0) access.shared_bytes = warp.shared_bytes;
+    for (const evidence::FailingLane& lane : warp.lanes) {
+      const auto its = lane.stands ? address.of(state_of(warp, lane)) : std::nullopt;
+      its ? access.lanes.push_back({warp.block, lane.thread, *its}) : void(++access.unknown);
+      if (its && access.lanes.size() == 1) {
+        const sass::LaneState first = state_of(warp, lane);
+        base = address.base(&first);
+      }
+    }
+  }
+  if (!base.known) base = address.base();
+  resolve_space(access, state);
+  if (access.space == Space::shared || access.space == Space::local) return access;
+  for (const std::uint32_t word : base.words) access.parameters.push_back(parameter_at(state, word));
+  return access;
+}
+
+const BaseParameter* only_parameter(const DumpAccess& access) {
+  return access.parameters.size() == 1 ? &access.parameters.front() : nullptr;
+}
+
+std::string access_words(const DumpAccess& access) {
+  constexpr const char* kKinds[] = {"load", "store", "atomic operation", "copy"};
+  const std::string kind = kKinds[static_cast<int>(access.kind)];
+  if (access.bytes == 0) return kind;
+  return fmt::format("{} of {} byte{}", kind, access.bytes, access.bytes == 1 ? "" : "s");
+}
+
+std::string parameter_words(const BaseParameter& parameter) {
+  if (!parameter.number) return fmt::format("the parameter at byte {}", parameter.word);
+  const std::string name = fmt::format("parameter {}", *parameter.number);
+  return parameter.byte == 0 ? name : fmt::format("{} at byte {}", name, parameter.byte);
+}
+
+std::vector<std::string> describe(const DumpAccess& access) {
+  constexpr const char* kSpaces[] = {"", " of shared memory", " of local memory", ""};
+  std::string text = access_words(access);
+  const BaseParameter* parameter = only_parameter(access);
+  if (access.lanes.empty()) {
+    text += parameter != nullptr ? fmt::format(" through {}; its address is not known", parameter_words(*parameter))
+                                 : std::string("; its address is not known");
+    return {text};
+  }
+  const LaneAddress& first = access.lanes.front();
+  text += fmt::format(" at {:#x}{}", first.address, kSpaces[static_cast<int>(access.space)]);
+  if (parameter != nullptr) text += where_to(*parameter, first.address);
+  text += fmt::format(", by block {} thread {}", dimensions(first.block), dimensions(first.thread));
+  return {text};
+}
+
+}  // namespace cudadiag::diagnose

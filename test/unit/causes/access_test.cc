@@ -1,0 +1,93 @@
+// Causes that an access of known address has.
+#include <doctest/doctest.h>
+
+#include "unit/causes/symptoms_builder.h"
+
+using namespace cudadiag::causes;
+
+namespace {
+
+using Relation = FailedAccess::Relation;
+
+Symptoms access(Relation relation, std::optional<std::uint64_t> distance = {}) {
+  Symptoms symptoms = gpu_error(relation == Relation::misaligned ? 716 : 700);
+  symptoms.access = FailedAccess{.relation = relation,
+                                 .shared = false,
+                                 .kernel = "scale()",
+                                 .verb = "reads",
+                                 .parameter = "parameter 1",
+                                 .bytes = 4,
+                                 .distance = distance,
+                                 .overflow = false,
+                                 .memory = Memory{}};
+  symptoms.access->memory->bytes = 16u << 20;
+  symptoms.access->memory->allocated_at = "scale.cu:19, main";
+  return symptoms;
+}
+
+}  // namespace
+
+TEST_CASE("past the end of what the parameter pointed to") {
+  Symptoms symptoms = access(Relation::past_end, 4096);
+  auto cause = explain(symptoms);
+  REQUIRE(cause);
+  CHECK(cause->id == "address-past-end");
+  CHECK(cause->certain);
+  CHECK(cause->text == "scale() reads 4.0 KiB past the end of parameter 1: 16.0 MiB allocated at scale.cu:19, main");
+  CHECK(cause->fix.at(0) == "compare the index with the number of elements before the access: if (i < n)");
+  SUBCASE("at the end") {
+    symptoms.access->distance = 0;
+    CHECK(explain(symptoms)->text.starts_with("scale() reads just past the end of parameter 1"));
+  }
+  SUBCASE("by 2^32 elements") {
+    symptoms.access->overflow = true;
+    CHECK(explain(symptoms)->text.ends_with("the distance fits an index of 32 bits that overflowed, times 4 bytes"));
+  }
+  SUBCASE("of a line that is not known") {
+    symptoms.access->memory->allocated_at.clear();
+    CHECK(explain(symptoms)->text == "scale() reads 4.0 KiB past the end of parameter 1, which has 16.0 MiB");
+  }
+  SUBCASE("of shared memory") {
+    symptoms.access->shared = true;
+    CHECK(explain(symptoms)->id == "shared-out-of-range");
+    CHECK(explain(symptoms)->text == "scale() reads 4.0 KiB past the end of its block's shared memory");
+  }
+  SUBCASE("without an access none of it is said") {
+    symptoms.access.reset();
+    CHECK(id_of(symptoms) == "none");
+  }
+}
+
+TEST_CASE("before the beginning of what the parameter pointed to") {
+  const auto cause = explain(access(Relation::before, 4));
+  REQUIRE(cause);
+  CHECK(cause->id == "address-before-allocation");
+  CHECK(cause->text ==
+        "scale() reads 4 bytes before the beginning of parameter 1: 16.0 MiB allocated at scale.cu:19, main");
+}
+
+TEST_CASE("freed, null, foreign and misaligned") {
+  Symptoms freed = access(Relation::freed);
+  freed.access->memory->freed_at = "scale.cu:30, main";
+  CHECK(explain(freed)->id == "use-after-free");
+  CHECK(explain(freed)->text ==
+        "scale() reads memory through parameter 1: 16.0 MiB that were freed at scale.cu:30, main before it was "
+        "launched");
+  Symptoms null = access(Relation::null);
+  null.access->memory.reset();
+  CHECK(explain(null)->id == "null-pointer");
+  CHECK(explain(null)->text == "scale() reads memory through parameter 1, which is a null pointer");
+  CHECK(explain(null)->certain);
+  Symptoms host = access(Relation::never_allocated);
+  host.access->memory.reset();
+  CHECK(explain(host)->id == "host-pointer");
+  CHECK_FALSE(explain(host)->certain);
+  Symptoms other = access(Relation::other_device);
+  other.device = 0;
+  other.access->memory->device = 1;
+  CHECK(explain(other)->id == "memory-of-another-gpu");
+  Symptoms misaligned = access(Relation::misaligned, 1);
+  CHECK(explain(misaligned)->id == "misaligned-address");
+  CHECK(explain(misaligned)->text ==
+        "scale() reads 4 bytes at once, 1 byte after a multiple of 4 bytes: the address is made of parameter 1");
+}

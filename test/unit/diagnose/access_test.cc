@@ -1,0 +1,217 @@
+// The access that failed: what dumps of an H200 (data/gpucore) say by themselves, and joined with a recording.
+#include "diagnose/access.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "diagnose/reruns/device.h"
+#include "evidence/core_file.h"
+
+using namespace cudadiag;
+using namespace cudadiag::diagnose;
+using sass::AccessKind;
+using sass::Space;
+
+namespace {
+
+std::optional<DumpAccess> access_in(const std::string& dump, const std::string& code) {
+  const auto read = evidence::read_core(TEST_DATA "/gpucore/" + dump + ".nvcudmp.gz");
+  REQUIRE(std::holds_alternative<evidence::Testimony>(read));
+  std::ifstream file(TEST_DATA "/sass/" + code + ".sm90.txt");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  REQUIRE_FALSE(text.empty());
+  return dump_access(*std::get<evidence::Testimony>(read).failure, text);
+}
+
+// Memory of a recorded launch, and the pointer to it that the kernel was given as its first parameter.
+struct Recorded {
+  explicit Recorded(std::uint64_t bytes, std::uint64_t offset = 0) {
+    allocation.address = 0x7a0000000000;
+    allocation.bytes = bytes;
+    argument.name = "parameter 1";
+    argument.pointer = allocation.address + offset;
+    argument.word = 0;
+    argument.where = {analyse::Whereabouts::State::live, &allocation, bytes};
+  }
+  session::Allocation allocation;
+  analyse::OperationArgument argument;
+};
+
+// Four threads at these distances from the parameter's value in the dump.
+DumpAccess dump_at(std::initializer_list<std::int64_t> distances, std::uint32_t bytes = 4) {
+  constexpr std::uint64_t kValue = 0x7f0000000000;
+  DumpAccess dump{.kind = AccessKind::load, .space = Space::global, .bytes = bytes};
+  dump.parameters = {{.word = 0, .number = 1, .byte = 0, .value = kValue}};
+  for (const std::int64_t distance : distances) {
+    const auto thread = static_cast<std::uint32_t>(dump.lanes.size());
+    dump.lanes.push_back({{2, 0, 0}, {thread, 0, 0}, kValue + static_cast<std::uint64_t>(distance)});
+  }
+  return dump;
+}
+
+}  // namespace
+
+TEST_CASE("a bad load: 1 TiB after the parameter in every thread") {
+  const auto access = access_in("load", "far_load");
+  REQUIRE(access);
+  CHECK(access->kind == AccessKind::load);
+  CHECK(access->bytes == 4);
+  CHECK(access->unknown == 0);
+  REQUIRE(access->lanes.size() == 64);
+  CHECK(access->lanes[0].address == 0x7f211fe00000 + (std::uint64_t{1} << 40));
+  CHECK(access->lanes[63].address == 0x7f211fe0007c + (std::uint64_t{1} << 40));
+  CHECK(access->lanes[63].block == std::array{1u, 0u, 0u});
+  const BaseParameter* parameter = only_parameter(*access);
+  REQUIRE(parameter != nullptr);
+  CHECK(parameter->number == 1);
+  CHECK(parameter->byte == 0);
+  CHECK(parameter->value == 0x7f211fe00000);
+  CHECK(describe(*access) == std::vector<std::string>{"load of 4 bytes at 0x80211fe00000, 1.00 TiB after parameter 1 "
+                                                      "(0x7f211fe00000), by block 0,0,0 thread 0,0,0"});
+}
+
+TEST_CASE("a misaligned store: one byte after the parameter") {
+  const auto access = access_in("misaligned", "misaligned_store");
+  REQUIRE(access);
+  CHECK(access->kind == AccessKind::store);
+  CHECK(access->misaligned);
+  REQUIRE(access->lanes.size() == 32);
+  CHECK(access->lanes[0].address == 0x7fb937e00001);
+  CHECK(access->lanes[3].address == 0x7fb937e00004);
+  CHECK(only_parameter(*access)->value == 0x7fb937e00000);
+  // Every fourth thread is right by chance, and the first that is not leads.
+  const Access found = joined(*access, nullptr, false);
+  CHECK(found.relation == Relation::misaligned);
+  CHECK(found.distance == 1);
+  CHECK(found.thread == std::array{0u, 0u, 0u});
+  CHECK(found.threads == 24);
+  CHECK(found.others == 8);
+}
+
+TEST_CASE("shared memory: 4 MiB past the end of 2 KiB") {
+  const auto access = access_in("shared", "shared_out_of_range");
+  REQUIRE(access);
+  CHECK(access->space == Space::shared);
+  REQUIRE(access->lanes.size() == 32);
+  CHECK(access->lanes[31].address == 0x400400);
+  CHECK(access->parameters.empty());
+  const Access found = joined(*access, nullptr, true);
+  CHECK(found.relation == Relation::past_end);
+  CHECK(found.distance == 0x400400 - 2048);
+  CHECK(found.threads == 32);
+}
+
+TEST_CASE("local memory: its address was overwritten by the next call") {
+  const auto access = access_in("stack", "overflow_stack");
+  REQUIRE(access);
+  CHECK(access->space == Space::local);
+  CHECK(access->kind == AccessKind::store);
+}
+
+TEST_CASE("stores whose warps had exited: the parameter alone") {
+  for (const auto& [dump, code] : {std::pair("far", "far_store"), std::pair("freed", "fill")}) {
+    CAPTURE(dump);
+    const auto access = access_in(dump, code);
+    REQUIRE(access);
+    CHECK(access->kind == AccessKind::store);
+    CHECK(access->lanes.empty());
+    REQUIRE(only_parameter(*access) != nullptr);
+    CHECK(only_parameter(*access)->number == 1);
+    CHECK_FALSE(only_parameter(*access)->value);
+    CHECK(describe(*access) ==
+          std::vector<std::string>{"store of 4 bytes through parameter 1; its address is not known"});
+    Recorded recorded(4096);
+    CHECK(joined(*access, &recorded.argument, true).relation == Relation::unknown);
+    recorded.argument.where.state = analyse::Whereabouts::State::freed;
+    CHECK(joined(*access, &recorded.argument, true).relation == Relation::freed);
+    recorded.argument = {};
+    recorded.argument.word = 0;
+    recorded.argument.pointer = 0;
+    CHECK(joined(*access, &recorded.argument, true).relation == Relation::null);
+  }
+}
+
+TEST_CASE("an assertion is no access") { CHECK_FALSE(access_in("trap", "fill")); }
+
+TEST_CASE("past the end, counted from the parameter in another run") {
+  const Recorded recorded(4096);
+  const Access access = joined(dump_at({4092, 4096, 4100, 8192}), &recorded.argument, true);
+  CHECK(access.relation == Relation::past_end);
+  CHECK(access.distance == 0);
+  CHECK(access.farthest == 4096);
+  CHECK(access.threads == 3);
+  CHECK(access.others == 1);  // the first is inside
+  CHECK(access.thread == std::array{1u, 0u, 0u});
+  CHECK(access.address == 0x7f0000001000);
+  CHECK_FALSE(access.overflow);
+  SUBCASE("the last bytes of an access count") {
+    CHECK(joined(dump_at({4094}), &recorded.argument, true).relation == Relation::past_end);
+  }
+  SUBCASE("a pointer into the middle leaves less room") {
+    const Recorded middle(4096, 4000);
+    CHECK(joined(dump_at({96}), &middle.argument, true).relation == Relation::past_end);
+    CHECK(joined(dump_at({92}), &middle.argument, true).relation == Relation::inside);
+    CHECK(joined(dump_at({-4000}), &middle.argument, true).relation == Relation::inside);
+    CHECK(joined(dump_at({-4001}), &middle.argument, true).relation == Relation::before);
+  }
+  SUBCASE("without the parameter's value nothing is measured") {
+    DumpAccess dump = dump_at({4096});
+    dump.parameters[0].value.reset();
+    CHECK(joined(dump, &recorded.argument, true).relation == Relation::unknown);
+  }
+  SUBCASE("without a recording nothing is, either") {
+    CHECK(joined(dump_at({4096}), nullptr, false).relation == Relation::unknown);
+  }
+}
+
+TEST_CASE("before the beginning") {
+  const Recorded recorded(4096);
+  const Access access = joined(dump_at({-4, 0}), &recorded.argument, true);
+  CHECK(access.relation == Relation::before);
+  CHECK(access.distance == 4);
+  CHECK(access.threads == 1);
+}
+
+TEST_CASE("an index of 32 bits that overflowed, only where 2^32 elements explain it") {
+  constexpr std::int64_t kWrap = std::int64_t{1} << 34;  // of 4 bytes
+  const Recorded large(3ull << 32 << 2);
+  CHECK(joined(dump_at({8 - kWrap / 2}), &large.argument, true).overflow);
+  const Recorded small(4096);
+  CHECK_FALSE(joined(dump_at({8 - kWrap / 2}), &small.argument, true).overflow);
+  CHECK(joined(dump_at({kWrap - 4}), &small.argument, true).overflow);  // -1, taken for an unsigned one
+  CHECK_FALSE(joined(dump_at({kWrap / 2 - 4}), &small.argument, true).overflow);
+}
+
+TEST_CASE("null, freed, and memory that nobody gave out") {
+  DumpAccess null = dump_at({0});
+  null.parameters[0].value = 0;
+  null.lanes[0].address = 16;
+  CHECK(joined(null, nullptr, false).relation == Relation::null);
+  Recorded recorded(4096);
+  recorded.argument.where.state = analyse::Whereabouts::State::freed;
+  CHECK(joined(dump_at({8}), &recorded.argument, true).relation == Relation::freed);
+  recorded.argument.where = {};
+  CHECK(joined(dump_at({8}), &recorded.argument, true).relation == Relation::never_allocated);
+  CHECK(joined(dump_at({8}), &recorded.argument, false).relation == Relation::unknown);
+}
+
+TEST_CASE("memory of another device") {
+  Recorded recorded(4096);
+  recorded.argument.out_of_reach = true;
+  CHECK(joined(dump_at({8}), &recorded.argument, true).relation == Relation::other_device);
+}
+
+TEST_CASE("the user's line leads, not the header that was inlined there") {
+  using Lines = std::vector<symbolize::DeviceLine>;
+  const symbolize::DeviceLine atomic{"atomicAdd", "/usr/local/cuda/include/sm_60_atomic_functions.hpp", 90};
+  const symbolize::DeviceLine cub{"cub::Load", "/opt/x/cub/thread/thread_load.cuh", 300};
+  const symbolize::DeviceLine own{"histogram", "/home/me/histogram.cu", 7};
+  const symbolize::DeviceLine caller{"kernel", "/home/me/main.cu", 20};
+  CHECK(leading_line(Lines{atomic, own, caller}) == 1);
+  CHECK(leading_line(Lines{atomic, cub, own}) == 2);
+  CHECK(leading_line(Lines{own, caller}) == 0);
+  CHECK(leading_line(Lines{atomic, cub}) == 0);
+  CHECK(leading_line(Lines{{"f", "/home/me/sm_90_tricks.cu", 3}, own}) == 0);
+}
