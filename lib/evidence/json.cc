@@ -39,6 +39,20 @@ Json of(const DebuggerWitness* debugger) {
   return {{"failed", text_or_null(debugger->failed)}, {"same", debugger->check.same}, {"different", different}};
 }
 
+Json of(const AccessSummary* access) {
+  if (access == nullptr) return nullptr;
+  const auto address = [](const std::optional<std::uint64_t>& value) {
+    return value ? Json(fmt::format("{:#x}", *value)) : Json(nullptr);
+  };
+  return {{"kind", access->kind},
+          {"bytes", access->bytes != 0 ? Json(access->bytes) : Json(nullptr)},
+          {"address", address(access->address)},
+          {"space", access->space},
+          {"parameter", value_or_null(access->parameter)},
+          {"parameter_byte", access->parameter ? Json(access->parameter_byte) : Json(nullptr)},
+          {"value", address(access->value)}};
+}
+
 Json running(const Testimony& testimony) {
   Json kernels = Json::array();
   for (const RunningKernel& kernel : testimony.running) {
@@ -66,7 +80,8 @@ Json running(const Testimony& testimony) {
 
 }  // namespace
 
-std::string write_json(const Testimony& testimony, const std::string& instruction, const DebuggerWitness* debugger) {
+std::string write_json(const Testimony& testimony, const std::string& instruction, const DebuggerWitness* debugger,
+                       const AccessSummary* access) {
   const Failure failure = testimony.failure.value_or(Failure{});
   const CodePlace& place = failure.place;
   const SourceLine* line = place.lines.empty() ? nullptr : &place.lines.front();
@@ -83,6 +98,7 @@ std::string write_json(const Testimony& testimony, const std::string& instructio
       {"block_dim", value_or_null(failure.block_dim)},
       {"pc", failure.witness ? Json(fmt::format("{:#x}", place.pc)) : Json(nullptr)},
       {"instruction", text_or_null(instruction)},
+      {"access", of(access)},
       {"inline", inline_chain(place)},
       {"grid_id", value_or_null(failure.grid_id)},
       {"threads", value_or_null(failure.threads)},

@@ -9,6 +9,7 @@
 #include "commands/commands.h"
 #include "debugger_advice.h"
 #include "diagnose/dump_access.h"
+#include "diagnose/words.h"
 #include "evidence/core_file.h"
 #include "evidence/json.h"
 #include "evidence/text.h"
@@ -39,6 +40,20 @@ evidence::DebuggerWitness ask_debugger(const std::string& file, const evidence::
   return evidence::debugger_witness(testimony.failure, run.output, session::how_it_failed(run.end, run.cut_short));
 }
 
+evidence::AccessSummary summary_of(const diagnose::DumpAccess& access) {
+  evidence::AccessSummary summary;
+  summary.kind = diagnose::word(access.kind);
+  summary.space = diagnose::word(access.space);
+  summary.bytes = access.bytes;
+  if (!access.lanes.empty()) summary.address = access.lanes.front().address;
+  const diagnose::BaseParameter* parameter = diagnose::only_parameter(access);
+  if (parameter == nullptr) return summary;
+  summary.parameter = parameter->number;
+  summary.parameter_byte = parameter->byte;
+  summary.value = parameter->value;
+  return summary;
+}
+
 int carry_out(const CoreOptions& options) {
   const std::string& file = options.file;
   const auto read = evidence::read_core(file);
@@ -58,7 +73,9 @@ int carry_out(const CoreOptions& options) {
   std::optional<evidence::DebuggerWitness> debugger;
   if (options.cross_check) debugger = ask_debugger(file, testimony);
   if (options.json) {
-    const std::string text = evidence::write_json(testimony, instruction, debugger ? &*debugger : nullptr);
+    const auto summary = access ? std::optional(summary_of(*access)) : std::nullopt;
+    const std::string text =
+        evidence::write_json(testimony, instruction, debugger ? &*debugger : nullptr, summary ? &*summary : nullptr);
     print(text);
     if (testimony.damaged > 0) say("parts of the dump could not be read: " + std::to_string(testimony.damaged));
     return 0;

@@ -128,6 +128,7 @@ TEST_CASE("JSON of a failure of which everything is known") {
   ],
   "pc": "0x7f0000001090",
   "instruction": null,
+  "access": null,
   "inline": [
     {
       "function": "leaf(int*)",
@@ -167,6 +168,7 @@ TEST_CASE("JSON has null for what is not known") {
   "block_dim": null,
   "pc": "0x1010",
   "instruction": null,
+  "access": null,
   "inline": [],
   "grid_id": null,
   "threads": null,
