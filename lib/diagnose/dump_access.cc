@@ -13,6 +13,7 @@ namespace {
 using sass::AccessKind;
 using sass::Space;
 
+constexpr std::uint64_t kFar = 1u << 20;      // from the address of the first thread, to be named as well
 constexpr std::uint64_t kWindow = 16u << 20;  // of generic addresses of shared memory, and of local memory
 
 bool is_of_address(std::uint32_t exception) {
@@ -87,6 +88,20 @@ std::string where_to(const BaseParameter& parameter, std::uint64_t address) {
                          : fmt::format(", {} before {}", size_of(value - address), name);
 }
 
+std::uint64_t away(const LaneAddress& lane, const BaseParameter& from) {
+  const std::uint64_t value = from.value.value_or(0);
+  return lane.address > value ? lane.address - value : value - lane.address;
+}
+
+const LaneAddress& farthest(const DumpAccess& access) {
+  const BaseParameter* parameter = only_parameter(access);
+  const auto nearer = [&](const LaneAddress& a, const LaneAddress& b) {
+    return away(a, *parameter) < away(b, *parameter);
+  };
+  return parameter == nullptr ? access.lanes.front()
+                              : *std::max_element(access.lanes.begin(), access.lanes.end(), nearer);
+}
+
 }  // namespace
 
 std::optional<DumpAccess> dump_access(const evidence::Failure& failure, const std::string& code) {
@@ -147,8 +162,15 @@ std::vector<std::string> describe(const DumpAccess& access) {
   const LaneAddress& first = access.lanes.front();
   text += fmt::format(" at {:#x}{}", first.address, kSpaces[static_cast<int>(access.space)]);
   if (parameter != nullptr) text += where_to(*parameter, first.address);
-  text += fmt::format(", by block {} thread {}", dimensions(first.block), dimensions(first.thread));
-  return {text};
+  const auto by = [](const LaneAddress& lane) {
+    return fmt::format(", by block {} thread {}", dimensions(lane.block), dimensions(lane.thread));
+  };
+  std::vector<std::string> lines = {text + by(first)};
+  const LaneAddress& last = farthest(access);
+  if (parameter != nullptr && parameter->value && away(last, *parameter) > away(first, *parameter) + kFar) {
+    lines.push_back(fmt::format("farthest at {:#x}{}{}", last.address, where_to(*parameter, last.address), by(last)));
+  }
+  return lines;
 }
 
 }  // namespace cudadiag::diagnose

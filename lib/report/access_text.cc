@@ -35,6 +35,7 @@ std::vector<std::string> access_lines(const diagnose::Finding& finding, bool ver
   if (access.address) text += fmt::format(" at {:#x}{}", *access.address, kSpaces[static_cast<int>(access.space)]);
   if (!access.address) {
     text += access.parameter ? fmt::format(" through parameter {}", *access.parameter) : "";
+    if (access.allocation) text += fmt::format(" ({})", size_text(access.allocation->bytes));
     text += "; its address is not known";
   }
   if (access.block && access.thread) {

@@ -72,6 +72,16 @@ TEST_CASE("a bad load: 1 TiB after the parameter in every thread") {
                                                       "(0x7f211fe00000), by block 0,0,0 thread 0,0,0"});
 }
 
+TEST_CASE("a thread that is far from the others is named") {
+  DumpAccess dump = dump_at({0, 4, std::int64_t{1} << 30});
+  CHECK(describe(dump) ==
+        std::vector<std::string>{
+            "load of 4 bytes at 0x7f0000000000, the value of parameter 1, by block 2,0,0 thread 0,0,0",
+            "farthest at 0x7f0040000000, 1.00 GiB after parameter 1 (0x7f0000000000), by block 2,0,0 thread 2,0,0"});
+  dump.lanes.pop_back();
+  CHECK(describe(dump).size() == 1);
+}
+
 TEST_CASE("a misaligned store: one byte after the parameter") {
   const auto access = access_in("misaligned", "misaligned_store");
   REQUIRE(access);
