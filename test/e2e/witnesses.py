@@ -299,3 +299,28 @@ def witnesses_that_were_not_asked_are_named_with_their_commands(machine):
     _run(machine, kernel="smooth", dump="none")
     text = machine.cudadiag("report").stdout
     expect_in("--sanitize  # needs compute-sanitizer", text, "next commands where the GPU kept no line")
+
+
+# ---- the failing address
+
+
+def a_failing_address_is_computed_and_stays_without_the_disassembler(machine):
+    code = DATA / "sass/far_load.sm90.txt"
+    _install(machine, "nvdisasm", f"cat {code}\n")
+    report, result = _run(machine)
+    access = report["findings"][0]["access"]
+    expect(access["address"], hex(0x7f211fe00000 + (1 << 40)), "the address")
+    expect((access["kind"], access["bytes"], access["space"]), ("load", 4, "global"), "the access")
+    expect((access["parameter"], access["parameter_byte"]), (1, 0), "the parameter")
+    expect(access["first"], {"block": [0, 0, 0], "thread": [0, 0, 0]}, "the first thread")
+    expect(access["threads"], 64, "threads")
+    expect_in("Access  load of 4 bytes at 0x80211fe00000 by block 0,0,0 thread 0,0,0; 64 threads", result.stderr,
+              "text")
+    (machine.folder / "bin/nvdisasm").unlink()
+    expect(machine.report()["findings"][0]["access"], access, "written again")
+
+
+def without_a_disassembler_there_is_no_address(machine):
+    report, result = _run(machine)
+    expect(report["findings"][0]["access"], None, "access")
+    expect("Access  " in result.stderr, False, "a row without content")
