@@ -8,8 +8,8 @@
 
 #include "commands/commands.h"
 #include "launch/standard_descriptors.h"
-#include "launch/supervision.h"
-#include "launch/supervisor.h"
+#include "launch/supervised/supervision.h"
+#include "launch/supervised/supervisor.h"
 #include "options/command_line.h"
 #include "options/first_word.h"
 #include "own_stack.h"

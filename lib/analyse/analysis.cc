@@ -12,10 +12,10 @@
 #include "analyse/degraded.h"
 #include "analyse/failed_calls.h"
 #include "analyse/first_failure.h"
-#include "analyse/graph_nodes.h"
-#include "analyse/hang.h"
-#include "analyse/reruns.h"
-#include "analyse/stale_pointers.h"
+#include "analyse/graphs/graph_nodes.h"
+#include "analyse/graphs/stale_pointers.h"
+#include "analyse/hangs/hang.h"
+#include "analyse/reruns/reruns.h"
 
 namespace cudadiag::analyse {
 namespace {

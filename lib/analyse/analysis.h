@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "analyse/ending.h"
-#include "analyse/ranks.h"
-#include "analyse/unfinished_work.h"
+#include "analyse/hangs/ranks.h"
+#include "analyse/hangs/unfinished_work.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {

@@ -12,15 +12,15 @@
 
 #include "analyse/allocations.h"
 #include "analyse/benign_calls.h"
-#include "analyse/broken_captures.h"
 #include "analyse/cuda_errors.h"
 #include "analyse/doubt.h"
+#include "analyse/graphs/broken_captures.h"
 #include "analyse/late_looks.h"
 #include "analyse/operation_arguments.h"
-#include "analyse/same_call.h"
+#include "analyse/reruns/same_call.h"
 #include "analyse/stream_history.h"
-#include "session/call_name.h"
-#include "session/forks.h"
+#include "session/area/call_name.h"
+#include "session/notes/forks.h"
 
 namespace cudadiag::analyse {
 namespace {

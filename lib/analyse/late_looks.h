@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "analyse/same_call.h"
+#include "analyse/reruns/same_call.h"
 #include "session/session.h"
 
 namespace cudadiag::analyse {

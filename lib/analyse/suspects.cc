@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "analyse/cuda_errors.h"
-#include "analyse/graph_nodes.h"
+#include "analyse/graphs/graph_nodes.h"
 #include "wire/kernel_names.h"
 
 namespace cudadiag::analyse {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analyse/candidate_window.h"
-#include "analyse/event_waits.h"
+#include "analyse/hangs/event_waits.h"
 
 namespace cudadiag::analyse {
 

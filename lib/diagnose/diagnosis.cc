@@ -28,8 +28,8 @@
 #include "diagnose/status.h"
 #include "diagnose/surroundings.h"
 #include "diagnose/thread_start.h"
-#include "session/call_name.h"
-#include "session/forks.h"
+#include "session/area/call_name.h"
+#include "session/notes/forks.h"
 
 namespace cudadiag::diagnose {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "analyse/first_failure.h"
-#include "analyse/hang.h"
+#include "analyse/hangs/hang.h"
 #include "analyse/operation_arguments.h"
 #include "diagnose/causes/explain.h"
 #include "diagnose/causes/rule.h"
@@ -18,8 +18,8 @@
 #include "diagnose/ranks.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
-#include "session/call_name.h"
-#include "session/forks.h"
+#include "session/area/call_name.h"
+#include "session/notes/forks.h"
 #include "symbolize/source_excerpt.h"
 
 namespace cudadiag::diagnose {

@@ -5,7 +5,7 @@
 #include "analyse/ending.h"
 #include "diagnose/place.h"
 #include "diagnose/resolved_site.h"
-#include "session/forks.h"
+#include "session/notes/forks.h"
 
 namespace cudadiag::diagnose {
 

@@ -10,7 +10,7 @@
 #include "diagnose/place.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/words.h"
-#include "session/call_name.h"
+#include "session/area/call_name.h"
 
 namespace cudadiag::diagnose {
 namespace {

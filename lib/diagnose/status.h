@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/unfinished_work.h"
+#include "analyse/hangs/unfinished_work.h"
 #include "diagnose/diagnosis.h"
 
 namespace cudadiag::diagnose {

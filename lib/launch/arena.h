@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/file_descriptor.h"
-#include "session/live_place.h"
+#include "session/area/live_place.h"
+#include "session/notes/unrecorded.h"
 #include "session/session.h"
-#include "session/unrecorded.h"
 
 namespace cudadiag::launch {
 

@@ -27,7 +27,7 @@ namespace bp = boost::process;
 #include <optional>
 
 #include "launch/command_path.h"
-#include "launch/process_tree.h"
+#include "launch/supervised/process_tree.h"
 #include "wire/environment.h"
 
 namespace cudadiag::launch {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "session/area_regions.h"
+#include "session/area/area_regions.h"
 #include "wire/allocation.h"
 #include "wire/area.h"
 #include "wire/hash.h"

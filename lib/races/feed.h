@@ -15,8 +15,8 @@
 #include "races/history.h"
 #include "races/order.h"
 #include "sass/kernel_accesses.h"
-#include "session/races.h"
-#include "session/ring_follower.h"
+#include "session/area/ring_follower.h"
+#include "session/notes/races.h"
 #include "wire/allocation.h"
 
 namespace cudadiag::races {

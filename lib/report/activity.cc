@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyse/unfinished_work.h"
+#include "analyse/hangs/unfinished_work.h"
 #include "base/printable.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/place.h"

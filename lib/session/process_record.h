@@ -158,7 +158,7 @@ struct Operation {
   Dim3 grid{}, block{}, cluster{};
   std::uint32_t shared_bytes = 0;
   Origin origin;
-  // Added by a full log (session/logged_history.h); 0, false: not known, there is no log.
+  // Added by a full log (session/log/logged_history.h); 0, false: not known, there is no log.
   bool logged = false;         // it comes from there: what lay around it need not be here
   std::uint32_t recorded = 0;  // event waits and syncs: 1 + index in ProcessRecord::operations of the event's record
   std::uint64_t issued = 0;    // how many operations the process had issued up to this one

@@ -3,9 +3,9 @@
 //   20261121-101500-4711.incomplete/   renamed without the suffix once the manifest is in place
 //     manifest.json                    command, host, passes, processes' ends
 //     races.json                       races between streams, where they were looked for
-//     arena, running.json              while the run goes on (session/live_place.h)
+//     arena, running.json              while the run goes on (session/area/live_place.h)
 //     record/PID.area                  one area per process (wire/area.h), zero pages left out as holes
-//     record/PID.log                   every operation of it, where that was asked for (session/log_codec.h)
+//     record/PID.log                   every operation of it, where that was asked for (session/log/log_codec.h)
 //     confirm/PID.area                 the same of a rerun; confirm-2, … of further ones
 //     confirm/PID.values               what Python code of ours told there (wire/delivery.h)
 //     confirm/PID.inputs/              the failing call with its tensors, and replay.py that makes it again
@@ -28,9 +28,9 @@
 #include <variant>
 #include <vector>
 
-#include "session/deliveries.h"
+#include "session/notes/deliveries.h"
+#include "session/notes/races.h"
 #include "session/process_record.h"
-#include "session/races.h"
 
 namespace cudadiag::session {
 

@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "session/live_place.h"
+#include "session/area/live_place.h"
 #include "session/manifest.h"
+#include "session/notes/saved_call.h"
 #include "session/plain_file.h"
 #include "session/plain_folder.h"
-#include "session/saved_call.h"
 #include "session/session_folders.h"
 #include "wire/area.h"
 #include "wire/delivery.h"

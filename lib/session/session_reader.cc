@@ -11,14 +11,14 @@
 #include <tuple>
 #include <utility>
 
-#include "session/area_image.h"
-#include "session/area_reader.h"
-#include "session/live_place.h"
-#include "session/logged_history.h"
+#include "session/area/area_image.h"
+#include "session/area/area_reader.h"
+#include "session/area/live_place.h"
+#include "session/log/logged_history.h"
 #include "session/manifest.h"
+#include "session/notes/unrecorded.h"
 #include "session/plain_file.h"
 #include "session/session_files.h"
-#include "session/unrecorded.h"
 #include "wire/arena.h"
 
 namespace cudadiag::session {

@@ -36,7 +36,7 @@ Result<Session> open_session(const std::filesystem::path& folder, std::optional<
 
 // The manifest alone; empty if there is none that can be read.
 Manifest open_manifest(const std::filesystem::path& folder);
-// The same of a run that goes on (session/live_place.h).
+// The same of a run that goes on (session/area/live_place.h).
 Manifest open_running_manifest(const std::filesystem::path& folder);
 
 // Adds the processes of these areas to `processes`, and to `session` a note for each that cannot be used.

@@ -12,11 +12,11 @@
 #include <functional>
 #include <utility>
 
+#include "session/area/sparse_copy.h"
 #include "session/manifest.h"
 #include "session/plain_folder.h"
 #include "session/root_exposure.h"
 #include "session/session_files.h"
-#include "session/sparse_copy.h"
 
 namespace cudadiag::session {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "session/live_place.h"
+#include "session/area/live_place.h"
 #include "session/retention.h"
 #include "session/session.h"
 #include "session/session_folders.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "launch/optional_thread.h"
-#include "session/log_writer.h"
-#include "session/ring_follower.h"
+#include "session/area/ring_follower.h"
+#include "session/log/log_writer.h"
 #include "wire/area.h"
 
 namespace cudadiag::supervise {

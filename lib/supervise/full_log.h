@@ -1,4 +1,4 @@
-// Keeps every operation of a run (session/log_codec.h): reads the rings while the target fills them, on a thread of its
+// Keeps every operation of a run (session/log/log_codec.h): reads the rings while the target fills them, on a thread of its
 // own, and writes a log for each process beside its area.
 #pragma once
 

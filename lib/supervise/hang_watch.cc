@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analyse/hang.h"
-#include "session/area_progress.h"
+#include "analyse/hangs/hang.h"
+#include "session/area/area_progress.h"
 #include "supervise/recorded_processes.h"
 #include "wire/hash.h"
 

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "launch/arena.h"
-#include "session/live_place.h"
+#include "session/area/live_place.h"
 #include "session/session.h"
 
 namespace cudadiag::supervise {

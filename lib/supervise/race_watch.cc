@@ -6,8 +6,8 @@
 
 #include "launch/optional_thread.h"
 #include "races/feed.h"
-#include "session/area_regions.h"
-#include "session/intern_reader.h"
+#include "session/area/area_regions.h"
+#include "session/area/intern_reader.h"
 #include "wire/area.h"
 
 namespace cudadiag::supervise {

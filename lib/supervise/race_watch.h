@@ -10,7 +10,7 @@
 
 #include "launch/arena.h"
 #include "launch/process.h"
-#include "session/races.h"
+#include "session/notes/races.h"
 #include "supervise/tools/kernel_modes.h"
 
 namespace cudadiag::supervise {

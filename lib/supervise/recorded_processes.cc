@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include "session/area_reader.h"
-#include "session/live_place.h"
+#include "session/area/area_reader.h"
+#include "session/area/live_place.h"
+#include "session/notes/unrecorded.h"
 #include "session/session_reader.h"
-#include "session/unrecorded.h"
 #include "wire/area.h"
 
 namespace cudadiag::supervise {

@@ -10,7 +10,7 @@
 #include "analyse/analysis.h"
 #include "launch/gpu_processes.h"
 #include "session/host_name.h"
-#include "session/logged_history.h"
+#include "session/log/logged_history.h"
 #include "session/session_reader.h"
 #include "supervise/hang_watch.h"
 #include "supervise/recorded_processes.h"

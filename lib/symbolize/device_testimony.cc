@@ -6,8 +6,8 @@
 #include "evidence/core_file.h"
 #include "evidence/debugger_text.h"
 #include "evidence/exceptions.h"
+#include "session/notes/witness.h"
 #include "session/session_folders.h"
-#include "session/witness.h"
 
 namespace cudadiag::symbolize {
 namespace {

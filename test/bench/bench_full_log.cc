@@ -11,9 +11,9 @@
 #include <ctime>
 
 #include "analyse/analysis.h"
-#include "session/area_reader.h"
-#include "session/log_writer.h"
-#include "session/logged_history.h"
+#include "session/area/area_reader.h"
+#include "session/log/log_writer.h"
+#include "session/log/logged_history.h"
 #include "session/session_reader.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"

@@ -1,11 +1,11 @@
 // Feeds what Python code of ours told of a run. The first byte says what: values and forward lines of a rerun, watched
 // lines of the first run, or a call that was saved, also as a bundle takes it.
-#include "session/deliveries.h"
+#include "session/notes/deliveries.h"
 
 #include "fuzz/reported.h"
 #include "report/redaction.h"
-#include "session/area_reader.h"
-#include "session/saved_call.h"
+#include "session/area/area_reader.h"
+#include "session/notes/saved_call.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"
 

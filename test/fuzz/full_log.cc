@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "analyse/analysis.h"
-#include "session/area_reader.h"
-#include "session/logged_history.h"
+#include "session/area/area_reader.h"
+#include "session/log/logged_history.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"
 

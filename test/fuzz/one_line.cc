@@ -6,7 +6,7 @@
 #include "record/rerun/window.h"
 #include "record/this_thread.h"
 #include "record/threads.h"
-#include "session/live_place.h"
+#include "session/area/live_place.h"
 #include "supervise/watched_lines.h"
 
 using namespace cudadiag;

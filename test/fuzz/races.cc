@@ -1,8 +1,8 @@
 // Feeds the reader of races.json, and the reports of what it says of a sound recording, and of that and a rerun.
-#include "session/races.h"
+#include "session/notes/races.h"
 
 #include "fuzz/reported.h"
-#include "session/area_reader.h"
+#include "session/area/area_reader.h"
 #include "session/session_reader.h"
 #include "unit/session/busy_area.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "races/feed.h"
-#include "session/ring_follower.h"
+#include "session/area/ring_follower.h"
 #include "unit/session/busy_area.h"
 
 using namespace cudadiag;

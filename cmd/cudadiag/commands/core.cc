@@ -15,7 +15,7 @@
 #include "evidence/text.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
-#include "session/witness.h"
+#include "session/notes/witness.h"
 #include "supervise/tools/disassembly.h"
 #include "supervise/tools/external_tools.h"
 #include "supervise/tools/kernel_modes.h"

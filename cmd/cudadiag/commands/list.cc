@@ -10,8 +10,8 @@
 #include "diagnose/words.h"
 #include "options/command_line.h"
 #include "options/shared_options.h"
+#include "session/notes/unrecorded.h"
 #include "session/session_reader.h"
-#include "session/unrecorded.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

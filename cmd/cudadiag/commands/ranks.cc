@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/hang.h"
+#include "analyse/hangs/hang.h"
 #include "base/printable.h"
 #include "commands/commands.h"
 #include "diagnose/resolved_site.h"

@@ -10,7 +10,7 @@
 
 #include "analyse/analysis.h"
 #include "diagnose/words.h"
-#include "launch/isolation.h"
+#include "launch/isolation/isolation.h"
 #include "run/rerun_news.h"
 #include "run/rerun_speech.h"
 #include "session/session_folders.h"

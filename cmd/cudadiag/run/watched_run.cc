@@ -18,7 +18,7 @@
 #include "launch/endable_work.h"
 #include "launch/environment.h"
 #include "launch/input.h"
-#include "launch/isolation.h"
+#include "launch/isolation/isolation.h"
 #include "launch/process.h"
 #include "launch/run_traces.h"
 #include "options/code_rules.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "analyse/analysis.h"
-#include "analyse/rerun_window.h"
+#include "analyse/reruns/rerun_window.h"
 #include "diagnose/resolved_site.h"
 #include "diagnose/status.h"
 #include "diagnose/surroundings.h"

@@ -4,10 +4,10 @@
 #include <variant>
 
 #include "diagnose/words.h"
-#include "session/live_place.h"
+#include "session/area/live_place.h"
+#include "session/notes/unrecorded.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
-#include "session/unrecorded.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "session/notes/saved_call.h"
 #include "session/processes.h"
-#include "session/saved_call.h"
 
 namespace cudadiag::diagnose {
 namespace {

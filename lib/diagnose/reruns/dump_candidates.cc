@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analyse/forward_launches.h"
-#include "analyse/graph_nodes.h"
+#include "analyse/graphs/graph_nodes.h"
 #include "diagnose/resolved_site.h"
 
 namespace cudadiag::diagnose {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "analyse/eager.h"
+#include "analyse/reruns/eager.h"
 #include "diagnose/place.h"
 #include "symbolize/symbolizer.h"
 

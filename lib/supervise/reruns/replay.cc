@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "session/notes/saved_call.h"
 #include "session/processes.h"
-#include "session/saved_call.h"
 #include "supervise/tools/toolkit.h"
 
 namespace cudadiag::supervise {

@@ -5,7 +5,7 @@
 
 #include "analyse/allocations.h"
 #include "analyse/cuda_errors.h"
-#include "analyse/eager.h"
+#include "analyse/reruns/eager.h"
 #include "supervise/reruns/device_pass.h"
 #include "supervise/reruns/suspect_lines.h"
 

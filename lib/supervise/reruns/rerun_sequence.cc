@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analyse/eager.h"
+#include "analyse/reruns/eager.h"
 #include "session/session_folders.h"
 #include "session/session_reader.h"
 #include "supervise/reruns/replay.h"

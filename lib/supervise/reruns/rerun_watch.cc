@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "session/area_progress.h"
+#include "session/area/area_progress.h"
 #include "supervise/reruns/rerun_listener.h"
 
 namespace cudadiag::supervise {

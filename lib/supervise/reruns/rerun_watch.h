@@ -9,7 +9,7 @@
 
 #include "launch/arena.h"
 #include "launch/process.h"
-#include "launch/supervised.h"
+#include "launch/supervised/supervised.h"
 #include "launch/watcher.h"
 #include "supervise/reruns/dump_request.h"
 #include "supervise/reruns/rerun.h"

@@ -1,4 +1,4 @@
-#include "analyse/broken_captures.h"
+#include "analyse/graphs/broken_captures.h"
 
 #include <doctest/doctest.h>
 

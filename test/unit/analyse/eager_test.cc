@@ -1,4 +1,4 @@
-#include "analyse/eager.h"
+#include "analyse/reruns/eager.h"
 
 #include <doctest/doctest.h>
 

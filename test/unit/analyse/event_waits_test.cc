@@ -1,4 +1,4 @@
-#include "analyse/event_waits.h"
+#include "analyse/hangs/event_waits.h"
 
 #include <doctest/doctest.h>
 

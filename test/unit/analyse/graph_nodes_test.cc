@@ -1,4 +1,4 @@
-#include "analyse/graph_nodes.h"
+#include "analyse/graphs/graph_nodes.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "analyse/graph_progress.h"
+#include "analyse/graphs/graph_progress.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "analyse/hang.h"
+#include "analyse/hangs/hang.h"
 
 #include <doctest/doctest.h>
 

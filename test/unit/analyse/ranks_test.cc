@@ -1,4 +1,4 @@
-#include "analyse/ranks.h"
+#include "analyse/hangs/ranks.h"
 
 #include <doctest/doctest.h>
 

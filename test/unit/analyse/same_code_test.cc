@@ -1,8 +1,8 @@
-#include "analyse/same_code.h"
+#include "analyse/reruns/same_code.h"
 
 #include <doctest/doctest.h>
 
-#include "analyse/reruns.h"
+#include "analyse/reruns/reruns.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;

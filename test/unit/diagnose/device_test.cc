@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analyse/graph_nodes.h"
+#include "analyse/graphs/graph_nodes.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/reruns/dump_candidates.h"
 #include "report/text.h"

@@ -1,5 +1,5 @@
 // The judge of the system calls of an isolated rerun is asked about calls of this very process.
-#include "launch/isolation.h"
+#include "launch/isolation/isolation.h"
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
-#include "launch/call_judge.h"
-#include "launch/process_tree.h"
-#include "launch/seen_path.h"
+#include "launch/isolation/call_judge.h"
+#include "launch/isolation/seen_path.h"
+#include "launch/supervised/process_tree.h"
 #include "unit/scratch_folder.h"
 
 using namespace cudadiag;

@@ -1,4 +1,4 @@
-#include "session/deliveries.h"
+#include "session/notes/deliveries.h"
 
 #include <doctest/doctest.h>
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "session/area_reader.h"
-#include "session/log_reader.h"
-#include "session/log_writer.h"
-#include "session/logged_history.h"
+#include "session/area/area_reader.h"
+#include "session/log/log_reader.h"
+#include "session/log/log_writer.h"
+#include "session/log/logged_history.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"
 

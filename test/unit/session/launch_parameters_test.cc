@@ -1,9 +1,9 @@
 // The parameters of recent launches, as hand-built areas have them.
-#include "session/launch_parameters.h"
+#include "session/area/launch_parameters.h"
 
 #include <doctest/doctest.h>
 
-#include "session/area_reader.h"
+#include "session/area/area_reader.h"
 #include "unit/session/area_builder.h"
 
 using namespace cudadiag;

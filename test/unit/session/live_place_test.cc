@@ -1,4 +1,4 @@
-#include "session/live_place.h"
+#include "session/area/live_place.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "session/logged_history.h"
+#include "session/log/logged_history.h"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "session/area_reader.h"
-#include "session/log_writer.h"
+#include "session/area/area_reader.h"
+#include "session/log/log_writer.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"
 

@@ -1,4 +1,4 @@
-#include "session/saved_call.h"
+#include "session/notes/saved_call.h"
 
 #include <doctest/doctest.h>
 

@@ -9,13 +9,13 @@
 #include <fstream>
 #include <optional>
 
-#include "session/live_place.h"
+#include "session/area/live_place.h"
+#include "session/area/sparse_copy.h"
 #include "session/manifest.h"
 #include "session/plain_file.h"
 #include "session/process_life.h"
 #include "session/session_reader.h"
 #include "session/session_writer.h"
-#include "session/sparse_copy.h"
 #include "unit/scratch_folder.h"
 #include "unit/session/area_builder.h"
 

@@ -1,4 +1,4 @@
-#include "session/unrecorded.h"
+#include "session/notes/unrecorded.h"
 
 #include <doctest/doctest.h>
 

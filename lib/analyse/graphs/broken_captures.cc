@@ -1,0 +1,58 @@
+#include "analyse/graphs/broken_captures.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Capture;
+using session::Error;
+
+constexpr std::uint32_t kGlobal = 0, kRelaxed = 2;  // CUstreamCaptureMode
+constexpr std::uint32_t kUnsupported = 900;
+
+bool same(const Capture& a, const Capture& b) { return a.began != 0 && a.began == b.began && a.tid == b.tid; }
+
+bool breaks(const Error& call, const Capture& capture) {
+  if (!wire::error::is_of_capture(call.code) || call.code == kCaptureInvalidated) return false;
+  if (same(call.capture, capture)) return true;
+  // An unsafe call breaks every capture that forbids it.
+  if (call.code != kUnsupported) return false;
+  return call.tid == capture.tid ? capture.mode != kRelaxed : capture.mode == kGlobal;
+}
+
+// A call breaks the capture between its ENTER and its EXIT, and the thread that finds it broken may return before it.
+std::uint64_t start_of(const Error& error) { return error.started != 0 ? error.started : error.ticks; }
+
+const Error* cause_of(const Error& noticed, const std::vector<const Error*>& errors) {
+  const Capture& capture = noticed.capture;
+  const Error* found_broken = nullptr;
+  for (const Error* error : errors) {
+    if (error->code == kCaptureInvalidated && same(error->capture, capture)) {
+      found_broken = error;
+      break;
+    }
+  }
+  const std::uint64_t until = (found_broken == nullptr ? noticed : *found_broken).ticks;
+  const Error* first = nullptr;
+  for (const Error* error : errors) {
+    if (!breaks(*error, capture) || error->ticks < capture.began || start_of(*error) > until) continue;
+    if (first == nullptr || start_of(*error) < start_of(*first)) first = error;
+  }
+  if (first != nullptr) return first;
+  return found_broken != nullptr ? found_broken : &noticed;
+}
+
+}  // namespace
+
+BrokenCaptures::BrokenCaptures(const std::vector<const Error*>& errors) {
+  for (const Error* error : errors) {
+    const bool known = wire::error::is_of_capture(error->code) && error->capture.began != 0;
+    if (known) causes_[error] = cause_of(*error, errors);
+  }
+}
+
+const Error* BrokenCaptures::cause(const Error* error) const {
+  const auto found = causes_.find(error);
+  return found == causes_.end() ? error : found->second;
+}
+
+}  // namespace cudadiag::analyse

@@ -1,0 +1,279 @@
+#include "analyse/graphs/graph_nodes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "analyse/first_failure.h"
+#include "analyse/graphs/graph_progress.h"
+#include "analyse/site_keys.h"
+#include "analyse/suspects.h"
+#include "wire/graph_node.h"
+#include "wire/kernel_names.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Graph;
+using session::GraphNode;
+using session::ProcessRecord;
+
+namespace graph_node = wire::graph_node;
+constexpr std::uint32_t kAssert = 710;
+
+// For each node, whether it contains others: the nodes of a child graph, or of the known bodies of a conditional node.
+// An empty body counts as not known.
+std::vector<bool> nodes_that_hold_others(const Graph& graph) {
+  std::vector<bool> holders(graph.nodes.size());
+  for (const GraphNode& node : graph.nodes) {
+    if (node.parent != 0) holders[node.parent - 1] = true;
+  }
+  return holders;
+}
+
+// A conditional node whose bodies are not known stands for all that is in them.
+bool can_raise(const GraphNode& node, bool holds_others, std::uint32_t code) {
+  if (node.type == graph_node::kConditional) return !holds_others;
+  return node.type == graph_node::kKernel || (graph_node::is_marked(node.type) && !only_kernels_raise(code));
+}
+
+const std::string* kernel_of(const GraphNode& node, const ProcessRecord& record) {
+  return session::by_id(record.functions, session::kernel_id(record, node));
+}
+
+bool checks_data(const GraphNode& node, const ProcessRecord& record) {
+  const std::string* kernel = kernel_of(node, record);
+  return kernel != nullptr && wire::checks_its_data(*kernel);
+}
+
+// Nodes that were given their parameters at one line; the first stands for them.
+struct Group {
+  std::uint32_t first = 0, size = 0;  // index of a node
+  std::uint32_t changed = 0;
+  bool checks_data = false, made_apart = false, alike = true, same_shape = true;
+};
+
+// `launch`: of the graph.
+std::vector<Group> groups_of(const std::vector<std::uint32_t>& nodes, const Graph& graph,
+                             const session::Operation& launch, const ProcessRecord& record, std::uint32_t code) {
+  std::vector<Group> groups;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> by_line;  // of a node without one, by kernel
+  for (const std::uint32_t index : nodes) {
+    const GraphNode& node = graph.nodes[index];
+    const std::uint32_t changed = session::changed_at(record, launch, index);
+    const std::uint32_t site = changed != 0 ? changed : node.site;
+    const auto [at, is_new] = by_line.try_emplace({site, site == 0 ? node.function : 0}, groups.size());
+    if (is_new) {
+      groups.push_back({index, 0, changed, code == kAssert && checks_data(node, record)});
+    }
+    Group& group = groups[at->second];
+    ++group.size;
+    const GraphNode& first = graph.nodes[group.first];
+    group.made_apart |= node.site != first.site;
+    group.alike &= node.type == first.type && node.function == first.function;
+    group.same_shape &= node.grid == first.grid && node.block == first.block && node.shared_bytes == first.shared_bytes;
+  }
+  std::stable_partition(groups.begin(), groups.end(), [](const Group& group) { return group.checks_data; });
+  return groups;
+}
+
+Candidate candidate_of(const Candidate& launch, const Group& group, const Graph& graph) {
+  Candidate candidate = launch;
+  candidate.node = &graph.nodes[group.first];
+  candidate.node_index = group.first + 1;
+  candidate.nodes_of_graph = static_cast<std::uint32_t>(graph.nodes.size());
+  candidate.nodes = group.size;
+  candidate.changed = group.changed;
+  candidate.made_apart = group.made_apart;
+  candidate.alike = group.alike;
+  candidate.same_shape = group.same_shape;
+  if (group.checks_data) {
+    candidate.because = "its kernel is one that checks the program's data and asserts";
+  } else if (group.size > 1) {
+    candidate.because = fmt::format("the first of {} nodes of this line", group.size);
+  } else {
+    candidate.because = fmt::format("node {} of {}", candidate.node_index, candidate.nodes_of_graph);
+  }
+  return candidate;
+}
+
+struct Nodes {
+  const Graph* graph = nullptr;  // null: not known
+  std::vector<std::uint32_t> able;
+  std::vector<Group> groups;
+  bool watched = false;  // `able` are those that had begun and not finished
+};
+
+Nodes nodes_of(const session::Operation& operation, const ProcessRecord& record, std::uint32_t code) {
+  Nodes nodes;
+  if (operation.kind != wire::operation::Kind::graph) return nodes;
+  const Graph* graph = session::by_id(record.graphs, operation.graph);
+  if (graph == nullptr || !graph->whole) return nodes;
+  const std::vector<bool> holders = nodes_that_hold_others(*graph);
+  for (std::uint32_t i = 0; i < graph->nodes.size(); ++i) {
+    if (can_raise(graph->nodes[i], holders[i], code)) nodes.able.push_back(i);
+  }
+  nodes.groups = groups_of(nodes.able, *graph, operation, record, code);
+  if (!nodes.groups.empty()) nodes.graph = graph;
+  return nodes;
+}
+
+bool are_alike(const Graph& a, const ProcessRecord& of_a, const Graph& b, const ProcessRecord& of_b) {
+  return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                    [&](const GraphNode& left, const GraphNode& right) {
+                      const std::string *one = kernel_of(left, of_a), *other = kernel_of(right, of_b);
+                      return left.type == right.type && (one == nullptr) == (other == nullptr) &&
+                             (one == nullptr || *one == *other);
+                    });
+}
+
+// A failure that a rerun saw at another call of the line than the first run may have: one line may launch any graph.
+class LaunchedAgain {
+ public:
+  explicit LaunchedAgain(const Failure& failure)
+      : again_(*failure.again),
+        here_(failure.process->record),
+        there_(failure.again_process->record),
+        keys_here_(here_),
+        keys_there_(there_) {}
+
+  // Whether that launched the same: nodes that were made and changed at the same lines.
+  bool is(const session::Operation& launch) {
+    const auto [known, is_new] = known_.try_emplace({launch.graph, launch.graph_changed});
+    if (is_new) known->second = look(launch);
+    return known->second;
+  }
+
+ private:
+  bool look(const session::Operation& launch) const {
+    const Graph *one = session::by_id(here_.graphs, launch.graph), *other = session::by_id(there_.graphs, again_.graph);
+    if (one == nullptr || other == nullptr || !other->whole || !are_alike(*one, here_, *other, there_)) return false;
+    for (std::uint32_t node = 0; node < one->nodes.size(); ++node) {
+      const std::uint32_t site = session::site_at(here_, launch, *one, node);
+      const std::uint32_t there = session::site_at(there_, again_, *other, node);
+      const auto key = keys_there_.of_site(there), lines = keys_there_.of_own_lines(there);
+      if (keys_here_.of_site(site) != key && keys_here_.of_hooked_site(site) != key &&
+          (lines == 0 || keys_here_.of_own_lines(site) != lines)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const session::Operation& again_;
+  const ProcessRecord &here_, &there_;
+  const SiteKeys keys_here_, keys_there_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> known_;
+};
+
+// Leaves the nodes that were under way when the launch failed, where a rerun has watched them. A rerun's graph must
+// be the same as the first run's: nodes are known by their number.
+void leave_those_under_way(Nodes& nodes, const session::Operation& first_launch, const Failure& failure) {
+  const auto& launch = failure.again == nullptr ? first_launch : *failure.again;
+  const ProcessRecord& record = failure.process->record;
+  const ProcessRecord& there = failure.again == nullptr ? record : failure.again_process->record;
+  const Graph* graph = session::by_id(there.graphs, launch.graph);
+  const std::size_t first = launch.graph_words;  // counted from 1
+  if ((launch.flags & wire::operation::kAlone) == 0 || first == 0 || graph == nullptr || !graph->whole ||
+      first - 1 + graph->nodes.size() > there.graph_words.size() || !are_alike(*nodes.graph, record, *graph, there)) {
+    return;
+  }
+  const auto words = std::span(there.graph_words).subspan(first - 1, graph->nodes.size());
+  std::vector<std::uint32_t> left;
+  for (const std::uint32_t node : nodes_under_way(*graph, words)) {
+    if (std::binary_search(nodes.able.begin(), nodes.able.end(), node)) left.push_back(node);
+  }
+  if (left.empty()) return;
+  nodes.able = std::move(left);
+  nodes.groups = groups_of(nodes.able, *nodes.graph, first_launch, record, failure.code);
+  nodes.watched = true;
+}
+
+// For one launch that is known to have failed.
+void name_in_one(Failure& failure, const Nodes& nodes) {
+  const Candidate launch = failure.candidates.front();
+  failure.candidates.clear();
+  for (const Group& group : nodes.groups) {
+    if (failure.candidates.size() < kMaxCandidates) {
+      failure.candidates.push_back(candidate_of(launch, group, *nodes.graph));
+    }
+  }
+  const std::size_t checking = static_cast<std::size_t>(
+      std::count_if(nodes.groups.begin(), nodes.groups.end(), [](const Group& group) { return group.checks_data; }));
+  if (nodes.watched && nodes.able.size() == 1) {
+    failure.kind = Kind::graph_node;
+    failure.because += fmt::format("; node {} of its graph had begun, as all before it had finished, and did not end",
+                                   nodes.able.front() + 1);
+  } else if (nodes.able.size() == 1) {
+    failure.kind = Kind::graph_node;
+    failure.because += "; of that graph only one node can raise this error";
+  } else if (nodes.groups.size() == 1) {
+    failure.kind = Kind::graph_node;
+    failure.grade = std::max(failure.grade, Grade::inferred);
+    failure.because += fmt::format("; all {} nodes of that graph are of one line", nodes.able.size());
+  } else if (checking == 1) {
+    failure.kind = Kind::graph_node;
+    failure.grade = std::max(failure.grade, Grade::inferred);
+    failure.because += "; of that graph's nodes, the one whose kernel checks the program's data is the likeliest";
+  } else if (nodes.watched) {
+    failure.because += fmt::format("; {} nodes of its graph may have been running", nodes.able.size());
+  } else {
+    failure.because += fmt::format("; which of that graph's {} nodes it was is not known", nodes.able.size());
+  }
+  if (launch.operation->graph_flags & wire::operation::kGraphAltered) {
+    failure.because += "; nodes were given other parameters since: kernels are those of the capture";
+  }
+  if (launch.operation->graph_flags & wire::operation::kGraphUntold) {
+    failure.grade = std::max(failure.grade, Grade::inferred);
+    failure.because += "; nodes were given other parameters by calls that are not all recorded";
+  }
+}
+
+}  // namespace
+
+bool hides_nodes(const Graph& graph) {
+  const std::vector<bool> holders = nodes_that_hold_others(graph);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].type == graph_node::kConditional && !holders[i]) return true;
+  }
+  return false;
+}
+
+bool launches_checking_kernel(const session::Operation& operation, const ProcessRecord& record) {
+  if (operation.kind != wire::operation::Kind::graph) return false;
+  const Graph* graph = session::by_id(record.graphs, operation.graph);
+  return graph != nullptr && std::any_of(graph->nodes.begin(), graph->nodes.end(),
+                                         [&](const GraphNode& node) { return checks_data(node, record); });
+}
+
+void name_graph_nodes(Failure& failure) {
+  if (failure.stale != nullptr) return;
+  const ProcessRecord& record = failure.process->record;
+  std::optional<LaunchedAgain> elsewhere;
+  if (failure.again != nullptr && failure.call_not_known) elsewhere.emplace(failure);
+  const auto nodes_in = [&](const session::Operation& launch) {
+    return elsewhere && !elsewhere->is(launch) ? Nodes{} : nodes_of(launch, record, failure.code);
+  };
+  if (failure.candidates.size() == 1) {
+    Nodes nodes = nodes_in(*failure.candidates.front().operation);
+    if (nodes.graph == nullptr) return;
+    leave_those_under_way(nodes, *failure.candidates.front().operation, failure);
+    name_in_one(failure, nodes);
+    return;
+  }
+  for (Candidate& candidate : failure.candidates) {
+    Nodes nodes = nodes_in(*candidate.operation);
+    // Launches of one line, of which a rerun watched one.
+    if (nodes.graph != nullptr && failure.again != nullptr) leave_those_under_way(nodes, *candidate.operation, failure);
+    const bool untold = (candidate.operation->graph_flags & wire::operation::kGraphUntold) != 0;
+    if (nodes.groups.size() != 1 || untold) continue;
+    const std::string because = candidate.because;
+    candidate = candidate_of(candidate, nodes.groups.front(), *nodes.graph);
+    candidate.because = because;
+    if (&candidate == &failure.candidates.front()) failure.kind = Kind::graph_node;
+  }
+}
+
+}  // namespace cudadiag::analyse

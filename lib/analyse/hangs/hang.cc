@@ -1,0 +1,153 @@
+#include "analyse/hangs/hang.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "analyse/hangs/ranks.h"
+#include "analyse/hangs/unfinished_work.h"
+#include "analyse/record_horizon.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using wire::thread::Wait;
+
+// More are not listed.
+constexpr std::size_t kMost = 16;
+
+// Its call returns only when the GPU has done something.
+bool waits(const WaitingThread& thread) {
+  return thread.thread->blocked.site != 0 && thread.thread->blocked.wait != Wait::none;
+}
+
+// The thread that is kept longest; one that waits for this stream before others.
+const WaitingThread* who_waits(const UnfinishedWork& work, const UnfinishedStream& stream) {
+  const WaitingThread* found = nullptr;
+  for (const WaitingThread& thread : work.threads) {
+    if (thread.stream == stream.index) return &thread;
+    if (found == nullptr || (!waits(*found) && waits(thread))) found = &thread;
+  }
+  return found;
+}
+
+// Streams that a thread waits for without saying which of them is behind.
+std::vector<const UnfinishedStream*> possible_streams(const UnfinishedWork& work) {
+  std::vector<const UnfinishedStream*> streams;
+  if (std::none_of(work.threads.begin(), work.threads.end(), waits)) return streams;
+  for (const UnfinishedStream& stream : work.streams) streams.push_back(&stream);
+  return streams;
+}
+
+std::string because_one(const UnfinishedStream& stream) {
+  const std::string name = stream_name(*stream.stream);
+  const std::string finished =
+      stream.completed == 0
+          ? fmt::format("no operation of {} is known to have finished", name)
+          : fmt::format("the first {} of {} {} finished",
+                        stream.completed == 1 ? "operation" : fmt::format("{} operations", stream.completed), name,
+                        stream.completed == 1 ? "has" : "have");
+  return fmt::format("{}, operation {} has not, and it is the only one that the stream can stand at", finished,
+                     stream.candidates.front()->ordinal);
+}
+
+std::string because_several(std::size_t operations, const std::vector<const UnfinishedStream*>& streams,
+                            std::uint32_t missing) {
+  const std::size_t all = operations + missing;
+  std::string text = fmt::format("{} operation{}", all, all == 1 ? "" : "s");
+  if (streams.size() > 1) text += fmt::format(" on {} streams", streams.size());
+  const bool may_wait = std::any_of(streams.begin(), streams.end(),
+                                    [](const UnfinishedStream* stream) { return stream->may_wait_for_stream(); });
+  text += may_wait ? " can be the one, as streams may wait for each other"
+                   : " can be the one, as no marker stands between them";
+  if (operations > kMost) text += fmt::format("; {} of them are not listed", operations - kMost);
+  if (missing > 0) text += fmt::format("; the records of {} of them are lost", missing);
+  return text;
+}
+
+std::string because(const StreamWait* wait) {
+  if (wait == nullptr) return "behind the last operation of its stream that is known to have finished";
+  switch (wait->what) {
+    case StreamWait::For::stream:
+      return "it waits for another stream";
+    case StreamWait::For::value:
+      return wait->write == nullptr ? "it waits for a value that no stream has a write of queued"
+                                    : "it waits for a value whose write is queued and has not been done";
+    case StreamWait::For::semaphore:
+      return "it waits for an external semaphore";
+  }
+  return "";
+}
+
+const StreamWait* wait_at(const UnfinishedStream& stream, const session::Operation* operation) {
+  const auto found = std::find_if(stream.waits.begin(), stream.waits.end(),
+                                  [&](const StreamWait& wait) { return wait.operation == operation; });
+  return found == stream.waits.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::optional<Failure> hang(const session::Process& process, double seconds) {
+  const session::ProcessRecord& record = process.record;
+  if (record.state == wire::area::State::frozen) return std::nullopt;
+  const UnfinishedWork work = unfinished_work(record);
+  std::vector<const UnfinishedStream*> streams = standing_streams(work);
+  if (streams.empty()) streams = possible_streams(work);
+  Failure failure;
+  failure.kind = Kind::hang;
+  failure.process = &process;
+  failure.hang = Standstill{};
+  failure.hang->seconds = seconds;
+  const IssueOrder order(record);
+  std::size_t operations = 0;
+  std::uint32_t missing = 0;
+  for (const UnfinishedStream* stream : streams) {
+    missing += stream->missing;
+    operations += stream->candidates.size();
+    // An operation that waits for another process or stream is likelier than one that only takes long; otherwise the
+    // oldest.
+    std::vector<const session::Operation*> candidates = stream->candidates;
+    std::stable_partition(candidates.begin(), candidates.end(),
+                          [&](const auto* operation) { return wait_at(*stream, operation) != nullptr; });
+    for (const session::Operation* operation : candidates) {
+      if (failure.candidates.size() == kMost) break;
+      const StreamWait* wait = wait_at(*stream, operation);
+      if (failure.candidates.empty() && wait != nullptr) failure.hang->wait = *wait;
+      failure.candidates.push_back({operation, because(wait), order.ordinal(*operation)});
+    }
+  }
+  if (failure.candidates.empty()) return std::nullopt;
+  // A stream's remaining work may contain nothing that can block, for example only an event record.
+  const UnfinishedStream& first = **std::find_if(
+      streams.begin(), streams.end(), [](const UnfinishedStream* stream) { return !stream->candidates.empty(); });
+  if (const WaitingThread* waiting = who_waits(work, first)) {
+    failure.hang->thread = waiting->thread;
+    failure.hang->site = waiting->site;
+    failure.hang->issues = waiting->operation;
+  }
+  const bool one = operations == 1 && missing == 0 && first.proven();
+  failure.grade = one ? Grade::bracketed : Grade::inferred;
+  failure.because = one ? because_one(first) : because_several(operations, streams, missing);
+  return failure;
+}
+
+bool in_collective(const Failure& hang) {
+  const session::ProcessRecord& record = hang.process->record;
+  const auto is = [&](const Candidate& candidate) { return launches_collective(record, *candidate.operation); };
+  return hang.kind == Kind::hang && std::all_of(hang.candidates.begin(), hang.candidates.end(), is);
+}
+
+std::optional<Failure> hang_until_end(const session::Process& process) {
+  const session::ProcessRecord& record = process.record;
+  auto failure = hang(process, 0);
+  if (!failure || !in_collective(*failure) || failure->hang->thread == nullptr) return std::nullopt;
+  std::uint64_t youngest = 0;
+  for (const Candidate& candidate : failure->candidates) youngest = std::max(youngest, candidate.operation->ticks);
+  const double seconds = record.seconds(record.clock_last) - record.seconds(youngest);
+  if (youngest > record.clock_last || seconds < kLongForACollective) return std::nullopt;
+  failure->hang->seconds = seconds;
+  failure->because += fmt::format("; its process ended {:.0f} s after it was issued", seconds);
+  return failure;
+}
+
+}  // namespace cudadiag::analyse

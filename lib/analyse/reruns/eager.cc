@@ -1,0 +1,117 @@
+#include "analyse/reruns/eager.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "session/library_paths.h"
+#include "session/session_folders.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using session::Code;
+using session::ProcessRecord;
+using session::RawPythonFrame;
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+bool is_inductors(const Code& code) {
+  return contains(code.file, "/torch/_inductor/") || session::is_generated(code.file);
+}
+
+// Code between a compiled function and Inductor's version of it; for a backward pass there is no such function, on a
+// thread of autograd's.
+bool is_compilers(const Code& code) {
+  return is_inductors(code) || contains(code.file, "/torch/_") || contains(code.file, "/torch/autograd/function.py");
+}
+
+// Code through which a generated kernel is launched; some of it is made of strings.
+bool is_launchers(const Code& code) {
+  return is_compilers(code) || contains(code.file, "/triton/") || code.file == "<string>";
+}
+
+// Innermost first; empty: not known.
+std::vector<const Code*> python_frames(const Failure& failure) {
+  std::vector<const Code*> frames;
+  if (failure.candidates.empty()) return frames;
+  const ProcessRecord& record = failure.process->record;
+  const auto* site = session::by_id(record.sites, failure.candidates.front().site());
+  const auto* stack = site == nullptr ? nullptr : session::by_id(record.python_stacks, site->python);
+  if (stack == nullptr) return frames;
+  for (const RawPythonFrame& frame : stack->frames) {
+    const Code* code = session::by_id(record.codes, frame.code);
+    if (code == nullptr) return {};
+    frames.push_back(code);
+  }
+  return frames;
+}
+
+// The function that was compiled, as far as one frame of it can stand for it. Null: none was.
+const Code* compiled_function(const std::vector<const Code*>& frames) {
+  const auto is = [](bool (*what)(const Code&)) { return [what](const Code* code) { return what(*code); }; };
+  const auto launched = std::find_if_not(frames.begin(), frames.end(), is(is_launchers));
+  const auto outermost = std::find_if(std::reverse_iterator(launched), frames.rend(), is(is_inductors));
+  const auto function = std::find_if_not(outermost.base(), frames.end(), is(is_compilers));
+  return outermost == frames.rend() || function == frames.end() ? nullptr : *function;
+}
+
+// `Model.forward`, also of Model.torch_dynamo_resume_in_forward_at_31, which is the rest of it.
+std::string whole_name(const std::string& name) {
+  constexpr std::string_view kRest = "torch_dynamo_resume_in_", kAt = "_at_";
+  const std::size_t own = name.rfind('.') + 1;
+  if (name.compare(own, kRest.size(), kRest) != 0) return name;
+  const std::size_t at = name.rfind(kAt);
+  return name.substr(0, own) + name.substr(own + kRest.size(), at == name.npos ? at : at - own - kRest.size());
+}
+
+bool runs(const std::vector<const Code*>& frames, const Code& function) {
+  return std::any_of(frames.begin(), frames.end(), [&](const Code* code) {
+    return code->file == function.file && whole_name(code->qualified_name) == whole_name(function.qualified_name);
+  });
+}
+
+bool is_of_one_site(const Failure& failure) {
+  return failure.unlisted == 0 &&
+         std::all_of(failure.candidates.begin(), failure.candidates.end(), [&](const Candidate& each) {
+           return each.operation->site == failure.candidates.front().operation->site;
+         });
+}
+
+}  // namespace
+
+bool is_compiled(const Failure& failure) { return compiled_function(python_frames(failure)) != nullptr; }
+
+session::Session eager_session(const session::Session& session) {
+  session::Session eager;
+  eager.folder = session.folder;
+  eager.manifest = session.manifest;
+  eager.manifest.passes.clear();
+  eager.manifest.notes.clear();
+  const auto& passes = session.manifest.passes;
+  for (std::size_t i = 0; i < session.reruns.size() && i + 1 < passes.size(); ++i) {
+    if (passes[i + 1].name != "eager") continue;
+    const bool is_first = eager.manifest.passes.empty();
+    eager.manifest.passes.push_back(passes[i + 1]);
+    eager.manifest.passes.back().name = is_first ? session::kRecordFolder : "confirm";
+    is_first ? void(eager.processes = session.reruns[i]) : eager.reruns.push_back(session.reruns[i]);
+  }
+  return eager;
+}
+
+bool tells_line_of(const Failure& failure, const Failure& eager, const session::Session& eager_session) {
+  const Code* function = compiled_function(python_frames(failure));
+  const auto frames = python_frames(eager);
+  const auto failed_work = [](const Failure& each) { return is_asynchronous(each.kind) && each.code != 0; };
+  if (function == nullptr || frames.empty() || !failed_work(failure) || !failed_work(eager)) return false;
+  if (eager.grade == Grade::suspected || eager.process->rank != failure.process->rank) return false;
+  const auto& rewritten = eager_session.manifest.passes.front().rewritten;
+  const bool same_text = std::none_of(frames.begin(), frames.end(), [&](const Code* code) {
+    return std::find(rewritten.begin(), rewritten.end(), code->file) != rewritten.end();
+  });
+  return same_text && compiled_function(frames) == nullptr && runs(frames, *function) && is_of_one_site(eager);
+}
+
+}  // namespace cudadiag::analyse

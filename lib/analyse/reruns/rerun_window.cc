@@ -1,0 +1,112 @@
+#include "analyse/reruns/rerun_window.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analyse/forward_launches.h"
+#include "analyse/site_keys.h"
+#include "wire/window.h"
+
+namespace cudadiag::analyse {
+namespace {
+
+using wire::site_key::Key;
+
+// Data that differ a little between runs move a call by a little.
+constexpr std::uint32_t kSlack = 8;
+
+class Keys {
+ public:
+  void add(Key key, std::uint32_t from) {
+    if (key == 0 || (keys_.size() == wire::window::kMostKeys && !keys_.contains(key))) return;
+    const auto [at, fresh] = keys_.try_emplace(key, from);
+    if (!fresh) at->second = std::min(at->second, from);
+  }
+  std::size_t size() const { return keys_.size(); }
+  std::string text() const {
+    std::string text;
+    for (const auto& [key, from] : keys_) text += fmt::format("{}{:x}@{}", text.empty() ? "" : ",", key, from);
+    return text;
+  }
+
+ private:
+  std::map<Key, std::uint32_t> keys_;
+};
+
+void add(Keys& keys, const Failure& failure, Reach reach) {
+  const SiteKeys sites(failure.process->record);
+  for (const Candidate& candidate : failure.candidates) {
+    const std::uint32_t ordinal = candidate.operation->site_ordinal;
+    const bool from_call = reach == Reach::calls && ordinal > kSlack;
+    keys.add(sites.of_site(candidate.operation->site), from_call ? ordinal - kSlack : 1);
+    const auto* site = session::by_id(failure.process->record.sites, candidate.operation->site);
+    const bool may_be_hooked = failure.process->record.properties.contains("python");
+    if (may_be_hooked && site != nullptr && site->native != 0)
+      keys.add(sites.of_hooked_site(candidate.operation->site), 0);
+    // For a graph, also the call that makes it: its nodes can then be distinguished.
+    const auto* graph = session::by_id(failure.process->record.graphs, candidate.operation->graph);
+    if (graph != nullptr) keys.add(sites.of_site(graph->site), 1);
+    if (reach == Reach::sites) keys.add(sites.of_kernel(candidate.operation->site), 1);
+  }
+}
+
+// How often a call of backward() came to the operation's site, at most: the forward pass of the one that fails lies so
+// many of its calls before it. 0: it is no backward kernel.
+std::uint32_t calls_of_backward(const session::ProcessRecord& record, const session::Operation& operation) {
+  if (!runs_node(operation)) return 0;
+  std::map<std::uint16_t, std::uint32_t> calls;
+  for (const session::Operation& other : record.operations) {
+    if (other.site == operation.site && runs_node(other)) ++calls[other.origin.graph_task];
+  }
+  std::uint32_t most = 0;
+  for (const auto& [task, count] : calls) most = std::max(most, count);
+  return most;
+}
+
+std::string near_text(const Analysis& analysis) {
+  std::uint32_t near = wire::window::kDefaultNear;
+  for (const Failure& failure : analysis.failures) {
+    for (const Candidate& candidate : failure.candidates) {
+      near = std::max(near, calls_of_backward(failure.process->record, *candidate.operation));
+    }
+  }
+  return near == wire::window::kDefaultNear ? "" : fmt::format(",near={}", near);
+}
+
+}  // namespace
+
+RerunWindow rerun_window(const Analysis& analysis, Reach reach) {
+  if (reach == Reach::everything) return {"all", "every operation"};
+  Keys keys;
+  std::size_t candidates = 0;
+  for (const Failure& failure : analysis.failures) {
+    if (!is_asynchronous(failure.kind)) continue;
+    add(keys, failure, reach);
+    candidates += failure.candidates.size();
+  }
+  if (reach == Reach::calls) {
+    const std::string text = keys.text();
+    return {text.empty() ? text : text + near_text(analysis),
+            candidates == 1 ? "the one candidate" : fmt::format("{} candidates", candidates)};
+  }
+  for (const Rerun& rerun : analysis.reruns) {
+    if (rerun.failure) add(keys, *rerun.failure, reach);
+  }
+  return {keys.text(), "all calls of the candidates' lines and kernels"};
+}
+
+RerunWindow window_of_sites(const session::Session& session,
+                            const std::function<bool(const session::Process&, const session::Site&)>& wanted) {
+  Keys keys;
+  for (const session::Process& process : session.processes) {
+    const SiteKeys sites(process.record);
+    for (std::uint32_t id = 1; id <= process.record.sites.size(); ++id) {
+      if (wanted(process, process.record.sites[id - 1])) keys.add(sites.of_site(id), 1);
+    }
+  }
+  return {keys.text(), fmt::format("{} call site{}", keys.size(), keys.size() == 1 ? "" : "s")};
+}
+
+}  // namespace cudadiag::analyse

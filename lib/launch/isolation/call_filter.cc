@@ -1,0 +1,98 @@
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+
+#include "launch/isolation/call_rules.h"
+
+namespace cudadiag::launch {
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
+#else
+constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
+#endif
+// Calls of another numbering, of 32-bit programs too, would be judged by the wrong rules.
+constexpr std::uint32_t kOtherNumbers = 0x40000000;
+
+// A program for the kernel's filter, without memory of its own: it is made between fork and exec.
+class FilterText {
+ public:
+  FilterText() {
+    load(offsetof(seccomp_data, arch));
+    add(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0);
+    answer(SECCOMP_RET_ERRNO | ENOSYS);
+    load(offsetof(seccomp_data, nr));
+    add(BPF_JMP | BPF_JGE | BPF_K, kOtherNumbers, 0, 1);
+    answer(SECCOMP_RET_ERRNO | ENOSYS);
+    for (const CallRule& rule : call_rules()) add_rule(rule);
+    answer(SECCOMP_RET_ALLOW);
+  }
+
+  sock_fprog program() { return {size_, text_.data()}; }
+
+ private:
+  // Between two rules the number is in the filter's register.
+  void add_rule(const CallRule& rule) {
+    const auto number = static_cast<std::uint32_t>(rule.number);
+    if (rule.when == CallRule::When::always) {
+      add(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+      return answer(SECCOMP_RET_USER_NOTIF);
+    }
+    const auto low = static_cast<std::uint32_t>(offsetof(seccomp_data, args) +
+                                                static_cast<std::size_t>(rule.tested) * sizeof(std::uint64_t));
+    if (rule.when == CallRule::When::nonzero) {
+      add(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 6);
+      load(low);
+      add(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 2);
+      load(low + 4);
+      add(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0);
+      answer(SECCOMP_RET_USER_NOTIF);
+    } else {
+      add(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
+      load(low);
+      const bool bits = rule.when == CallRule::When::any_bit;
+      add(static_cast<std::uint16_t>(BPF_JMP | BPF_K | (bits ? BPF_JSET : BPF_JEQ)), rule.bits, 0, 1);
+      answer(SECCOMP_RET_USER_NOTIF);
+    }
+    load(offsetof(seccomp_data, nr));
+  }
+
+  void load(std::size_t offset) { add(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset), 0, 0); }
+  void answer(std::uint32_t verdict) { add(BPF_RET | BPF_K, verdict, 0, 0); }
+  void add(std::uint16_t code, std::uint32_t value, std::uint8_t if_true, std::uint8_t if_false) {
+    if (size_ < text_.size()) text_[size_++] = {code, if_true, if_false, value};
+  }
+
+  std::array<sock_filter, 1024> text_{};
+  std::uint16_t size_ = 0;
+};
+
+}  // namespace
+
+int install_filter() {
+  FilterText text;
+  const sock_fprog program = text.program();
+  return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+}
+
+bool can_filter() {
+  static const bool can = [] {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && install_filter() >= 0 ? 0 : 1);
+    int status = 1;
+    while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }();
+  return can;
+}
+
+}  // namespace cudadiag::launch

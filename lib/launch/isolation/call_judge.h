@@ -1,0 +1,68 @@
+// Decides about the system calls of an isolated rerun that wait for an answer, and names what it was kept from. One
+// thread. A call that is let through is still the kernel's to refuse, by Landlock and by the user's rights: a program
+// that changes its arguments meanwhile deceives this, not the kernel.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "launch/isolation/call_rules.h"
+#include "launch/isolation/isolation.h"
+#include "launch/isolation/seen_path.h"
+#include "session/session.h"
+
+struct seccomp_data;
+
+namespace cudadiag::launch {
+
+class CallJudge {
+ public:
+  // `owner`: all processes that descend from it are the rerun's.
+  CallJudge(Isolation isolation, pid_t owner, int landlock_version);
+
+  struct Verdict {
+    int error = 0;  // 0: the kernel carries the call out
+    std::optional<session::KeptFrom> kept;
+  };
+  // `thread` has made the call and waits.
+  Verdict judge(const seccomp_data& call, pid_t thread);
+
+  // Removes what the rerun made in /dev/shm and left there.
+  void clean_shared_memory();
+
+ private:
+  struct Call;
+  Verdict judge_open(const Call& call, std::uint64_t flags);
+  Verdict judge_path(const Call& call);
+  Verdict judge_two_paths(const Call& call);
+  Verdict judge_descriptor(const Call& call, int descriptor);
+  Verdict judge_address(const Call& call, std::uint64_t address, std::uint64_t bytes);
+  Verdict judge_local_address(const Call& call, std::span<const char> address);
+  Verdict judge_messages(const Call& call, std::uint64_t first, std::size_t count, std::size_t stride);
+  Verdict judge_listen(const Call& call);
+  Verdict judge_process(const Call& call, pid_t process);
+  Verdict judge_processes(const Call& call, pid_t process);
+  Verdict judge_priority(const Call& call);
+
+  bool is_own_process(const SeenPath& seen) const;
+  bool may_change(const SeenPath& seen);
+  // Notes what the call is about to make.
+  bool may_make(const SeenPath& seen);
+  SeenPath see(const Call& call, int folder_argument, int path_argument, bool follows) const;
+
+  Isolation isolation_;
+  std::vector<std::filesystem::path> writable_;
+  pid_t owner_;
+  int landlock_version_;
+  std::set<std::string> shared_;   // entries of /dev/shm that the rerun made
+  std::set<std::string> sockets_;  // names that it gave to sockets outside the file system
+};
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,251 @@
+#include "launch/isolation/call_rules.h"
+
+#include <asm/ioctls.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+namespace cudadiag::launch {
+namespace {
+
+using Kind = CallRule::Kind;
+using When = CallRule::When;
+using session::Deed;
+
+// These are newer than the headers; every architecture has the same numbers.
+constexpr long kFchmodat2 = 452, kSetxattrat = 463, kRemovexattrat = 466, kOpenTreeAttr = 467, kFileSetattr = 469;
+constexpr long kMountSetattr = 442, kQuotactlFd = 443;
+// ioctls that change a file through any descriptor of it; FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION.
+constexpr std::uint32_t kSetFlags = 0x40086602, kSetAttributes = 0x401c5820, kSetVersion = 0x40087602;
+
+constexpr std::uint32_t kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+
+constexpr CallRule on_path(long number, Kind kind, Deed deed, int folder, int path, bool follows = true,
+                           int flags = -1) {
+  CallRule rule;
+  rule.number = number;
+  rule.kind = kind;
+  rule.deed = deed;
+  rule.folder = static_cast<std::int8_t>(folder);
+  rule.path = static_cast<std::int8_t>(path);
+  rule.follows = follows;
+  rule.flags = static_cast<std::int8_t>(flags);
+  return rule;
+}
+
+constexpr CallRule opening(long number, int folder, int path, int flags) {
+  CallRule rule = on_path(number, Kind::open, Deed::write, folder, path, true, flags);
+  rule.when = When::any_bit;
+  rule.tested = static_cast<std::int8_t>(flags);
+  rule.bits = kWrites;
+  return rule;
+}
+
+constexpr CallRule on_descriptor(long number) {
+  CallRule rule;
+  rule.number = number;
+  rule.kind = Kind::descriptor;
+  rule.deed = Deed::change;
+  return rule;
+}
+
+constexpr CallRule on_control(std::uint32_t request) {
+  CallRule rule = on_descriptor(SYS_ioctl);
+  rule.when = When::equal;
+  rule.tested = 1;
+  rule.bits = request;
+  return rule;
+}
+
+constexpr CallRule network(long number, Kind kind, Deed deed, int address = 1) {
+  CallRule rule;
+  rule.number = number;
+  rule.kind = kind;
+  rule.deed = deed;
+  rule.path = static_cast<std::int8_t>(address);
+  return rule;
+}
+
+constexpr CallRule sending(long number, int address) {
+  CallRule rule = network(number, Kind::datagram, Deed::send, address);
+  rule.when = When::nonzero;
+  rule.tested = rule.path;
+  return rule;
+}
+
+constexpr CallRule on_process(long number, Kind kind, Deed deed, int process, When when = When::always, int tested = 0,
+                              std::uint32_t bits = 0) {
+  CallRule rule;
+  rule.number = number;
+  rule.kind = kind;
+  rule.deed = deed;
+  rule.path = static_cast<std::int8_t>(process);
+  rule.when = when;
+  rule.tested = static_cast<std::int8_t>(tested);
+  rule.bits = bits;
+  return rule;
+}
+
+constexpr CallRule refused(long number, Deed deed, const char* what, int error = EPERM) {
+  CallRule rule;
+  rule.number = number;
+  rule.deed = deed;
+  rule.what = what;
+  rule.error = error;
+  return rule;
+}
+
+constexpr CallRule refused_if(long number, Deed deed, const char* what, int tested, std::uint32_t value) {
+  CallRule rule = refused(number, deed, what);
+  rule.when = When::equal;
+  rule.tested = static_cast<std::int8_t>(tested);
+  rule.bits = value;
+  return rule;
+}
+
+constexpr CallRule kRules[] = {
+    // Files. The frequent ones first.
+    opening(SYS_openat, 0, 1, 2),
+    on_path(SYS_openat2, Kind::open_how, Deed::write, 0, 1, true, 2),
+    on_path(SYS_mkdirat, Kind::make, Deed::make, 0, 1, false),
+    on_path(SYS_mknodat, Kind::make, Deed::make, 0, 1, false),
+    on_path(SYS_symlinkat, Kind::make, Deed::make, 1, 2, false),
+    on_path(SYS_unlinkat, Kind::remove, Deed::remove, 0, 1, false),
+    on_path(SYS_renameat2, Kind::move, Deed::rename, 0, 1, false),
+    on_path(SYS_linkat, Kind::link, Deed::link, 0, 1, false),
+    on_path(SYS_truncate, Kind::change, Deed::write, -1, 0),
+    on_path(SYS_fchmodat, Kind::change, Deed::change, 0, 1),
+    on_path(kFchmodat2, Kind::change, Deed::change, 0, 1, true, 3),
+    on_path(SYS_fchownat, Kind::change, Deed::change, 0, 1, true, 4),
+    on_path(SYS_utimensat, Kind::change, Deed::change, 0, 1, true, 3),
+    on_path(SYS_setxattr, Kind::change, Deed::change, -1, 0),
+    on_path(SYS_lsetxattr, Kind::change, Deed::change, -1, 0, false),
+    on_path(SYS_removexattr, Kind::change, Deed::change, -1, 0),
+    on_path(SYS_lremovexattr, Kind::change, Deed::change, -1, 0, false),
+    on_path(kSetxattrat, Kind::change, Deed::change, 0, 1),
+    on_path(kRemovexattrat, Kind::change, Deed::change, 0, 1),
+    on_path(kFileSetattr, Kind::change, Deed::change, 0, 1),
+#ifdef SYS_open
+    opening(SYS_open, -1, 0, 1),
+    on_path(SYS_creat, Kind::open, Deed::write, -1, 0),
+    on_path(SYS_mkdir, Kind::make, Deed::make, -1, 0, false),
+    on_path(SYS_mknod, Kind::make, Deed::make, -1, 0, false),
+    on_path(SYS_symlink, Kind::make, Deed::make, -1, 1, false),
+    on_path(SYS_unlink, Kind::remove, Deed::remove, -1, 0, false),
+    on_path(SYS_rmdir, Kind::remove, Deed::remove, -1, 0, false),
+    on_path(SYS_rename, Kind::move, Deed::rename, -1, 0, false),
+    on_path(SYS_link, Kind::link, Deed::link, -1, 0, false),
+    on_path(SYS_chmod, Kind::change, Deed::change, -1, 0),
+    on_path(SYS_chown, Kind::change, Deed::change, -1, 0),
+    on_path(SYS_lchown, Kind::change, Deed::change, -1, 0, false),
+    on_path(SYS_utime, Kind::change, Deed::change, -1, 0),
+    on_path(SYS_utimes, Kind::change, Deed::change, -1, 0),
+    on_path(SYS_futimesat, Kind::change, Deed::change, 0, 1),
+#endif
+#ifdef SYS_renameat
+    on_path(SYS_renameat, Kind::move, Deed::rename, 0, 1, false),
+#endif
+    on_descriptor(SYS_fchmod),
+    on_descriptor(SYS_fchown),
+    on_descriptor(SYS_fsetxattr),
+    on_descriptor(SYS_fremovexattr),
+    on_control(kSetFlags),
+    on_control(kSetAttributes),
+    on_control(kSetVersion),
+    refused(SYS_open_by_handle_at, Deed::share, "files by their handle"),
+    // The network.
+    network(SYS_connect, Kind::address, Deed::connect),
+    network(SYS_bind, Kind::address, Deed::listen),
+    network(SYS_listen, Kind::listen, Deed::listen),
+    sending(SYS_sendto, 4),
+    network(SYS_sendmsg, Kind::message, Deed::send),
+    network(SYS_sendmmsg, Kind::messages, Deed::send),
+    // Other processes.
+    on_process(SYS_kill, Kind::processes, Deed::signal, 0, When::nonzero, 1),
+    on_process(SYS_tkill, Kind::signal, Deed::signal, 0, When::nonzero, 1),
+    on_process(SYS_tgkill, Kind::signal, Deed::signal, 0, When::nonzero, 2),
+    on_process(SYS_rt_sigqueueinfo, Kind::signal, Deed::signal, 0, When::nonzero, 1),
+    on_process(SYS_rt_tgsigqueueinfo, Kind::signal, Deed::signal, 0, When::nonzero, 2),
+    on_process(SYS_pidfd_send_signal, Kind::process, Deed::signal, -1, When::nonzero, 1),
+    on_process(SYS_ptrace, Kind::process, Deed::trace, 1, When::equal, 0, PTRACE_ATTACH),
+    on_process(SYS_ptrace, Kind::process, Deed::trace, 1, When::equal, 0, PTRACE_SEIZE),
+    on_process(SYS_process_vm_writev, Kind::process, Deed::trace, 0),
+    on_process(SYS_prlimit64, Kind::process, Deed::change, 0, When::nonzero, 0),
+    on_process(SYS_sched_setaffinity, Kind::process, Deed::change, 0, When::nonzero, 0),
+    on_process(SYS_sched_setscheduler, Kind::process, Deed::change, 0, When::nonzero, 0),
+    on_process(SYS_sched_setparam, Kind::process, Deed::change, 0, When::nonzero, 0),
+    on_process(SYS_sched_setattr, Kind::process, Deed::change, 0, When::nonzero, 0),
+    on_process(SYS_migrate_pages, Kind::process, Deed::change, 0, When::nonzero, 0),
+    on_process(SYS_move_pages, Kind::process, Deed::change, 0, When::nonzero, 0),
+    on_process(SYS_setpriority, Kind::priority, Deed::change, 1),
+    on_process(SYS_ioprio_set, Kind::priority, Deed::change, 1),
+    // Memory and messages that all processes share.
+    refused(SYS_shmget, Deed::share, "System V shared memory"),
+    refused(SYS_shmat, Deed::share, "System V shared memory"),
+    refused(SYS_shmctl, Deed::share, "System V shared memory"),
+    refused(SYS_semget, Deed::share, "System V semaphores"),
+    refused(SYS_semop, Deed::share, "System V semaphores"),
+    refused(SYS_semtimedop, Deed::share, "System V semaphores"),
+    refused(SYS_semctl, Deed::share, "System V semaphores"),
+    refused(SYS_msgget, Deed::share, "System V message queues"),
+    refused(SYS_msgsnd, Deed::share, "System V message queues"),
+    refused(SYS_msgrcv, Deed::share, "System V message queues"),
+    refused(SYS_msgctl, Deed::share, "System V message queues"),
+    refused(SYS_mq_open, Deed::share, "POSIX message queues"),
+    refused(SYS_mq_unlink, Deed::share, "POSIX message queues"),
+    refused(SYS_add_key, Deed::share, "the kernel's keys"),
+    refused(SYS_request_key, Deed::share, "the kernel's keys"),
+    refused(SYS_keyctl, Deed::share, "the kernel's keys"),
+    // These would get round the filter. Programs do without them.
+    refused(SYS_io_uring_setup, Deed::share, "io_uring", ENOSYS),
+    refused(SYS_setns, Deed::share, "other namespaces"),
+    refused(SYS_chroot, Deed::share, "another root folder"),
+    // Typing for the user, and what only root may do.
+    refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCSTI),
+    refused_if(SYS_ioctl, Deed::administer, "the terminal", 1, TIOCLINUX),
+    refused(SYS_mount, Deed::administer, "file systems"),
+    refused(SYS_umount2, Deed::administer, "file systems"),
+    refused(SYS_pivot_root, Deed::administer, "file systems"),
+    refused(SYS_move_mount, Deed::administer, "file systems"),
+    refused(SYS_open_tree, Deed::administer, "file systems"),
+    refused(SYS_fsopen, Deed::administer, "file systems"),
+    refused(SYS_fsconfig, Deed::administer, "file systems"),
+    refused(SYS_fsmount, Deed::administer, "file systems"),
+    refused(SYS_fspick, Deed::administer, "file systems"),
+    refused(kMountSetattr, Deed::administer, "file systems"),
+    refused(kOpenTreeAttr, Deed::administer, "file systems"),
+    refused(SYS_quotactl, Deed::administer, "quotas"),
+    refused(kQuotactlFd, Deed::administer, "quotas"),
+    refused(SYS_swapon, Deed::administer, "swap space"),
+    refused(SYS_swapoff, Deed::administer, "swap space"),
+    refused(SYS_reboot, Deed::administer, "the machine"),
+    refused(SYS_kexec_load, Deed::administer, "the kernel"),
+    refused(SYS_init_module, Deed::administer, "the kernel's modules"),
+    refused(SYS_finit_module, Deed::administer, "the kernel's modules"),
+    refused(SYS_delete_module, Deed::administer, "the kernel's modules"),
+    refused(SYS_bpf, Deed::administer, "the kernel's filters"),
+    refused(SYS_syslog, Deed::administer, "the kernel's log"),
+    refused(SYS_acct, Deed::administer, "the kernel's accounting"),
+    refused(SYS_fanotify_init, Deed::administer, "watches on files"),
+    refused(SYS_settimeofday, Deed::administer, "the clock"),
+    refused(SYS_clock_settime, Deed::administer, "the clock"),
+    refused(SYS_adjtimex, Deed::administer, "the clock"),
+    refused(SYS_clock_adjtime, Deed::administer, "the clock"),
+    refused(SYS_sethostname, Deed::administer, "the host's name"),
+    refused(SYS_setdomainname, Deed::administer, "the host's name"),
+    refused(SYS_vhangup, Deed::administer, "the terminal"),
+#ifdef SYS_kexec_file_load
+    refused(SYS_kexec_file_load, Deed::administer, "the kernel"),
+#endif
+#ifdef SYS_iopl
+    refused(SYS_iopl, Deed::administer, "the machine's ports"),
+    refused(SYS_ioperm, Deed::administer, "the machine's ports"),
+#endif
+};
+
+}  // namespace
+
+std::span<const CallRule> call_rules() { return kRules; }
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,133 @@
+#include "launch/isolation/confined_start.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <future>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "launch/isolation/call_rules.h"
+#include "wire/environment.h"
+
+namespace cudadiag::launch {
+namespace {
+
+// In memory that the child shares until it is another program.
+struct Told {
+  enum class Stage : int { none, filter, exec };
+  int listener = -1;
+  int error = 0;
+  Stage stage = Stage::none;
+};
+
+std::vector<char*> exec_words(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+void close_on_exec_from(unsigned first) {
+  constexpr unsigned kCloseOnExec = 1u << 2;
+  if (::syscall(SYS_close_range, first, ~0u, kCloseOnExec) == 0) return;
+  constexpr int kMost = 4096;
+  for (int number = static_cast<int>(first); number < kMost; ++number) ::fcntl(number, F_SETFD, FD_CLOEXEC);
+}
+
+// All that the child needs, made before the fork.
+struct Prepared {
+  const char* path;
+  char* const* arguments;
+  char* const* shell_arguments;
+  char* const* environment;
+  const sigset_t* blocked;
+  bool isolated;
+  pid_t parent;
+  Told* told;
+};
+
+// In the child, whose memory is a copy and whose descriptors are the parent's own: what follows must be safe between
+// fork and exec.
+[[noreturn]] void become_target(const Prepared& prepared) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (::getppid() != prepared.parent) ::_exit(125);
+  Told& told = *prepared.told;
+  if (prepared.isolated) {
+    close_on_exec_from(3);
+    told.stage = Told::Stage::filter;
+    told.listener = install_filter();
+    if (told.listener < 0) {
+      told.error = errno;
+      ::_exit(125);
+    }
+  }
+  told.stage = Told::Stage::exec;
+  ::sigprocmask(SIG_SETMASK, prepared.blocked, nullptr);
+  ::execve(prepared.path, prepared.arguments, prepared.environment);
+  // A script without a #! line: a shell runs it, as execvp would have it.
+  if (errno == ENOEXEC) ::execve("/bin/sh", prepared.shell_arguments, prepared.environment);
+  told.error = errno;
+  ::_exit(127);
+}
+
+ConfinedTarget start_here(ConfinedStart& start) {
+  if (start.isolation) {
+    if (const int error = confine_this_thread(*start.isolation)) return {-1, -1, error, "confining it (Landlock)"};
+  }
+  if (start.arena >= 0) {
+    const std::string path = "/proc/" + std::to_string(::getpid()) + "/task/" + std::to_string(::gettid()) + "/fd/" +
+                             std::to_string(start.arena);
+    start.environment.push_back(std::string(wire::environment::kArena) + "=" + path);
+  }
+  void* shared = ::mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return {-1, -1, errno, "sharing memory with it"};
+  Told* told = new (shared) Told;
+  std::vector<std::string> shell = {"sh", start.path};
+  if (!start.arguments.empty()) shell.insert(shell.end(), start.arguments.begin() + 1, start.arguments.end());
+  const auto arguments = exec_words(start.arguments), shell_arguments = exec_words(shell),
+             environment = exec_words(start.environment);
+  const Prepared prepared{start.path.c_str(),
+                          arguments.data(),
+                          shell_arguments.data(),
+                          environment.data(),
+                          &start.blocked,
+                          start.isolation.has_value(),
+                          ::getpid(),
+                          told};
+  // With our descriptors, so that the listener's is ours too; exec gives the child a table of its own. This thread
+  // waits until then.
+  const long child = ::syscall(SYS_clone, CLONE_FILES | CLONE_VFORK | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
+  if (child == 0) become_target(prepared);
+  if (child < 0) return {-1, -1, errno, "making a process (fork)"};
+  ConfinedTarget target{static_cast<pid_t>(child), told->listener, told->error};
+  if (told->error != 0) {
+    if (told->stage == Told::Stage::filter) target.failed = "watching its system calls (seccomp)";
+    ::waitpid(target.process, nullptr, 0);
+    target.process = -1;
+  }
+  return target;
+}
+
+}  // namespace
+
+ConfinedTarget start_confined(ConfinedStart start) {
+  std::promise<ConfinedTarget> promise;
+  std::future<ConfinedTarget> target = promise.get_future();
+  // The target dies with the thread that started it, and reaches the recording by it: it stays.
+  std::thread([start = std::move(start), promise = std::move(promise)]() mutable {
+    promise.set_value(start_here(start));
+    while (true) ::pause();
+  }).detach();
+  return target.get();
+}
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,181 @@
+#include "launch/isolation/isolation.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/file_descriptor.h"
+#include "launch/isolation/call_rules.h"
+
+namespace cudadiag::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using base::FileDescriptor;
+
+// <linux/landlock.h> of the build machine may be older than the kernel that this runs on: the layouts are the kernel's.
+constexpr long kCreateRuleset = 444, kAddRule = 445, kRestrictSelf = 446;
+constexpr unsigned kAskVersion = 1;
+constexpr int kRulePath = 1, kRulePort = 2;
+
+struct RulesetAttributes {
+  std::uint64_t file_access = 0, net_access = 0, scoped = 0;
+};
+
+struct [[gnu::packed]] PathRule {
+  std::uint64_t access;
+  std::int32_t folder;
+};
+
+struct PortRule {
+  std::uint64_t access, port;
+};
+
+constexpr std::uint64_t kWriteFile = 1u << 1, kRefer = 1u << 13, kTruncate = 1u << 14, kIoctlDevice = 1u << 15;
+constexpr std::uint64_t kMakeCharacter = 1u << 6, kMakeBlock = 1u << 11;
+constexpr std::uint64_t kRemoveAndMake = 0x1ff0;  // bits 4 to 12: remove and make entries of every kind
+constexpr std::uint64_t kBindTcp = 1u << 0, kConnectTcp = 1u << 1;
+constexpr std::uint64_t kScopeAbstractSockets = 1u << 0, kScopeSignals = 1u << 1;
+
+// Each version of Landlock knows more rights than the one before; unknown ones are refused as a whole.
+RulesetAttributes handled_by(int version) {
+  RulesetAttributes handled;
+  handled.file_access = kWriteFile | kRemoveAndMake;
+  if (version >= 2) handled.file_access |= kRefer;
+  if (version >= 3) handled.file_access |= kTruncate;
+  if (version >= 4) handled.net_access = kBindTcp | kConnectTcp;
+  if (version >= 5) handled.file_access |= kIoctlDevice;
+  if (version >= 6) handled.scoped = kScopeAbstractSockets | kScopeSignals;
+  return handled;
+}
+
+std::size_t attribute_bytes(int version) { return version >= 6 ? sizeof(RulesetAttributes) : version >= 4 ? 16 : 8; }
+
+// Paths that are gone by now are left out: nothing can be written there.
+int allow_path(int ruleset, const fs::path& path, std::uint64_t access) {
+  const base::FileDescriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!place.valid()) return 0;
+  struct stat status {};
+  if (::fstat(place.get(), &status) != 0) return errno;
+  if (!S_ISDIR(status.st_mode)) access &= kWriteFile | kTruncate | kIoctlDevice;
+  const PathRule rule{access, place.get()};
+  return ::syscall(kAddRule, ruleset, kRulePath, &rule, 0) == 0 ? 0 : errno;
+}
+
+int allow_paths(int ruleset, const Isolation& isolation, std::uint64_t handled) {
+  const std::uint64_t devices = kMakeCharacter | kMakeBlock;
+  const auto allow = [&](const std::vector<fs::path>& paths, std::uint64_t access) {
+    for (const fs::path& path : paths) {
+      if (const int error = allow_path(ruleset, path, access & handled)) return error;
+    }
+    return 0;
+  };
+  if (const int error = allow(isolation.folders, handled & ~(devices | kIoctlDevice))) return error;
+  if (const int error = allow(isolation.devices, kWriteFile | kTruncate | kIoctlDevice)) return error;
+  if (const int error = allow(isolation.pipes, kWriteFile)) return error;
+  if (const int error = allow({"/proc"}, kWriteFile | kTruncate)) return error;
+  if (!isolation.shared_memory) return 0;
+  return allow({kSharedMemory}, handled & ~(devices | kIoctlDevice | kRefer));
+}
+
+void add_existing(const char* pattern, std::vector<fs::path>& paths) {
+  glob_t found{};
+  if (::glob(pattern, 0, nullptr, &found) == 0) {
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
+  }
+  ::globfree(&found);
+}
+
+constexpr const char *kFolderWord = "--folder=", *kDeviceWord = "--device=", *kPipeWord = "--pipe=",
+                     *kPortWord = "--port=", *kSharedMemoryWord = "--shared-memory",
+                     *kAnyInterfaceWord = "--any-interface";
+
+}  // namespace
+
+int landlock_version() {
+  const long version = ::syscall(kCreateRuleset, nullptr, 0, kAskVersion);
+  return version > 0 ? static_cast<int>(version) : 0;
+}
+
+Isolation usual_isolation() {
+  Isolation isolation;
+  for (const char* pattern : {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/nvidia*",
+                              "/dev/dxg", "/dev/dri", "/dev/gdrdrv"}) {
+    add_existing(pattern, isolation.devices);
+  }
+  const char* mps = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  std::error_code error;
+  const fs::path pipes = fs::canonical(mps != nullptr && *mps == '/' ? mps : "/tmp/nvidia-mps", error);
+  if (!error && fs::is_directory(pipes, error)) isolation.pipes.push_back(pipes);
+  return isolation;
+}
+
+bool can_isolate() { return landlock_version() > 0 && can_filter(); }
+
+int confine_this_thread(const Isolation& isolation) {
+  const int version = landlock_version();
+  if (version == 0) return ENOSYS;
+  const RulesetAttributes handled = handled_by(version);
+  const base::FileDescriptor ruleset(
+      static_cast<int>(::syscall(kCreateRuleset, &handled, attribute_bytes(version), 0)));
+  if (!ruleset.valid()) return errno;
+  if (const int error = allow_paths(ruleset.get(), isolation, handled.file_access)) return error;
+  // Whatever port is free (call_judge.cc).
+  const PortRule any_free{kBindTcp, 0};
+  if (handled.net_access != 0 && ::syscall(kAddRule, ruleset.get(), kRulePort, &any_free, 0) != 0) return errno;
+  for (const std::uint16_t port : isolation.ports) {
+    if (handled.net_access == 0) break;
+    const PortRule rule{handled.net_access, port};
+    if (::syscall(kAddRule, ruleset.get(), kRulePort, &rule, 0) != 0) return errno;
+  }
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
+  return ::syscall(kRestrictSelf, ruleset.get(), 0) == 0 ? 0 : errno;
+}
+
+std::vector<std::string> isolation_words(const Isolation& isolation) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* word, const std::vector<fs::path>& paths) {
+    for (const fs::path& path : paths) words.push_back(word + path.string());
+  };
+  add(kFolderWord, isolation.folders);
+  add(kDeviceWord, isolation.devices);
+  add(kPipeWord, isolation.pipes);
+  for (const std::uint16_t port : isolation.ports) words.push_back(kPortWord + std::to_string(port));
+  if (isolation.shared_memory) words.emplace_back(kSharedMemoryWord);
+  if (isolation.any_interface) words.emplace_back(kAnyInterfaceWord);
+  return words;
+}
+
+Isolation isolation_of(const std::vector<std::string>& words) {
+  Isolation isolation;
+  for (const std::string& word : words) {
+    const auto value = [&](std::string_view prefix) { return word.substr(prefix.size()); };
+    if (word.starts_with(kFolderWord)) isolation.folders.emplace_back(value(kFolderWord));
+    if (word.starts_with(kDeviceWord)) isolation.devices.emplace_back(value(kDeviceWord));
+    if (word.starts_with(kPipeWord)) isolation.pipes.emplace_back(value(kPipeWord));
+    if (word.starts_with(kPortWord)) {
+      isolation.ports.push_back(static_cast<std::uint16_t>(std::strtoul(value(kPortWord).c_str(), nullptr, 10)));
+    }
+    if (word == kSharedMemoryWord) isolation.shared_memory = true;
+    if (word == kAnyInterfaceWord) isolation.any_interface = true;
+  }
+  return isolation;
+}
+
+bool is_below(const fs::path& path, const std::vector<fs::path>& folders) {
+  const std::string& text = path.native();
+  return std::any_of(folders.begin(), folders.end(), [&](const fs::path& folder) {
+    const std::string& prefix = folder.native();
+    return text.starts_with(prefix) && (text.size() == prefix.size() || text[prefix.size()] == '/');
+  });
+}
+
+}  // namespace cudadiag::launch

@@ -1,0 +1,166 @@
+#include "launch/isolation/private_folders.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace cudadiag::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The name of a local socket has 107 bytes; what programs add to the temporary folder takes up to 40.
+constexpr std::size_t kLongestRoot = 60;
+constexpr std::uint64_t kMostBytes = 512u << 20;
+constexpr std::uint64_t kMostFiles = 20'000;
+
+struct KnownCache {
+  const char* variable;
+  const char* name;                     // of the private one
+  std::array<const char*, 2> defaults;  // below the home folder; "/…" in the temporary folder
+};
+
+// XDG_CACHE_HOME is left alone: models that were downloaded lie there too, and without a network nothing replaces them.
+constexpr KnownCache kCaches[] = {
+    {"CUDA_CACHE_PATH", "cuda", {".nv/ComputeCache", nullptr}},
+    {"TRITON_CACHE_DIR", "triton", {".triton/cache", nullptr}},
+    {"TORCHINDUCTOR_CACHE_DIR", "inductor", {"/torchinductor_", nullptr}},
+    {"TORCH_EXTENSIONS_DIR", "torch_extensions", {".cache/torch_extensions", nullptr}},
+    {"CUPY_CACHE_DIR", "cupy", {".cupy/kernel_cache", nullptr}},
+    {"NUMBA_CACHE_DIR", "numba", {nullptr, nullptr}},
+    {"WARP_CACHE_PATH", "warp", {".cache/warp", nullptr}},
+    {"VLLM_CACHE_ROOT", "vllm", {".cache/vllm", nullptr}},
+    {"MPLCONFIGDIR", "matplotlib", {".config/matplotlib", ".cache/matplotlib"}},
+};
+// Those that exist only where the user names them.
+constexpr KnownCache kNamedCaches[] = {
+    {"JAX_COMPILATION_CACHE_DIR", "jax", {nullptr, nullptr}},
+    {"PYTHONPYCACHEPREFIX", "pycache", {nullptr, nullptr}},
+};
+
+std::string environment_value(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+fs::path temporary_folder() {
+  std::error_code error;
+  fs::path folder = fs::temp_directory_path(error);
+  return error ? fs::path("/tmp") : folder;
+}
+
+std::vector<fs::path> places_of(const KnownCache& cache) {
+  if (const std::string named = environment_value(cache.variable); !named.empty()) return {named};
+  std::vector<fs::path> places;
+  for (const char* place : cache.defaults) {
+    if (place == nullptr) continue;
+    const std::string text = place;
+    // PyTorch's own default ends with the user's name.
+    if (text.front() == '/') places.push_back(temporary_folder().string() + text + environment_value("USER"));
+    if (text.front() != '/' && !environment_value("HOME").empty())
+      places.push_back(fs::path(environment_value("HOME")) / text);
+  }
+  return places;
+}
+
+struct Room {
+  std::uint64_t bytes = kMostBytes, files = kMostFiles;
+};
+
+bool fits(const fs::path& folder, Room& room) {
+  Room left = room;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    const std::uint64_t bytes = it->is_regular_file(ignored) && !it->is_symlink(ignored) ? it->file_size(ignored) : 0;
+    if (left.files == 0 || ignored || bytes > left.bytes) return false;
+    --left.files;
+    left.bytes -= bytes;
+  }
+  room = left;
+  return true;
+}
+
+// Times are kept: builds go by them.
+void copy_tree(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(from, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    const fs::path target = to / it->path().lexically_relative(from);
+    if (it->is_symlink(ignored)) {
+      fs::copy_symlink(it->path(), target, ignored);
+    } else if (it->is_directory(ignored)) {
+      fs::create_directory(target, ignored);
+    } else if (it->is_regular_file(ignored) && fs::copy_file(it->path(), target, ignored)) {
+      fs::last_write_time(target, it->last_write_time(ignored), ignored);
+    }
+  }
+}
+
+}  // namespace
+
+session::Result<PrivateFolders> PrivateFolders::make(const fs::path& place) {
+  fs::path root = place / "private";
+  std::error_code ignored;
+  if (root.native().size() > kLongestRoot) {
+    std::string name = (temporary_folder() / "cudadiag-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) {
+      return session::Failure{"cannot make a private folder like " + name + ": " + std::strerror(errno), ""};
+    }
+    root = name;
+  } else if (::mkdir(root.c_str(), 0700) != 0) {
+    return session::Failure{"cannot make " + root.string() + ": " + std::strerror(errno), ""};
+  }
+  const fs::path real = fs::canonical(root, ignored);
+  PrivateFolders folders(ignored ? root : real);
+  folders.add_temporary();
+  folders.add_caches();
+  return folders;
+}
+
+PrivateFolders::PrivateFolders(PrivateFolders&& other) noexcept
+    : root_(std::exchange(other.root_, {})), variables_(std::move(other.variables_)) {}
+
+PrivateFolders::~PrivateFolders() {
+  std::error_code ignored;
+  if (!root_.empty()) fs::remove_all(root_, ignored);
+}
+
+void PrivateFolders::add_temporary() {
+  const fs::path folder = root_ / "tmp";
+  ::mkdir(folder.c_str(), 0700);
+  for (const char* name : {"TMPDIR", "TMP", "TEMP"}) variables_.push_back({name, folder.string()});
+}
+
+void PrivateFolders::add_caches() {
+  Room room;
+  std::error_code error;
+  // Most of the free room on that disk is left to the user.
+  if (const fs::space_info space = fs::space(root_, error); !error)
+    room.bytes = std::min(room.bytes, space.available / 4);
+  const auto add = [&](const KnownCache& cache) {
+    const fs::path folder = root_ / cache.name;
+    if (::mkdir(folder.c_str(), 0700) != 0) return;
+    for (const fs::path& place : places_of(cache)) {
+      if (fs::is_directory(place, error) && fits(place, room)) copy_tree(place, folder);
+    }
+    variables_.push_back({cache.variable, folder.string()});
+  };
+  for (const KnownCache& cache : kCaches) add(cache);
+  for (const KnownCache& cache : kNamedCaches) {
+    if (!environment_value(cache.variable).empty()) add(cache);
+  }
+  // Python reads the code that is compiled already, and writes no more beside the sources.
+  if (environment_value("PYTHONPYCACHEPREFIX").empty()) variables_.push_back({"PYTHONDONTWRITEBYTECODE", "1"});
+}
+
+}  // namespace cudadiag::launch

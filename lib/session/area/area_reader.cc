@@ -1,0 +1,537 @@
+#include "session/area/area_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "session/area/area_regions.h"
+#include "session/area/call_name.h"
+#include "session/area/intern_reader.h"
+#include "session/area/launch_parameters.h"
+#include "session/area/operation_decoder.h"
+
+namespace cudadiag::session {
+namespace {
+
+using wire::area::Region;
+
+// More than any recorder writes; a table that claims more is cut.
+constexpr std::size_t kMostContexts = 8192;
+constexpr std::size_t kMostErrors = 65536;
+constexpr std::size_t kMostGraphWords = 1u << 20;
+constexpr std::size_t kMostAllocations = 1u << 20;
+
+auto copy_operation(const std::byte* record) {
+  return copy_serialised<wire::area::kOperationSize, decltype(wire::operation::kSerial)::type>(record);
+}
+
+class AreaReader {
+ public:
+  AreaReader(std::span<const std::byte> area, std::optional<wire::ClockReading> now)
+      : area_(area), regions_(area), now_(now) {}
+
+  ProcessRecord read() {
+    record_.damaged += regions_.damaged();
+    read_header();
+    // The heap comes after the frozen state and before whatever refers to it, so that no id is ahead of it
+    // by more than the writer's lead.
+    const std::uint64_t used = wire::load_acquire(area_.data(), wire::area::kInternUsed);
+    auto heap = regions_.region(Region::intern);
+    if (used > heap.size()) ++record_.damaged;
+    strings_ = read_intern_heap(heap.first(std::min<std::uint64_t>(used, heap.size())), record_);
+    read_threads();
+    read_contexts();
+    read_streams();
+    check_blocked();
+    read_operations();
+    read_launch_parameters(regions_, record_);
+    leave_out_what_was_not_given();
+    read_errors();
+    read_allocations();
+    read_site_counts();
+    return std::move(record_);
+  }
+
+ private:
+  template <std::size_t Size>
+  const std::byte* at(Region region, std::size_t index) const {
+    return regions_.region(region).data() + index * Size;
+  }
+
+  void read_header();
+  void read_clock();
+  void read_threads();
+  void read_blocked(const std::byte* entry, Thread& thread);
+  void check_blocked();
+  void read_contexts();
+  void read_streams();
+  void read_operations();
+  void leave_out_what_was_not_given();
+  static void leave_out(Stream& stream, const std::set<std::uint32_t>& recorded, std::uint32_t alone,
+                        std::uint32_t in_flight);
+  void read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity);
+  void read_held();
+  std::uint64_t full_serial(const std::byte* record, std::size_t thread) const;
+  void add_operation(const RecordCopy<wire::area::kOperationSize>& copy);
+  void read_graph_words();
+  void read_errors();
+  void freeze_at_lost_context();
+  void read_error(const std::byte* slot);
+  void read_allocations();
+  void read_site_counts();
+
+  std::span<const std::byte> area_;
+  AreaRegions regions_;
+  std::optional<wire::ClockReading> now_;
+  ProcessRecord record_;
+  std::vector<std::uint32_t> in_flight_;  // by stream: threads that are inside a call on it
+  InternStrings strings_;
+  std::set<std::pair<std::uint16_t, std::uint64_t>> seen_;  // operations by (thread, serial)
+  std::uint32_t frozen_slot_ = 0;                           // 1 + index in the wire's `errors`
+};
+
+void AreaReader::read_header() {
+  namespace a = wire::area;
+  const std::byte* header = area_.data();
+  const std::uint32_t state = wire::load_acquire(header, a::kState);
+  if (state > static_cast<std::uint32_t>(a::State::disabled)) {
+    ++record_.damaged;
+  } else {
+    record_.state = static_cast<a::State>(state);
+  }
+  record_.pid = wire::load(header, a::kPid);
+  record_.parent_pid = wire::load(header, a::kParentPid);
+  record_.start_realtime = wire::load(header, a::kStartRealtime);
+  record_.dropped_operations = wire::load_acquire(header, a::kDroppedOperations);
+  record_.dropped_sites = wire::load_acquire(header, a::kDroppedSites);
+  record_.dropped_interns = wire::load_acquire(header, a::kDroppedInterns);
+  record_.dropped_streams = wire::load_acquire(header, a::kDroppedStreams);
+  record_.dropped_held = wire::load_acquire(header, a::kDroppedHeld);
+  record_.dropped_graphs = wire::load_acquire(header, a::kDroppedGraphs);
+  record_.dropped_allocations = wire::load_acquire(header, a::kDroppedAllocations);
+  record_.forgotten_allocations = wire::load_acquire(header, a::kForgottenAllocations);
+  record_.failed_markers = wire::load_acquire(header, a::kFailedMarkers);
+  record_.error_count = wire::load_acquire(header, a::kErrorCount);
+  record_.waits = wire::load_acquire(header, a::kWaits);
+  record_.events_unseen = wire::load_acquire(header, a::kEventsUnseen);
+  const std::uint32_t status = wire::load_acquire(header, a::kExitStatus);
+  if (status != 0) record_.exit_status = static_cast<int>((status - 1) & 0xff);
+  if (record_.state == a::State::frozen) {
+    frozen_slot_ = wire::load(header, a::kFrozenError);
+    record_.frozen_code = wire::load(header, a::kFrozenCode);
+    record_.frozen_ticks = wire::load(header, a::kFrozenTicks);
+  }
+  read_clock();
+}
+
+void AreaReader::read_clock() {
+  namespace a = wire::area;
+  const std::byte* header = area_.data();
+  record_.clock_start = wire::load(header, a::kClockTicks);
+  std::uint64_t ticks_last = wire::load_acquire(header, a::kClockTicksLast);
+  const std::uint64_t start = wire::load(header, a::kClockNanoseconds);
+  std::uint64_t last = wire::load_acquire(header, a::kClockNanosecondsLast);
+  if (now_ && record_.state == a::State::recording) {
+    ticks_last = now_->ticks;
+    last = now_->nanoseconds;
+  }
+  record_.clock_last = ticks_last;
+  if (ticks_last <= record_.clock_start || last <= start) return;
+  record_.seconds_per_tick =
+      static_cast<double>(last - start) * 1e-9 / static_cast<double>(ticks_last - record_.clock_start);
+}
+
+void AreaReader::read_threads() {
+  namespace t = wire::thread;
+  const std::size_t count = regions_.count(Region::threads, wire::area::kThreadSize, kMostThreads);
+  record_.threads.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto entry = copy_record<wire::area::kThreadSize>(at<wire::area::kThreadSize>(Region::threads, i));
+    Thread& thread = record_.threads[i];
+    const std::uint32_t state = wire::load(entry.data(), t::kState);
+    if (state > static_cast<std::uint32_t>(t::State::ended)) {
+      ++record_.damaged;
+      continue;
+    }
+    thread.state = static_cast<t::State>(state);
+    thread.tid = wire::load(entry.data(), t::kTid);
+    thread.published = wire::load(entry.data(), t::kPublished);
+    thread.operations = wire::load(entry.data(), t::kOperations);
+    const std::uint32_t domain = wire::load(entry.data(), t::kCallDomain);
+    if (domain <= static_cast<std::uint32_t>(wire::error::Domain::runtime)) {
+      thread.call_domain = static_cast<wire::error::Domain>(domain);
+    }
+    thread.call_id = wire::load(entry.data(), t::kCallId);
+    thread.call_ticks = wire::load(entry.data(), t::kCallTicks);
+    const char* name = reinterpret_cast<const char*>(entry.data() + t::kNameOffset);
+    thread.name.assign(name, ::strnlen(name, t::kNameSize));
+    record_.operations_issued += thread.published;
+    if (thread.call_domain != wire::error::Domain::none) read_blocked(entry.data(), thread);
+    // It has left that call meanwhile: what was read may be of two.
+    const auto again = copy_record<wire::area::kThreadSize>(at<wire::area::kThreadSize>(Region::threads, i));
+    if (wire::load(again.data(), t::kCallTicks) != thread.call_ticks ||
+        wire::load(again.data(), t::kCallSite) != thread.blocked.site) {
+      thread.call_domain = wire::error::Domain::none;
+      thread.blocked = {};
+    }
+  }
+}
+
+void AreaReader::read_blocked(const std::byte* entry, Thread& thread) {
+  namespace t = wire::thread;
+  Thread::Blocked& blocked = thread.blocked;
+  blocked.site = wire::load(entry, t::kCallSite);
+  if (blocked.site == 0) return;
+  const std::uint32_t wait = wire::load(entry, t::kCallWait);
+  const bool fits = wait <= static_cast<std::uint32_t>(t::Wait::context);
+  if (fits) blocked.wait = static_cast<t::Wait>(wait);
+  blocked.stream = wire::load(entry, t::kCallStream);
+  blocked.context = wire::load(entry, t::kCallContext);
+  blocked.event = wire::load(entry, t::kCallEvent);
+  const bool named = strings_.copy(wire::load(entry, t::kCallName), blocked.call);
+  blocked.call = written_name(std::move(blocked.call));
+  const std::uint32_t outer = wire::load(entry, t::kCallOuter);
+  if (!fits || !named || (outer != 0 && !strings_.copy(outer, blocked.outer))) ++record_.damaged;
+}
+
+void AreaReader::check_blocked() {
+  for (Thread& thread : record_.threads) {
+    Thread::Blocked& blocked = thread.blocked;
+    // Interned after the heap was read: the next look will have it.
+    if (blocked.site > record_.sites.size()) blocked = {};
+    if (blocked.stream >= record_.streams.size()) blocked.stream = wire::operation::kNoStream;
+    if (blocked.context >= record_.contexts.size()) blocked.context = 0xffffffff;
+  }
+}
+
+void AreaReader::read_contexts() {
+  namespace c = wire::context;
+  const std::size_t count = regions_.count(Region::contexts, wire::area::kContextSize, kMostContexts);
+  record_.contexts.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto entry = copy_record<wire::area::kContextSize>(at<wire::area::kContextSize>(Region::contexts, i));
+    const std::uint32_t state = wire::load(entry.data(), c::kState);
+    const std::uint32_t markers = wire::load(entry.data(), c::kMarkers);
+    if (state > static_cast<std::uint32_t>(c::State::destroyed) ||
+        markers > static_cast<std::uint32_t>(c::Markers::refused)) {
+      ++record_.damaged;
+      continue;
+    }
+    record_.contexts[i] = {static_cast<c::State>(state),         wire::load(entry.data(), c::kUid),
+                           wire::load(entry.data(), c::kHandle), wire::load(entry.data(), c::kDevice),
+                           static_cast<c::Markers>(markers),     wire::load(entry.data(), c::kPeers)};
+  }
+}
+
+void AreaReader::read_streams() {
+  namespace s = wire::stream;
+  const std::size_t count = regions_.count(Region::streams, wire::area::kStreamSize, kMostStreams);
+  const std::size_t markers = regions_.count(Region::markers, wire::area::kMarkerSize, kMostStreams);
+  const std::size_t frozen = regions_.count(Region::frozen, wire::area::kFrozenSize, kMostStreams);
+  const bool is_frozen = record_.state == wire::area::State::frozen;
+  record_.streams.resize(count);
+  in_flight_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto entry = copy_record<wire::area::kStreamSize>(at<wire::area::kStreamSize>(Region::streams, i));
+    Stream& stream = record_.streams[i];
+    const std::uint32_t state = wire::load(entry.data(), s::kState);
+    if (state > static_cast<std::uint32_t>(s::State::destroyed)) {
+      ++record_.damaged;
+      continue;
+    }
+    // The unused entries' markers stay untouched: reading a hole of the memfd would make it memory.
+    if (state == 0) continue;
+    stream.state = static_cast<s::State>(state);
+    stream.context = wire::load(entry.data(), s::kContext);
+    stream.handle = wire::load(entry.data(), s::kHandle);
+    stream.stream_id = wire::load(entry.data(), s::kStreamId);
+    stream.created = wire::load(entry.data(), s::kCreated);
+    stream.flags = wire::load(entry.data(), s::kFlags);
+    stream.thread_tid = wire::load(entry.data(), s::kThreadTid);
+    stream.issued = wire::load(entry.data(), s::kIssued);
+    in_flight_[i] = wire::load(entry.data(), s::kInFlight);
+    stream.marker_issued = wire::load(entry.data(), s::kMarkerIssued);
+    stream.host_completed = wire::load(entry.data(), s::kHostCompleted);
+    if (is_frozen && i < frozen) {
+      const auto picture = copy_record<wire::area::kFrozenSize>(at<wire::area::kFrozenSize>(Region::frozen, i));
+      stream.marker = wire::load(picture.data(), wire::frozen::kMarker);
+      stream.host_completed = wire::load(picture.data(), wire::frozen::kHostCompleted);
+    } else if (i < markers) {
+      stream.marker = wire::load_acquire(at<wire::area::kMarkerSize>(Region::markers, i), wire::marker::kCompleted);
+    }
+  }
+}
+
+void AreaReader::read_operations() {
+  const std::size_t threads = record_.threads.size();
+  const std::size_t capacity =
+      threads == 0 ? 0 : regions_.region(Region::rings).size() / wire::area::kOperationSize / threads;
+  for (std::size_t thread = 0; thread < threads; ++thread) {
+    if (record_.threads[thread].state == wire::thread::State::free) continue;
+    for (std::size_t place = 0; place < capacity; ++place) {
+      // A ring fills from its start: behind the newest record of a thread that never came round lie holes.
+      if (place > record_.threads[thread].published) break;
+      read_operation(at<wire::area::kOperationSize>(Region::rings, thread * capacity + place), thread, place, capacity);
+    }
+  }
+  read_held();
+  std::sort(record_.operations.begin(), record_.operations.end(), [](const Operation& a, const Operation& b) {
+    return std::tie(a.ticks, a.thread, a.serial) < std::tie(b.ticks, b.thread, b.serial);
+  });
+}
+
+// The newest number with these low digits that the thread can have reached: a live one goes on meanwhile.
+std::uint64_t AreaReader::full_serial(const std::byte* record, std::size_t thread) const {
+  constexpr std::uint64_t kLead = 1u << 16, kTurn = std::uint64_t{1} << 32;
+  const std::uint64_t newest = record_.threads[thread].published + kLead;
+  const std::uint64_t serial = newest / kTurn * kTurn + wire::load(record, wire::operation::kSerial);
+  return serial > newest && serial >= kTurn ? serial - kTurn : serial;
+}
+
+// A thread that is about to call the driver has its operation's ordinal before the record of it: ordinals without a
+// record, of as many as are in flight beside the calls that have one, stand for nothing that the GPU can have been
+// given.
+void AreaReader::leave_out_what_was_not_given() {
+  std::vector<std::uint32_t> open(record_.streams.size());
+  std::vector<std::set<std::uint32_t>> recorded(record_.streams.size());
+  // The newest that entered with nobody else inside a call: all before it had returned.
+  std::vector<std::uint32_t> alone(record_.streams.size());
+  for (const Operation& operation : record_.operations) {
+    if (operation.stream >= open.size() || operation.ordinal == 0 || in_flight_[operation.stream] == 0) continue;
+    if ((operation.flags & wire::operation::kReturned) == 0) ++open[operation.stream];
+    if ((operation.flags & wire::operation::kContended) == 0) {
+      alone[operation.stream] = std::max(alone[operation.stream], operation.ordinal);
+    }
+    const bool unfinished = operation.ordinal > record_.streams[operation.stream].completed();
+    if (unfinished) recorded[operation.stream].insert(operation.ordinal);
+  }
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    Stream& stream = record_.streams[i];
+    const std::uint32_t threads = std::min(in_flight_[i], static_cast<std::uint32_t>(record_.threads.size()));
+    if (threads > open[i]) leave_out(stream, recorded[i], alone[i], threads - open[i]);
+  }
+}
+
+// A marker, like one that is `alone`, was queued with nobody inside a call: what has no record up to there is lost.
+void AreaReader::leave_out(Stream& stream, const std::set<std::uint32_t>& recorded, std::uint32_t alone,
+                           std::uint32_t in_flight) {
+  const std::uint32_t returned = std::max({stream.completed(), stream.marker_issued, alone});
+  const std::uint32_t newest = std::max(returned, recorded.empty() ? 0 : *recorded.rbegin());
+  if (stream.issued > newest && stream.issued - newest <= in_flight) {
+    in_flight -= stream.issued - newest;
+    stream.issued = newest;
+  }
+  if (stream.issued <= returned) return;
+  auto next = recorded.upper_bound(returned);
+  const auto end = recorded.upper_bound(stream.issued);
+  if (stream.issued - returned - static_cast<std::uint32_t>(std::distance(next, end)) > in_flight) return;
+  for (std::uint32_t ordinal = returned; ordinal != stream.issued;) {
+    ++ordinal;
+    if (next != end && *next == ordinal) {
+      ++next;
+    } else {
+      stream.not_given.push_back(ordinal);
+    }
+  }
+}
+
+void AreaReader::read_operation(const std::byte* slot, std::size_t thread, std::size_t place, std::size_t capacity) {
+  const auto copy = copy_operation(slot);
+  if (!copy) return;
+  const std::uint64_t serial = full_serial(copy->data(), thread);
+  if ((serial - 1) % capacity != place || wire::load(copy->data(), wire::operation::kThread) != thread) {
+    ++record_.damaged;
+    return;
+  }
+  add_operation(*copy);
+}
+
+void AreaReader::read_held() {
+  const std::size_t streams = record_.streams.size();
+  const std::size_t places =
+      streams == 0 ? 0 : regions_.region(Region::held).size() / wire::area::kOperationSize / streams;
+  for (std::size_t stream = 0; stream < streams; ++stream) {
+    if (record_.streams[stream].state == wire::stream::State::free) continue;
+    for (std::size_t place = 0; place < places; ++place) {
+      const auto copy = copy_operation(at<wire::area::kOperationSize>(Region::held, stream * places + place));
+      if (!copy) continue;
+      if (wire::load(copy->data(), wire::operation::kStream) != stream) {
+        ++record_.damaged;
+        continue;
+      }
+      add_operation(*copy);
+    }
+  }
+}
+
+void AreaReader::add_operation(const RecordCopy<wire::area::kOperationSize>& copy) {
+  const std::byte* record = copy.data();
+  if (wire::operation::is_race_record(kind_of(record))) return;
+  const std::size_t thread = wire::load(record, wire::operation::kThread);
+  const auto operation =
+      thread < record_.threads.size() ? decode_operation(record, full_serial(record, thread), record_) : std::nullopt;
+  if (!operation) {
+    ++record_.damaged;
+    return;
+  }
+  if (!seen_.emplace(operation->thread, operation->serial).second) return;
+  if (operation->graph_words != 0) read_graph_words();
+  record_.operations.push_back(*operation);
+}
+
+// Only where they are asked for: they are a hole of the file as a rule.
+void AreaReader::read_graph_words() {
+  if (!record_.graph_words.empty()) return;
+  const std::size_t count = regions_.count(Region::graph_words, wire::area::kGraphWordSize, kMostGraphWords);
+  for (std::size_t i = 0; i < count; ++i) {
+    record_.graph_words.push_back(
+        wire::load_acquire(at<wire::area::kGraphWordSize>(Region::graph_words, i), wire::Field<std::uint32_t, 0>{}));
+  }
+}
+
+void AreaReader::read_errors() {
+  const std::size_t count = regions_.count(Region::errors, wire::area::kErrorSize, kMostErrors);
+  std::uint64_t frozen_serial = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t before = record_.errors.size();
+    read_error(at<wire::area::kErrorSize>(Region::errors, i));
+    if (record_.errors.size() > before && i + 1 == frozen_slot_) frozen_serial = record_.errors.back().serial;
+  }
+  std::sort(record_.errors.begin(), record_.errors.end(),
+            [](const Error& a, const Error& b) { return a.serial < b.serial; });
+  const auto frozen = std::find_if(record_.errors.begin(), record_.errors.end(),
+                                   [&](const Error& error) { return error.serial == frozen_serial; });
+  if (frozen_serial != 0) record_.frozen_error = static_cast<std::uint32_t>(frozen - record_.errors.begin()) + 1;
+  if (record_.state == wire::area::State::recording) freeze_at_lost_context();
+}
+
+// Another thread may end the process after the failed call has been recorded and before the picture was frozen.
+void AreaReader::freeze_at_lost_context() {
+  const auto lost = std::find_if(record_.errors.begin(), record_.errors.end(),
+                                 [](const Error& error) { return (error.flags & wire::error::kSticky) != 0; });
+  if (lost == record_.errors.end()) return;
+  record_.state = wire::area::State::frozen;
+  record_.frozen_error = static_cast<std::uint32_t>(lost - record_.errors.begin()) + 1;
+  record_.frozen_code = lost->code;
+  record_.frozen_ticks = lost->ticks;
+  record_.clock_last = std::max(record_.clock_last, lost->ticks);
+}
+
+void AreaReader::read_error(const std::byte* slot) {
+  namespace e = wire::error;
+  const auto copy = copy_serialised<wire::area::kErrorSize>(slot);
+  if (!copy) return;
+  const std::byte* record = copy->data();
+  const std::uint8_t domain = wire::load(record, e::kDomain);
+  if (domain == 0 || domain > static_cast<std::uint8_t>(e::Domain::runtime)) {
+    ++record_.damaged;
+    return;
+  }
+  Error& error = record_.errors.emplace_back();
+  error.domain = static_cast<e::Domain>(domain);
+  error.serial = wire::load(record, e::kSerial);
+  error.ticks = wire::load(record, e::kTicks);
+  error.code = wire::load(record, e::kCode);
+  error.tid = wire::load(record, e::kTid);
+  error.flags = wire::load(record, e::kFlags);
+  error.call_id = wire::load(record, e::kCallId);
+  const auto name = [&](std::uint32_t id, std::string& out) {
+    if (!strings_.copy(id, out) && id != 0) ++record_.damaged;
+  };
+  name(wire::load(record, e::kCallName), error.call);
+  error.call = written_name(std::move(error.call));
+  name(wire::load(record, e::kOuterName), error.outer);
+  name(wire::load(record, e::kExplanation), error.explanation);
+  error.of_call = wire::load(record, e::kOfCall);
+  error.outer_code = wire::load(record, e::kOuterCode);
+  error.site = wire::load(record, e::kSite);
+  if (error.site > record_.sites.size()) error.site = 0;
+  error.stream = wire::load(record, e::kStream);
+  if (error.stream >= record_.streams.size()) error.stream = wire::operation::kNoStream;
+  error.context = wire::load(record, e::kContext);
+  if (error.context >= record_.contexts.size()) error.context = 0xffffffff;
+  error.thread = wire::load(record, e::kThread);
+  if (error.thread >= record_.threads.size()) error.thread = 0xffffffff;
+  error.grid = {wire::load(record, e::kGridX), wire::load(record, e::kGridY), wire::load(record, e::kGridZ)};
+  error.block = {wire::load(record, e::kBlockX), wire::load(record, e::kBlockY), wire::load(record, e::kBlockZ)};
+  error.shared_bytes = wire::load(record, e::kSharedBytes);
+  error.bytes = wire::load(record, e::kBytes);
+  error.device_free = wire::load(record, e::kDeviceFree);
+  error.device_total = wire::load(record, e::kDeviceTotal);
+  error.operation = wire::load(record, e::kOperation);
+  error.started = wire::load(record, e::kStarted);
+  error.capture = {wire::load(record, e::kCaptureBegan), wire::load(record, e::kCaptureTid),
+                   wire::load(record, e::kCaptureMode), wire::load(record, e::kCaptureSite)};
+  if (error.capture.site > record_.sites.size()) error.capture.site = 0;
+}
+
+void AreaReader::read_allocations() {
+  namespace w = wire::allocation;
+  const std::uint64_t used = wire::load_acquire(area_.data(), wire::area::kAllocationsUsed);
+  const std::size_t places = regions_.count(Region::allocations, wire::area::kAllocationSize, kMostAllocations);
+  if (used > places) ++record_.damaged;
+  const auto site = [&](std::uint32_t id) { return id > record_.sites.size() ? 0 : id; };
+  const auto index = [](std::uint32_t value, std::size_t size) { return value < size ? value : w::kNone; };
+  for (std::size_t i = 0; i < std::min<std::uint64_t>(used, places); ++i) {
+    const auto copy =
+        copy_serialised<wire::area::kAllocationSize>(at<wire::area::kAllocationSize>(Region::allocations, i));
+    if (!copy) continue;
+    const std::byte* from = copy->data();
+    const auto kind = static_cast<w::Kind>(wire::load(from, w::kKind));
+    Allocation made;
+    made.address = wire::load(from, w::kAddress);
+    made.bytes = wire::load(from, w::kBytes);
+    if (kind == w::Kind::none || kind > w::Kind::registered || made.address + made.bytes < made.address) {
+      ++record_.damaged;
+      continue;
+    }
+    made.kind = kind;
+    made.serial = wire::load(from, w::kSerial);
+    made.made = wire::load(from, w::kMade);
+    made.freed = wire::load(from, w::kFreed);
+    made.site = site(wire::load(from, w::kSite));
+    made.freed_site = site(wire::load(from, w::kFreedSite));
+    made.flags = wire::load(from, w::kFlags);
+    made.thread = wire::load(from, w::kThread);
+    made.context = index(wire::load(from, w::kContext), record_.contexts.size());
+    made.stream = index(wire::load(from, w::kStream), record_.streams.size());
+    made.freed_stream = index(wire::load(from, w::kFreedStream), record_.streams.size());
+    record_.allocations.push_back(made);
+  }
+  std::sort(record_.allocations.begin(), record_.allocations.end(),
+            [](const Allocation& a, const Allocation& b) { return a.serial < b.serial; });
+}
+
+void AreaReader::read_site_counts() {
+  const std::size_t places = regions_.region(Region::sites).size() / wire::area::kSiteSize;
+  for (std::size_t id = 1; id < places && id <= record_.sites.size(); ++id) {
+    const std::byte* count = at<wire::area::kSiteSize>(Region::sites, wire::area::site_place(id, places));
+    record_.sites[id - 1].operations = wire::load_acquire(count, wire::Field<std::uint64_t, 0>{});
+  }
+}
+
+}  // namespace
+
+std::string not_an_area(std::span<const std::byte> area) {
+  if (area.size() < wire::area::kHeaderSize) return "it is too short to be a recording";
+  if (wire::load(area.data(), wire::area::kMagic) != wire::area::kMagicValue) return "it is not a cudadiag recording";
+  const std::uint32_t version = wire::load(area.data(), wire::area::kVersion);
+  if (version != wire::area::kFormatVersion) {
+    return "it was written in format version " + std::to_string(version) + "; this cudadiag reads version " +
+           std::to_string(wire::area::kFormatVersion);
+  }
+  return {};
+}
+
+AreaContents read_area(std::span<const std::byte> area, std::optional<wire::ClockReading> now) {
+  AreaContents contents;
+  contents.error = not_an_area(area);
+  if (contents.error.empty()) contents.record = AreaReader(area, now).read();
+  return contents;
+}
+
+}  // namespace cudadiag::session

@@ -1,0 +1,87 @@
+#include "session/area/launch_parameters.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "wire/intern.h"
+#include "wire/launch_parameters.h"
+#include "wire/operation.h"
+
+namespace cudadiag::session {
+namespace {
+
+namespace wire_parameters = wire::launch_parameters;
+using wire::area::Region;
+using Slot = RecordCopy<wire_parameters::kSlotSize>;
+
+class Reader {
+ public:
+  Reader(const AreaRegions& regions, ProcessRecord& record)
+      : layouts_(regions.region(Region::layouts)), slots_(regions.region(Region::parameters)), record_(record) {
+    per_thread_ = slots_.size() / wire_parameters::kSlotSize / wire_parameters::kThreads;
+  }
+
+  void add(const Operation& operation) {
+    if (operation.thread >= wire_parameters::kThreads || per_thread_ == 0) return;
+    const std::size_t place = operation.thread * per_thread_ + operation.serial % per_thread_;
+    const auto slot =
+        copy_serialised<wire_parameters::kSlotSize, std::uint32_t>(slots_.data() + place * wire_parameters::kSlotSize);
+    if (!slot || wire::load(slot->data(), wire_parameters::kSerial) != static_cast<std::uint32_t>(operation.serial)) {
+      return;
+    }
+    Arguments arguments{operation.serial, operation.thread, wire::load(slot->data(), wire_parameters::kFlags), {}};
+    const std::size_t bytes = wire::load(slot->data(), wire_parameters::kBytes);
+    if (bytes > wire_parameters::kMostBytes || !add_parameters(*slot, bytes, arguments)) {
+      ++record_.damaged;
+      return;
+    }
+    record_.arguments.push_back(std::move(arguments));
+  }
+
+ private:
+  // False: the layout cannot be right.
+  bool add_parameters(const Slot& slot, std::size_t bytes, Arguments& arguments) const {
+    const char* values = reinterpret_cast<const char*>(slot.data()) + wire_parameters::kValues;
+    const std::uint32_t layout = wire::load(slot.data(), wire_parameters::kLayout);
+    if (layout == 0) {
+      arguments.flags |= wire::intern::kBuffer;
+      if (bytes > 0) arguments.parameters.push_back({0, std::string(values, bytes)});
+      return true;
+    }
+    const auto count = number(layout);
+    if (!count) return false;
+    for (std::uint32_t i = 0; i < *count; ++i) {
+      const auto offset = number(layout + 1 + 2 * i), size = number(layout + 2 + 2 * i);
+      if (!offset || !size) return false;
+      if (std::size_t{*offset} + *size > bytes) return (arguments.flags & wire::intern::kCut) != 0;
+      arguments.parameters.push_back({*offset, std::string(values + *offset, *size)});
+    }
+    return true;
+  }
+
+  std::optional<std::uint16_t> number(std::size_t index) const {
+    std::uint16_t value = 0;
+    if (index >= layouts_.size() / sizeof value) return std::nullopt;
+    std::memcpy(&value, layouts_.data() + index * sizeof value, sizeof value);
+    return value;
+  }
+
+  std::span<const std::byte> layouts_, slots_;
+  ProcessRecord& record_;
+  std::size_t per_thread_ = 0;
+};
+
+}  // namespace
+
+void read_launch_parameters(const AreaRegions& regions, ProcessRecord& record) {
+  Reader reader(regions, record);
+  for (const Operation& operation : record.operations) {
+    if (operation.kind == wire::operation::Kind::kernel && (operation.flags & wire::operation::kCaptured) == 0) {
+      reader.add(operation);
+    }
+  }
+}
+
+}  // namespace cudadiag::session

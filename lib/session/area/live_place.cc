@@ -1,0 +1,99 @@
+#include "session/area/live_place.h"
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <fstream>
+#include <sstream>
+
+#include "session/plain_file.h"
+
+namespace cudadiag::session {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLongest = 128;
+
+template <typename Number>
+bool take_number(std::string_view& text, Number& number, char end) {
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto taken = static_cast<std::size_t>(rest - text.data());
+  if (failure != std::errc() || taken >= text.size() || *rest != end) return false;
+  text.remove_prefix(taken + 1);
+  return true;
+}
+
+// The newest whose recording a launcher holds that lives, or held that does not.
+std::optional<fs::path> newest_held(const std::vector<Root>& roots, bool lives) {
+  std::optional<fs::path> newest;
+  for (const Root& root : roots) {
+    for (const fs::path& session : sessions_in(root.folder)) {
+      if (lives ? !run_goes_on(session) : !was_lost(session)) continue;
+      if (!newest || session.filename() > newest->filename()) newest = session;
+      break;  // newest first
+    }
+  }
+  return newest;
+}
+
+// "7f0c14000000-7f0c18000000 rw-s 00001000 00:01 4711   /memfd:cudadiag-arena (deleted)"
+bool maps(const std::string& process, std::uint64_t inode) {
+  std::ifstream file("/proc/" + process + "/maps");
+  for (std::string line; std::getline(file, line);) {
+    if (line.find(" /memfd:cudadiag-arena") == std::string::npos) continue;
+    std::istringstream fields(line);
+    std::string range, access, offset, device;
+    std::uint64_t found = 0;
+    if (fields >> range >> access >> offset >> device >> found && found == inode) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string write_live_place(const LivePlace& place) {
+  return std::to_string(place.pid) + ' ' + std::to_string(place.descriptor) + ' ' + std::to_string(place.inode) + '\n';
+}
+
+std::optional<LivePlace> parse_live_place(std::string_view text) {
+  LivePlace place;
+  if (!take_number(text, place.pid, ' ') || !take_number(text, place.descriptor, ' ') ||
+      !take_number(text, place.inode, '\n') || !text.empty()) {
+    return std::nullopt;
+  }
+  if (place.pid == 0 || place.pid > INT_MAX || place.descriptor < 0) return std::nullopt;
+  return place;
+}
+
+std::optional<LivePlace> live_place(const fs::path& session) {
+  const auto text = read_plain_file(session / kArenaFile, kLongest);
+  return text ? parse_live_place(*text) : std::nullopt;
+}
+
+bool was_lost(const fs::path& session) {
+  std::error_code ignored;
+  return session.filename().string().ends_with(kIncomplete) && fs::exists(session / kArenaFile, ignored) &&
+         !fs::exists(session / kManifest, ignored) && !is_being_written(session);
+}
+
+bool is_held_by(const LivePlace& place, std::uint32_t pid) { return maps(std::to_string(pid), place.inode); }
+
+std::vector<std::uint32_t> holders_of(const LivePlace& place) {
+  std::vector<std::uint32_t> found;
+  std::error_code error;
+  for (fs::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::uint32_t pid = 0;
+    const auto [rest, failure] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (failure == std::errc() && *rest == '\0' && maps(name, place.inode)) found.push_back(pid);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::optional<fs::path> newest_live(const std::vector<Root>& roots) { return newest_held(roots, true); }
+
+std::optional<fs::path> newest_lost(const std::vector<Root>& roots) { return newest_held(roots, false); }
+
+}  // namespace cudadiag::session

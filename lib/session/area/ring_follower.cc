@@ -1,0 +1,107 @@
+#include "session/area/ring_follower.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "wire/operation.h"
+#include "wire/thread.h"
+
+namespace cudadiag::session {
+namespace {
+
+namespace area = wire::area;
+namespace operation = wire::operation;
+
+}  // namespace
+
+// The recorder fills the header in and stores the state last.
+bool RingFollower::ready() {
+  if (capacity_ > 0) return true;
+  if (area_.size() < area::kHeaderSize ||
+      wire::load_acquire(area_.data(), area::kState) == static_cast<std::uint32_t>(area::State::empty) ||
+      wire::load(area_.data(), area::kMagic) != area::kMagicValue ||
+      wire::load(area_.data(), area::kVersion) != area::kFormatVersion) {
+    return false;
+  }
+  const AreaRegions regions(area_);
+  const std::size_t threads = regions.count(area::Region::threads, area::kThreadSize, kMostThreads);
+  if (threads == 0) return false;
+  threads_ = regions.region(area::Region::threads);
+  rings_ = regions.region(area::Region::rings);
+  capacity_ = rings_.size() / kSize / threads;
+  done_.resize(threads);
+  return capacity_ > 0;
+}
+
+bool RingFollower::poll(RingReader& reader) {
+  if (!ready()) return false;
+  const std::uint64_t ripe = ripe_;
+  const bool fresh = fetch(reader);
+  const bool had = !fetched_.empty();
+  hand_out(ripe, reader);
+  return fresh || had;
+}
+
+void RingFollower::finish(RingReader& reader) {
+  if (!ready()) return;
+  when_ = When::issued;
+  fetch(reader);
+  hand_out(~std::uint64_t{0}, reader);
+}
+
+bool RingFollower::fetch(RingReader& reader) {
+  bool fresh = false;
+  for (std::uint32_t thread = 0; thread < done_.size(); ++thread) {
+    const std::byte* entry = threads_.data() + thread * area::kThreadSize;
+    const std::uint64_t published = wire::load_acquire(entry, wire::thread::kPublished);
+    if (published > done_[thread]) fresh |= fetch_thread(thread, published, reader);
+  }
+  if (!fresh) return false;
+  std::sort(fetched_.begin(), fetched_.end(), [](const Fetched& a, const Fetched& b) {
+    return std::tie(a.ticks, a.thread, a.serial) < std::tie(b.ticks, b.thread, b.serial);
+  });
+  ripe_ = fetched_.empty() ? ripe_ : std::max(ripe_, fetched_.back().ticks);
+  return true;
+}
+
+// The newest record of a thread is the only one that may still be changed.
+bool RingFollower::returned(const std::byte* slot) const {
+  const auto kind = static_cast<operation::Kind>(wire::load_acquire(slot, operation::kKind));
+  return operation::is_race_record(kind) || (wire::load_acquire(slot, operation::kFlags) & operation::kReturned) != 0;
+}
+
+// A record that is missing at the end is being overwritten, or was never whole: the next call sees which.
+bool RingFollower::fetch_thread(std::uint32_t thread, std::uint64_t published, RingReader& reader) {
+  using Serial = decltype(operation::kSerial)::type;
+  std::uint64_t& done = done_[thread];
+  std::uint64_t missing = 0, until = 0;
+  bool fresh = false;
+  for (std::uint64_t serial = std::max(done + 1, published > capacity_ ? published - capacity_ + 1 : 1);
+       serial - 1 < published; ++serial) {  // true of no number for ever, whatever was published
+    const std::byte* slot = rings_.data() + (thread * capacity_ + (serial - 1) % capacity_) * kSize;
+    if (when_ == When::returned && serial == published && !returned(slot)) break;
+    const auto copy = copy_serialised<kSize, Serial>(slot);
+    if (!copy || wire::load(copy->data(), operation::kSerial) != static_cast<Serial>(serial) ||
+        wire::load(copy->data(), operation::kThread) != thread) {
+      continue;
+    }
+    const std::uint64_t ticks = wire::load(copy->data(), operation::kTicks);
+    if (serial != done + 1) {
+      missing += serial - (done + 1);
+      until = ticks;
+    }
+    done = serial;
+    fetched_.push_back({ticks, serial, thread, *copy});
+    fresh = true;
+  }
+  if (missing > 0) reader.lost(missing, until);
+  return fresh;
+}
+
+void RingFollower::hand_out(std::uint64_t ticks, RingReader& reader) {
+  const auto end = std::find_if(fetched_.begin(), fetched_.end(), [&](const Fetched& f) { return f.ticks > ticks; });
+  for (auto each = fetched_.begin(); each != end; ++each) reader.record(each->copy.data());
+  fetched_.erase(fetched_.begin(), end);
+}
+
+}  // namespace cudadiag::session

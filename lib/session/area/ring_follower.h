@@ -1,0 +1,65 @@
+// Reads the rings of a live area while its process runs: each record once, in the order of issue.
+//
+// The records that one call fetches are handed out by the next one. By then every record has been fetched that any
+// thread published before any of them, so that sorting by ticks puts causes before effects. A ring that was overwritten
+// meanwhile has lost records; the reader learns that before it gets anything that may have followed them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "session/area/area_regions.h"
+#include "wire/area.h"
+
+namespace cudadiag::session {
+
+class RingReader {
+ public:
+  virtual ~RingReader() = default;
+  // wire::area::kOperationSize bytes, gone after the call.
+  virtual void record(const std::byte* record) = 0;
+  // `count` records are missing between the last one handed out and the first one with at least these ticks.
+  virtual void lost(std::uint64_t count, std::uint64_t until) = 0;
+};
+
+class RingFollower {
+ public:
+  // When a record is fetched: as soon as its call is issued, or once the call has returned and said how.
+  enum class When { issued, returned };
+  // `area` stays mapped as long as this lives. It may be all zeros still, and hold anything.
+  explicit RingFollower(std::span<const std::byte> area, When when = When::issued) : area_(area), when_(when) {}
+
+  // False: there was nothing new.
+  bool poll(RingReader& reader);
+  // The process writes no more: everything that is left.
+  void finish(RingReader& reader);
+  // By thread: the serial up to which all has been fetched, or told as lost.
+  const std::vector<std::uint64_t>& done() const { return done_; }
+
+ private:
+  static constexpr std::size_t kSize = wire::area::kOperationSize;
+  struct Fetched {
+    std::uint64_t ticks, serial;
+    std::uint32_t thread;
+    RecordCopy<kSize> copy;
+  };
+
+  bool ready();
+  bool returned(const std::byte* slot) const;
+  bool fetch(RingReader& reader);
+  bool fetch_thread(std::uint32_t thread, std::uint64_t published, RingReader& reader);
+  void hand_out(std::uint64_t ticks, RingReader& reader);
+
+  std::span<const std::byte> area_;
+  When when_;
+  std::span<const std::byte> threads_, rings_;
+  std::size_t capacity_ = 0;         // records of a ring
+  std::vector<std::uint64_t> done_;  // by thread: records fetched or lost
+  std::vector<Fetched> fetched_;     // in the order of ticks, but for what was fetched last
+  std::uint64_t ripe_ = 0;           // up to these ticks nothing is to come
+};
+
+}  // namespace cudadiag::session

@@ -1,0 +1,76 @@
+#include "session/area/sparse_copy.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+namespace cudadiag::session {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kChunk = 64 * kPage;
+
+bool is_zero(std::span<const std::byte> bytes) {
+  return bytes.empty() ||
+         (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
+bool write_all(int file, std::span<const std::byte> bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
+  }
+  return true;
+}
+
+// The next data at or after `at`; `end` if there is none. A file system without holes is all data.
+std::uint64_t next_data(int file, std::uint64_t at, std::uint64_t end) {
+  const off_t data = ::lseek(file, static_cast<off_t>(at), SEEK_DATA);
+  if (data < 0) return errno == ENXIO ? end : at;
+  return std::min<std::uint64_t>(static_cast<std::uint64_t>(data), end);
+}
+
+std::uint64_t next_hole(int file, std::uint64_t at, std::uint64_t end) {
+  const off_t hole = ::lseek(file, static_cast<off_t>(at), SEEK_HOLE);
+  return hole < 0 ? end : std::min<std::uint64_t>(static_cast<std::uint64_t>(hole), end);
+}
+
+}  // namespace
+
+bool for_each_data(int file, std::uint64_t begin, std::uint64_t end,
+                   const std::function<bool(std::uint64_t, std::span<const std::byte>)>& take) {
+  std::vector<std::byte> buffer(kChunk);
+  for (std::uint64_t at = next_data(file, begin, end); at < end; at = next_data(file, at, end)) {
+    const std::uint64_t hole = next_hole(file, at, end);
+    if (hole <= at) return true;
+    while (at < hole) {
+      const std::size_t wanted = std::min(kChunk, hole - at);
+      const ssize_t got = ::pread(file, buffer.data(), wanted, static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return false;
+      if (got == 0) return true;
+      if (!take(at - begin, std::span(buffer).first(static_cast<std::size_t>(got)))) return false;
+      at += static_cast<std::uint64_t>(got);
+    }
+  }
+  return true;
+}
+
+bool copy_sparse(int source, std::uint64_t begin, std::uint64_t end, int target) {
+  if (::ftruncate(target, static_cast<off_t>(end - begin)) != 0) return false;
+  return for_each_data(source, begin, end, [&](std::uint64_t offset, std::span<const std::byte> data) {
+    for (std::size_t at = 0; at < data.size(); at += kPage) {
+      const auto page = data.subspan(at, std::min<std::size_t>(kPage, data.size() - at));
+      if (!is_zero(page) && !write_all(target, page, offset + at)) return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace cudadiag::session

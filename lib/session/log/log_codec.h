@@ -1,0 +1,85 @@
+// How operation records are put into a full log: a file beside its process's area that has every one of them.
+//
+//   header  24 bytes  magic (u64), version (u32), pid (u32), start of the process as in its area (u64)
+//   items   each begins with a number, its key:
+//     0     1, count, ticks     so many records are missing here, all from before the first one with these ticks
+//     0     2, n, n serials     of thread i everything up to this serial has been written or told as missing
+//     else  ticks, mask, …      a record. Key: its site * 2; without a site, its kind * 2 + 1. Ticks: what they are
+//     more
+//                               than the last record's. Mask: which words differ from what is expected, then by how
+//                               much
+//
+// Numbers are of seven bits a byte, lowest first; differences have their sign in the lowest bit. What is expected is
+// the last record with this key, with the next serial of its thread, the next ordinal of its stream and the next one of
+// its site: of most launches that leaves nothing to be told but when. The first words of kOrder are those that change
+// most.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "session/area/area_regions.h"
+#include "wire/operation.h"
+
+namespace cudadiag::session {
+
+inline constexpr std::uint64_t kLogMagic = 0x31474f4c41474443;  // "CDGALOG1"
+inline constexpr std::uint32_t kLogVersion = 1;
+inline constexpr std::size_t kLogHeader = 24;
+namespace log_header {
+inline constexpr wire::Field<std::uint64_t, 0> kMagic;
+inline constexpr wire::Field<std::uint32_t, 8> kVersion;
+inline constexpr wire::Field<std::uint32_t, 12> kPid;
+inline constexpr wire::Field<std::uint64_t, 16> kStart;
+}  // namespace log_header
+
+inline constexpr std::size_t kMostLogThreads = 256;
+inline constexpr std::size_t kMostItemBytes = 10 * (kMostLogThreads + 3);
+
+enum class LogNote : std::uint8_t { lost = 1, through = 2 };
+
+using OperationCopy = RecordCopy<wire::area::kOperationSize>;
+
+// The state that writer and reader share about the records so far.
+class LogModel {
+ public:
+  // Appends a record that is nobody else's kind (no race record).
+  void encode(const std::byte* record, std::string& out);
+  // From the bytes behind `key`, at least kMostItemBytes of them; null: they make no sense. The end of what it took.
+  const std::uint8_t* decode(std::uint64_t key, const std::uint8_t* from);
+  // The record that was encoded or decoded last.
+  const OperationCopy& record() const { return copy_; }
+  std::uint64_t serial() const { return serial_; }
+
+ private:
+  static constexpr std::size_t kWords = wire::area::kOperationSize / 4;
+  using Words = std::array<std::uint32_t, kWords>;
+
+  Words& last(std::uint64_t key);
+  void expect_counts(const Words& last, Words& words) const;
+  void remember(Words& last, const Words& words);
+
+  std::vector<Words> last_;              // by key
+  std::vector<std::uint32_t> ordinals_;  // by stream
+  std::array<std::uint64_t, kMostLogThreads> serials_{};
+  std::uint64_t ticks_ = 0, serial_ = 0;
+  OperationCopy copy_;
+};
+
+void append_number(std::string& out, std::uint64_t value);
+
+// A number of at most ten bytes that can all be read; `from` moves behind it. False: it is longer.
+inline bool take_number(const std::uint8_t*& from, std::uint64_t& value) {
+  value = *from & 0x7f;
+  if (*from++ < 0x80) return true;
+  for (unsigned shift = 7; shift < 64; shift += 7) {
+    value |= std::uint64_t{*from & 0x7fu} << shift;
+    if (*from++ < 0x80) return true;
+  }
+  return false;
+}
+
+}  // namespace cudadiag::session

@@ -1,0 +1,53 @@
+// Writes the full log of one process: what a RingFollower hands out, encoded, into a file that nobody else has.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "base/file_descriptor.h"
+#include "session/area/ring_follower.h"
+#include "session/log/log_codec.h"
+#include "session/session.h"
+#include "wire/area.h"
+
+namespace cudadiag::session {
+
+class LogWriter : public RingReader {
+ public:
+  // At most so much is written: some hundred million operations.
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+  // The space that is left on the disk: for the process's area, and for the program's own files.
+  static constexpr std::uint64_t kLeftFree = wire::area::kAreaSize;
+
+  // `folder`/PID.log, or PID-2.log and so on; `start` is the process's own (wire::area::kStartRealtime).
+  static Result<LogWriter> create(const std::filesystem::path& folder, std::uint32_t pid, std::uint64_t start);
+
+  void record(const std::byte* record) override;
+  void lost(std::uint64_t count, std::uint64_t until) override;
+  // Afterwards everything handed over is in the file.
+  void flush();
+  // The same, and by thread: nothing has been left out up to this serial but what was told as lost.
+  void flush_through(const std::vector<std::uint64_t>& serials);
+
+  std::uint64_t lost() const { return lost_; }
+  // Why the file ends before its time; empty: it does not.
+  const Failure& failure() const { return failure_; }
+  // Takes the file away, for what is worth more, and writes nothing after that; what is to be said of it.
+  Failure give_up();
+
+ private:
+  LogWriter(std::filesystem::path path, std::uint32_t pid, base::FileDescriptor file)
+      : path_(std::move(path)), pid_(pid), file_(std::move(file)) {}
+  void end_early(const std::string& why, std::string hint);
+
+  std::filesystem::path path_;
+  std::uint32_t pid_;
+  base::FileDescriptor file_;
+  LogModel model_;
+  std::string waiting_;
+  std::uint64_t written_ = 0, lost_ = 0;
+  Failure failure_;
+};
+
+}  // namespace cudadiag::session

@@ -1,0 +1,307 @@
+#include "session/log/logged_history.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "session/area/operation_decoder.h"
+#include "session/notes/forward_search.h"
+#include "session/notes/issue_numbers.h"
+#include "session/plain_folder.h"
+
+namespace cudadiag::session {
+namespace {
+
+namespace o = wire::operation;
+using o::Kind;
+using Id = std::pair<std::uint16_t, std::uint64_t>;  // of an operation: thread and serial
+
+// More than a driver takes on one stream before it blocks.
+constexpr std::size_t kMostUnfinished = 4096;
+constexpr std::size_t kMostKept = 1u << 20;
+constexpr std::size_t kMostEvents = 1u << 18;
+// Threads that issue on one stream at the same time may have reached it in another order than their ordinals say.
+constexpr std::uint32_t kContention = 64;
+
+using Kept = LoggedRecord;
+Id id_of(const Kept& kept) { return {kept.load(o::kThread), kept.serial}; }
+Id id_of(const Operation& operation) { return {operation.thread, operation.serial}; }
+
+bool is_wait(Kind kind) { return kind == Kind::event_wait || kind == Kind::event_sync; }
+
+bool captured(const std::byte* record) { return (wire::load(record, o::kFlags) & o::kCaptured) != 0; }
+bool returned(const std::byte* record) { return (wire::load(record, o::kFlags) & o::kReturned) != 0; }
+bool worked(const std::byte* record) { return wire::load(record, o::kResult) == 0; }
+
+class Join {
+ public:
+  Join(LogReader& log, ProcessRecord& record)
+      : log_(log), record_(record), logged_(record.threads.size()), streams_(record.streams.size()) {
+    for (const Stream& stream : record.streams) completed_.push_back(stream.completed());
+    for (const Operation& operation : record.operations) {
+      if (is_wait(operation.kind)) waits_.insert(id_of(operation));
+    }
+    for (std::uint32_t graph = 1; graph <= record.graphs.size(); ++graph) {
+      records_no_events_.push_back(!may_record_events(record, graph));
+    }
+    for (const StalePointer& stale : record.stale_pointers) wanted_.emplace(stale.thread, stale.serial);
+  }
+
+  void join() {
+    read();
+    record_.log->reaches_rings = reaches();
+    if (!record_.log->reaches_rings) since_ = std::numeric_limits<std::uint64_t>::max();
+    add_kept();
+    if (record_.log->reaches_rings) number();
+    connect();
+  }
+
+ private:
+  struct StreamState {
+    std::vector<Kept> unfinished;  // the oldest ones
+    std::optional<Kept> newest;    // where there were too many
+    std::uint32_t pruned = 0;      // what had finished when they were looked through
+    // The latest wait of the host that told something of this stream, and the event's record.
+    std::optional<std::pair<Kept, Kept>> seen;
+  };
+
+  void read();
+  void note(const std::byte* record);
+  void note_unfinished(StreamState& stream, std::uint32_t index, std::uint32_t ordinal);
+  void note_wait(Kind kind, const std::byte* record, bool open);
+  void prune(StreamState& stream, std::uint32_t index);
+  bool reaches() const;
+  void add_kept();
+  void number();
+  void sort();
+  void connect();
+
+  void keep(const Kept& kept) {
+    if (kept_.size() < kMostKept) kept_.emplace(id_of(kept), kept);
+  }
+  void add(const Kept& kept);
+
+  LogReader& log_;
+  ProcessRecord& record_;
+  std::vector<std::uint64_t> logged_;  // by thread: newest serial in the log
+  std::vector<StreamState> streams_;
+  std::vector<std::uint32_t> completed_;  // by stream
+  std::set<Id> waits_, wanted_;
+  std::unordered_map<std::uint64_t, Kept> events_;  // their latest records
+  std::vector<bool> records_no_events_;             // by graph: known in full, and without a node that does
+  std::map<Id, Kept> kept_;
+  std::map<Id, Id> links_;   // waits, and the records that their events stood for
+  std::uint64_t since_ = 0;  // from these ticks on nothing is missing
+  std::vector<Id> present_;  // of record_.operations, sorted
+};
+
+void Join::read() {
+  FullLog& log = record_.log.emplace();
+  for (log_.rewind();;) {
+    const LogReader::Item item = log_.next();
+    if (item == LogReader::Item::record) {
+      ++log.operations;
+      const std::uint8_t thread = wire::load(log_.record(), o::kThread);
+      if (thread < logged_.size()) logged_[thread] = log_.serial();
+      note(log_.record());
+      continue;
+    }
+    if (item != LogReader::Item::lost) break;
+    log.lost += log_.lost_count();
+    since_ = std::max(since_, log_.lost_until());
+    events_.clear();
+  }
+  for (std::size_t i = 0; i < std::min(logged_.size(), log_.through().size()); ++i) {
+    logged_[i] = std::max(logged_[i], log_.through()[i]);
+  }
+}
+
+void Join::note(const std::byte* record) {
+  const Kind kind = kind_of(record);
+  const std::uint32_t index = wire::load(record, o::kStream);
+  const std::uint32_t ordinal = wire::load(record, o::kOrdinal);
+  if (!wanted_.empty() && wanted_.contains({wire::load(record, o::kThread), log_.serial()})) keep(log_.current());
+  if (kind == Kind::event_sync) return note_wait(kind, record, false);
+  // The stream's entry may have been given to another one since.
+  const bool placed =
+      index < streams_.size() && ordinal != 0 && wire::load(record, o::kTicks) >= record_.streams[index].created;
+  const std::uint64_t event = wire::load(record, o::kArgument);
+  if (kind == Kind::event_forgotten || (kind == Kind::event_record && !placed && !captured(record)))
+    events_.erase(event);
+  if (kind == Kind::graph && !captured(record)) {
+    const std::uint32_t graph = wire::load(record, o::kGraph);
+    if (graph == 0 || graph > records_no_events_.size() || !records_no_events_[graph - 1]) events_.clear();
+  }
+  if (!placed) return;
+  const bool contended = (wire::load(record, o::kFlags) & o::kContended) != 0;
+  const std::uint32_t completed = completed_[index];
+  if (ordinal > completed || (contended && completed - ordinal < kContention)) {
+    note_unfinished(streams_[index], index, ordinal);
+  }
+  if (kind == Kind::event_wait && !captured(record)) note_wait(kind, record, ordinal > completed);
+  // One from before a gap may be told behind it, and what superseded it may be lost.
+  const bool certain = wire::load(record, o::kTicks) >= since_;
+  if (kind == Kind::event_record && certain && (!returned(record) || worked(record))) {
+    if (events_.size() >= kMostEvents) events_.clear();
+    events_.insert_or_assign(event, log_.current());
+  }
+}
+
+void Join::note_unfinished(StreamState& stream, std::uint32_t index, std::uint32_t ordinal) {
+  if (stream.unfinished.size() >= kMostUnfinished && stream.pruned < completed_[index]) prune(stream, index);
+  if (stream.unfinished.size() < kMostUnfinished) {
+    stream.unfinished.push_back(log_.current());
+  } else if (!stream.newest || stream.newest->load(o::kOrdinal) < ordinal) {
+    stream.newest = log_.current();
+  }
+}
+
+// The host has seen more of it finish since.
+void Join::prune(StreamState& stream, std::uint32_t index) {
+  stream.pruned = completed_[index];
+  std::erase_if(stream.unfinished, [&](const Kept& kept) {
+    const std::uint32_t ordinal = kept.load(o::kOrdinal), completed = completed_[index];
+    const bool contended = (kept.load(o::kFlags) & o::kContended) != 0;
+    return ordinal <= completed && !(contended && completed - ordinal < kContention);
+  });
+}
+
+void Join::note_wait(Kind kind, const std::byte* record, bool open) {
+  if (!record_.sees_events_at(wire::load(record, o::kTicks))) return;
+  const auto found = events_.find(wire::load(record, o::kArgument));
+  if (found == events_.end()) return;
+  const Kept& recorded = found->second;
+  // Recorded anew while the host waited: which of the two recordings it saw complete is not known.
+  const std::uint64_t began = kind == Kind::event_sync ? wire::load(record, o::kBegan) : 0;
+  if (began != 0 && recorded.load(o::kTicks) >= began) return;
+  // Nor is it where another thread's call had not returned by then.
+  const bool by_another = recorded.load(o::kThread) != wire::load(record, o::kThread);
+  const bool open_call = (recorded.load(o::kFlags) & o::kReturned) == 0;
+  const std::uint64_t given = began != 0 ? began : wire::load(record, o::kTicks);
+  if (by_another && (open_call || recorded.load(o::kReturnedAt) > given)) return;
+  const Id id{wire::load(record, o::kThread), log_.serial()};
+  if ((open && links_.size() < kMostKept) || waits_.contains(id)) {
+    keep(recorded);
+    links_[id] = id_of(recorded);
+  }
+  if (kind != Kind::event_sync || !returned(record) || !worked(record)) return;
+  std::uint32_t& completed = completed_[recorded.load(o::kStream)];
+  if ((recorded.load(o::kFlags) & o::kContended) != 0 || recorded.load(o::kOrdinal) <= completed) return;
+  completed = recorded.load(o::kOrdinal);
+  streams_[recorded.load(o::kStream)].seen = {log_.current(), recorded};
+}
+
+// Whether log and rings together lack nothing at the end.
+bool Join::reaches() const {
+  std::vector<std::uint64_t> beyond(logged_.size());
+  for (const Operation& operation : record_.operations) {
+    if (operation.serial > logged_[operation.thread]) ++beyond[operation.thread];
+  }
+  for (std::size_t i = 0; i < logged_.size(); ++i) {
+    if (logged_[i] + beyond[i] < record_.threads[i].published) return false;
+  }
+  return true;
+}
+
+void Join::add(const Kept& kept) {
+  if (std::binary_search(present_.begin(), present_.end(), id_of(kept))) return;
+  auto operation = decode_operation(kept.copy.data(), kept.serial, record_);
+  if (!operation) {
+    ++record_.damaged;
+    return;
+  }
+  operation->logged = true;
+  operation->graph_words = 0;
+  // The log cannot say more about its neighbours than the rings.
+  if (operation->ticks < since_) operation->origin = {};
+  record_.operations.push_back(*operation);
+}
+
+void Join::add_kept() {
+  sort();
+  for (std::uint32_t i = 0; i < streams_.size(); ++i) {
+    StreamState& stream = streams_[i];
+    prune(stream, i);
+    for (const Kept& kept : stream.unfinished) keep(kept);
+    if (stream.newest) keep(*stream.newest);
+    if (stream.seen) {
+      keep(stream.seen->first), keep(stream.seen->second);
+      links_[id_of(stream.seen->first)] = id_of(stream.seen->second);
+    }
+    stream = {};
+  }
+  for (const auto& [id, kept] : kept_) add(kept);
+  kept_.clear();
+  sort();
+}
+
+void Join::sort() {
+  std::sort(record_.operations.begin(), record_.operations.end(), [](const Operation& a, const Operation& b) {
+    return std::tie(a.ticks, a.thread, a.serial) < std::tie(b.ticks, b.thread, b.serial);
+  });
+  present_.clear();
+  for (const Operation& operation : record_.operations) present_.push_back(id_of(operation));
+  std::sort(present_.begin(), present_.end());
+}
+
+void Join::connect() {
+  std::map<Id, std::uint32_t> places;
+  for (const auto& [wait, recorded] : links_) places[wait] = places[recorded] = 0;
+  for (std::uint32_t i = 0; i < record_.operations.size(); ++i) {
+    const auto place = places.find(id_of(record_.operations[i]));
+    if (place != places.end()) place->second = i + 1;
+  }
+  for (const auto& [wait, recorded] : links_) {
+    if (places[wait] == 0 || places[recorded] == 0) continue;
+    Operation& waiting = record_.operations[places[wait] - 1];
+    const Operation& of_event = record_.operations[places[recorded] - 1];
+    const bool sound = is_wait(waiting.kind) && of_event.kind == Kind::event_record && of_event.ordinal != 0 &&
+                       of_event.stream < record_.streams.size() && of_event.argument == waiting.argument;
+    if (sound) waiting.recorded = places[recorded];
+  }
+}
+
+void Join::number() {
+  ForwardSearch forward(record_, completed_, since_);
+  IssueNumbers numbers(record_.operations);
+  for (log_.rewind();;) {
+    const LogReader::Item item = log_.next();
+    if (item == LogReader::Item::lost) continue;
+    if (item != LogReader::Item::record) break;
+    numbers.count(kind_of(log_.record()), wire::load(log_.record(), o::kTicks));
+    if (forward.any()) forward.look_at(log_);
+  }
+  std::uint64_t issued = 0;
+  for (const Thread& thread : record_.threads) issued += thread.operations;
+  for (const Operation& operation : record_.operations) {
+    if (operation.serial > logged_[operation.thread]) numbers.count(operation.kind, operation.ticks);
+  }
+  if (record_.dropped_operations == 0) numbers.write(issued, since_);
+  for (const Kept& kept : std::move(forward).found()) add(kept);
+  sort();
+}
+
+}  // namespace
+
+void join_log(LogReader& log, ProcessRecord& record) { Join(log, record).join(); }
+
+void attach_logs(const std::filesystem::path& folder, std::vector<Process>& processes) {
+  for (const std::filesystem::path& file : entries_of(folder)) {
+    if (file.extension() != ".log") continue;
+    auto log = LogReader::open(file);
+    if (!log) continue;
+    // A process that replaced itself has two areas, and two logs.
+    const auto whose = std::find_if(processes.begin(), processes.end(), [&](const Process& process) {
+      return process.pid == log->pid() && process.record.start_realtime == log->start();
+    });
+    if (whose == processes.end() || !whose->log.empty()) continue;
+    whose->log = file;
+    join_log(*log, whose->record);
+  }
+}
+
+}  // namespace cudadiag::session

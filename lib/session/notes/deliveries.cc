@@ -1,0 +1,201 @@
+#include "session/notes/deliveries.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "session/json_values.h"
+#include "session/plain_file.h"
+#include "session/plain_folder.h"
+#include "session/session.h"
+#include "wire/delivery.h"
+
+namespace cudadiag::session {
+namespace {
+
+constexpr std::size_t kMostLines = 8192;
+constexpr std::size_t kMostValues = 64, kMostDimensions = 64;
+constexpr std::size_t kMostStacks = 8, kMostFrames = 64;
+
+std::optional<DeliveredValue::Number> number_of(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_number()) return std::nullopt;
+  if (const auto exact = integer<std::int64_t>(*it)) return *exact;
+  return it->get<double>();
+}
+
+template <typename T = std::int64_t>
+std::vector<T> integers_of(const Json& object, const char* key) {
+  std::vector<T> found;
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_array()) return found;
+  for (const Json& each : *it) {
+    const auto value = integer<T>(each);
+    if (!value || found.size() == kMostDimensions) break;
+    found.push_back(*value);
+  }
+  return found;
+}
+
+// "float32" of "<f4", as __cuda_array_interface__ has it.
+std::string type_name(std::string text) {
+  constexpr std::pair<char, const char*> kKinds[] = {
+      {'i', "int"}, {'u', "uint"}, {'f', "float"}, {'c', "complex"}, {'b', "bool"}};
+  const bool numbered = text.size() > 2 && text.size() < 5 &&
+                        std::string_view("<>|=").find(text[0]) != std::string_view::npos &&
+                        text.find_first_not_of("0123456789", 2) == std::string::npos;
+  for (const auto& [letter, kind] : kKinds) {
+    if (!numbered || text[1] != letter) continue;
+    return letter == 'b' ? kind : kind + std::to_string(8 * std::stoi(text.substr(2)));
+  }
+  return text;
+}
+
+DeliveredValue value_of(const Json& object) {
+  DeliveredValue value;
+  value.name = short_text_of(object, "name");
+  value.origin = short_text_of(object, "origin") == "variable" ? "variable" : "operator";
+  value.parameter = short_text_of(object, "parameter");
+  value.dtype = type_name(short_text_of(object, "dtype"));
+  value.device = short_text_of(object, "device");
+  value.value = short_text_of(object, "value");
+  value.shape = integers_of(object, "shape");
+  value.strides = integers_of(object, "strides");
+  value.first_outside = integers_of(object, "first_outside");
+  value.min = number_of(object, "min");
+  value.max = number_of(object, "max");
+  value.first_value = number_of(object, "first_value");
+  value.nan = integer_of<std::uint64_t>(object, "nan");
+  value.inf = integer_of<std::uint64_t>(object, "inf");
+  value.outside = integer_of<std::uint64_t>(object, "outside");
+  value.pointer = integer_of<std::uint64_t>(object, "pointer");
+  value.bound = integer_of<std::int64_t>(object, "bound");
+  value.bytes = integer_of<std::uint64_t>(object, "bytes");
+  if (object.contains("written")) value.written = bool_of(object, "written");
+  value.view = bool_of(object, "view");
+  return value;
+}
+
+std::vector<DeliveredFrame> frames_of(const Json& stack) {
+  std::vector<DeliveredFrame> frames;
+  for (const Json& frame : stack) {
+    if (!frame.is_array() || frame.size() != 3 || !frame[0].is_string() || !frame[2].is_string()) continue;
+    if (frames.size() == kMostFrames) break;
+    frames.push_back({short_text(frame[0]), short_text(frame[2]), integer<std::int32_t>(frame[1]).value_or(0)});
+  }
+  return frames;
+}
+
+DeliveredMemory memory_of(const Json& object) {
+  const auto count = [](const Json& from, const char* key) { return integer_of<std::uint64_t>(from, key).value_or(0); };
+  DeliveredMemory memory{count(object, "asked"),
+                         count(object, "reserved"),
+                         count(object, "allocated"),
+                         count(object, "largest_free"),
+                         {},
+                         {}};
+  const auto each = [&](const char* key, auto visit) {
+    const auto list = object.find(key);
+    if (list == object.end() || !list->is_array()) return;
+    for (const Json& entry : *list) {
+      if (entry.is_object()) visit(entry);
+    }
+  };
+  each("holders", [&](const Json& holder) {
+    const auto frames = holder.find("frames");
+    if (memory.holders.size() == kMostValues || frames == holder.end() || !frames->is_array()) return;
+    memory.holders.push_back({count(holder, "bytes"), count(holder, "count"), frames_of(*frames)});
+  });
+  each("exceptions", [&](const Json& exception) {
+    if (memory.exceptions.size() == kMostStacks) return;
+    memory.exceptions.push_back({short_text_of(exception, "type"), short_text_of(exception, "file"),
+                                 integer_of<std::int32_t>(exception, "line").value_or(0), count(exception, "bytes")});
+  });
+  return memory;
+}
+
+template <typename Number>
+bool take_number(std::string_view& text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end == text.data() + text.size() || *end != ' ') return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+  return true;
+}
+
+std::optional<Delivery> parse(std::string_view text) {
+  Delivery delivery;
+  if (!take_number(text, delivery.tid) || !take_number(text, delivery.ticks)) return std::nullopt;
+  const Json object = Json::parse(text, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  delivery.kind = short_text_of(object, "kind");
+  delivery.op = short_text_of(object, "operator");
+  delivery.overload = short_text_of(object, "overload");
+  delivery.schema = short_text_of(object, "schema");
+  delivery.whole = bool_of(object, "whole");
+  delivery.file = short_text_of(object, "file");
+  delivery.visit = integer_of<std::uint64_t>(object, "visit").value_or(0);
+  delivery.visits = integers_of<std::uint64_t>(object, "visits");
+  delivery.milliseconds = integer_of<std::uint64_t>(object, "milliseconds").value_or(0);
+  delivery.line = integer_of<std::int32_t>(object, "line").value_or(0);
+  if (delivery.kind == "memory") {
+    delivery.memory = memory_of(object);
+    return delivery;
+  }
+  if (delivery.kind == "forward" || delivery.kind == "started") {
+    const auto stacks = object.find("stacks");
+    if (stacks == object.end() || !stacks->is_array()) return std::nullopt;
+    delivery.node = short_text_of(object, "node");
+    delivery.pool = bool_of(object, "pool");
+    delivery.number = integer_of<std::uint64_t>(object, "number").value_or(0);
+    for (const Json& stack : *stacks) {
+      if (stack.is_array() && delivery.stacks.size() < kMostStacks) delivery.stacks.push_back(frames_of(stack));
+    }
+    return delivery;
+  }
+  const auto values = object.find("arguments");
+  if (values == object.end() || !values->is_array()) return std::nullopt;
+  for (const Json& value : *values) {
+    if (value.is_object() && delivery.values.size() < kMostValues) delivery.values.push_back(value_of(value));
+  }
+  return delivery;
+}
+
+}  // namespace
+
+std::vector<Delivery> read_deliveries(const std::filesystem::path& file) {
+  const auto text = read_plain_file(file, 2 * wire::delivery::kMostBytes);
+  return text ? parse_deliveries(*text) : std::vector<Delivery>{};
+}
+
+std::vector<Delivery> parse_deliveries(std::string_view text) {
+  std::deque<std::string_view> lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.size() > 2 * wire::delivery::kMostLine) continue;
+    lines.push_back(line);
+    if (lines.size() > kMostLines) lines.pop_front();
+  }
+  std::vector<Delivery> deliveries;
+  for (const std::string_view line : lines) {
+    if (auto delivery = parse(line)) deliveries.push_back(std::move(*delivery));
+  }
+  return deliveries;
+}
+
+void attach_deliveries(const std::filesystem::path& folder, std::vector<Process>& processes) {
+  if (!open_plain_folder(AT_FDCWD, folder.c_str()).valid()) return;
+  for (Process& process : processes) {
+    process.deliveries = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kSuffix));
+    auto watched = read_deliveries(folder / (std::to_string(process.pid) + wire::delivery::kWatchedSuffix));
+    std::sort(watched.begin(), watched.end(), [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
+    std::move(watched.begin(), watched.end(), std::back_inserter(process.deliveries));
+  }
+}
+
+}  // namespace cudadiag::session

@@ -1,0 +1,39 @@
+// Finds in a full log what PyTorch launched forward under the numbers of nodes that were being run backwards when the
+// process stopped (wire/operation.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "session/log/log_reader.h"
+#include "session/process_record.h"
+
+namespace cudadiag::session {
+
+class ForwardSearch {
+ public:
+  // `completed`: by stream, the last operation that is known to have finished. What is older than `since` is left out.
+  ForwardSearch(const ProcessRecord& record, const std::vector<std::uint32_t>& completed, std::uint64_t since);
+
+  bool any() const { return any_; }
+  // The record that the log has come to.
+  void look_at(const LogReader& log);
+  // Also of each thread one that shows that nothing of the nodes' is older. Nothing if there are too many: some of them
+  // would be no answer.
+  std::vector<LoggedRecord> found() &&;
+
+ private:
+  struct Thread {
+    std::set<std::uint32_t> nodes;
+    std::optional<LoggedRecord> before;
+  };
+  std::array<Thread, 256> threads_;  // by PyTorch's number
+  std::uint64_t since_;
+  bool any_ = false;
+  std::vector<LoggedRecord> found_;
+};
+
+}  // namespace cudadiag::session

@@ -1,0 +1,148 @@
+#include "session/notes/races.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "session/json_values.h"
+
+namespace cudadiag::session {
+namespace {
+
+constexpr const char* kSchema = "cudadiag.races/1";
+constexpr std::size_t kMostRaces = 65536;
+
+// These are printed as they are: no others than ours.
+std::string word_of(const Json& object, const char* key) {
+  constexpr std::string_view kOurs[] = {"kernel", "copy",  "memset", "allocation", "free",
+                                        "read",   "write", "atomic", "none",       "unknown"};
+  const std::string word = text_of(object, key);
+  return std::find(std::begin(kOurs), std::end(kOurs), word) == std::end(kOurs) ? std::string() : word;
+}
+
+template <typename Number>
+void take(const Json& object, const char* key, Number& number) {
+  if (const auto value = integer_of<Number>(object, key)) number = *value;
+}
+
+Json to_json(const RaceAccess& access) {
+  return {{"what", access.what}, {"mode", access.mode},         {"begin", access.begin},
+          {"end", access.end},   {"exact", access.exact},       {"stream", access.stream},
+          {"site", access.site}, {"function", access.function}, {"parameter", access.parameter},
+          {"node", access.node}, {"thread", access.thread},     {"ticks", access.ticks}};
+}
+
+RaceAccess access_of(const Json& object, const char* key) {
+  RaceAccess access;
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_object()) return access;
+  access.what = word_of(*it, "what");
+  access.mode = word_of(*it, "mode");
+  access.exact = bool_of(*it, "exact");
+  take(*it, "begin", access.begin);
+  take(*it, "end", access.end);
+  take(*it, "stream", access.stream);
+  take(*it, "site", access.site);
+  take(*it, "function", access.function);
+  take(*it, "parameter", access.parameter);
+  take(*it, "node", access.node);
+  take(*it, "thread", access.thread);
+  take(*it, "ticks", access.ticks);
+  return access;
+}
+
+Json to_json(const std::vector<Race>& races) {
+  Json array = Json::array();
+  for (const Race& race : races) {
+    array.push_back({{"pid", race.pid},
+                     {"first", to_json(race.first)},
+                     {"second", to_json(race.second)},
+                     {"possible", race.possible},
+                     {"uncertain", race.uncertain},
+                     {"waited_before", race.waited_before},
+                     {"one_graph", race.one_graph},
+                     {"several", race.several},
+                     {"times", race.times},
+                     {"address", race.address},
+                     {"bytes", race.bytes},
+                     {"allocated", race.allocated}});
+  }
+  return array;
+}
+
+Race race_of(const Json& from) {
+  Race race;
+  take(from, "pid", race.pid);
+  race.first = access_of(from, "first");
+  race.second = access_of(from, "second");
+  race.possible = bool_of(from, "possible");
+  race.uncertain = bool_of(from, "uncertain");
+  race.waited_before = bool_of(from, "waited_before");
+  race.one_graph = bool_of(from, "one_graph");
+  race.several = bool_of(from, "several");
+  take(from, "times", race.times);
+  take(from, "address", race.address);
+  take(from, "bytes", race.bytes);
+  take(from, "allocated", race.allocated);
+  return race;
+}
+
+}  // namespace
+
+std::string write_races(const Races& races) {
+  Json counts = Json::array();
+  for (const RaceCounts& count : races.counts) {
+    counts.push_back({{"pid", count.pid},
+                      {"operations", count.operations},
+                      {"lost", count.lost},
+                      {"gaps", count.gaps},
+                      {"forgotten", count.forgotten},
+                      {"unlisted", count.unlisted},
+                      {"unjudged", count.unjudged}});
+  }
+  Json kernels = {{"wanted", races.kernels.wanted},
+                  {"understood", races.kernels.understood},
+                  {"disassembler", races.kernels.disassembler}};
+  const Json document = {{"schema", kSchema},
+                         {"races", to_json(races.found)},
+                         {"unjudged", to_json(races.unjudged)},
+                         {"counts", std::move(counts)},
+                         {"kernels", std::move(kernels)}};
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<Races> parse_races(std::string_view text) {
+  const Json document = Json::parse(text, nullptr, false);
+  if (!document.is_object() || text_of(document, "schema") != kSchema) return std::nullopt;
+  Races races;
+  const auto each = [&](const char* key, const auto& add) {
+    const auto it = document.find(key);
+    if (it == document.end() || !it->is_array()) return;
+    for (const Json& element : *it) {
+      if (element.is_object()) add(element);
+    }
+  };
+  each("races", [&](const Json& from) {
+    if (races.found.size() < kMostRaces) races.found.push_back(race_of(from));
+  });
+  each("unjudged", [&](const Json& from) {
+    if (races.unjudged.size() < kMostRaces) races.unjudged.push_back(race_of(from));
+  });
+  each("counts", [&](const Json& from) {
+    RaceCounts& count = races.counts.emplace_back();
+    take(from, "pid", count.pid);
+    take(from, "operations", count.operations);
+    take(from, "lost", count.lost);
+    take(from, "gaps", count.gaps);
+    take(from, "forgotten", count.forgotten);
+    take(from, "unlisted", count.unlisted);
+    take(from, "unjudged", count.unjudged);
+  });
+  if (const auto kernels = document.find("kernels"); kernels != document.end() && kernels->is_object()) {
+    take(*kernels, "wanted", races.kernels.wanted);
+    take(*kernels, "understood", races.kernels.understood);
+    races.kernels.disassembler = bool_of(*kernels, "disassembler");
+  }
+  return races;
+}
+
+}  // namespace cudadiag::session

@@ -1,0 +1,94 @@
+#include "session/notes/unrecorded.h"
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "session/plain_folder.h"
+#include "session/session_reader.h"
+#include "session/session_writer.h"
+#include "wire/area.h"
+
+namespace cudadiag::session {
+namespace {
+
+using wire::unrecorded::What;
+
+constexpr const char* kAnotherFolder = "name a folder for it with -o FOLDER or CUDADIAG_DIR";
+
+std::optional<std::string> obstacle_to_recording(const std::filesystem::path& session) {
+  const std::filesystem::path folder = session / kRecordFolder;
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    return folder.string() + " cannot be written: " + std::strerror(errno);
+  }
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_bavail * disk.f_frsize >= wire::area::kAreaSize)
+    return std::nullopt;
+  return folder.string() + " has no room on its disk for the 64 MB of a recording";
+}
+
+}  // namespace
+
+Unrecorded unrecorded_in(const std::filesystem::path& pass_folder) {
+  Unrecorded found;
+  for (const std::filesystem::path& file : entries_of(pass_folder)) {
+    unsigned pid = 0, what = 0, number = 0;
+    const std::filesystem::path name = file.filename();
+    if (name.extension() != wire::unrecorded::kExtension) continue;
+    if (std::sscanf(name.c_str(), "%9u-%9u-%9u", &pid, &what, &number) != 3) continue;
+    ++found.processes;
+    found.what = static_cast<What>(what);
+    found.error = static_cast<int>(number);
+  }
+  return found;
+}
+
+Failure nothing_recorded_of(const Unrecorded& unrecorded) {
+  const std::string whom = unrecorded.processes == 1
+                               ? "a process that initialised CUDA: "
+                               : std::to_string(unrecorded.processes) + " processes that initialised CUDA, of one as ";
+  const std::string what = "nothing was recorded of " + whom;
+  const std::string reason = std::strerror(unrecorded.error);
+  switch (unrecorded.what) {
+    case What::address_space:
+      return {what + "the limit on its address space leaves too little for it beside the recording of 64 MB",
+              "raise the limit (ulimit -v)"};
+    case What::data:
+      return {what + "the limit on its memory leaves too little for it beside the recorder's own",
+              "raise the limit (ulimit -d)"};
+    case What::memory:
+      return {what + "memory for the recording could not be mapped (" + reason + ")",
+              "raise the limits on its memory (ulimit -v)"};
+    case What::file:
+      if (unrecorded.error == EFBIG) {
+        return {what + "the limit on the size of its files leaves no room for the recording of 64 MB",
+                "raise the limit (ulimit -f)"};
+      }
+      if (is_for_lack_of_room(unrecorded.error)) {
+        return {what + "the disk had no room for the recording of 64 MB (" + reason + ")",
+                std::string("make room, or ") + kAnotherFolder};
+      }
+      return {what + "no file could be made for the recording (" + reason + ")", kAnotherFolder};
+    default:
+      return {what + "the recorder could not be set up in it (" + reason + ")", "run it again"};
+  }
+}
+
+std::string why_unused(const std::filesystem::path& session) {
+  const auto obstacle = obstacle_to_recording(session);
+  return obstacle ? "nothing was recorded with what cudadiag env printed, and nothing can be: " + *obstacle
+                  : kNothingYet;
+}
+
+std::optional<std::filesystem::path> newest_unwritable(const std::vector<Root>& roots) {
+  for (const std::filesystem::path& session : sessions_in(roots)) {
+    if (is_unused(session) && obstacle_to_recording(session)) return session;
+  }
+  return std::nullopt;
+}
+
+}  // namespace cudadiag::session
