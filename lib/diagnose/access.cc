@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <limits>
 
+#include "diagnose/causes/host_memory.h"
+
 namespace cudadiag::diagnose {
 namespace {
 
 using analyse::OperationArgument;
 using State = analyse::Whereabouts::State;
 
-constexpr std::uint64_t kNull = 64u << 10;  // addresses below are never handed out
+constexpr std::uint64_t kNull = 64u << 10;
+constexpr std::uint64_t kLowest = std::uint64_t{1} << 32;  // addresses below are never handed out
 
 // How one address lies to what the parameter pointed to.
 struct Lying {
@@ -58,7 +61,8 @@ class Join {
   }
 
   Lying lying(std::uint64_t address) const {
-    if (dump_.misaligned && dump_.bytes > 1) {
+    if (dump_.misaligned) {
+      if (dump_.bytes <= 1) return {};  // of a copy, not known
       const std::uint64_t remainder = address % dump_.bytes;
       return {remainder == 0 ? Relation::inside : Relation::misaligned, remainder, 0};
     }
@@ -71,6 +75,10 @@ class Join {
     if (address < kNull && (parameter_ == nullptr || parameter_->value == 0u)) return {Relation::null, 0, 0};
     const Relation by_it = by_parameter();
     if (by_it != Relation::unknown) return {by_it, 0, 0};
+    if (parameter_ != nullptr && parameter_->value && causes::host_memory_at(*parameter_->value) != nullptr) {
+      return {Relation::host, 0, 0};
+    }
+    if (address < kLowest) return {Relation::never_allocated, 0, 0};
     return in_allocation(address);
   }
 

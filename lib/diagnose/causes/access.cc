@@ -75,7 +75,7 @@ constexpr std::string_view kWiden = "compute the index in 64 bits before it is m
 const std::vector<Rule>& access_rules() {
   static const std::vector<Rule> rules = {
       {.id = "address-past-end",
-       .codes = {700},
+       .codes = {700, 717},
        .when = past_end_by_overflow,
        .texts =
            {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}; the distance "
@@ -85,7 +85,7 @@ const std::vector<Rule>& access_rules() {
        .fix = {kWiden, "check that no index is below 0 before it is taken for an unsigned one"},
        .link = kSanitizerLink},
       {.id = "address-past-end",
-       .codes = {700},
+       .codes = {700, 717},
        .when = past_end,
        .texts = {"{kernel} {verb} {distance} past the end of {parameter}: {bytes} allocated at {allocated}",
                  "{kernel} {verb} {distance} past the end of {parameter}, which has {bytes}"},
@@ -93,7 +93,7 @@ const std::vector<Rule>& access_rules() {
                "check that the grid, the sizes that are passed and the {bytes} that were allocated fit each other"},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
-       .codes = {700},
+       .codes = {700, 717},
        .when = before_by_overflow,
        .texts =
            {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}; the "
@@ -103,14 +103,14 @@ const std::vector<Rule>& access_rules() {
        .fix = {kWiden},
        .link = kSanitizerLink},
       {.id = "address-before-allocation",
-       .codes = {700},
+       .codes = {700, 717},
        .when = before,
        .texts = {"{kernel} {verb} {distance} before the beginning of {parameter}: {bytes} allocated at {allocated}",
                  "{kernel} {verb} {distance} before the beginning of {parameter}, which has {bytes}"},
        .fix = {"check that no index is below 0: one that was not found (-1), a neighbour at the edge, or a difference"},
        .link = kSanitizerLink},
       {.id = "use-after-free",
-       .codes = {700},
+       .codes = {700, 717},
        .when = freed,
        .texts =
            {"{kernel} {verb} memory through {parameter}: {bytes} that were freed at {freed} before it was launched",
@@ -120,7 +120,7 @@ const std::vector<Rule>& access_rules() {
                "{python:keep a reference to what a raw pointer was taken from}"},
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#stream-ordered-memory-allocator"},
       {.id = "null-pointer",
-       .codes = {700},
+       .codes = {700, 717},
        .when = null,
        .texts = {"{kernel} {verb} memory through {parameter}, which is a null pointer",
                  "{kernel} {verb} memory through a null pointer"},
@@ -128,7 +128,7 @@ const std::vector<Rule>& access_rules() {
                "check that the pointer was allocated, and that the allocation succeeded"},
        .link = kSanitizerLink},
       {.id = "memory-of-another-gpu",
-       .codes = {700},
+       .codes = {700, 717},
        .when = other_device,
        .texts =
            {"{kernel} {verb} memory through {parameter}: {bytes} of device {owner}, allocated at {allocated}; it ran "
@@ -141,7 +141,7 @@ const std::vector<Rule>& access_rules() {
        .link = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-access"},
       {.id = "host-pointer",
        .sure = Sure::often,
-       .codes = {700},
+       .codes = {700, 717},
        .when = host,
        .texts = {"{kernel} {verb} memory through {parameter}, which points into no memory that CUDA gave the program: "
                  "often an address of the host's (malloc, new, a stack), or one that was never set"},

@@ -8,6 +8,7 @@
 
 #include "diagnose/causes/argument_facts.h"
 #include "diagnose/causes/families.h"
+#include "diagnose/causes/host_memory.h"
 
 namespace cudadiag::causes {
 namespace {
@@ -170,13 +171,6 @@ bool zero_of_unknown_type(const Symptoms& symptoms, Facts& facts) {
   return add_first(symptoms, facts, [&](const Argument& argument) {
            return is_zero(argument) && may_be_blamed(symptoms, argument);
          }) != nullptr;
-}
-
-// Where Linux on x86-64 puts the heap of a program, and the stack of its first thread. Memory of the GPU lies elsewhere.
-const char* host_memory_at(std::uint64_t address) {
-  const std::uint64_t top = address >> 40;
-  if (top == 0x55 || top == 0x56) return "heap";
-  return address >= 0x7ffc'0000'0000 && address < 0x8000'0000'0000 ? "stack" : nullptr;
 }
 
 bool of_the_host(const Symptoms& symptoms, Facts& facts) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "session/area/area_progress.h"
+#include "session/session_folders.h"
 #include "supervise/reruns/rerun_listener.h"
 
 namespace cudadiag::supervise {
@@ -14,6 +15,8 @@ using std::chrono::milliseconds;
 
 // The time in which a rerun may end by itself after its failure, and after TERM.
 constexpr auto kCourtesy = milliseconds(1000);
+// The driver writes an SM's state in half a second or so, and a GPU has more than a hundred.
+constexpr auto kDumpStep = std::chrono::seconds(15), kLongestDump = std::chrono::seconds(300);
 constexpr int kLook = 200;  // milliseconds
 // Longer than that between two looks, this program did not run.
 constexpr auto kPause = std::chrono::seconds(2);
@@ -63,7 +66,9 @@ RerunWatch::RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, l
       relay_(relay),
       arena_(arena),
       spec_(spec),
-      limit_(Clock::now() + in_milliseconds(spec.time_limit)) {
+      limit_(Clock::now() + in_milliseconds(spec.time_limit)),
+      dump_limit_(limit_ + kLongestDump) {
+  if (spec.kind == session::PassKind::device && !spec.show) dump_.emplace(folder / session::kOutputFile);
   if (spec.dump_after) request_.emplace(folder, *spec.dump_after);
   if (arena != nullptr) watcher_.emplace(*arena, relay);
 }
@@ -93,10 +98,20 @@ std::string RerunWatch::reason_to_end() {
   if (relay_.interrupted()) return "interrupted";
   if (request_ && !failed_by_ && request_->proceed()) failed_by_ = Clock::now() + kCourtesy;
   if (watcher_ && watcher_->take_freeze() && !failed_by_) failed_by_ = Clock::now() + kCourtesy;
-  if (Clock::now() > limit_) return failed_by_ ? "" : "time limit";
+  if (is_too_late()) return failed_by_ ? "" : "time limit";
   const bool quiet =
       arena_ != nullptr && spec_.quiet_limit > 0 && Clock::now() > moved_ + in_milliseconds(spec_.quiet_limit);
   return quiet && !failed_by_ ? "it issued nothing for too long" : "";
+}
+
+bool RerunWatch::is_too_late() {
+  const auto now = Clock::now();
+  if (now <= limit_) return false;
+  if (dump_ && now < dump_limit_ && dump_->moves()) {
+    limit_ = now + kDumpStep;
+    return false;
+  }
+  return true;
 }
 
 bool RerunWatch::is_done() {

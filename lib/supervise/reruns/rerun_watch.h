@@ -11,6 +11,7 @@
 #include "launch/process.h"
 #include "launch/supervised/supervised.h"
 #include "launch/watcher.h"
+#include "supervise/reruns/dump_progress.h"
 #include "supervise/reruns/dump_request.h"
 #include "supervise/reruns/rerun.h"
 
@@ -33,6 +34,8 @@ class RerunWatch {
   std::string reason_to_end();
   // It has failed, has had time to say so, and no longer writes what nobody can take back.
   bool is_done();
+  // The time limit, put off while the driver writes a dump.
+  bool is_too_late();
   void look_at_operations();
   // The user stopped this program (Ctrl-Z), or the machine slept: the rerun's time does not count meanwhile.
   void stop_with_terminal();
@@ -44,7 +47,8 @@ class RerunWatch {
   const RerunSpec& spec_;
   std::optional<launch::Watcher> watcher_;
   std::optional<DumpRequest> request_;
-  Clock::time_point limit_;
+  std::optional<DumpProgress> dump_;
+  Clock::time_point limit_, dump_limit_;
   Clock::time_point looked_ = Clock::now();
   Clock::time_point moved_ = Clock::now();  // when it last issued an operation
   std::optional<Clock::time_point> failed_by_;

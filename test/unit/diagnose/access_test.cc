@@ -207,6 +207,26 @@ TEST_CASE("null, freed, and memory that nobody gave out") {
   CHECK(joined(dump_at({8}), &recorded.argument, false).relation == Relation::unknown);
 }
 
+TEST_CASE("an address of the host's heap, and one where nobody has memory") {
+  DumpAccess dump = dump_at({8});
+  dump.parameters[0].value = 0x55aa00001000;
+  dump.lanes[0].address = 0x55aa00001008;
+  CHECK(joined(dump, nullptr, false).relation == Relation::host);
+  dump.parameters[0].value = 0x7f1200001000;
+  dump.lanes[0].address = 0x7f1200001008;
+  CHECK(joined(dump, nullptr, false).relation == Relation::unknown);
+  dump.parameters[0].value = 0x100000;
+  dump.lanes[0].address = 0x100008;
+  CHECK(joined(dump, nullptr, false).relation == Relation::never_allocated);
+}
+
+TEST_CASE("a misaligned copy of unknown width is not said to lie inside") {
+  const Recorded recorded(4096);
+  DumpAccess dump = dump_at({8}, 0);
+  dump.misaligned = true;
+  CHECK(joined(dump, &recorded.argument, true).relation == Relation::unknown);
+}
+
 TEST_CASE("memory of another device") {
   Recorded recorded(4096);
   recorded.argument.out_of_reach = true;
