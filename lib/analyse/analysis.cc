@@ -109,7 +109,7 @@ std::optional<Note> unrelated_end(const Session& session, bool handled) {
   std::string who = "the target";
   Ending end;
   if (!session.manifest.passes.empty()) {
-    if (!session.manifest.passes.front().cut_short.empty()) return std::nullopt;
+    if (session.manifest.passes.front().cut_short) return std::nullopt;
     end = ending(session.manifest.passes.front().end);
   }
   for (const Process& process : session.processes) {
@@ -161,7 +161,7 @@ bool went_on_at_work(const Session& session, const Process& process) {
 bool was_asked_to_end(const Session& session) {
   const auto& passes = session.manifest.passes;
   return session.manifest.asked_to_end || session.manifest.hang ||
-         (!passes.empty() && (!passes.front().cut_short.empty() || ending(passes.front().end).asked_for()));
+         (!passes.empty() && (passes.front().cut_short || ending(passes.front().end).asked_for()));
 }
 
 // Whether the process may have ended because it had waited too long. Where nobody saw how it ended, another one that

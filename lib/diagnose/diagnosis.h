@@ -390,14 +390,20 @@ struct ProcessLine {
   std::optional<int> rank, code, signal;
 };
 
+// The GPU core dump of a device pass.
+enum class DumpState { none, unfinished, unread, read };
+
 struct PassLine {
-  std::string name, outcome;
+  session::PassKind kind = session::PassKind::record;
+  std::string outcome;  // for people
   double seconds = 0;
   std::uint64_t operations = 0, dropped = 0;
-  bool interrupted = false;  // by the user
-  bool isolated = false;     // it could change nothing
+  bool isolated = false;  // it could change nothing
   std::vector<session::KeptFrom> kept_from{};
-  bool ended_at_that = false;  // it did not fail, for which that may be the reason
+  bool ended_at_that = false;                       // it did not fail, for which that may be the reason
+  std::optional<session::CutShort> cut_short{};     // nothing: it ended by itself
+  std::optional<analyse::Rerun::Outcome> judged{};  // of a rerun that ended by itself
+  DumpState dump = DumpState::none;
 };
 
 struct Diagnosis {

@@ -38,7 +38,7 @@ std::string check_what_it_returns(const analyse::Failure& failure) {
 
 bool asked_for_dump(const session::Manifest& manifest) {
   return std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
-    return pass.name == "device" && pass.cut_short != "interrupted";
+    return pass.kind == session::PassKind::device && pass.cut_short != session::CutShort::interrupted;
   });
 }
 

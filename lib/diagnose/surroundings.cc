@@ -44,14 +44,146 @@ std::string at_lines(const analyse::NotedCalls& calls, symbolize::Symbolizer& sy
   return " at " + joined(lines, " and ");
 }
 
-std::string outcome_of(const session::Pass& device, const symbolize::DeviceTestimony& testimony) {
-  if (device.dump.empty() && device.cut_short.empty())
-    return testimony.unfinished ? std::string(kDumpUnfinished) : "no core dump";
-  if (device.dump.empty()) return device.cut_short;
-  const bool this_one = std::filesystem::path(testimony.dump).filename() == device.dump;
-  if (!this_one || !testimony.unreadable.empty()) return "core dump not read";
-  return std::string(kDumpRead) + (testimony.debugger ? ", " + testimony.debugger->outcome : "");
+std::string races_text(const std::optional<session::Races>& races) {
+  const std::size_t count = races ? races->found.size() : 0;
+  return fmt::format("{} race{}", count, count == 1 ? "" : "s");
 }
+
+DumpState dump_state(const session::Pass& device, const symbolize::DeviceTestimony& testimony) {
+  if (device.dump.empty()) {
+    return testimony.unfinished && !device.cut_short ? DumpState::unfinished : DumpState::none;
+  }
+  const bool this_one = std::filesystem::path(testimony.dump).filename() == device.dump;
+  return this_one && testimony.unreadable.empty() ? DumpState::read : DumpState::unread;
+}
+
+std::string dump_text(const session::Pass& device, DumpState state, const symbolize::DeviceTestimony& testimony) {
+  switch (state) {
+    case DumpState::unfinished:
+      return "core dump unfinished";
+    case DumpState::unread:
+      return "core dump not read";
+    case DumpState::read:
+      return "core dump read" + (testimony.debugger ? ", " + testimony.debugger->outcome : "");
+    case DumpState::none:
+      break;
+  }
+  return device.cut_short ? std::string(word(*device.cut_short)) : "no core dump";
+}
+
+// The lines of all passes; each function fills in the outcome of one kind.
+class PassLines {
+ public:
+  PassLines(const session::Session& session, const analyse::Analysis& analysis,
+            const symbolize::DeviceTestimony& testimony)
+      : session_(session), analysis_(analysis), testimony_(testimony) {}
+
+  PassLine line(std::size_t index) const {
+    const session::Pass& pass = session_.manifest.passes[index];
+    PassLine line;
+    line.kind = pass.kind;
+    line.seconds = pass.seconds;
+    line.cut_short = pass.cut_short;
+    line.isolated = pass.isolated;
+    line.kept_from = pass.kept_from;
+    for (const session::Process& process : processes(index)) {
+      line.operations += process.record.operations_issued;
+      line.dropped += process.record.dropped_operations;
+    }
+    if (index == 0) {
+      line.outcome = first_outcome();
+    } else {
+      add_outcome(pass, index, line);
+    }
+    return line;
+  }
+
+ private:
+  const std::vector<session::Process>& processes(std::size_t index) const {
+    static const std::vector<session::Process> kNone;
+    if (index == 0) return session_.processes;
+    return index <= session_.reruns.size() ? session_.reruns[index - 1] : kNone;
+  }
+
+  std::string first_outcome() const {
+    if (analysis_.first_grade) return std::string(word(*analysis_.first_grade));
+    return session_.races && !session_.races->found.empty() ? races_text(session_.races) : "nothing found";
+  }
+
+  void add_outcome(const session::Pass& pass, std::size_t index, PassLine& line) const {
+    switch (pass.kind) {
+      case session::PassKind::device:
+        return add_device(pass, index, line);
+      case session::PassKind::memory:
+        return add_memory(pass, index, line);
+      case session::PassKind::races:
+        return add_races(pass, index, line);
+      case session::PassKind::eager:
+        return add_eager(pass, index, line);
+      case session::PassKind::sanitize:
+        line.outcome = testimony_.sanitizer ? diagnose::outcome_of(*testimony_.sanitizer) : "not read";
+        return;
+      default:
+        return add_confirm(pass, index, line);
+    }
+  }
+
+  void add_device(const session::Pass& pass, std::size_t index, PassLine& line) const {
+    const bool passed = index <= analysis_.reruns.size() && analysis_.reruns[index - 1].failed_unwatched == false;
+    if (passed) {
+      line.judged = Outcome::did_not_fail;
+      line.outcome = word(Outcome::did_not_fail);
+    } else {
+      line.dump = dump_state(pass, testimony_);
+      line.outcome = dump_text(pass, line.dump, testimony_);
+    }
+  }
+
+  void add_memory(const session::Pass& pass, std::size_t index, PassLine& line) const {
+    const auto& rerun = processes(index);
+    const bool told = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
+      return std::any_of(process.deliveries.begin(), process.deliveries.end(),
+                         [](const session::Delivery& delivery) { return delivery.memory.has_value(); });
+    });
+    line.outcome = told ? "allocator asked" : pass.cut_short ? word(*pass.cut_short) : "memory sufficed";
+  }
+
+  void add_races(const session::Pass& pass, std::size_t index, PassLine& line) const {
+    const bool read = index <= session_.rerun_races.size() && session_.rerun_races[index - 1];
+    line.outcome = pass.cut_short ? std::string(word(*pass.cut_short))
+                   : read         ? races_text(session_.rerun_races[index - 1])
+                                  : "not read";
+  }
+
+  void add_eager(const session::Pass& pass, std::size_t index, PassLine& line) const {
+    const auto& rerun = processes(index);
+    const bool failed = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
+      return process.record.state == wire::area::State::frozen;
+    });
+    const analyse::Ending end = analyse::ending(pass.end);
+    if (!failed && !pass.cut_short && !end.bad) line.judged = Outcome::did_not_fail;
+    line.outcome = failed           ? "failed"
+                   : pass.cut_short ? std::string(word(*pass.cut_short))
+                   : end.bad        ? "ended with " + end.text
+                                    : std::string(word(Outcome::did_not_fail));
+  }
+
+  void add_confirm(const session::Pass& pass, std::size_t index, PassLine& line) const {
+    if (index > analysis_.reruns.size()) return;
+    const Outcome outcome = analysis_.reruns[index - 1].outcome;
+    if (!pass.cut_short) line.judged = outcome;
+    line.outcome = pass.cut_short ? word(*pass.cut_short) : word(outcome);
+    line.ended_at_that = outcome == Outcome::kept_from;
+    if (line.ended_at_that) {
+      line.outcome = "was kept from " + kept_from_text(pass.kept_from, session_.manifest.working_directory);
+    }
+  }
+
+  using Outcome = analyse::Rerun::Outcome;
+  const session::Session& session_;
+  const analyse::Analysis& analysis_;
+  const symbolize::DeviceTestimony& testimony_;
+};
 
 }  // namespace
 
@@ -91,61 +223,8 @@ void add_processes(Diagnosis& report, const session::Session& session) {
 
 void add_passes(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
                 const symbolize::DeviceTestimony& testimony) {
-  for (std::size_t i = 0; i < session.manifest.passes.size(); ++i) {
-    const session::Pass& pass = session.manifest.passes[i];
-    PassLine line;
-    line.name = pass.name;
-    line.seconds = pass.seconds;
-    line.interrupted = pass.cut_short == "interrupted";
-    line.isolated = pass.isolated;
-    line.kept_from = pass.kept_from;
-    static const std::vector<session::Process> kNone;
-    const bool is_rerun = i > 0;
-    const auto& rerun = is_rerun && i <= session.reruns.size() ? session.reruns[i - 1] : kNone;
-    for (const session::Process& process : is_rerun ? rerun : session.processes) {
-      line.operations += process.record.operations_issued;
-      line.dropped += process.record.dropped_operations;
-    }
-    if (!is_rerun) {
-      const std::size_t races = session.races ? session.races->found.size() : 0;
-      line.outcome = analysis.first_grade ? word(*analysis.first_grade)
-                     : races > 0          ? fmt::format("{} race{}", races, races == 1 ? "" : "s")
-                                          : "nothing found";
-    } else if (pass.name == "device") {
-      const bool passed = i <= analysis.reruns.size() && analysis.reruns[i - 1].failed_unwatched == false;
-      line.outcome = passed ? word(analyse::Rerun::Outcome::did_not_fail) : outcome_of(pass, testimony);
-    } else if (pass.name == "memory") {
-      const bool told = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
-        return std::any_of(process.deliveries.begin(), process.deliveries.end(),
-                           [](const session::Delivery& delivery) { return delivery.memory.has_value(); });
-      });
-      line.outcome = !pass.cut_short.empty() && !told ? pass.cut_short : told ? "allocator asked" : "memory sufficed";
-    } else if (pass.name == "races") {
-      const bool read = i <= session.rerun_races.size() && session.rerun_races[i - 1];
-      const std::size_t races = read ? session.rerun_races[i - 1]->found.size() : 0;
-      line.outcome = !pass.cut_short.empty() ? pass.cut_short
-                     : read                  ? fmt::format("{} race{}", races, races == 1 ? "" : "s")
-                                             : "not read";
-    } else if (pass.name == "eager") {
-      const bool failed = std::any_of(rerun.begin(), rerun.end(), [](const session::Process& process) {
-        return process.record.state == wire::area::State::frozen;
-      });
-      const analyse::Ending end = analyse::ending(pass.end);
-      line.outcome = failed                    ? "failed"
-                     : !pass.cut_short.empty() ? pass.cut_short
-                     : end.bad                 ? "ended with " + end.text
-                                               : std::string(word(analyse::Rerun::Outcome::did_not_fail));
-    } else if (pass.name == "sanitize") {
-      line.outcome = testimony.sanitizer ? outcome_of(*testimony.sanitizer) : "not read";
-    } else if (i <= analysis.reruns.size()) {
-      line.outcome = pass.cut_short.empty() ? word(analysis.reruns[i - 1].outcome) : pass.cut_short;
-      line.ended_at_that = analysis.reruns[i - 1].outcome == analyse::Rerun::Outcome::kept_from;
-      if (line.ended_at_that) {
-        line.outcome = "was kept from " + kept_from_text(pass.kept_from, session.manifest.working_directory);
-      }
-    }
-    report.passes.push_back(std::move(line));
-  }
+  const PassLines lines(session, analysis, testimony);
+  for (std::size_t i = 0; i < session.manifest.passes.size(); ++i) report.passes.push_back(lines.line(i));
 }
 
 void mark_foreign(Diagnosis& report, const std::string& why) {

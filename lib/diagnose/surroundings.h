@@ -9,8 +9,6 @@
 namespace cudadiag::diagnose {
 
 // The beginning of the outcome of a pass that left a GPU core dump.
-inline constexpr std::string_view kDumpRead = "core dump read";
-inline constexpr std::string_view kDumpUnfinished = "core dump unfinished";
 // A note's code.
 inline constexpr const char* kUnfinished = "unfinished";
 

@@ -323,7 +323,7 @@ Json of(const diagnose::RanksPart& part) {
 }
 
 Json of(const diagnose::PassLine& pass) {
-  return {{"name", pass.name},
+  return {{"name", word(pass.kind)},
           {"seconds", pass.seconds},
           {"operations", pass.operations},
           {"dropped", pass.dropped},

@@ -21,8 +21,8 @@ Section passes(const diagnose::Diagnosis& report) {
   Section section{"Passes", {}, 0, 9, Ink::plain, Wide::wraps};
   std::string line;
   for (const diagnose::PassLine& pass : report.passes) {
-    line += fmt::format("{}{} {} {}", line.empty() ? "" : "; ", base::printable(pass.name),
-                        diagnose::duration(pass.seconds), base::printable(pass.outcome));
+    line += fmt::format("{}{} {} {}", line.empty() ? "" : "; ", word(pass.kind), diagnose::duration(pass.seconds),
+                        base::printable(pass.outcome));
   }
   if (!line.empty()) section.lines.push_back(line);
   return section;
@@ -52,7 +52,7 @@ std::string roughly(double seconds) { return seconds < 1 ? "under a second" : "a
 
 bool was_rerun(const diagnose::Diagnosis& report) {
   return std::any_of(report.passes.begin(), report.passes.end(), [&](const diagnose::PassLine& pass) {
-    return &pass != &report.passes.front() && !pass.interrupted;
+    return &pass != &report.passes.front() && pass.cut_short != session::CutShort::interrupted;
   });
 }
 
@@ -105,8 +105,9 @@ Section next_commands(const diagnose::Diagnosis& report, bool suggest_rerun) {
   }
   // An access whose line the GPU did not keep, where the reruns are done.
   const diagnose::Finding& first = report.findings.front();
-  const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(),
-                                     [](const diagnose::PassLine& pass) { return pass.name == "sanitize"; });
+  const bool sanitized = std::any_of(report.passes.begin(), report.passes.end(), [](const diagnose::PassLine& pass) {
+    return pass.kind == session::PassKind::sanitize;
+  });
   const bool lineless = !first.device || first.device->line == 0 || !first.device->block;
   if (report.foreign.empty() && was_rerun(report) && !sanitized && lineless && diagnose::memcheck_may_tell(first)) {
     section.lines.push_back(base::printable(bisect("--sanitize") + "  # needs compute-sanitizer"));

@@ -154,11 +154,11 @@ Json kept_from_to_json(const std::vector<KeptFrom>& kept) {
 
 Pass pass_of(const Json& object) {
   Pass pass;
-  pass.name = text_of(object, "name");
+  pass.kind = pass_kind(text_of(object, "name")).value_or(PassKind::other);
   pass.folder = name_of(object, "folder");
   pass.waits = text_of(object, "waits");
   pass.values = bool_of(object, "values", false);
-  pass.cut_short = text_of(object, "cut_short");
+  pass.cut_short = cut_short(text_of(object, "cut_short"));
   pass.dump = name_of(object, "dump");
   pass.seconds = double_of(object, "seconds").value_or(0);
   pass.failed_after = double_of(object, "failed_after");
@@ -191,11 +191,11 @@ std::string_view word(Deed deed) {
 std::string write_manifest(const Manifest& manifest) {
   Json passes = Json::array();
   for (const Pass& pass : manifest.passes) {
-    passes.push_back({{"name", pass.name},
+    passes.push_back({{"name", word(pass.kind)},
                       {"folder", pass.folder},
                       {"waits", pass.waits},
                       {"values", pass.values},
-                      {"cut_short", pass.cut_short},
+                      {"cut_short", word(pass.cut_short)},
                       {"dump", pass.dump},
                       {"seconds", pass.seconds},
                       {"end", end_to_json(pass.end)},

@@ -1,4 +1,5 @@
-// The kinds of passes, and the word for each in manifests, in folder names and in the environment of a rerun.
+// The kinds of passes, the reasons for ending one early, and the word for each in manifests, in folder names, in the
+// environment of a rerun and in reports.
 #pragma once
 
 #include <optional>
@@ -20,5 +21,21 @@ enum class PassKind {
 std::string_view word(PassKind kind);
 // Nothing: no kind has this word.
 std::optional<PassKind> pass_kind(std::string_view word);
+
+// Why, or at what, cudadiag ended a run.
+enum class CutShort {
+  interrupted,  // by the user
+  time_limit,
+  first_race,
+  issued_nothing,  // for longer than the first run ever had
+  asked_terminal,  // for something that nobody answers
+  other,           // of a manifest that this program does not know
+};
+
+std::string_view word(CutShort reason);
+// Empty: nothing.
+std::string_view word(const std::optional<CutShort>& reason);
+// Nothing: the word is empty.
+std::optional<CutShort> cut_short(std::string_view word);
 
 }  // namespace cudadiag::session

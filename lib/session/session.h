@@ -30,6 +30,7 @@
 
 #include "session/notes/deliveries.h"
 #include "session/notes/races.h"
+#include "session/pass_kind.h"
 #include "session/process_record.h"
 
 namespace cudadiag::session {
@@ -90,14 +91,14 @@ struct KeptFrom {
 
 // One run of the command. The first is the record pass, all others are reruns.
 struct Pass {
-  std::string name;    // "record" | "confirm" | "device" | "eager" | "sanitize" | "memory" | "races"
+  PassKind kind = PassKind::confirm;
   std::string folder;  // in the session: "record", "confirm-2"
   std::string waits;   // of a rerun: what it waited for, in words; empty: nothing
   double seconds = 0;
   ProcessEnd end;
   std::optional<double> failed_after;  // seconds from start to the first freeze
   std::string dump;                    // of a device pass: the GPU core dump in its folder; empty: none was written
-  std::string cut_short;               // why or at what we ended it before its time; empty if we did not
+  std::optional<CutShort> cut_short;   // nothing: it ended by itself
   std::optional<Witness> debugger{};   // of a device pass: cuda-gdb over its dump
   std::vector<std::string> kernels{};  // of a sanitize pass: the kernels that were checked, mangled
   std::optional<Witness> replay{};     // of a confirm pass: the script that makes the failing call again

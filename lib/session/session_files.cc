@@ -15,6 +15,7 @@
 #include "session/area/live_place.h"
 #include "session/manifest.h"
 #include "session/notes/saved_call.h"
+#include "session/pass_kind.h"
 #include "session/plain_file.h"
 #include "session/plain_folder.h"
 #include "session/session_folders.h"
@@ -46,11 +47,9 @@ bool take_number(std::string_view& text) {
 
 // "record", "confirm-2"
 bool is_pass(std::string_view name) {
-  static constexpr std::array<std::string_view, 7> kPasses = {"record",   "confirm", "device", "eager",
-                                                              "sanitize", "memory",  "races"};
   const std::size_t dash = name.find('-');
   std::string_view rest = name.substr(std::min(dash, name.size()));
-  if (!is_one_of(name.substr(0, dash), kPasses)) return false;
+  if (!pass_kind(name.substr(0, dash))) return false;
   if (rest.empty()) return true;
   rest.remove_prefix(1);
   return take_number(rest) && rest.empty();

@@ -53,7 +53,8 @@ session::Manifest first_manifest(const RecordingOptions& options, std::time_t no
   manifest.native_stacks = options.record.native_stacks;
   manifest.started = iso_time(now);
   session::Pass record;
-  record.name = record.folder = session::kRecordFolder;
+  record.kind = session::PassKind::record;
+  record.folder = session::kRecordFolder;
   manifest.passes.push_back(std::move(record));
   return manifest;
 }

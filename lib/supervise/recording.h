@@ -87,7 +87,7 @@ class Recording {
   void note_input(bool read) { manifest_.input_read = read; }
   void add_races(session::Races races) { races_ = std::move(races); }
   // The target was ended from here, at this.
-  void note_early_end(const std::string& at) { manifest_.passes.front().cut_short = at; }
+  void note_early_end(session::CutShort at) { manifest_.passes.front().cut_short = at; }
   // The target has ended, and the session is all that it recorded.
   void note_end(const RunEnd& end);
 

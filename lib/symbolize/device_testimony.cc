@@ -77,7 +77,7 @@ void read_sanitizer(const session::Session& session, const session::Pass& pass, 
   sanitizer.log = evidence::sanitizer_log(evidence::read_log(session.folder / pass.folder / session::kSanitizerFile));
   // It ends as the program does, which fails: only where it has counted nothing its end tells of itself.
   if (sanitizer.log.errors) return;
-  sanitizer.failed = session::how_it_failed(pass.end, pass.cut_short);
+  sanitizer.failed = session::how_it_failed(pass.end, std::string(word(pass.cut_short)));
   if (sanitizer.failed.empty()) sanitizer.failed = "it did not finish its log";
 }
 
@@ -89,7 +89,7 @@ bool left_a_dump_unfinished(const std::filesystem::path& output) {
 }
 
 void read_dump(const session::Session& session, const session::Pass& pass, DeviceTestimony& testimony) {
-  testimony.cut_short = pass.cut_short;
+  testimony.cut_short = word(pass.cut_short);
   if (!is_plain_name(pass.folder)) return;
   if (pass.dump.empty()) {
     testimony.unfinished = left_a_dump_unfinished(session.folder / pass.folder / session::kOutputFile);
@@ -123,18 +123,19 @@ DeviceTestimony device_testimony(const session::Session& session) {
   const auto& passes = session.manifest.passes;
   std::vector<const session::Pass*> reruns;
   for (std::size_t i = passes.size(); i-- > 1;) {
-    if (passes[i].name == "device" && !testimony.device_pass) {
+    if (passes[i].kind == session::PassKind::device && !testimony.device_pass) {
       testimony.device_pass = true;
       read_dump(session, passes[i], testimony);
       reruns.insert(reruns.begin(), &passes[i]);
     } else {
-      if (passes[i].name == "sanitize" && !testimony.sanitizer) read_sanitizer(session, passes[i], testimony);
+      if (passes[i].kind == session::PassKind::sanitize && !testimony.sanitizer)
+        read_sanitizer(session, passes[i], testimony);
       reruns.push_back(&passes[i]);
     }
   }
   for (const session::Pass* pass : reruns) {
     // Without torch.compile other kernels run.
-    if (!is_plain_name(pass->folder) || pass->name == "eager") continue;
+    if (!is_plain_name(pass->folder) || pass->kind == session::PassKind::eager) continue;
     auto assertions = evidence::read_assertions(session.folder / pass->folder / session::kOutputFile);
     if (!assertions.empty()) testimony.printed.push_back({pass->folder, std::move(assertions)});
   }

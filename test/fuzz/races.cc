@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!session.races) return 0;
   const std::string once = session::write_races(*session.races);
   if (session::write_races(session::parse_races(once).value()) != once) __builtin_trap();
-  session.manifest.passes = {{.name = "record", .folder = "record"}};
+  session.manifest.passes = {{.kind = session::PassKind::record, .folder = "record"}};
   test::AreaBuilder area = test::busy_area();
   area.state(wire::area::State::finished);
   session.processes.push_back(session::describe_process(session::read_area(area.bytes()).record, session.manifest));
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     value.bytes = ~std::uint64_t{0};
     value.written = size % 2 == 0;
   }
-  session.manifest.passes.push_back({.name = "races", .folder = "races"});
+  session.manifest.passes.push_back({.kind = session::PassKind::races, .folder = "races"});
   session.reruns.push_back({std::move(again)});
   session.rerun_races.push_back(session.races);
   test::put_on_paper(session);

@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::span<const std::uint8_t> input(data, size);
   session::Session session;
   session.manifest.working_directory = "/nowhere";
-  session.manifest.passes = {{.name = "record", .folder = "record"}};
+  session.manifest.passes = {{.kind = session::PassKind::record, .folder = "record"}};
   if (input.size() > 2) session.processes.push_back(session::describe_process(take_record(input), session.manifest));
   if (input.size() > 2) {
     session.manifest.passes.push_back({.name = "confirm", .folder = "confirm"});

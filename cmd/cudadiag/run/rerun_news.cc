@@ -24,6 +24,9 @@
 namespace cudadiag::command {
 namespace {
 
+using session::CutShort;
+using Outcome = analyse::Rerun::Outcome;
+
 bool same_place(const diagnose::Location& a, const diagnose::Location& b) {
   const bool same = a.file == b.file && a.line == b.line;
   return same && (a.line > 0 || (a.function == b.function && a.nearest().line == b.nearest().line));
@@ -90,7 +93,7 @@ bool has_moved(const Told& told, const diagnose::Diagnosis& before, const diagno
   return !leads_as_before(*told.was, *told.is) || !leads_as_before(before.findings.front(), after.findings.front());
 }
 
-bool is_confirm(const diagnose::PassLine& pass) { return pass.name == "confirm"; }
+bool is_confirm(const diagnose::PassLine& pass) { return pass.kind == session::PassKind::confirm; }
 
 // "a rerun (3.2 s)"; empty if none waited for anything.
 std::string reruns_text(const diagnose::Diagnosis& after) {
@@ -104,12 +107,11 @@ std::string reruns_text(const diagnose::Diagnosis& after) {
 
 // "confirmed by a rerun (3.2 s): train.py:41  [proven]"
 std::string proof_text(const diagnose::Diagnosis& after, const diagnose::Finding& finding) {
-  const std::string_view proven = diagnose::word(analyse::Rerun::Outcome::proven);
   const bool by_waiting = std::any_of(after.passes.begin(), after.passes.end(), [&](const diagnose::PassLine& pass) {
-    return is_confirm(pass) && pass.outcome == proven;
+    return is_confirm(pass) && pass.judged == Outcome::proven;
   });
   const bool has_dump = std::any_of(after.passes.begin(), after.passes.end(), [](const diagnose::PassLine& pass) {
-    return pass.name == "device" && pass.outcome.starts_with(diagnose::kDumpRead);
+    return pass.dump == diagnose::DumpState::read;
   });
   std::string by = reruns_text(after);
   if (!by_waiting && has_dump && finding.device) by = "the GPU core dump of a rerun";
@@ -128,8 +130,8 @@ std::string no_proof_text(const diagnose::Diagnosis& after, const diagnose::Find
         after.session.empty() ? "" : "; to allow it: " + diagnose::bisect_command(session, after.input_read);
     return fmt::format("not confirmed: {} {}{}", runs, last.outcome, allow);
   }
-  const bool interrupted = last.outcome == "interrupted", too_long = last.outcome == "time limit";
-  const bool gave_up = last.outcome == diagnose::word(analyse::Rerun::Outcome::given_up);
+  const bool interrupted = last.cut_short == CutShort::interrupted, too_long = last.cut_short == CutShort::time_limit;
+  const bool gave_up = last.judged == Outcome::given_up;
   const std::string options = too_long ? "--time-limit SECONDS" : gave_up ? "--wait-limit SECONDS" : "";
   const std::string later = (interrupted || too_long || gave_up) && !after.session.empty()
                                 ? "; to prove it: " + diagnose::bisect_command(session, after.input_read, options)
@@ -185,7 +187,7 @@ bool same_races(const diagnose::Diagnosis& before, const diagnose::Diagnosis& af
 void tell_races(const diagnose::Diagnosis& before, const diagnose::Diagnosis& after, report::Verbosity verbosity) {
   constexpr std::size_t kMost = 5;
   const auto pass = std::find_if(after.passes.rbegin(), after.passes.rend(),
-                                 [](const diagnose::PassLine& line) { return line.name == "races"; });
+                                 [](const diagnose::PassLine& line) { return line.kind == session::PassKind::races; });
   if (pass == after.passes.rend()) return;
   if (!same_races(before, after)) {
     say(fmt::format("a rerun ({}) says more of the races:", diagnose::duration(pass->seconds)));
@@ -241,7 +243,7 @@ void RerunNews::tell_what_is_left_open(const diagnose::Diagnosis& after) {
   const diagnose::Finding& answer = *told.is;
   if (verbosity_ == report::Verbosity::quiet) return;
   const bool unfinished = std::any_of(after.passes.begin(), after.passes.end(), [](const diagnose::PassLine& pass) {
-    return pass.name == "device" && pass.outcome == diagnose::kDumpUnfinished;
+    return pass.dump == diagnose::DumpState::unfinished;
   });
   if (!answer.device && unfinished) {
     const std::string sanitize = diagnose::bisect_command(session_, after.input_read, "--sanitize");
@@ -249,7 +251,7 @@ void RerunNews::tell_what_is_left_open(const diagnose::Diagnosis& after) {
         (diagnose::memcheck_may_tell(answer) ? "; " + sanitize + " may show them (needs compute-sanitizer)" : ""));
   }
   if (std::any_of(after.passes.begin(), after.passes.end(), [](const diagnose::PassLine& pass) {
-        return pass.name == "eager" && pass.outcome == diagnose::word(analyse::Rerun::Outcome::did_not_fail);
+        return pass.kind == session::PassKind::eager && pass.judged == Outcome::did_not_fail;
       })) {
     say("a rerun without torch.compile did not fail");
   }

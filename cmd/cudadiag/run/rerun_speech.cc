@@ -57,8 +57,8 @@ std::string purpose(const RerunSpec& spec) {
 // `what` came of the rerun, if it was not cut short.
 void tell_end(const RerunEnded& rerun, const std::string& what) {
   const session::Pass& pass = rerun.pass();
-  say(fmt::format("rerun {}: {}, after {}", rerun.session.reruns.size(), pass.cut_short.empty() ? what : pass.cut_short,
-                  diagnose::duration(pass.seconds)));
+  say(fmt::format("rerun {}: {}, after {}", rerun.session.reruns.size(),
+                  pass.cut_short ? word(*pass.cut_short) : std::string_view(what), diagnose::duration(pass.seconds)));
 }
 
 // The rerun ended by itself, badly, and had not begun to use CUDA.
@@ -69,8 +69,7 @@ bool came_to_nothing(const RerunEnded& rerun) {
 
 void tell_confirm(const RerunEnded& rerun) {
   const session::Pass& pass = rerun.pass();
-  const std::string what =
-      pass.cut_short.empty() ? std::string(diagnose::word(rerun.judged().outcome)) : pass.cut_short;
+  const std::string_view what = pass.cut_short ? word(*pass.cut_short) : diagnose::word(rerun.judged().outcome);
   const std::uint64_t waits = rerun.judged().waits;
   say(fmt::format("rerun {}: {}, after {}; {} operation{} waited for", rerun.session.reruns.size(), what,
                   diagnose::duration(pass.seconds), diagnose::thousands(waits), waits == 1 ? " was" : "s were"));
@@ -83,7 +82,7 @@ void tell_confirm(const RerunEnded& rerun) {
 std::string why_no_hang_dump(const RerunEnded& rerun) {
   if (rerun.interrupted) return "the rerun was interrupted";
   if (rerun.dump_asked) return "the driver was asked for one and wrote none";
-  return rerun.pass().cut_short.empty()
+  return !rerun.pass().cut_short
              ? "the program ended before one could be asked for"
              : "no process could be asked for one: only NVIDIA's driver takes such requests, for work on a GPU";
 }

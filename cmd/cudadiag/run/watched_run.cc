@@ -87,7 +87,7 @@ class RunSpeech : public supervise::RunListener {
   void races() override {
     begin_on_own_row();
     say("two operations race: ending the program, as --stop-on-race asks");
-    recording_.note_early_end("first race");
+    recording_.note_early_end(session::CutShort::first_race);
   }
   std::optional<std::chrono::milliseconds> turns() override {
     return speech_.go_on() ? std::nullopt : std::optional(kBeforeMoreIsRead);

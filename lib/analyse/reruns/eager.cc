@@ -92,10 +92,10 @@ session::Session eager_session(const session::Session& session) {
   eager.manifest.notes.clear();
   const auto& passes = session.manifest.passes;
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < passes.size(); ++i) {
-    if (passes[i + 1].name != "eager") continue;
+    if (passes[i + 1].kind != session::PassKind::eager) continue;
     const bool is_first = eager.manifest.passes.empty();
     eager.manifest.passes.push_back(passes[i + 1]);
-    eager.manifest.passes.back().name = is_first ? session::kRecordFolder : "confirm";
+    eager.manifest.passes.back().kind = is_first ? session::PassKind::record : session::PassKind::confirm;
     is_first ? void(eager.processes = session.reruns[i]) : eager.reruns.push_back(session.reruns[i]);
   }
   return eager;

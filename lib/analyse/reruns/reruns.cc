@@ -231,7 +231,7 @@ bool came_to(const Failure& failure, const std::vector<Process>& processes) {
 Rerun::Outcome without_failure(const session::Pass& pass, const std::vector<Process>& processes,
                                const std::vector<Failure>& failures) {
   using Outcome = Rerun::Outcome;
-  if (!pass.cut_short.empty()) return Outcome::cut_short;
+  if (pass.cut_short) return Outcome::cut_short;
   const auto disabled = [](const Process& process) { return process.record.state == wire::area::State::disabled; };
   if (!processes.empty() && std::all_of(processes.begin(), processes.end(), disabled)) return Outcome::not_recorded;
   if (!pass.kept_from.empty()) return Outcome::kept_from;
@@ -280,7 +280,7 @@ bool confirm_all(const session::Pass& pass, const std::vector<Process>& first, s
 // there was none where the failure made the first run end badly.
 std::optional<bool> failed_unwatched(const session::Pass& first, const session::Pass& pass) {
   if (!pass.dump.empty()) return true;
-  if (pass.name != "device" || !pass.cut_short.empty() || !pass.kept_from.empty() || !ending(first.end).bad)
+  if (pass.kind != session::PassKind::device || pass.cut_short || !pass.kept_from.empty() || !ending(first.end).bad)
     return std::nullopt;
   return pass.end.code == 0 ? std::optional(false) : std::nullopt;
 }
@@ -300,14 +300,19 @@ Vanished vanished(const std::vector<Rerun>& reruns) {
   return passed_free ? Vanished::comes_and_goes : failed_free ? Vanished::race : Vanished::open;
 }
 
+// Kinds that this version does not know are judged by what they recorded.
+bool waits_for_operations(session::PassKind kind) {
+  using session::PassKind;
+  return kind == PassKind::confirm || kind == PassKind::record || kind == PassKind::other;
+}
+
 Rerun judge(const session::Pass& pass, const session::Pass& record, const std::vector<Process>& first,
             const std::vector<Process>& processes, std::vector<Failure>& failures) {
   Rerun rerun;
   rerun.end = ending(pass.end);
   rerun.other_text = std::any_of(failures.begin(), failures.end(),
                                  [&](const Failure& failure) { return !rewritten_of(failure, pass).empty(); });
-  constexpr std::string_view kOthers[] = {"device", "eager", "memory", "races", "sanitize"};
-  if (std::find(std::begin(kOthers), std::end(kOthers), pass.name) != std::end(kOthers)) {
+  if (!waits_for_operations(pass.kind)) {
     rerun.outcome = Rerun::Outcome::not_watched;
     rerun.failed_unwatched = failed_unwatched(record, pass);
     return rerun;

@@ -102,7 +102,7 @@ RaceTensors::RaceTensors(const session::Session& session, const ResolveSite& res
     if (!session.rerun_races[i] || i + 1 >= session.manifest.passes.size()) continue;
     races_ = &*session.rerun_races[i];
     processes_ = &session.reruns[i];
-    cut_short_ = session.manifest.passes[i + 1].cut_short;
+    cut_short_ = word(session.manifest.passes[i + 1].cut_short);
   }
 }
 

@@ -128,7 +128,7 @@ TensorMemory tensor_memory(const session::Process& process, const session::Deliv
 void add_tensor_memory(Finding& finding, const session::Session& session, const symbolize::Symbolizer& symbolizer) {
   if (!finding.memory_use || finding.memory_use->of_host) return;
   for (std::size_t i = 0; i < session.reruns.size() && i + 1 < session.manifest.passes.size(); ++i) {
-    if (session.manifest.passes[i + 1].name != "memory") continue;
+    if (session.manifest.passes[i + 1].kind != session::PassKind::memory) continue;
     for (const session::Process& process : session.reruns[i]) {
       std::size_t times = 0;
       for (const Delivery& delivery : process.deliveries) {

@@ -139,8 +139,8 @@ class Weighing {
 // lines.
 bool ran_another_text(const session::Session& session) {
   const auto& passes = session.manifest.passes;
-  const auto pass =
-      std::find_if(passes.rbegin(), passes.rend(), [](const session::Pass& each) { return each.name == "device"; });
+  const auto pass = std::find_if(passes.rbegin(), passes.rend(),
+                                 [](const session::Pass& each) { return each.kind == session::PassKind::device; });
   return pass != passes.rend() && !pass->rewritten.empty();
 }
 

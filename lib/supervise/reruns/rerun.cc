@@ -163,7 +163,7 @@ session::Result<Prepared> prepare(const RerunSpec& spec, const session::Session&
 // The pass as far as it is known before it runs.
 session::Pass planned_pass(const RerunSpec& spec, const session::Session& session, const std::string& folder) {
   session::Pass pass;
-  pass.name = name_of(spec);
+  pass.kind = spec.kind;
   pass.folder = folder;
   pass.waits = spec.waits;
   pass.values = !spec.values.empty();

@@ -63,7 +63,7 @@ bool wants_proof(const Analysis& analysis) {
 
 bool was_made(const session::Manifest& manifest, PassKind kind) {
   return std::any_of(manifest.passes.begin(), manifest.passes.end(), [&](const session::Pass& each) {
-    return each.name == word(kind) && (each.cut_short.empty() || !each.dump.empty());
+    return each.kind == kind && (!each.cut_short || !each.dump.empty());
   });
 }
 
@@ -92,7 +92,7 @@ bool wants_eager(const Analysis& analysis, const session::Manifest& manifest) {
 
 bool wants_hang_dump(const Analysis& analysis, const session::Manifest& manifest) {
   const bool told = std::any_of(manifest.passes.begin(), manifest.passes.end(), [](const session::Pass& pass) {
-    return pass.name == word(PassKind::device) && !pass.dump.empty();
+    return pass.kind == PassKind::device && !pass.dump.empty();
   });
   // Without a limit to end it at, a rerun would hang as long as the first run.
   return manifest.hang && !told &&

@@ -90,8 +90,9 @@ std::optional<RerunObstacle> obstacle_in_traces(const launch::RunTraces& traces,
 std::optional<RerunObstacle> obstacle_in_run(const session::Session& session) {
   using Kind = RerunObstacle::Kind;
   if (under_another_launcher()) return RerunObstacle{Kind::under_another_launcher};
-  const std::string& cut_short = session.manifest.passes.front().cut_short;
-  if (!cut_short.empty()) return RerunObstacle{Kind::ended_early, cut_short};
+  if (const auto& at = session.manifest.passes.front().cut_short) {
+    return RerunObstacle{Kind::ended_early, std::string(word(*at))};
+  }
   if (session.manifest.hang) return RerunObstacle{Kind::hung};
   if (ended_from_outside(session.manifest.passes.front().end)) return RerunObstacle{Kind::ended_from_outside};
   if (const int ranks = ranks_of_job(); ranks > 1) return RerunObstacle{Kind::one_rank, {}, 0, ranks};

@@ -11,6 +11,7 @@
 namespace cudadiag::supervise {
 namespace {
 
+using session::CutShort;
 using std::chrono::milliseconds;
 
 // The time in which a rerun may end by itself after its failure, and after TERM.
@@ -73,9 +74,9 @@ RerunWatch::RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, l
   if (arena != nullptr) watcher_.emplace(*arena, relay);
 }
 
-std::string RerunWatch::wait(RerunListener& listener) {
+std::optional<session::CutShort> RerunWatch::wait(RerunListener& listener) {
   const TerminalStop stop;
-  std::string reason;
+  std::optional<CutShort> reason;
   bool ending = false;
   while (!target_.reap()) {
     leave_out_pause();
@@ -83,7 +84,7 @@ std::string RerunWatch::wait(RerunListener& listener) {
     look_at_operations();
     if (!ending) {
       reason = reason_to_end();
-      ending = !reason.empty() || is_done();
+      ending = reason || is_done();
       if (ending) target_.end(kCourtesy);
     }
     listener.runs(spec_, arena_ == nullptr ? std::nullopt : std::optional(operations_));
@@ -91,17 +92,19 @@ std::string RerunWatch::wait(RerunListener& listener) {
     relay_.take_signals();
   }
   listener.stops();
-  return target_.asked_terminal() ? "it asked the terminal" : reason;
+  return target_.asked_terminal() ? CutShort::asked_terminal : reason;
 }
 
-std::string RerunWatch::reason_to_end() {
-  if (relay_.interrupted()) return "interrupted";
+std::optional<session::CutShort> RerunWatch::reason_to_end() {
+  if (relay_.interrupted()) return CutShort::interrupted;
   if (request_ && !failed_by_ && request_->proceed()) failed_by_ = Clock::now() + kCourtesy;
   if (watcher_ && watcher_->take_freeze() && !failed_by_) failed_by_ = Clock::now() + kCourtesy;
-  if (is_too_late()) return failed_by_ ? "" : "time limit";
+  const bool too_late = is_too_late();
+  if (failed_by_) return std::nullopt;
+  if (too_late) return CutShort::time_limit;
   const bool quiet =
       arena_ != nullptr && spec_.quiet_limit > 0 && Clock::now() > moved_ + in_milliseconds(spec_.quiet_limit);
-  return quiet && !failed_by_ ? "it issued nothing for too long" : "";
+  return quiet ? std::optional(CutShort::issued_nothing) : std::nullopt;
 }
 
 bool RerunWatch::is_too_late() {

@@ -23,15 +23,15 @@ class RerunWatch {
   RerunWatch(launch::Supervised& target, launch::SignalRelay& relay, launch::Arena* arena, const RerunSpec& spec,
              const std::filesystem::path& folder);
 
-  // Why it was ended; empty if it ended by itself or had failed.
-  std::string wait(RerunListener& listener);
+  // Why it was ended; nothing if it ended by itself or had failed.
+  std::optional<session::CutShort> wait(RerunListener& listener);
   bool dump_asked() const { return request_ && request_->was_taken(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Why it is to be ended now; empty: it is not.
-  std::string reason_to_end();
+  // Why it is to be ended now; nothing: it is not.
+  std::optional<session::CutShort> reason_to_end();
   // It has failed, has had time to say so, and no longer writes what nobody can take back.
   bool is_done();
   // The time limit, put off while the driver writes a dump.

@@ -164,7 +164,7 @@ TEST_CASE("an unrelated crash is named as such") {
   CHECK(note(cudadiag::analyse::analyse(session), "unrelated-end")->text ==
         "the target ended with status 3 and no CUDA call that was watched had failed but those whose error is an "
         "answer");
-  session.manifest.passes.front().cut_short = "first race";
+  session.manifest.passes.front().cut_short = session::CutShort::first_race;
   CHECK(!note(cudadiag::analyse::analyse(session), "unrelated-end"));
 }
 

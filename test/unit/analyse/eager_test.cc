@@ -46,7 +46,7 @@ bool told(const session::Session& session) {
   return tells_line_of(*first_failure(session.processes[0]), *first_failure(eager.processes[0]), eager);
 }
 
-bool told(const Frame& function, const std::vector<Frame>& eager, const std::string& pass = "eager",
+bool told(const Frame& function, const std::vector<Frame>& eager, session::PassKind pass = session::PassKind::eager,
           const std::string& rewritten = "", const std::string& kernel_file = kKernelFile) {
   session::Session session;
   session.processes = {failed({package("torch/_inductor/runtime/static_triton_launcher.py"),
@@ -56,7 +56,7 @@ bool told(const Frame& function, const std::vector<Frame>& eager, const std::str
                                function})};
   session.reruns = {{failed(eager)}};
   session.manifest.passes.resize(2);
-  session.manifest.passes[1].name = pass;
+  session.manifest.passes[1].kind = pass;
   session.manifest.passes[1].rewritten = {rewritten};
   return told(session);
 }
@@ -77,7 +77,8 @@ TEST_CASE("what Inductor generated from a function of the user's or of a library
                   dynamo,
                   users}));
   // TORCHINDUCTOR_CACHE_DIR.
-  CHECK(told(users, {users}, "eager", "", "/scratch/3l/c3lgvasfdy6dpfr2hirqpua5bhr7hp2ra7vldjlqt4tsebjzvw77.py"));
+  CHECK(told(users, {users}, session::PassKind::eager, "",
+             "/scratch/3l/c3lgvasfdy6dpfr2hirqpua5bhr7hp2ra7vldjlqt4tsebjzvw77.py"));
   CHECK(compiled({output, dynamo, package("torch/nn/modules/linear.py"), users}));
   CHECK_FALSE(compiled({package("torch/nn/modules/module.py"), users}));
   CHECK_FALSE(compiled({package("triton/runtime/jit.py"), {"<string>", "main"}}));
@@ -98,10 +99,10 @@ TEST_CASE("a rerun without torch.compile tells the line of the function that was
   CHECK_FALSE(told(forward, {called, main}));
   CHECK_FALSE(told(forward, {{"/work/other.py", "Model.forward"}, main}));
   CHECK_FALSE(told(forward, {{kKernelFile, "call"}, package("torch/_dynamo/eval_frame.py"), forward, main}));
-  CHECK_FALSE(told(forward, {forward, main}, "confirm"));
+  CHECK_FALSE(told(forward, {forward, main}, session::PassKind::confirm));
   CHECK(told({"<string>", "forward"}, {{"<string>", "forward"}, main}));
-  CHECK(told(forward, {forward, main}, "eager", kKernelFile));
-  CHECK_FALSE(told(forward, {called, forward, main}, "eager", called.file));
+  CHECK(told(forward, {forward, main}, session::PassKind::eager, kKernelFile));
+  CHECK_FALSE(told(forward, {called, forward, main}, session::PassKind::eager, called.file));
 }
 
 // The frames of PyTorch 2.11 on a GPU.
@@ -123,7 +124,7 @@ TEST_CASE("from Inductor's kernel outwards the first frame of no compiler's is t
   session::Session session;
   session.processes = {failed(frames)};
   session.manifest.passes.resize(2);
-  session.manifest.passes[1].name = "eager";
+  session.manifest.passes[1].kind = session::PassKind::eager;
   session.reruns = {{failed({package("torch/nn/functional.py"), called, module, frames[9], module, frames.back()})}};
   CHECK(told(session));
   session.reruns = {{failed({package("torch/nn/functional.py"), called, module, frames.back()})}};
@@ -135,15 +136,15 @@ TEST_CASE("of several reruns without torch.compile the first is the first run of
   session.processes = {failed({{kKernelFile, "call"}, {"/work/train.py", "forward"}})};
   session.reruns = {{}, {failed({})}, {failed({}), failed({})}};
   session.manifest.passes.resize(4);
-  for (const std::size_t i : {2, 3}) session.manifest.passes[i].name = "eager";
+  for (const std::size_t i : {2, 3}) session.manifest.passes[i].kind = session::PassKind::eager;
   session.manifest.passes[3].folder = "eager-2";
   const session::Session eager = eager_session(session);
   CHECK(eager.processes.size() == 1);
   REQUIRE(eager.reruns.size() == 1);
   CHECK(eager.reruns[0].size() == 2);
   REQUIRE(eager.manifest.passes.size() == 2);
-  CHECK(eager.manifest.passes[0].name == "record");
-  CHECK(eager.manifest.passes[1].name == "confirm");
+  CHECK(eager.manifest.passes[0].kind == session::PassKind::record);
+  CHECK(eager.manifest.passes[1].kind == session::PassKind::confirm);
   CHECK(eager.manifest.passes[1].folder == "eager-2");
 }
 
@@ -153,7 +154,7 @@ TEST_CASE("a rerun tells the line of a failed operation in a process of the same
   session.processes = {failed({{kKernelFile, "call"}, forward})};
   session.reruns = {{failed({forward})}};
   session.manifest.passes.resize(2);
-  session.manifest.passes[1].name = "eager";
+  session.manifest.passes[1].kind = session::PassKind::eager;
   const session::Session eager = eager_session(session);
   Failure failure = *first_failure(session.processes[0]);
   const Failure again = *first_failure(eager.processes[0]);

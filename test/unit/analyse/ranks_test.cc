@@ -87,7 +87,8 @@ std::vector<session::Process> job(const std::vector<Rank>& ranks) {
 
 session::Pass ended(int status) {
   session::Pass pass;
-  pass.name = pass.folder = "record";
+  pass.kind = session::PassKind::record;
+  pass.folder = "record";
   pass.end.code = status;
   return pass;
 }
@@ -501,7 +502,9 @@ TEST_CASE("who was asked to end, or ended with another one that failed, has not 
   CHECK(found([](auto&, Rank&, Rank&) {}) == hang);
   CHECK(found([](auto&, Rank& first, Rank&) { first.process.end = session::ProcessEnd{{}, 6}; }) == hang);
   CHECK(found([](auto& session, Rank&, Rank&) { session.manifest.asked_to_end = true; }) == nothing);
-  CHECK(found([](auto& session, Rank&, Rank&) { session.manifest.passes[0].cut_short = "time limit"; }) == nothing);
+  CHECK(found([](auto& session, Rank&, Rank&) {
+          session.manifest.passes[0].cut_short = session::CutShort::time_limit;
+        }) == nothing);
   CHECK(found([](auto& session, Rank& first, Rank&) {
           session.manifest.passes[0].end = {{}, 15};
           first.process.end = session::ProcessEnd{{}, 15};

@@ -74,8 +74,8 @@ struct Runs {
     session.manifest.passes.resize(1);
     session.processes.push_back(std::move(first));
   }
-  void add(session::Process rerun, const std::string& cut_short = "") {
-    session.manifest.passes.emplace_back().name = "confirm";
+  void add(session::Process rerun, std::optional<session::CutShort> cut_short = {}) {
+    session.manifest.passes.emplace_back().kind = session::PassKind::confirm;
     session.manifest.passes.back().cut_short = cut_short;
     session.reruns.push_back({std::move(rerun)});
   }
@@ -314,10 +314,11 @@ TEST_CASE("a race is concluded only where a rerun that waited for nothing failed
   Runs runs(run_of_bad(2, 3));
   runs.session.manifest.passes[0].end = {1, {}};
   runs.add(passed(5));
-  const auto with_device = [&](session::ProcessEnd end, const char* dump = "", const char* cut_short = "") {
+  const auto with_device = [&](session::ProcessEnd end, const char* dump = "",
+                               std::optional<session::CutShort> cut_short = {}) {
     Runs more = runs;
     session::Pass& pass = more.session.manifest.passes.emplace_back();
-    pass.name = "device";
+    pass.kind = session::PassKind::device;
     pass.end = end;
     pass.dump = dump;
     pass.cut_short = cut_short;
@@ -330,7 +331,7 @@ TEST_CASE("a race is concluded only where a rerun that waited for nothing failed
   CHECK(with_device({1, {}}) == Vanished::open);  // for whatever reason
   CHECK(with_device({2, {}}) == Vanished::open);
   CHECK(with_device({{}, 9}) == Vanished::open);
-  CHECK(with_device({0, {}}, "", "time limit") == Vanished::open);
+  CHECK(with_device({0, {}}, "", session::CutShort::time_limit) == Vanished::open);
   runs.session.manifest.passes[0].end = {0, {}};
   CHECK(with_device({0, {}}) == Vanished::open);
   runs.add(waited_for(run_of_bad(2, 3), 2));
@@ -469,7 +470,7 @@ TEST_CASE("a rerun that failed where waiting was given up did not fail elsewhere
 TEST_CASE("how often it failed is counted over the runs that came to an end") {
   Runs runs(run_of_bad(2, 3));
   for (int i = 0; i < 2; ++i) runs.add(passed(5));
-  runs.add(passed(0), "time limit");
+  runs.add(passed(0), session::CutShort::time_limit);
   runs.add(waited_for(run_of_bad(2, 3), 2));
   const Analysis analysis = runs.look();
   CHECK(analysis.failures[0].grade == Grade::proven);
@@ -480,7 +481,7 @@ TEST_CASE("how often it failed is counted over the runs that came to an end") {
 TEST_CASE("a pass without the recorder is not judged") {
   Runs runs(run_of_bad(2, 3));
   runs.add(waited_for(run_of_bad(2, 3), 2));
-  runs.session.manifest.passes.emplace_back().name = "device";
+  runs.session.manifest.passes.emplace_back().kind = session::PassKind::device;
   runs.session.reruns.emplace_back();
   const Analysis analysis = runs.look();
   CHECK(analysis.reruns[1].outcome == Outcome::not_watched);
@@ -489,9 +490,9 @@ TEST_CASE("a pass without the recorder is not judged") {
 
 TEST_CASE("a rerun that was cut short says nothing, unless it had failed") {
   Runs runs(run_of_bad(2, 3));
-  runs.add(passed(5), "interrupted");
+  runs.add(passed(5), session::CutShort::interrupted);
   CHECK(runs.look().failures[0].because == first_failure(runs.session.processes[0])->because);
-  runs.add(waited_for(run_of_bad(2, 3), 2), "interrupted");
+  runs.add(waited_for(run_of_bad(2, 3), 2), session::CutShort::interrupted);
   CHECK(runs.look().failures[0].grade == Grade::proven);
 }
 

@@ -46,7 +46,7 @@ class Program : public PictureBuilder {
 session::Session session_of(session::Process first, session::Process rerun) {
   session::Session session;
   session.manifest.passes.resize(2);
-  session.manifest.passes[1].name = "confirm";
+  session.manifest.passes[1].kind = session::PassKind::confirm;
   session.processes.push_back(std::move(first));
   session.reruns.push_back({std::move(rerun)});
   return session;

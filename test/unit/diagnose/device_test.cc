@@ -61,7 +61,8 @@ class Recorded {
 
   session::Pass& add_pass(const char* name) {
     session::Pass pass;
-    pass.name = pass.folder = name;
+    pass.kind = *session::pass_kind(name);
+    pass.folder = name;
     pass.seconds = 64;
     session.manifest.passes.push_back(pass);
     if (session.manifest.passes.size() > 1) session.reruns.emplace_back();
@@ -446,14 +447,14 @@ TEST_CASE("of two findings the dump is that whose kernel and grid it names") {
 
 TEST_CASE("no dump: the line, block and thread that the assertion printed, where its function is the kernel") {
   Recorded recorded;
-  recorded.add_pass("device").cut_short = "ended after 60 s";
+  recorded.add_pass("device").cut_short = session::CutShort::time_limit;
   std::ofstream(recorded.session.folder / "device/output.txt") << kAssertion;
   const Diagnosis report = recorded.report();
   CHECK(section(report, "Device") == Lines{"cases.cu:17  block 0,0,0 thread 4,0,0; 1 thread, one assertion",
                                            "assertion `p[threadIdx.x] > 0` failed",
                                            "printed by a rerun; the function has the kernel's name"});
   CHECK(device_of(report).exception == "");
-  CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s ended after 60 s"});
+  CHECK(section(report, "Passes") == Lines{"record 64 s bracketed; device 64 s time limit"});
 }
 
 TEST_CASE("no dump, and an assertion in another function or after another error") {
@@ -544,7 +545,7 @@ TEST_CASE("why nothing is known of the device") {
   recorded.add_pass("confirm");
   CHECK(recorded.report().findings.at(0).device_unknown == "no rerun for a core dump");
   session::Pass& pass = recorded.add_pass("device");
-  pass.cut_short = "time limit";
+  pass.cut_short = session::CutShort::time_limit;
   CHECK(recorded.report().findings.at(0).device_unknown == "the rerun was cut short: time limit");
   pass.dump = "1.gpucore";
   std::ofstream(recorded.session.folder / "device/1.gpucore") << "x";

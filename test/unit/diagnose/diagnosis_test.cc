@@ -67,7 +67,7 @@ session::Session session_of(std::vector<session::Process> processes) {
   session.folder = "/tmp/session";
   session.manifest.working_directory = TEST_DATA;
   session.manifest.host = "node7";
-  session.manifest.passes = {{"record", "record", "", 2.5, {}, {}, "", ""}};
+  session.manifest.passes = {{session::PassKind::record, "record", "", 2.5, {}, {}, "", {}}};
   session.manifest.notes = {"an injection was replaced", "an injection was replaced"};
   session.processes = std::move(processes);
   return session;

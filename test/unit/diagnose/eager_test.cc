@@ -46,7 +46,9 @@ session::Session compiled() {
   session::Session session;
   session.processes = {failed(kFused, {{"/tmp/torchinductor_u/ab/cab.py", "call", 3}, kForward})};
   session.reruns = {{failed(kGather, {kCalled, kForward})}};
-  for (const char* pass : {"record", "eager"}) session.manifest.passes.emplace_back().name = pass;
+  for (const auto pass : {session::PassKind::record, session::PassKind::eager}) {
+    session.manifest.passes.emplace_back().kind = pass;
+  }
   return session;
 }
 
@@ -72,7 +74,7 @@ void add_values(session::Session& session) {
   delivery.values = {value};
   again.deliveries = {delivery};
   session.reruns.push_back({again});
-  session.manifest.passes.emplace_back().name = "eager";
+  session.manifest.passes.emplace_back().kind = session::PassKind::eager;
   session.manifest.passes.back().values = true;
 }
 

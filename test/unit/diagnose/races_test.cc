@@ -99,8 +99,10 @@ struct Runs {
   explicit Runs(const char* first = "write", const char* second = "read") {
     session.manifest.working_directory = TEST_DATA;
     session.manifest.passes.resize(2);
-    session.manifest.passes[0].name = session.manifest.passes[0].folder = "record";
-    session.manifest.passes[1].name = session.manifest.passes[1].folder = "races";
+    session.manifest.passes[0].kind = session::PassKind::record;
+    session.manifest.passes[0].folder = "record";
+    session.manifest.passes[1].kind = session::PassKind::races;
+    session.manifest.passes[1].folder = "races";
     session.processes = {process(true)};
     session.reruns = {{process(false)}};
     session::Races races;
@@ -236,7 +238,7 @@ TEST_CASE("a rerun that does not show the race changes nothing") {
   CHECK(!other.findings[0].race->accesses[0].tensor);
   CHECK(other.findings[0].because.ends_with("; a rerun did not show it again"));
   CHECK(other.findings[0].grade == analyse::Grade::inferred);
-  runs.session.manifest.passes[1].cut_short = "time limit";
+  runs.session.manifest.passes[1].cut_short = session::CutShort::time_limit;
   CHECK(runs.report().findings[0].because.ends_with("(time limit) did not show it again"));
 }
 

@@ -58,7 +58,7 @@ Diagnosis python_report() {
   report.verdict = analyse::Verdict::cuda_failure;
   report.findings = {finding};
   report.processes = {{4711, 4700, {"python", "train.py"}, {}, 1, {}}};
-  report.passes = {{"record", "bracketed", 62, 90300, 0}};
+  report.passes = {{session::PassKind::record, "bracketed", 62, 90300, 0}};
   report.command = {"python", "train.py", "--name", "two words"};
   report.started = "2026-11-21T10:15:00Z";
   report.driver = "580.159.04";
@@ -163,7 +163,7 @@ Diagnosis device_report() {
   device.assertions = 1;
   device.join = "same kernel, grid and block";
   report.findings[0].device = device;
-  report.passes.push_back({"device", "core dump read", 64, 0, 0});
+  report.passes.push_back({session::PassKind::device, "core dump read", 64, 0, 0});
   return report;
 }
 

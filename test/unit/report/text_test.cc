@@ -204,10 +204,11 @@ TEST_CASE("the whole picture, too, names the commands that can tell more, a plai
     return at == text.npos ? "" : text.substr(at + 9, text.find("\nRun", at) - at - 9);
   };
   CHECK(next() == "cudadiag bisect /s  # about 62 s a rerun");
-  report.passes.push_back({"confirm", "interrupted", 3, 0, 0, true});
+  report.passes.push_back({cudadiag::session::PassKind::confirm, "interrupted", 3, 0, 0});
+  report.passes.back().cut_short = cudadiag::session::CutShort::interrupted;
   CHECK(next() == "cudadiag bisect /s  # about 62 s a rerun");
   CHECK(write_text(report, {}).find("Next    cudadiag bisect /s  #") != std::string::npos);
-  report.passes.push_back({"confirm", "proven", 66, 0, 0});
+  report.passes.push_back({cudadiag::session::PassKind::confirm, "proven", 66, 0, 0});
   CHECK(next() ==
         "cudadiag bisect /s --sanitize  # needs compute-sanitizer\n"
         "        compute-sanitizer --tool memcheck python train.py");
@@ -284,7 +285,7 @@ TEST_CASE("no member of a report can reach the terminal raw") {
   finding.stack.native = {{attack, attack, attack, attack, 1, false, true}};
   report.notes = {{attack, attack}};
   report.processes = {{1, 0, {attack}, {}, {}, {}}};
-  report.passes = {{attack, attack, 1, 0, 0}};
+  report.passes = {{cudadiag::session::PassKind::confirm, attack, 1, 0, 0}};
   report.gpus = {attack};
   report.driver = report.session = attack;
   for (int with_device = 0; with_device < 2; ++with_device) {

@@ -30,7 +30,7 @@ class Recorded {
     fs::create_directories(session.folder / folder);
     if (!output.empty()) std::ofstream(session.folder / folder / "output.txt") << output;
     session::Pass pass;
-    pass.name = name;
+    pass.kind = *session::pass_kind(name);
     pass.folder = folder;
     session.manifest.passes.push_back(pass);
     return session.manifest.passes.back();
@@ -97,7 +97,7 @@ TEST_CASE("a warp that has exited leaves no block, thread and grid") {
 TEST_CASE("no rerun, no dump, no readable dump") {
   Recorded recorded;
   CHECK_FALSE(device_testimony(recorded.session).device_pass);
-  recorded.add("device", "device").cut_short = "time limit";
+  recorded.add("device", "device").cut_short = session::CutShort::time_limit;
   DeviceTestimony testimony = device_testimony(recorded.session);
   CHECK(testimony.device_pass);
   CHECK(testimony.dump == "");

@@ -1,0 +1,29 @@
+#include "session/pass_kind.h"
+
+#include <doctest/doctest.h>
+
+#include <optional>
+
+namespace cudadiag::session {
+namespace {
+
+TEST_CASE("each kind of pass has a word of its own, which names it") {
+  for (const PassKind kind : {PassKind::record, PassKind::confirm, PassKind::device, PassKind::eager,
+                              PassKind::sanitize, PassKind::memory, PassKind::races}) {
+    CHECK(pass_kind(word(kind)) == kind);
+  }
+  CHECK_FALSE(pass_kind("confirm-2"));
+  CHECK_FALSE(pass_kind(""));
+}
+
+TEST_CASE("each reason for ending a run early has a word of its own, which names it") {
+  for (const CutShort reason : {CutShort::interrupted, CutShort::time_limit, CutShort::first_race,
+                                CutShort::issued_nothing, CutShort::asked_terminal}) {
+    CHECK(cut_short(word(reason)) == reason);
+  }
+  CHECK_FALSE(cut_short(""));
+  CHECK(word(std::optional<CutShort>()).empty());
+}
+
+}  // namespace
+}  // namespace cudadiag::session
