@@ -15,6 +15,7 @@
 #include "supervise/reruns/rerun_needs.h"
 #include "supervise/reruns/rerun_times.h"
 #include "supervise/reruns/suspect_lines.h"
+#include "supervise/reruns/window_sequence.h"
 #include "supervise/tools/external_tools.h"
 #include "symbolize/device_testimony.h"
 
@@ -77,50 +78,20 @@ class RerunSequence {
   bool continues() const { return possible_ && !interrupted_ && !kept_; }
 
   void confirm() {
-    if (plan_.window) {
-      repeat(*plan_.window);
-      return;
+    WindowSequence windows(plan_);
+    while (const auto step = windows.next(analysis_)) {
+      if (!wait_in(*step)) return;
+      windows.note(analysis_.reruns.back());
     }
-    if (!plan_.reach && !wants_proof(analysis_) && !options_.save_inputs) return;
-    const Reach first = plan_.reach.value_or(Reach::calls);
-    const Reach last = plan_.reach.value_or(Reach::everything);
-    std::string done;
-    for (int reach = static_cast<int>(first); reach <= static_cast<int>(last); ++reach) {
-      const auto window = analyse::rerun_window(analysis_, static_cast<Reach>(reach));
-      // Nothing to wait for, or nothing more than before.
-      if (window.text.empty() || window.text == done) continue;
-      done = window.text;
-      if (!repeat(window)) return;
-    }
-  }
-
-  // Reruns with this window until it fails. True if a wider one may tell more.
-  bool repeat(const analyse::RerunWindow& window) {
-    for (unsigned passed = 0; passed < options_.repeat;) {
-      if (!wait_in(window)) return false;
-      const Outcome outcome = analysis_.reruns.back().outcome;
-      // If every operation is waited for, none has so much to wait for.
-      if (outcome == Outcome::failed || outcome == Outcome::given_up) return true;
-      if (outcome != Outcome::did_not_fail && outcome != Outcome::not_reached) return false;
-      // One rerun without values shows whether taking them is the reason.
-      if (!with_values_ && analysis_.reruns.back().disturbed) {
-        with_values_ = outcome;
-        without_values_ = true;
-        continue;
-      }
-      without_values_ = without_values_ && outcome != with_values_;
-      ++passed;
-    }
-    return false;
   }
 
   // False: no further rerun is possible.
-  bool wait_in(const analyse::RerunWindow& window) {
+  bool wait_in(const WindowStep& step) {
     RerunSpec spec = spec_of(PassKind::confirm);
-    spec.window = with_patience(window.text, options_.patience);
-    spec.waits = window.words;
-    spec.without_values = without_values_;
-    if (options_.values && !without_values_) {
+    spec.window = with_patience(step.window.text, options_.patience);
+    spec.waits = step.window.words;
+    spec.without_values = step.without_values;
+    if (options_.values && !step.without_values) {
       spec.values = suspect_lines(session_, analysis_, seconds_for_values(), options_.saved_bytes());
     }
     return add(spec) && !interrupted_;
@@ -266,8 +237,6 @@ class RerunSequence {
   const RerunOptions& options_;
   RerunListener& listener_;
   Analysis analysis_;
-  std::optional<Outcome> with_values_;  // of a rerun that may have gone another way for the values taken
-  bool without_values_ = false;         // the next one takes none
   bool interrupted_ = false;
   bool kept_ = false;
   bool possible_ = true;

@@ -1,0 +1,75 @@
+#include "supervise/reruns/dump_request.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/file_descriptor.h"
+#include "unit/scratch_folder.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+constexpr double kAtOnce = 0, kNever = 1e6;
+
+// A pipe as the driver of process `pid` makes it, with its reader.
+base::FileDescriptor pipe_of(const test::ScratchFolder& folder, const std::string& name) {
+  const std::string path = (folder.path() / name).string();
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  return base::FileDescriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+}
+
+std::string read_from(const base::FileDescriptor& pipe) {
+  char text[8] = {};
+  const ssize_t length = ::read(pipe.get(), text, sizeof text);
+  return {text, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+}
+
+// Of a process that has ended.
+pid_t ended_process() {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(0);
+  ::waitpid(pid, nullptr, 0);
+  return pid;
+}
+
+TEST_CASE("every process with a pipe is asked once it is time") {
+  const test::ScratchFolder folder;
+  const auto pipe = pipe_of(folder, std::to_string(::getpid()) + ".pipe");
+  DumpRequest early(folder.path(), kNever);
+  CHECK_FALSE(early.proceed());
+  CHECK_FALSE(early.was_taken());
+  CHECK(read_from(pipe).empty());
+  DumpRequest request(folder.path(), kAtOnce);
+  CHECK_FALSE(request.proceed());  // the process is there still
+  CHECK(request.was_taken());
+  CHECK(read_from(pipe) == "1");
+  CHECK_FALSE(request.proceed());
+  CHECK(read_from(pipe).empty());  // asked once
+}
+
+TEST_CASE("it is over when those that were asked are gone") {
+  const test::ScratchFolder folder;
+  const auto pipe = pipe_of(folder, std::to_string(ended_process()) + ".pipe");
+  DumpRequest request(folder.path(), kAtOnce);
+  CHECK(request.proceed());
+}
+
+TEST_CASE("nothing else in the folder is written to") {
+  const test::ScratchFolder folder;
+  const auto named_otherwise = pipe_of(folder, "driver.pipe");
+  const auto no_reader = folder.file("4711.pipe", "text");
+  DumpRequest request(folder.path(), kAtOnce);
+  CHECK_FALSE(request.proceed());
+  CHECK_FALSE(request.was_taken());
+  CHECK(read_from(named_otherwise).empty());
+  CHECK(std::filesystem::file_size(no_reader) == 4);
+}
+
+}  // namespace
+}  // namespace cudadiag::supervise

@@ -1,0 +1,58 @@
+#include "supervise/reruns/rerun_times.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "unit/supervise/failing_session.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+TEST_CASE("a rerun takes as long as the first run took to fail") {
+  session::Session session = failing_session();
+  session::Pass& record = session.manifest.passes.front();
+  CHECK(expected_seconds(session) == 10);
+  record.failed_after = 4.5;
+  CHECK(expected_seconds(session) == 4.5);
+  // The clock was set meanwhile.
+  for (const double nonsense : {-3.0, 1e6}) {
+    record.failed_after = nonsense;
+    CHECK(expected_seconds(session) == 10);
+  }
+  session.manifest.passes.clear();
+  CHECK(expected_seconds(session) == 0);
+}
+
+// Ticks are milliseconds; operations 1 s, 2 s and 6 s after the start, the freeze at 7 s.
+session::Session paced_session() {
+  session::Session session = failing_session(3);
+  auto& record = session.processes.front().record;
+  record.clock_start = 1000;
+  record.seconds_per_tick = 0.001;
+  for (std::size_t i = 0; i < 3; ++i) record.operations[i].ticks = 1000 + 1000 * std::array{1, 2, 6}[i];
+  record.operations_issued = 3;
+  record.frozen_ticks = 8000;
+  session.manifest.passes.front().failed_after = 7;
+  return session;
+}
+
+TEST_CASE("the longest pause is the longest time without an operation") {
+  CHECK(longest_pause(paced_session()) == doctest::Approx(4));
+}
+
+TEST_CASE("what was not recorded may have been one long pause") {
+  session::Session session = paced_session();
+  SUBCASE("records were overwritten") { session.processes.front().record.operations_issued = 4; }
+  SUBCASE("records were dropped") { session.processes.front().record.dropped_operations = 1; }
+  SUBCASE("nothing froze") { session.processes.front().record.state = wire::area::State::recording; }
+  CHECK(longest_pause(session) == 7);
+}
+
+TEST_CASE("only a patience of the user's own is in the window") {
+  CHECK(with_patience("1f@3", 5) == "1f@3");
+  CHECK(with_patience("1f@3", 0.25) == "1f@3,patience=250");
+}
+
+}  // namespace
+}  // namespace cudadiag::supervise

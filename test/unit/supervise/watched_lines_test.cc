@@ -1,0 +1,62 @@
+#include "supervise/watched_lines.h"
+
+#include <doctest/doctest.h>
+
+#include "unit/scratch_folder.h"
+
+namespace cudadiag::supervise {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("watched lines are handed to the hook one a line") {
+  CHECK(watched_lines({}).empty());
+  CHECK(watched_lines({"./train.py:41", "a:b.py:7"}) == "60.0\t0\n41\t0\twatch\t\ttrain.py\n7\t0\twatch\t\ta:b.py");
+}
+
+TEST_CASE("a line that its file does not have, and a file that is nowhere, are doubtful") {
+  const test::ScratchFolder folder;
+  const std::string script = folder.file("train.py", "a = 1\nb = 2\nc = 3").string();
+  CHECK(doubtful_lines({script + ":3"}, {"python3", script}).empty());
+  const auto late = doubtful_lines({script + ":4"}, {"python3", script});
+  REQUIRE(late.size() == 1);
+  CHECK(contains(late.front(), "ends at line 3"));
+  const auto nowhere = doubtful_lines({"model.py:1"}, {"python3", script});
+  REQUIRE(nowhere.size() == 1);
+  CHECK(contains(nowhere.front(), "there is no file model.py here"));
+  // A file may lie beside the program's own.
+  folder.file("model.py", "a = 1\n");
+  CHECK(doubtful_lines({"model.py:1"}, {"python3", script}).empty());
+}
+
+session::Session session_with(const session::Delivery& delivery) {
+  session::Session session;
+  session.processes.emplace_back().deliveries.push_back(delivery);
+  return session;
+}
+
+TEST_CASE("a line that was not reached, or had no value, is named") {
+  session::Delivery delivery;
+  delivery.kind = "watched";
+  delivery.file = "/home/u/train.py";
+  delivery.line = 41;
+  delivery.visits = {0};
+  const auto unreached = silent_lines({"train.py:41"}, session_with(delivery));
+  REQUIRE(unreached.size() == 1);
+  CHECK(contains(unreached.front(), "was not seen to be reached"));
+  delivery.visits = {3};
+  const auto without = silent_lines({"train.py:41"}, session_with(delivery));
+  REQUIRE(without.size() == 1);
+  CHECK(contains(without.front(), "no name in it has a value"));
+  delivery.values.emplace_back();
+  CHECK(silent_lines({"train.py:41"}, session_with(delivery)).empty());
+}
+
+TEST_CASE("without a process nothing was watched") {
+  const auto sentences = silent_lines({"train.py:41"}, {});
+  REQUIRE(sentences.size() == 1);
+  CHECK(contains(sentences.front(), "CUDA was not initialised"));
+}
+
+}  // namespace
+}  // namespace cudadiag::supervise
