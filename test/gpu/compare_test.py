@@ -240,8 +240,8 @@ class Causes(unittest.TestCase):
         self.assertEqual(self.outcome(CASE["vmapped"], "null-pointer"), ("wrong", wrong))
 
     def test_where_none_may_be_told_none_is_right(self):
-        self.assertEqual(self.outcome(CASE["triton_load"], ""), ("right", []))
-        self.assertEqual(self.outcome(CASE["triton_load"], "null-pointer"),
+        self.assertEqual(self.outcome(CASE["cupy_raw_kernel"], ""), ("right", []))
+        self.assertEqual(self.outcome(CASE["cupy_raw_kernel"], "null-pointer"),
                          ("wrong", ["the cause is null-pointer, not none"]))
 
     def test_any_of_several_is_right(self):
