@@ -15,11 +15,6 @@ namespace {
 using Word = std::optional<std::uint32_t>;
 using Wide = std::optional<std::uint64_t>;
 
-std::string_view without_u(std::string_view base) {
-  if (base.starts_with('U')) base.remove_prefix(1);
-  return base;
-}
-
 std::uint64_t extended(std::uint32_t word) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(word)));
 }

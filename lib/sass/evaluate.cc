@@ -21,11 +21,6 @@ std::optional<Sizes> sizes_in(std::uint32_t bank_offset) {
   return std::nullopt;
 }
 
-std::string_view without_u(std::string_view base) {
-  if (base.starts_with('U')) base.remove_prefix(1);
-  return base;
-}
-
 }  // namespace
 
 Evaluator::Evaluator(Paths& paths, ParameterBank bank, const LaunchState& launch, const LaneState* lane)

@@ -14,11 +14,6 @@ constexpr std::uint32_t kStackPointer = 1;                         // R1
 constexpr std::uint32_t kFirstArgument = 4, kEndOfArguments = 16;  // where functions are passed them, and return
 
 // "USHF": "SHF"
-std::string_view without_u(std::string_view base) {
-  if (base.starts_with('U')) base.remove_prefix(1);
-  return base;
-}
-
 // Whether what an instruction makes may be an address because this operand is one: what is multiplied, shifted or
 // counted with is a number.
 bool may_pass_address(const Instruction& i, std::size_t first, std::size_t at) {

@@ -37,6 +37,11 @@ bool Instruction::has(std::string_view modifier) const {
   return false;
 }
 
+std::string_view without_u(std::string_view base) {
+  if (base.starts_with('U')) base.remove_prefix(1);
+  return base;
+}
+
 bool is_any(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), text) != words.end();
 }

@@ -20,6 +20,8 @@ struct Instruction {
   bool has(std::string_view modifier) const;
 };
 
+// The base that does the same with ordinary registers: "IADD3" for "UIADD3".
+std::string_view without_u(std::string_view base);
 bool is_any(std::string_view text, std::initializer_list<std::string_view> words);
 // "/*0050*/   @P0 LDG.E R7, desc[UR4][R2.64] ;"
 std::optional<Instruction> parse_instruction(std::string_view line);
