@@ -1,4 +1,4 @@
-// What a user can do if cudadiag cannot ask cuda-gdb about a GPU core dump.
+// Advice for users if cudadiag cannot ask cuda-gdb about a GPU core dump.
 #pragma once
 
 #include <filesystem>

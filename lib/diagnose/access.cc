@@ -50,7 +50,7 @@ class Join {
  private:
   bool is_global() const { return dump_.space == sass::Space::global || dump_.space == sass::Space::generic; }
 
-  // Without an address: only what is so for every address that is made of the parameter.
+  // Used without an address: returns only what holds for every address computed from the parameter.
   Relation by_parameter() const {
     if (parameter_ == nullptr) return Relation::unknown;
     if (parameter_->value == 0u) return Relation::null;
@@ -147,7 +147,7 @@ class Join {
   const BaseParameter* parameter_ = nullptr;
 };
 
-// Of the words that the address is a sum of, the only one that was a pointer into memory, or is the only one.
+// Returns the pointer among the words that the address is a sum of, if there is exactly one.
 const OperationArgument* pointer_of(const DumpAccess& dump, const std::vector<OperationArgument>& arguments) {
   const OperationArgument* found = nullptr;
   for (const OperationArgument& argument : arguments) {

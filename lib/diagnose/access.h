@@ -10,7 +10,7 @@
 
 namespace cudadiag::diagnose {
 
-// `argument`: the launch's parameter that the address is made of, as it was recorded; null: not known.
+// `argument`: the recorded launch parameter from which the address was computed; null if not known.
 // `all_known`: every allocation of the recorded process is, so that "in none" can be said.
 Access joined(const DumpAccess& dump, const analyse::OperationArgument* argument, bool all_known);
 

@@ -200,7 +200,7 @@ void add_environment(Diagnosis& report, const session::Session& session) {
         if (member->empty() && found != source->end()) *member = found->second;
       }
     }
-    // Every process numbers its devices for itself; the one that sees most stands for all.
+    // Each process has its own device numbers. The process that sees most devices represents all.
     std::vector<std::string> gpus;
     for (auto at = properties.end();
          (at = properties.find(fmt::format("device.{}.name", gpus.size()))) != properties.end();) {

@@ -24,7 +24,7 @@ void add_notes(Diagnosis& report, const session::Session& session, const analyse
 // After that: what had long been under way where a program was ended from outside.
 void add_unfinished(Diagnosis& report, const session::Session& session, symbolize::Symbolizer& symbolizer);
 
-// Notes that source lines are left out, and why. An empty reason changes nothing.
+// Adds a note that source lines are omitted, with the reason. Does nothing if the reason is empty.
 void mark_foreign(Diagnosis& report, const std::string& why);
 
 // The text says what a report with `foreign` leaves out, and how to get it.

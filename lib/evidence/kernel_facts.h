@@ -1,4 +1,4 @@
-// What a cubin says of one kernel's parameters, in its section `.nv.info.KERNEL`.
+// The parameters of one kernel, from the section `.nv.info.KERNEL` of its cubin.
 #pragma once
 
 #include <cstdint>

@@ -206,7 +206,7 @@ class Search {
     return std::nullopt;
   }
 
-  // An entry of the folder came or went: maybe one of a name that is left out.
+  // An entry of the folder was added or removed. Its name may be one that is ignored.
   void note_touched(const fs::path& folder, const struct stat& status, std::int64_t since) {
     const bool is_shared = (status.st_mode & S_ISVTX) != 0;
     if (touched_ || is_shared || folder.filename() == ".git" || written_at(status) < since) return;

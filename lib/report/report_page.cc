@@ -56,7 +56,7 @@ bool was_rerun(const diagnose::Diagnosis& report) {
   });
 }
 
-// Why there are no source lines.
+// The reason for missing source lines.
 Section withheld(const diagnose::Diagnosis& report) {
   Section section{"Source", {}, 1, 0, Ink::plain, Wide::wraps};
   if (!report.foreign.empty()) section.lines.push_back(base::printable(diagnose::withheld_text(report)));

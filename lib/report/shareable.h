@@ -1,4 +1,4 @@
-// Reports that are made to be handed on: pages, SARIF for code scanning, bundles.
+// Reports for other people: pages, SARIF for code scanning, bundles.
 #pragma once
 
 #include "diagnose/diagnosis.h"

@@ -168,7 +168,7 @@ class Calculation {
     const std::uint64_t product = is_unsigned ? std::uint64_t{*a} * *b : extended(*a) * extended(*b);
     if (is_wide) {
       const Wide c = read_pair(2);
-      // The carry out is known where all is.
+      // The carry out is known if all operands are.
       if (!c) return wide({});
       const std::uint64_t sum = product + *c + *carry;
       const bool overflow = is_unsigned && sum < product;
@@ -356,7 +356,7 @@ Parts parts_of(const Instruction& i) {
 }
 
 Computed compute_word(const Instruction& i, std::uint32_t half, const Operands& operands) {
-  // Of four words each is read by itself.
+  // Each of four words is read separately.
   if (i.has("128") && is_any(i.base(), {"LDC", "LDCU", "ULDC"})) {
     const Parts parts = parts_of(i);
     return {Known::opcode, parts.values.empty() ? std::nullopt : operands.word(parts.values[0], half)};

@@ -1,4 +1,4 @@
-// What an instruction makes of known operands: integers alone. Internal to the room.
+// Computes the result of an instruction from known operands; integers only. Internal to the room.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Operands {
   std::function<std::optional<bool>(std::string_view predicate)> truth;
 };
 
-// Of an operand that is a number: a half of its 64 bits. Nothing for others.
+// Returns half of the 64 bits of a numeric operand; nothing for other operands.
 std::optional<std::uint32_t> immediate(std::string_view operand, std::uint32_t half);
 
 enum class Known { opcode, nothing };  // nothing: an opcode that is not modelled

@@ -264,7 +264,7 @@ Evaluator::Sum Evaluator::sum_of(Slot slot, Moment moment) {
 
 Evaluator::Sum Evaluator::sum_of_operand(std::string_view text, std::uint32_t half, Moment moment) {
   if (text == "RZ" || text == "URZ" || immediate(text, 0)) return {};
-  // What is taken away is no part of a sum, and neither are complements.
+  // Subtracted values and complements are not terms of a sum.
   if (text.find_first_of("-~|") != std::string_view::npos) {
     const Sum taken = sum_of_operand(text.substr(1), half, moment);
     return taken.words.empty() && !taken.others && !taken.mixed ? Sum{} : Sum{.others = true};

@@ -19,7 +19,7 @@ namespace cudadiag::sass {
 enum class AccessKind : std::uint8_t { load, store, atomic, copy };
 enum class Space : std::uint8_t { global, shared, local, generic };
 
-// One thread, where it stands since its failure. Empty members are not known.
+// The state of one thread after its failure. Empty members are not known.
 struct LaneState {
   std::uint32_t stands = 0;  // the address in the code of the instruction that is next
   std::vector<std::uint32_t> registers, uniform_registers;
@@ -28,7 +28,7 @@ struct LaneState {
   std::array<std::uint32_t, 3> thread{}, block{};
 };
 
-// What all threads of a launch have in common.
+// State that all threads of a launch share.
 struct LaunchState {
   std::string parameters;  // their bytes; empty: not known
   std::optional<std::array<std::uint32_t, 3>> grid, block;

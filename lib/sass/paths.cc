@@ -45,7 +45,7 @@ bool Paths::waits_for_failing(At at) const {
   if (!is_any(base, {"LDG", "LD", "LDS", "LDL", "ATOM", "ATOMG", "ATOMS"})) return false;
   const Written& loaded = written_[failing_];
   if (loaded.first == kNone) return false;
-  // Of several registers, no more than surely are loaded.
+  // Of several registers, counts only those that are certainly loaded.
   const std::uint32_t count = std::min(loaded.count, 4u);
   const auto& operands = program_[at].operands;
   return std::any_of(operands.begin(), operands.end(),

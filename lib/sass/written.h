@@ -11,7 +11,7 @@ namespace cudadiag::sass {
 using Slot = std::uint32_t;
 inline constexpr Slot kFirstPredicate = 1024, kFirstUniformPredicate = kFirstPredicate + 16;
 
-// Of "P3", "!UP1"; kNone for PT and UPT, and for what is no predicate.
+// The number of "P3" or "!UP1"; kNone for PT, UPT and anything that is not a predicate.
 Slot predicate_slot(std::string_view operand);
 constexpr bool is_predicate_slot(Slot slot) { return slot >= kFirstPredicate; }
 constexpr bool is_uniform_slot(Slot slot) {
@@ -30,7 +30,7 @@ struct Written {
 // The registers from the first result on; 0: the first operand is not a result.
 std::uint32_t width_of_result(const Instruction& i);
 Written written_by(const Instruction& i);
-// The index of the first operand that is no condition.
+// The index of the first operand that is not a condition.
 std::size_t first_value(const Instruction& i);
 
 }  // namespace cudadiag::sass

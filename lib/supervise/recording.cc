@@ -73,7 +73,7 @@ void Recording::open_places(std::time_t now) {
   open_folder(now);
   if (refusal_) return;
   open_memory();
-  // Without it nobody can look on from outside; that is told to those who try.
+  // Without it nobody can watch from outside, and those who try get a message.
   if (arena_ && writer_) writer_->store_live_place(arena_->place(), manifest_);
 }
 

@@ -97,7 +97,7 @@ class Recording {
   Stored store_last();
   // The failure, if the session was whole until then.
   std::optional<session::Failure> close();
-  // Nothing of the session stays.
+  // Removes the session.
   void discard();
 
  private:

@@ -182,7 +182,7 @@ std::string no_failure(const Parts& parts, const std::optional<diagnose::RanksPa
   return text;
 }
 
-// The first reason that there is; a job's sessions are read together.
+// Returns the first reason found. The sessions of a job are read together.
 std::string why_foreign(const Parts& parts) {
   for (const auto& part : parts) {
     const std::string why = session::why_foreign(part->session);

@@ -32,7 +32,7 @@ std::string contradiction(const CLI::App& run, const RunOptions& options) {
   return "";
 }
 
-// What a program is watched for, and what is done at that.
+// The events to watch for in a program, and the reaction to each.
 void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
   add_texts(command, "--watch", "FILE:LINE", "keep the latest indices and small numbers of this Python line")
       ->check(a_line())

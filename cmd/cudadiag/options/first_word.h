@@ -7,7 +7,7 @@
 
 namespace cudadiag::command {
 
-// What is wrong with it; empty: nothing is. The library would only say that some command is needed.
+// Describes the error; empty if there is none. The library would only say that a command is required.
 std::string wrong_first_word(const CLI::App& app, const std::vector<std::string>& words);
 
 // "help run" is "run --help".

@@ -183,7 +183,7 @@ bool same_races(const diagnose::Diagnosis& before, const diagnose::Diagnosis& af
   return titles(before) == titles(after);
 }
 
-// A line for each race of which a rerun told more; the whole report again where it found others.
+// Prints a line for each race that a rerun explained, and the whole report again if it found new races.
 void tell_races(const diagnose::Diagnosis& before, const diagnose::Diagnosis& after, report::Verbosity verbosity) {
   constexpr std::size_t kMost = 5;
   const auto pass = std::find_if(after.passes.rbegin(), after.passes.rend(),

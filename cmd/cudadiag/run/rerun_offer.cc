@@ -77,7 +77,7 @@ class Offer {
            supervise::wants_races(session_);
   }
 
-  // A report takes symbols, and so time: it is made between reruns only if there is a proof to tell.
+  // A report takes time for symbols. Between reruns it is made only to announce a proof.
   void look(const analyse::Analysis& analysis, RerunNews& news) {
     const bool proven = std::any_of(analysis.failures.begin(), analysis.failures.end(), [](const auto& failure) {
       return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;

@@ -138,7 +138,7 @@ std::string sentence(supervise::NoCrossCheck obstacle) {
 
 void RerunSpeech::begins(const RerunSpec& spec, std::size_t number) {
   if (tells_passes_) say(fmt::format("rerun {}: {}", number, purpose(spec)));
-  // The user asked for it: that it is waited for, and did not come, is said in any case.
+  // The user asked for it, so the wait and a failure to come are always reported.
   if (is_for_hang(spec)) {
     say(fmt::format("running the command again for a GPU core dump of its kernels: {} at most (--time-limit)",
                     diagnose::duration(spec.time_limit)));

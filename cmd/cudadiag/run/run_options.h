@@ -1,4 +1,4 @@
-// What `run` and `races` are asked for.
+// The options of `run` and `races`.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct RunOptions {
   supervise::RerunOptions rerun;
   std::string arm;  // a session whose suspects this run waits for
   bool stop_on_race = false;
-  bool tell_no_race = false;  // races were what this was about: that there is none is said too
+  bool tell_no_race = false;  // the user asked for races: report also that there are none
 };
 
 }  // namespace cudadiag::command

@@ -77,7 +77,7 @@ void RunReport::report_hang(double seconds) {
 
 bool RunReport::is_clean() {
   const diagnose::Diagnosis& whole = report();
-  // Where nothing was recorded, that has been said, and there is nothing to read again.
+  // If nothing was recorded, this was already reported, and nothing can be read again.
   return whole.findings.empty() && recording_.session().whole && !find_note(whole.notes, analyse::kKilledAtWork) &&
          !find_note(whole.notes, analyse::kCutOff) && !find_note(whole.notes, analyse::kRanksPart) && !findings_;
 }

@@ -17,7 +17,7 @@ class RunReport {
   // Both outlive this. Says what is missing for a recording.
   RunReport(supervise::Recording& recording, const RunOptions& options);
 
-  // The picture froze somewhere: reports it while the target goes on, each process once.
+  // Reports a frozen picture while the target continues, once for each process.
   void report_freeze();
   // The target is about to be ended, as there has been no progress for so many seconds.
   void report_hang(double seconds);
@@ -29,7 +29,7 @@ class RunReport {
   const diagnose::Diagnosis& report();
   void look_again() { report_.reset(); }
   bool findings() const { return findings_; }
-  // There is no finding, but pairs of kernels of which a rerun may say whether they race: the session is kept for it.
+  // Without a finding, pairs of kernels may still race. A rerun can tell, so the session is kept.
   bool open_pairs() const { return open_pairs_; }
   // After reruns: a session without a finding goes.
   void drop_if_clean();

@@ -58,7 +58,7 @@ void tell_no_failure(const diagnose::Diagnosis& report) {
   say((handled.empty() ? "no CUDA failure was recorded" : "no CUDA failure is known to have ended it") + handled);
 }
 
-// No process was recorded, and none is known to be the reason.
+// No process was recorded, and the reason is unknown.
 void tell_why_no_process() {
   const auto recorder = supervise::loadable_recorder();
   const DriverReport driver = ask_driver();

@@ -1,4 +1,4 @@
-// From a session to what is said about it.
+// Makes the report of a session.
 #pragma once
 
 #include <functional>

@@ -23,7 +23,7 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 // Calls of another numbering, of 32-bit programs too, would be judged by the wrong rules.
 constexpr std::uint32_t kOtherNumbers = 0x40000000;
 
-// A program for the kernel's filter, without memory of its own: it is made between fork and exec.
+// A seccomp filter program. It is built between fork and exec, so it allocates no memory.
 class FilterText {
  public:
   FilterText() {

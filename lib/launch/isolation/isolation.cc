@@ -59,7 +59,7 @@ RulesetAttributes handled_by(int version) {
 
 std::size_t attribute_bytes(int version) { return version >= 6 ? sizeof(RulesetAttributes) : version >= 4 ? 16 : 8; }
 
-// Paths that are gone by now are left out: nothing can be written there.
+// Ignores paths that no longer exist: nothing can be written there.
 int allow_path(int ruleset, const fs::path& path, std::uint64_t access) {
   const base::FileDescriptor place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!place.valid()) return 0;

@@ -35,7 +35,7 @@ bool can_isolate();
 // Confines the calling thread and all processes that it starts. 0, or what went wrong as errno has it.
 int confine_this_thread(const Isolation& isolation);
 
-// As arguments of another process, and back; words that are no part of it are left out.
+// Converts to the arguments of another process, and back. Ignores foreign words.
 std::vector<std::string> isolation_words(const Isolation& isolation);
 Isolation isolation_of(const std::vector<std::string>& words);
 

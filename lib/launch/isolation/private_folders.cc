@@ -144,7 +144,7 @@ void PrivateFolders::add_temporary() {
 void PrivateFolders::add_caches() {
   Room room;
   std::error_code error;
-  // Most of the free room on that disk is left to the user.
+  // Most of the free space on that disk stays for the user.
   if (const fs::space_info space = fs::space(root_, error); !error)
     room.bytes = std::min(room.bytes, space.available / 4);
   const auto add = [&](const KnownCache& cache) {

@@ -26,7 +26,7 @@ std::vector<pid_t> all_processes();
 // Whether `process`, or the process of that thread, descends from `ancestor` or is it.
 bool descends_from(pid_t process, pid_t ancestor);
 
-// Those of `spared` and their own are left out.
+// Except the processes in `spared` and their descendants.
 std::vector<pid_t> descendants_of(pid_t ancestor, const std::vector<pid_t>& spared = {});
 
 // Whether it was started with this variable, "NAME=value".

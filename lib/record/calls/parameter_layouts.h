@@ -1,4 +1,4 @@
-// Where a kernel's parameters lie among the bytes of a launch: asked of the driver once per kernel, and kept in the
+// The layout of a kernel's parameters among the bytes of a launch: asked of the driver once per kernel, and kept in the
 // area (wire/launch_parameters.h) for whoever reads the parameters later.
 #pragma once
 

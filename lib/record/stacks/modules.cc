@@ -44,7 +44,7 @@ std::span<const std::byte> build_id_in(std::uintptr_t notes, std::size_t size) {
   return {};
 }
 
-// As the kernel has it. "": there is no such range.
+// As the kernel prints it; empty if there is no such range.
 void find_path(std::uintptr_t begin, std::span<char, PATH_MAX> path) {
   path[0] = '\0';
   MemoryMap map;

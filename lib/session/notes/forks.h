@@ -16,7 +16,7 @@ struct ForkOrigin {
 bool is_fork(const ProcessRecord& record);
 // The site of its own latest fork that was seen. Nothing: there was none.
 std::optional<std::uint32_t> latest_fork(const ProcessRecord& record);
-// Nothing: it is no fork, or its parent is not in the session.
+// Empty if it is not a fork, or if its parent is not in the session.
 std::optional<ForkOrigin> fork_origin(const Session& session, const Process& process);
 
 }  // namespace cudadiag::session

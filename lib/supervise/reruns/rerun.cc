@@ -125,7 +125,7 @@ session::Result<launch::PrivateFolders> isolate(const RerunSpec& spec, const std
   return made;
 }
 
-// All that is made before the program starts, and is held while it runs.
+// Everything that is created before the program starts, and kept while it runs.
 struct Prepared {
   Start start;
   base::FileDescriptor input, output;
@@ -160,7 +160,7 @@ session::Result<Prepared> prepare(const RerunSpec& spec, const session::Session&
   return prepared;
 }
 
-// The pass as far as it is known before it runs.
+// The properties of a pass that are known before it runs.
 session::Pass planned_pass(const RerunSpec& spec, const session::Session& session, const std::string& folder) {
   session::Pass pass;
   pass.kind = spec.kind;
@@ -202,7 +202,7 @@ class Leavings {
         spec_.isolated ? find_dump(folder) : collect_dump(folder, session_.manifest.working_directory, since);
   }
 
-  // What the report needs to find the address that failed: a report runs nothing itself.
+  // Stores what the report needs to find the failing address, because a report runs no tools.
   void take_code(const session::Pass& pass, launch::SignalRelay& relay) {
     if (pass.dump.empty()) return;
     const auto read = evidence::read_core(writer_.pass_folder() / pass.dump);

@@ -15,7 +15,7 @@ namespace cudadiag::supervise {
 // Whether a rerun could change, strengthen or enrich what is known, or a tool was asked for that had no say yet.
 bool wants_reruns(const analyse::Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options);
 
-// How many reruns follow if each of them shows what it is made for; more if not.
+// How many reruns follow if each succeeds; otherwise there are more.
 unsigned planned_reruns(const session::Session& session, const RerunPlan& plan);
 
 // Some failure of the GPU's own work is not proven.
@@ -43,7 +43,7 @@ SuspectedKernels suspected_kernels(const analyse::Analysis& analysis);
 // A failure is of a kind that compute-sanitizer can see.
 bool memcheck_may_tell(const analyse::Failure& failure);
 
-// Why there is no GPU core dump that cuda-gdb could be asked about.
+// The reason why cuda-gdb has no GPU core dump to read.
 enum class NoCrossCheck { asked_already, no_dump };
 std::optional<NoCrossCheck> obstacle_to_cross_check(const session::Manifest& manifest);
 // The newest pass with a dump that the debugger was not asked about; null: there is none.

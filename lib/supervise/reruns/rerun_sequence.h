@@ -1,4 +1,4 @@
-// Reruns of a recorded command, one after the other, until its failure is proven or nothing is left to learn.
+// Reruns a recorded command until its failure is proven or nothing more can be learned.
 #pragma once
 
 #include "launch/process.h"
