@@ -11,6 +11,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/trimmed.h"
+
 namespace cudadiag::evidence {
 namespace {
 
@@ -42,12 +44,6 @@ std::optional<Dim3> dimensions(std::string_view text) {
   return found;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 // Other output often stands before it on the same line: a progress bar, the tag of a rank.
 std::string_view without_foreign_start(std::string_view file) {
   for (const std::string_view mark : {" /", ":/", "]/", ">/", "|/"}) {
@@ -56,7 +52,7 @@ std::string_view without_foreign_start(std::string_view file) {
   for (const std::string_view mark : {": ", "] ", "| "}) {
     if (const std::size_t at = file.rfind(mark); at != std::string_view::npos) file.remove_prefix(at + mark.size());
   }
-  return trimmed(file);
+  return base::trimmed(file);
 }
 
 // "FILE:LINE: FUNCTION"; names of functions can have colons too, but no numbers between them, which a time before it
@@ -69,7 +65,7 @@ bool read_place(std::string_view text, Assertion& assertion) {
     if (!line) continue;
     assertion.file = without_foreign_start(text.substr(0, colon));
     assertion.line = *line;
-    assertion.function = trimmed(text.substr(end + 2));
+    assertion.function = base::trimmed(text.substr(end + 2));
     if (assertion.function == kUnnamed) assertion.function.clear();
     return !assertion.file.empty();
   }
@@ -124,7 +120,7 @@ class Reader {
 
   static std::optional<std::string_view> value(std::string_view line, std::string_view name) {
     if (!take_until(line, name)) return std::nullopt;
-    return trimmed(line);
+    return base::trimmed(line);
   }
 
   static std::optional<Dim3> bracketed(std::string_view text) {

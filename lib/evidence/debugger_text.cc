@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/demangle.h"
+#include "base/trimmed.h"
 
 namespace cudadiag::evidence {
 namespace {
@@ -21,13 +22,7 @@ std::optional<Number> number(std::string_view text, int base = 10) {
   return value;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-std::string kept(std::string_view text) { return std::string(trimmed(text).substr(0, kLongestPart)); }
+std::string kept(std::string_view text) { return std::string(base::trimmed(text).substr(0, kLongestPart)); }
 
 // The text after `mark`; nothing if the mark is not there.
 std::optional<std::string_view> after(std::string_view text, std::string_view mark) {
@@ -66,7 +61,7 @@ std::optional<Dim3> take_dimensions(std::string_view& text) {
 DebuggerLine place(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return {};
-  const auto line = number<std::uint32_t>(trimmed(text.substr(colon + 1)));
+  const auto line = number<std::uint32_t>(base::trimmed(text.substr(colon + 1)));
   return line ? DebuggerLine{kept(text.substr(0, colon)), *line} : DebuggerLine{};
 }
 
@@ -115,7 +110,7 @@ class Reader {
   void read_error(std::string_view text) {
     if (const auto pc = take_address(text)) found_.error_pc = pc;
     const std::size_t open = text.rfind('(');
-    text = trimmed(text);
+    text = base::trimmed(text);
     if (open != std::string_view::npos && text.ends_with(')')) {
       text.remove_suffix(1);
       if (const std::size_t last = text.rfind('('); last != std::string_view::npos) {
@@ -138,7 +133,7 @@ class Reader {
     const std::size_t name_at = frame.find_first_not_of("#0123456789");
     if (name_at == std::string_view::npos) return;
     const bool innermost = frame.starts_with("#0 ");
-    frame = trimmed(frame.substr(name_at));
+    frame = base::trimmed(frame.substr(name_at));
     const auto pc = take_address(frame);
     if (pc && innermost && !found_.pc) found_.pc = pc;
     if (const std::size_t at = frame.rfind(" at ");
@@ -147,7 +142,7 @@ class Reader {
     }
     const std::size_t launch = frame.find("<<<(");
     if (launch == std::string_view::npos || !found_.kernel.empty()) return;
-    const std::string_view name = trimmed(frame.substr(0, launch));
+    const std::string_view name = base::trimmed(frame.substr(0, launch));
     found_.kernel = kept(name.starts_with("in ") ? name.substr(3) : name);
     frame.remove_prefix(launch + 3);
     found_.grid = take_dimensions(frame);

@@ -9,6 +9,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/trimmed.h"
+
 namespace cudadiag::evidence {
 namespace {
 
@@ -17,13 +19,9 @@ using Dim3 = std::array<std::uint32_t, 3>;
 constexpr std::string_view kPrefix = "=========";
 constexpr std::size_t kLongestPart = 4096;
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\r')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
-  return text;
-}
+constexpr std::string_view kMargin = " \r";
 
-std::string kept(std::string_view text) { return std::string(trimmed(text).substr(0, kLongestPart)); }
+std::string kept(std::string_view text) { return std::string(base::trimmed(text, kMargin).substr(0, kLongestPart)); }
 
 bool take(std::string_view& text, std::string_view start) {
   if (!text.starts_with(start)) return false;
@@ -74,7 +72,7 @@ struct Place {
 bool read_line(std::string_view text, Place& place) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return false;
-  const std::string_view digits = trimmed(text.substr(colon + 1));
+  const std::string_view digits = base::trimmed(text.substr(colon + 1), kMargin);
   std::uint32_t line = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), line);
   if (error != std::errc() || end != digits.data() + digits.size()) return false;
@@ -97,7 +95,7 @@ void read_old_place(std::string_view text, Place& place) {
 // Parses the text after "at " or "Device Frame:".
 Place place_of(std::string_view text) {
   Place place;
-  text = trimmed(text);
+  text = base::trimmed(text, kMargin);
   if (text.starts_with("0x")) {
     place.offset = take_address(text).value_or(0);
     if (take(text, " in ")) read_old_place(text, place);
@@ -129,7 +127,7 @@ class Reader {
       std::string_view line = text.substr(0, end);
       const bool whole = end < text.size();
       text.remove_prefix(std::min(text.size(), end + 1));
-      if (whole && line.size() <= 4 * kLongestPart && take(line, kPrefix)) read_content(trimmed(line));
+      if (whole && line.size() <= 4 * kLongestPart && take(line, kPrefix)) read_content(base::trimmed(line, kMargin));
     }
     end_record();
     return std::move(log_);
