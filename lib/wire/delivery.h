@@ -44,7 +44,7 @@
 namespace cudadiag::wire::delivery {
 
 inline constexpr const char* kSuffix = ".values";
-// A folder with the failing call: call.json, inputs.safetensors (lib/record/python/hook/values/inputs.py).
+// A folder with the failing call: call.json, inputs.safetensors (lib/python/cudadiag_hook/inputs.py).
 inline constexpr const char* kInputsSuffix = ".inputs";
 inline constexpr const char* kWatchedSuffix = ".watched";
 inline constexpr std::size_t kWatched = 64, kWatchedLine = 4096;

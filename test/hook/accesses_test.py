@@ -162,7 +162,7 @@ class Accesses(unittest.TestCase):
 
     def test_it_says_where_it_stops(self):
         hook = Hook(grows, mode="accesses", near=False).begin()
-        hook.names["MOST_TOLD"] = 20000
+        hook.package.accesses.MOST_TOLD = 20000
         grows(torch.zeros(1000), 100)
         hook.end()
         self.assertEqual(len(hook.of_kind("untold")), 1)
@@ -172,7 +172,7 @@ class Accesses(unittest.TestCase):
     def test_an_operator_that_raises_ends(self):
         hook = self.watch(raises, torch.zeros(5))
         self.assertEqual([each["operator"] for each in hook.of_kind("operator")][-1], "aten::index_select")
-        self.assertIsNone(hook.names["visits"].racing)
+        self.assertIsNone(hook.package.visits.visits.racing)
 
     def test_running_statistics(self):
         x, mean, var = torch.ones(2, 3, 4), torch.zeros(3), torch.ones(3)

@@ -1,19 +1,17 @@
-"""Loads the hook's Python sources as the recorder does, with what they call kept here."""
+"""Loads the hook's package as the recorder does, with what it calls kept here."""
 import inspect
 import json
 import pathlib
-import re
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "lib/record"
+ROOT = pathlib.Path(__file__).resolve().parents[2] / "lib/python"
 
 
-def values_source():
-    parts = re.search(r"set\(values_parts (.*)\)", (ROOT / "CMakeLists.txt").read_text()).group(1).split()
-    return "".join((ROOT / "python/hook/values" / (part + ".py")).read_text() for part in parts)
+def sources():
+    return {file.stem: file.read_text() for file in (ROOT / "cudadiag_hook").glob("*.py") if file.stem != "__init__"}
 
 
 class Hook:
-    """The sources in a namespace of their own, watching `functions`' lines that are marked `# SUSPECT`."""
+    """The package, watching `functions`' lines that are marked `# SUSPECT`."""
 
     def __init__(self, *functions, near=True, seconds=10, mode="operators", nodes=(), save=0, folder="", threads=False):
         self.messages, self.notes, self.calls, self.is_near = [], [], [], near
@@ -26,7 +24,7 @@ class Hook:
             lines += [f"{first + at}\t{place}\t{code.co_filename}"
                       for at, line in enumerate(source) if "# SUSPECT" in line]
         lines += [f"0\t0\tnodes\t{name}\t" for name in nodes] + ["0\t0\tthreads\t\t"] * threads
-        self.names = {
+        self.given = {
             "lines": "\n".join(lines), "inputs_folder": str(folder), "note": self.notes.append,
             "near": lambda: self.is_near, "failed": lambda: self.has_failed,
             "deliver_watched": lambda text: self.messages.append(json.loads(text)) or True,
@@ -35,15 +33,22 @@ class Hook:
             "hooked": lambda on: self.calls.append(("hooked", on)),
         }
 
+    def load(self):
+        names = {"sources": sources(), "given": {}}
+        exec(compile((ROOT / "load.py").read_text(), "<cudadiag>", "exec"), names)
+        self.package = names["package"]
+        vars(self.package.recorder).update(self.given)
+        return self.package
+
     def begin(self, devices=("cuda", "cpu")):
-        exec(compile(values_source().replace('DEVICES = ("cuda",)', f"DEVICES = {devices!r}"), "<cudadiag>", "exec"),
-             self.names)
+        self.load().tensors.devices[:] = devices
+        self.package.values.start()
         return self
 
     def end(self):
         import sys
         if hasattr(sys, "monitoring"):
-            tool = self.names["state"].tool
+            tool = self.package.budget.state.tool
             if tool is not None:
                 sys.monitoring.set_events(tool, 0)
                 sys.monitoring.free_tool_id(tool)

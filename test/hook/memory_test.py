@@ -36,17 +36,18 @@ def holds(size):
 
 class Memory(unittest.TestCase):
     def setUp(self):
-        self.names = Hook().begin().names
+        self.hook = Hook().begin()
+        self.memory = self.hook.package.memory
 
     def test_holders_are_put_together_by_their_stacks(self):
-        about = self.names["summary"](SNAPSHOT, 0)
+        about = self.memory.summary(SNAPSHOT, 0)
         self.assertEqual((about["reserved"], about["allocated"], about["largest_free"]), (150, 110, 30))
         self.assertEqual(about["holders"], [
             {"bytes": 100, "count": 2, "frames": [["a.py", 3, "g"], ["b.py", 4, "g"]]},
             {"bytes": 10, "count": 1, "frames": [["a.py", 5, "g"]]}])
 
     def test_an_exception_that_is_handled_keeps_its_frames_tensors(self):
-        kept = self.names["kept_by_exceptions"]
+        kept = self.memory.kept_by_exceptions
         try:
             holds(1000)
         except ValueError as error:
@@ -64,17 +65,16 @@ class Memory(unittest.TestCase):
         try:
             raise ValueError("here")
         except ValueError:
-            self.assertEqual(self.names["kept_by_exceptions"](), [])
+            self.assertEqual(self.memory.kept_by_exceptions(), [])
         del tensor
 
     def test_a_line_that_is_too_long_is_told_with_fewer_holders(self):
-        names = self.names
         told = []
-        names["deliver"] = lambda text: len(text) < 400 and (told.append(text) or True)
+        self.hook.package.recorder.deliver = lambda text: len(text) < 400 and (told.append(text) or True)
         many = [{"device": 0, "total_size": 1, "blocks": [block(1, "active", ("file%d.py" % i, 1))]} for i in range(40)]
         real, torch.cuda.memory._snapshot = torch.cuda.memory._snapshot, lambda device: {"segments": many}
         try:
-            names["tell_memory"](0, 7)
+            self.memory.tell_memory(0, 7)
         finally:
             torch.cuda.memory._snapshot = real
         self.assertEqual(len(told), 1)

@@ -53,13 +53,13 @@ class Starts(unittest.TestCase):
 
     def hook(self, **options):
         hook = Hook(library, threads=True, **options)
-        self.threads, self.sizes, self.longest, deliver = [], [], 1 << 20, hook.names["deliver"]
+        self.threads, self.sizes, self.longest, deliver = [], [], 1 << 20, hook.given["deliver"]
 
         def delivered(text):
             self.threads.append(threading.get_ident())
             self.sizes.append(len(text))
             return len(text) <= self.longest and deliver(text)
-        hook.names["deliver"] = delivered
+        hook.given["deliver"] = delivered
         return hook.begin()
 
     def run_and_end(self, hook, function, *arguments):
@@ -90,7 +90,7 @@ class Starts(unittest.TestCase):
         self.assertEqual(len(hook.of_kind("line")), 6)
         self.assertEqual(len(hook.of_kind("started")), 6)  # two lines in turn
         hook = self.hook()
-        hook.names["state"].suspects.pop()
+        hook.package.lines.watched.suspects.pop()
         self.run_and_end(hook, in_thread, lambda: [library(n) for n in range(3)])
         self.assertEqual((len(hook.of_kind("line")), len(hook.of_kind("started"))), (3, 1))
 
@@ -158,13 +158,13 @@ class Starts(unittest.TestCase):
         self.addCleanup(waits.set)
         thread, held = starts()
         self.assertIsNone(held(), "a frame was kept")
-        self.assertEqual(len(hook.names["starts"].kept), 1)
+        self.assertEqual(len(hook.package.starts.starts.kept), 1)
         waits.set()
         thread.join()
         by_a_pool(1)
         del thread
         gc.collect()
-        self.assertEqual((hook.names["starts"].kept, hook.notes), ({}, []))
+        self.assertEqual((hook.package.starts.starts.kept, hook.notes), ({}, []))
 
     def test_what_a_start_raises_is_the_programs(self):
         self.hook().end()

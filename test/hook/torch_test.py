@@ -216,8 +216,8 @@ class Values(unittest.TestCase):
                            bound=None, outside=1, first=[1], value=1.25)
 
     def test_one_hot(self):
-        names = Hook().begin().names
-        bound = names["bounds_of"]("aten::one_hot", {"self": long(3), "num_classes": 3})["self"]
+        bounds = Hook().load().bounds
+        bound = bounds.bounds_of("aten::one_hot", {"self": long(3), "num_classes": 3})["self"]
         self.assertEqual(bound.check(long(0, 3)), {"bound": 3, "outside": 1, "first_outside": [1], "first_value": 3})
 
     def test_names(self):

@@ -111,7 +111,7 @@ class Values(unittest.TestCase):
         finally:
             hook.end()
         self.assertEqual(hook.notes, [])
-        self.assertEqual(hook.names["visits"].places, [])
+        self.assertEqual(hook.package.visits.visits.places, [])
         return hook
 
     def test_arrays_and_numbers(self):
@@ -155,7 +155,7 @@ class Values(unittest.TestCase):
         hook = Hook(raises).begin()
         self.assertRaises(AttributeError, raises, 1)
         hook.end()
-        self.assertEqual(hook.names["visits"].places, [])
+        self.assertEqual(hook.package.visits.visits.places, [])
         self.assertEqual(len(hook.messages), 1)
 
     def test_other_threads(self):
@@ -202,16 +202,16 @@ class Values(unittest.TestCase):
         hook = Hook(plain).begin()
         names = {}
         code = "def plain(x, n):\n    launch(x)\n"
-        hook.names["state"].suspects[0].first = 1
-        hook.names["state"].suspects[0].line = 2
-        hook.names["state"].suspects[0].file = "later.py"
-        hook.names["state"].first_lines = frozenset([1])
+        hook.package.lines.watched.suspects[0].first = 1
+        hook.package.lines.watched.suspects[0].line = 2
+        hook.package.lines.watched.suspects[0].file = "later.py"
+        hook.package.lines.watched.first_lines = frozenset([1])
         exec(compile(code, "later.py", "exec"), {"launch": launch}, names)
         names["plain"].__globals__["launch"] = launch
         names["plain"](1, 2)
         hook.end()
-        self.assertEqual(hook.names["visits"].places, [])
-        self.assertEqual(hook.names["state"].suspects[0].paths, [])  # it was visited, and has no source
+        self.assertEqual(hook.package.visits.visits.places, [])
+        self.assertEqual(hook.package.lines.watched.suspects[0].paths, [])  # it was visited, and has no source
 
     def test_locals_that_the_target_holds_stay(self):
         kept = []
@@ -241,15 +241,15 @@ class Values(unittest.TestCase):
 
         hook = Hook(plain).begin()
         hook.end()
-        guarded = hook.names["guarded"]
+        guarded = hook.package.budget.guarded
         for handler in (by_arguments, Handler().by_method, functools.partial(by_arguments)):
             before = signal.signal(signal.SIGALRM, handler)
             try:
-                hook.names["state"].on = True
+                hook.package.budget.state.on = True
                 self.assertRaises(KeyError, guarded, interrupted)
             finally:
                 signal.signal(signal.SIGALRM, before)
-        hook.names["state"].on = True
+        hook.package.budget.state.on = True
         guarded(fails, sys._getframe())
         self.assertIn("KeyError: 'not found'", hook.notes[-1])
 
@@ -267,12 +267,12 @@ x = "\
             wanted = shape(text)
             warnings.simplefilter("error")
             self.assertRaises(SyntaxError, ast.parse, text)
-            without_escapes = Hook().begin().names["without_escapes"]
+            without_escapes = Hook().load().variables.without_escapes
             for source in (text, text.encode(), text.replace("\n", "\r\n").encode()):
                 self.assertEqual(shape(without_escapes(source)), wanted)
 
     def test_text_is_json(self):
-        to_json = Hook().begin().names["to_json"]
+        to_json = Hook().load().json_text.to_json
         self.assertEqual(to_json({"a\"\n": ["\u00e9\U0001f600", 1.5, float("nan"), True, None]}),
                          '{"a\\u0022\\u000a":["\\u00e9\\ud83d\\ude00",1.5,null,true,null]}')
 
@@ -314,7 +314,7 @@ class Watch(unittest.TestCase):
                          [(1, [0, 1, 0], 0), (1, [1, 1, 1], 1), (2, [2, 1, 2], 1)])
 
     def test_a_file_is_known_by_whole_names(self):
-        ends_in = Hook().begin().names["ends_in"]
+        ends_in = Hook().load().lines.ends_in
         self.assertTrue(ends_in("/home/a/train.py", "train.py"))
         self.assertTrue(ends_in("/home/a/train.py", "a/train.py"))
         self.assertTrue(ends_in("/home/a/train.py", "/home/a/train.py"))

@@ -12,7 +12,8 @@ import sys
 MAY_INCLUDE = {
     "base": set(),
     "wire": set(),
-    "record": {"wire"},
+    "python": set(),
+    "record": {"wire", "python"},
     "session": {"wire", "base"},
     "launch": {"session", "wire", "base"},
     "evidence": {"base"},
@@ -30,6 +31,7 @@ MAY_INCLUDE = {
 ROOMS = {
     "base": ("", "Tools without a room: descriptors, printable text, demangled names."),
     "wire": ("", "The layout of what the recorder writes. Both sides include it."),
+    "python": ("record", "The Python package that runs inside the user's process, and its text in our binaries."),
     "record": ("record", "`libcudadiag_record.so`, which runs inside the user's process."),
     "launch": ("run", "Starts the command: environment, signals, shared memory, exit status, isolation."),
     "supervise": ("run", "One run and its reruns: what is watched, in which order, when it ends. Prints nothing."),

@@ -6,6 +6,7 @@
 
 #include <climits>
 
+#include "python/hook_sources.h"
 #include "record/python/deliveries.h"
 #include "record/this_thread.h"
 #include "wire/delivery.h"
@@ -27,7 +28,7 @@ std::string_view view(const PythonApi& python, PyObject* text) {
 
 }  // namespace
 
-// Functions that the Python sources can call. An invalid value counts as none: these never raise.
+// Functions that the package can call. An invalid value counts as none: these never raise.
 struct HookFunctions {
   static PyObject* answer(bool yes) { return g_hook->python_.new_bool(yes); }
   static bool truth(PyObject* value) { return g_hook->python_.is_true(value) == 1; }
@@ -80,33 +81,40 @@ void PythonHook::ask(Interner& interner, const Window& window, const Failures& f
 int PythonHook::run_pending(void*) { return is_own_process() && !g_hook->run() ? -1 : 0; }
 
 bool PythonHook::run() {
+  PyObject *names = python_.new_dictionary(), *given = python_.new_dictionary(), *sources = python_.new_dictionary();
   PyObject* builtins = python_.add_module("builtins");
-  if (builtins == nullptr) return note_error("builtins");
-  for (const HookSource& source : hook_sources()) {
-    if (!run_source(source, builtins)) return false;
+  const bool ready = names != nullptr && given != nullptr && sources != nullptr && builtins != nullptr &&
+                     add_functions(given) && add_sources(sources) && python_.set_item(names, "given", given) == 0 &&
+                     python_.set_item(names, "sources", sources) == 0 &&
+                     python_.set_item(names, "__builtins__", builtins) == 0;
+  const bool done = (ready && run_loader(names)) || note_error();
+  // Functions that the package has set up keep its modules alive.
+  for (PyObject* object : {names, given, sources}) {
+    if (object != nullptr) python_.drop(object);
   }
-  interner_->property("python.hook", "on");
+  if (done) interner_->property("python.hook", "on");
+  return done;
+}
+
+// False: an exception is set.
+bool PythonHook::run_loader(PyObject* names) {
+  PyObject* code = python_.compile(python::hook_loader(), "<cudadiag>", kPythonFileInput);
+  if (code == nullptr) return false;
+  // The loader gives it to all code objects of the package. Kept, so that no other string can take its place.
+  PyObject* file = python_.attribute(code, "co_filename");
+  file_.store(file);
+  PyObject* result = file == nullptr ? nullptr : python_.run(code, names, names);
+  python_.drop(code);
+  if (result == nullptr) return false;
+  python_.drop(result);
   return true;
 }
 
-bool PythonHook::run_source(const HookSource& source, PyObject* builtins) {
-  if (sources_run_ == kMostSources) return true;
-  PyObject* names = python_.new_dictionary();
-  PyObject* code = python_.compile(source.text, "<cudadiag>", kPythonFileInput);
-  if (names == nullptr || code == nullptr) return note_error(source.name);
-  // All code objects of one compilation share it; kept, so that no other string can take its place.
-  PyObject* file = python_.attribute(code, "co_filename");
-  if (file != nullptr) files_[sources_run_++].store(file);
-  PyObject* result = nullptr;
-  if (file != nullptr && python_.set_item(names, "__builtins__", builtins) == 0 && add_functions(names)) {
-    result = python_.run(code, names, names);
+bool PythonHook::add_sources(PyObject* names) {
+  for (const python::HookModule& module : python::hook_modules()) {
+    if (!add_text(names, module.name, module.text)) return false;
   }
-  const bool done = result != nullptr || note_error(source.name);
-  if (result != nullptr) python_.drop(result);
-  python_.drop(code);
-  // Functions that the source has set up keep its namespace alive.
-  python_.drop(names);
-  return done;
+  return true;
 }
 
 bool PythonHook::add_functions(PyObject* names) {
@@ -155,7 +163,7 @@ bool PythonHook::comes_from_target(PyObject* traceback) {
   return found;
 }
 
-bool PythonHook::note_error(const char* source) {
+bool PythonHook::note_error() {
   const bool is_exception = python_.error_matches(*python_.exception) != 0;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   python_.fetch_error(&type, &value, &traceback);
@@ -164,9 +172,7 @@ bool PythonHook::note_error(const char* source) {
   const auto add = [&](std::string_view part) {
     for (std::size_t i = 0; i < part.size() && used < sizeof text; ++i) text[used++] = part[i];
   };
-  add("the hook's source ");
-  add(source);
-  add(" did not run");
+  add("the hook did not run");
   if (type != nullptr && (!is_exception || comes_from_target(traceback))) {
     add(": the program was interrupted there");
     interner_->note("python-hook", {text, used});

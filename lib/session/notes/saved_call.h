@@ -1,4 +1,4 @@
-// A call that a rerun saved with its arguments, as `--save-inputs` asks (lib/record/python/hook/values/inputs.py), checked:
+// A call that a rerun saved with its arguments, as `--save-inputs` asks (lib/python/cudadiag_hook/inputs.py), checked:
 // what a script that makes the call again was given.
 #pragma once
 

@@ -1,4 +1,5 @@
-# The assumptions of known operators about their arguments.
+"""The assumptions of known operators about their arguments."""
+from .tensors import first_of, is_tensor
 
 
 class Bound:

@@ -1,5 +1,11 @@
-# The memory that PyTorch's allocator holds when it finds none: its own snapshot, with the stacks that it keeps from the
-# start of this run on. Taken before the exception is raised, on the thread that wanted memory.
+"""The memory that PyTorch's allocator holds when it finds none: its own snapshot, with the stacks that it keeps from the
+start of this run on. Taken before the exception is raised, on the thread that wanted memory."""
+import sys
+
+from . import recorder
+from .budget import guarded, tell
+from .stacks import MOST_FRAMES, OWN_FILE
+from .tensors import Guard, devices, is_tensor
 
 MOST_HOLDERS = 32
 MOST_EXCEPTIONS = 4
@@ -17,7 +23,7 @@ memory = Memory()
 def trace_memory():
     cuda = sys.modules.get("torch.cuda")
     if cuda is None:
-        return note("PyTorch's allocator was not asked: it came after CUDA")
+        return recorder.note("PyTorch's allocator was not asked: it came after CUDA")
     # At once, or when PyTorch has initialised CUDA.
     cuda._lazy_call(lambda: guarded(begin_history) and None)
 
@@ -57,7 +63,7 @@ def summary(snapshot, device):
                 continue
             allocated += block["size"]
             stack = tuple((frame["filename"], frame["line"], frame["name"]) for frame in block.get("frames", ())
-                          if frame["filename"] != "<cudadiag>")[:MOST_FRAMES]
+                          if frame["filename"] != OWN_FILE)[:MOST_FRAMES]
             holder = by_stack.setdefault(stack, [0, 0])
             holder[0] += block["size"]
             holder[1] += 1
@@ -92,7 +98,7 @@ def kept_by_exceptions():
             last = step
             if step.tb_frame not in running:
                 for value in step.tb_frame.f_locals.values():
-                    if is_tensor(value) and value.device.type in DEVICES:
+                    if is_tensor(value) and value.device.type in devices:
                         storage = value.untyped_storage()
                         held[storage.data_ptr()] = storage.nbytes()
             step = step.tb_next
@@ -100,10 +106,3 @@ def kept_by_exceptions():
             kept.append({"type": type(error).__name__, "file": last.tb_frame.f_code.co_filename, "line": last.tb_lineno,
                          "bytes": sum(held.values())})
     return kept
-
-
-if lines:
-    try:
-        begin()  # not on the budget
-    except Exception as error:
-        swallow(error)

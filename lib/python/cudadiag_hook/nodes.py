@@ -1,8 +1,14 @@
-# Where the nodes were made that a backward pass runs. While its anomaly mode is on, PyTorch keeps with each node the
-# stack of its making; each node that is looked for tells it on the thread that runs it, before it runs.
+"""Where the nodes were made that a backward pass runs. While its anomaly mode is on, PyTorch keeps with each node the
+stack of its making; each node that is looked for tells it on the thread that runs it, before it runs."""
+import sys
+
+from . import recorder
+from .budget import guarded, state
+from .json_text import to_json
+from .stacks import MOST_FRAMES, OWN_FILE
+from .tensors import Guard
 
 MOST_NODES = 1 << 16
-MOST_FRAMES = 48
 MOST_PARENTS = 4
 SECONDS_A_NODE = 1e-4  # what keeping a stack costs, about
 
@@ -38,7 +44,7 @@ def frames_of(lines):
         file = file[len('  File "'):]
         if function == "_engine_run_backward" or len(frames) == MOST_FRAMES:
             break
-        if file != "<cudadiag>":
+        if file != OWN_FILE:
             frames.append([file, int(line), function])
     return frames
 
@@ -64,7 +70,7 @@ def announce(node):
     text = to_json({"kind": "forward", "node": name_of(node), "number": node._sequence_nr(), "stacks": stacks})
 
     def before(_):
-        guarded(deliver, text)
+        guarded(recorder.deliver, text)
 
     return [node.register_prehook(before)]
 
@@ -87,7 +93,7 @@ def announce_all(outputs):
 def keep_stacks():
     """From here on, or no longer."""
     torch = sys.modules["torch"]
-    wanted = state.on and near()
+    wanted = state.on and recorder.near()
     if wanted and not torch.is_anomaly_enabled():
         torch.set_anomaly_enabled(True, False)  # without its search for NaN
         nodes.kept = True
@@ -107,12 +113,12 @@ def look_for_nodes():
     graph, autograd = sys.modules.get("torch.autograd.graph"), sys.modules.get("torch.autograd")
     engine = getattr(graph, "_engine_run_backward", None)
     if engine is None or not hasattr(autograd, "_get_sequence_nr"):
-        return note("forward lines are not proven: " + ("PyTorch came after CUDA" if graph is None else
+        return recorder.note("forward lines are not proven: " + ("PyTorch came after CUDA" if graph is None else
                                                        "this PyTorch has no torch.autograd.graph._engine_run_backward"))
 
     def _engine_run_backward(outputs, *args, **kwargs):
         guarded(count_cost)
-        handles = near() and guarded(announce_all, outputs) or []
+        handles = recorder.near() and guarded(announce_all, outputs) or []
         try:
             return engine(outputs, *args, **kwargs)
         finally:

@@ -1,5 +1,12 @@
-# The failing call itself, for a script that makes it again: its arguments, kept on the host before it is issued and
-# written once it has failed. One call is kept for each thread, and one is written for the process.
+"""The failing call itself, for a script that makes it again: its arguments, kept on the host before it is issued and
+written once it has failed. One call is kept for each thread, and one is written for the process."""
+import posix
+import sys
+
+from . import recorder
+from .json_text import to_json
+from .tensors import devices, is_capturing, is_tensor
+from .visits import visits
 
 
 class Inputs:
@@ -56,7 +63,7 @@ class Call:
     def host_copy(self, tensor, about):
         torch = sys.modules["torch"]
         plain = tensor.layout is torch.strided and about["dtype"] in SAFETENSORS and not tensor.is_neg()
-        if not plain or tensor.device.type not in DEVICES + ("cpu",):
+        if not plain or tensor.device.type not in devices + ["cpu"]:
             return None
         about["strides"] = list(tensor.stride())
         about["elements"] = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride())) if tensor.numel() else 0
@@ -95,10 +102,10 @@ def keep_call(function, args, kwargs):
 def write_if_failed():
     """After the call: nothing of ours may touch the device any more."""
     call, visits.call = getattr(visits, "call", None), None
-    if call is None or inputs.written or not failed():
+    if call is None or inputs.written or not recorder.failed():
         return
     inputs.written = True
-    posix.mkdir(inputs_folder, 0o700)
+    posix.mkdir(recorder.inputs_folder, 0o700)
     write_tensors(call)
     torch = sys.modules["torch"]
     about = {"operator": call.operator, "overload": call.overload, "args": call.args, "kwargs": call.kwargs,
@@ -109,7 +116,7 @@ def write_if_failed():
 
 
 def opened(name):
-    return open(posix.open(inputs_folder + "/" + name, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL, 0o600), "wb")
+    return open(posix.open(recorder.inputs_folder + "/" + name, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL, 0o600), "wb")
 
 
 def write_tensors(call):

@@ -1,30 +1,11 @@
-# The delivered fields of tensors and scalars: members as report::Argument has them.
+"""The delivered fields of tensors and scalars: members as diagnose::Argument has them."""
+import sys
+
+from .bounds import bounds_of
+from .tensors import MOST_TEXT, describe, devices, is_tensor, on_host, summarise
 
 MOST_ARGUMENTS = 24
 FEW_ELEMENTS = 1 << 16
-
-
-def to_json(value):
-    """Without the json module, which the target's folder may have one of its own of."""
-    if value is None or value is True or value is False:
-        return {None: "null", True: "true", False: "false"}[value]
-    if type(value) is int:
-        return str(value)
-    if type(value) is float:
-        return repr(value) if value - value == 0 else "null"
-    if type(value) is str:
-        return '"%s"' % "".join(c if c.isprintable() and c not in '"\\' and ord(c) < 127 else escaped(c) for c in value)
-    if type(value) is dict:
-        return "{%s}" % ",".join("%s:%s" % (to_json(str(k)), to_json(v)) for k, v in value.items())
-    return "[%s]" % ",".join(to_json(each) for each in value)
-
-
-def escaped(character):
-    code = ord(character)
-    if code > 0xffff:
-        code -= 0x10000
-        return "\\u%04x\\u%04x" % (0xd800 + (code >> 10), 0xdc00 + (code & 0x3ff))
-    return "\\u%04x" % code
 
 
 def scalar(name, origin, value):
@@ -68,7 +49,7 @@ def worth_copying(tensor, bound, rule_known):
 def tensor_argument(name, tensor, variables, bound, copies):
     """One tensor of an operator's call. The user's name is taken where there is one."""
     about = {"name": name, "origin": "operator", **describe(tensor)}
-    if str(tensor.device).partition(":")[0] not in DEVICES:
+    if str(tensor.device).partition(":")[0] not in devices:
         return about
     known = named_variable(tensor, variables)
     if known is not None:
@@ -127,7 +108,7 @@ def operator_arguments(operator, pairs, variables, copies):
 def touches_device(pairs):
     for _, value in pairs:
         for each in value if type(value) in (list, tuple) else [value]:
-            if is_tensor(each) and each.device.type in DEVICES:
+            if is_tensor(each) and each.device.type in devices:
                 return True
     return False
 

@@ -1,6 +1,12 @@
-# Where a thread was started, or a pool of threads given what one of them does now: for threads that run no line of the
-# user's. Kept as text, beside the thread or the work, for as long as that lives.
+"""Where a thread was started, or a pool of threads given what one of them does now: for threads that run no line of the
+user's. Kept as text, beside the thread or the work, for as long as that lives."""
 import _weakref
+import sys
+
+from . import recorder
+from .budget import guarded, tell
+from .stacks import frames_from
+from .visits import visits
 
 MOST_STARTS = 4  # of one that leads on to another
 MOST_KEPT = 4096
@@ -37,14 +43,8 @@ def start_behind(frame):
 def keep_start(begun, caller, pool):
     if len(starts.kept) >= MOST_KEPT:
         return
-    frames, frame = [], caller
-    while frame is not None and len(frames) < MOST_FRAMES:
-        code = frame.f_code
-        if code.co_filename != "<cudadiag>":
-            frames.append([code.co_filename, frame.f_lineno or 0, getattr(code, "co_qualname", code.co_name)])  # 3.11
-        frame = frame.f_back
     behind = start_behind(caller)
-    stacks = [frames] + (behind.stacks if behind is not None else [])
+    stacks = [frames_from(caller)] + (behind.stacks if behind is not None else [])
     starts.kept[id(begun)] = Start(begun, stacks[:MOST_STARTS], pool)
 
 
@@ -62,7 +62,7 @@ def tell_start(suspect, frame):
 def look_for_starts():
     threading = sys.modules.get("threading")
     if threading is None:
-        return note("where threads were started is not known: the program imported threading after CUDA")
+        return recorder.note("where threads were started is not known: the program imported threading after CUDA")
     original = threading.Thread.start
 
     def start(self):

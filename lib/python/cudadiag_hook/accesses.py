@@ -1,4 +1,11 @@
-# Which memory the operators of a line use, where operations of that line race: names, shapes and addresses, no values.
+"""Which memory the operators of a line use, where operations of that line race: names, shapes and addresses, no values."""
+import sys
+
+from . import recorder
+from .arguments import array, named_arguments, named_variable
+from .json_text import to_json
+from .tensors import Guard, describe, devices, is_tensor, torch_module
+from .visits import Place, visits
 
 FULLY_TOLD = 64  # calls of an operator at a line; from then on those with tensors that were not told of there
 MOST_TOLD, MOST_MESSAGES = 8 << 20, 8000  # bytes; the reader takes no more than these
@@ -33,14 +40,14 @@ def tell_access(message):
     accesses.told += len(text)
     accesses.messages += 1
     within = accesses.told <= MOST_TOLD and accesses.messages <= MOST_MESSAGES
-    return within and deliver(text) or stop_telling()
+    return within and recorder.deliver(text) or stop_telling()
 
 
 def stop_telling():
     """What is not told of any more may have used the same memory as what was."""
     if not accesses.stopped:
         accesses.stopped = True
-        deliver('{"kind":"untold","arguments":[]}')
+        recorder.deliver('{"kind":"untold","arguments":[]}')
     return False
 
 
@@ -96,7 +103,7 @@ def argument_accesses(schema, args, kwargs, place):
     for name, value in named_arguments(schema, args, kwargs):
         written = declared[name] is not None and declared[name].is_write
         for label, tensor in each_tensor(name, value):
-            if tensor.device.type in DEVICES and len(found) < MOST_TENSORS:
+            if tensor.device.type in devices and len(found) < MOST_TENSORS:
                 found.append(tensor_access(label, tensor, place, written))
     return found
 
@@ -108,7 +115,7 @@ def result_accesses(schema, result, place):
     for number, (declared, value) in enumerate(zip(schema.returns, results or ())):
         name = declared.name or ("result" if len(schema.returns) == 1 else "result %d" % number)
         for label, tensor in each_tensor(name, value):
-            if declared.alias_info is None and tensor.device.type in DEVICES and len(found) < MOST_TENSORS:
+            if declared.alias_info is None and tensor.device.type in devices and len(found) < MOST_TENSORS:
                 found.append(tensor_access(label, tensor, place, True))
     return found
 
@@ -166,7 +173,7 @@ def arrive_racing(place):
 def variable_accesses(place):
     found = []
     for name, value in place.variables[:MOST_TENSORS]:
-        if is_tensor(value) and value.device.type in DEVICES:
+        if is_tensor(value) and value.device.type in devices:
             about = tensor_access(name, value, Place(place.suspect, None, [], []), None)
             found.append({**about, "origin": "variable"})
         elif not is_tensor(value):

@@ -1,7 +1,10 @@
-# The variables that a source line names, found without running any code of the target: plain names, attributes from
-# instances' own dictionaries, constant subscripts of plain containers.
+"""The variables that a source line names, found without running any code of the target: plain names, attributes from
+instances' own dictionaries, constant subscripts of plain containers."""
 import _ast
 import posix
+import sys
+
+from .tensors import MOST_TEXT, is_tensor
 
 MOST_VARIABLES = 24
 KEEPS_AST = 0x400  # PyCF_ONLY_AST

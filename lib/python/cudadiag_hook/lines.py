@@ -1,4 +1,18 @@
-# When a thread comes to a suspect line, and when it leaves it.
+"""When a thread comes to a suspect line, and when it leaves it."""
+import sys
+
+from . import recorder
+from .accesses import arrive_racing
+from .arguments import FEW_ELEMENTS, variable_arguments
+from .budget import give_up, guarded, is_from_handler, state, swallow, tell
+from .json_text import to_json
+from .operators import pop_mode, push_mode, takes_another_way
+from .stacks import name_of_code
+from .starts import starts, tell_start
+from .tensors import Guard, is_capturing, is_tensor, torch_module
+from .variables import KEEPS_AST, paths_at, source_of, variables_at, without_escapes
+from .visits import Place, here, visits
+
 
 class Suspect:
     """A line of CUDADIAG_VALUES (wire/values.h)."""
@@ -15,7 +29,7 @@ class Suspect:
     def is_in(self, code):
         if self.watched:
             return ends_in(code.co_filename, self.file) and any(line == self.line for line in lines_of(code))
-        name = getattr(code, "co_qualname", code.co_name)  # 3.11
+        name = name_of_code(code)
         return code.co_firstlineno == self.first and code.co_filename == self.file and \
             self.function.rpartition(".")[2] == name.rpartition(".")[2]
 
@@ -45,83 +59,30 @@ def lines_of(code):
     return [code.co_firstlineno] + lines
 
 
-class State:
+class Watched:
+    """The suspect lines."""
+
     def __init__(self):
         self.suspects = []
         self.first_lines = frozenset()  # of their code objects
-        self.seconds = 10.0  # that taking values may cost
-        self.spent = 0.0
-        self.on = True
-        self.tool = None
         self.lines = frozenset()
         self.watched_files = ()  # how they end
 
-
-state = State()
-
-
-def clock():
-    time = sys.modules.get("time")
-    return time.perf_counter() if time is not None else 0.0
+    def add(self, suspects):
+        self.suspects += suspects
+        self.first_lines = frozenset(each.first for each in self.suspects if not each.watched)
+        self.lines = frozenset(each.line for each in self.suspects)
+        self.watched_files = tuple(each.file for each in self.suspects if each.watched)
 
 
-def give_up(why):
-    if state.on:
-        state.on = False
-        if any(each.racing for each in state.suspects):
-            stop_telling()
-        note("values were taken up to here: " + why)
-
-
-def is_from_handler(error):
-    """Whether a handler of the program's raised it, of a signal that came while code of ours ran. The interpreter gives
-    a handler the frame that it interrupts."""
-    step = error.__traceback__
-    while step is not None:
-        code, caller = step.tb_frame.f_code, step.tb_frame.f_back
-        if caller is not None and code.co_filename != "<cudadiag>" and code.co_flags & 1:  # optimised: plain locals
-            for value in list(step.tb_frame.f_locals.values()):
-                if any(each is caller for each in (value if type(value) is tuple else (value,))):
-                    return True
-        step = step.tb_next
-    return False
-
-
-def swallow(error):
-    """Called where one was caught. No error of ours reaches the target; what its own handlers raise does."""
-    if is_from_handler(error):
-        if state.tool is None:
-            give_up("a signal's handler raised an exception there")  # which ends tracing
-        raise error
-    # A copy that fails means that an earlier operation has: nothing more can be learnt in this process.
-    give_up("%s: %s" % (type(error).__name__, str(error).partition("\n")[0][:MOST_TEXT]))
-
-
-def guarded(function, *arguments):
-    """Runs it on the budget."""
-    if not state.on:
-        return False
-    started = clock()
-    try:
-        return function(*arguments)
-    except Exception as error:
-        swallow(error)
-        return False
-    finally:
-        state.spent += clock() - started
-        if state.spent > state.seconds:
-            give_up("the time for it, %.0f s, was over" % state.seconds)
-
-
-def tell(message):
-    return deliver(to_json(message))
+watched = Watched()
 
 
 def suspects_of(code):
     # Nearly all code ends here. Code objects are no keys: their hash is that of all they consist of.
-    if code.co_firstlineno not in state.first_lines and not code.co_filename.endswith(state.watched_files):
+    if code.co_firstlineno not in watched.first_lines and not code.co_filename.endswith(watched.watched_files):
         return ()
-    return [each for each in state.suspects if each.is_in(code)]
+    return [each for each in watched.suspects if each.is_in(code)]
 
 
 def arrive(suspect, frame):
@@ -161,14 +122,14 @@ def arrive_watched(suspect, frame):
     small = [(name, value) for name, value in variables if is_index_like(value)]
     if torch_module() is not None:
         with Guard():
-            about = variable_arguments(small, not is_capturing() and not failed())
+            about = variable_arguments(small, not is_capturing() and not recorder.failed())
     else:
         about = variable_arguments(small, False)
     # The first one also without values: else nobody could tell the line from one that is never reached.
     if about or suspect.visits == 1:
-        deliver_watched(to_json({"kind": "watched", "line": suspect.line, "file": frame.f_code.co_filename,
+        recorder.deliver_watched(to_json({"kind": "watched", "line": suspect.line, "file": frame.f_code.co_filename,
                                  "visit": suspect.visits, "milliseconds": int(state.spent * 1000), "arguments": about,
-                                 "visits": [each.visits for each in state.suspects if each.watched]}))
+                                 "visits": [each.visits for each in watched.suspects if each.watched]}))
 
 
 def is_index_like(value):
@@ -204,10 +165,10 @@ def at_line(code, line, frame):
             leave(frame)
     except Exception as error:
         swallow(error)
-    if not state.on or (state.watched_files and line not in state.lines):
+    if not state.on or (watched.watched_files and line not in watched.lines):
         return
     for suspect in suspects_of(code):
-        if suspect.line == line and (suspect.watched or suspect.racing or near()):
+        if suspect.line == line and (suspect.watched or suspect.racing or recorder.near()):
             guarded(arrive_watched if suspect.watched else arrive, suspect, frame)
             return
 
@@ -294,29 +255,7 @@ def trace():
     sys.settrace(on_call)
 
 
-def begin():
-    for number, text in enumerate(lines.split("\n")):
-        fields = text.split("\t")
-        if number == 0:
-            state.seconds = float(fields[0])
-            inputs.limit = int(fields[1]) if len(fields) > 1 else 0
-        elif len(fields) == 5 and fields[2] == "nodes":
-            nodes.names |= {fields[3]}
-        elif len(fields) == 5 and fields[2] == "memory":
-            memory.wanted = True
-        elif len(fields) == 5 and fields[2] == "threads":
-            starts.wanted = True
-        elif len(fields) == 5:
-            state.suspects.append(Suspect(fields))
-    state.first_lines = frozenset(each.first for each in state.suspects if not each.watched)
-    state.lines = frozenset(each.line for each in state.suspects)
-    state.watched_files = tuple(each.file for each in state.suspects if each.watched)
-    if state.suspects:
+def look_for_lines(suspects):
+    watched.add(suspects)
+    if watched.suspects:
         monitor() if hasattr(sys, "monitoring") else trace()
-    if nodes.names:
-        look_for_nodes()
-    if memory.wanted:
-        trace_memory()
-    if starts.wanted:
-        look_for_starts()
-

@@ -1,11 +1,12 @@
-# Values that go into a suspect line's operators, taken before they are issued. One source with the other files of this
-# folder (python_hook.h); nothing of it prints, and nothing reaches the target but what `lines.py` sets up.
+"""Tensors, looked at without the target's modes, hooks or subclasses."""
 import sys
+
+from . import recorder
 
 MOST_ELEMENTS = 4 << 20
 MOST_BYTES = 64 << 20
 MOST_TEXT = 200
-DEVICES = ("cuda",)  # whose tensors are looked at
+devices = ["cuda"]  # whose tensors are looked at
 
 
 def torch_module():
@@ -42,7 +43,7 @@ def on_host(tensor):
     torch = sys.modules["torch"]
     if tensor.layout is not torch.strided or tensor.dtype.is_complex or tensor.is_quantized or tensor.is_neg():
         return None
-    if tensor.device.type not in DEVICES or not 0 < tensor.numel() <= MOST_ELEMENTS:
+    if tensor.device.type not in devices or not 0 < tensor.numel() <= MOST_ELEMENTS:
         return None
     shape, strides = tuple(tensor.shape), tuple(tensor.stride())
     span = 1 + sum((n - 1) * s for n, s in zip(shape, strides))
@@ -88,7 +89,7 @@ class Guard:
         core = sys.modules["torch"]._C
         self.guards = []
         try:
-            quiet(True)
+            recorder.quiet(True)
             for name in ("DisableTorchFunction", "_DisableTorchDispatch"):
                 guard = getattr(core, name)()
                 # Older releases give a guard that works from its making to its end.
@@ -112,10 +113,10 @@ class Guard:
             # A signal's handler may have raised in between.
             if self.guards:
                 self.__exit__()
-            quiet(False)
+            recorder.quiet(False)
 
 
 def is_capturing():
     """A stream of this thread is being captured: nothing may be copied."""
     cuda = sys.modules["torch"].cuda
-    return "cuda" in DEVICES and cuda.is_initialized() and cuda.is_current_stream_capturing()
+    return "cuda" in devices and cuda.is_initialized() and cuda.is_current_stream_capturing()

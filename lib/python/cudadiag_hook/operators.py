@@ -1,0 +1,71 @@
+"""The operators of a suspect line, delivered before they are issued: the stream is on for the length of the line."""
+from . import recorder, stream
+from .accesses import after_access, before_access
+from .arguments import named_arguments, operator_arguments, touches_device
+from .budget import guarded, tell
+from .inputs import keep_call, write_if_failed
+from .tensors import Guard, is_capturing, torch_module
+from .visits import here, visits
+
+
+class SuspectLines(stream.Listener):
+    def before(self, function, args, kwargs):
+        if not guarded(before_operator, function, args, kwargs):
+            return None
+        recorder.hooked(True)
+        return function
+
+    def after(self, function, result, returned):
+        try:
+            if visits.racing is not None and returned:
+                guarded(after_access, function, result)
+        finally:
+            recorder.hooked(False)
+            visits.racing = None
+            if visits.call is not None:
+                guarded(write_if_failed)
+
+
+listener = SuspectLines()
+
+
+def before_operator(function, args, kwargs):
+    """True if it was told of: the operations that follow are the operator's."""
+    if not visits.places and not here.places:
+        return False
+    place = (visits.places or here.places)[-1]  # a worker of autograd has none of its own
+    if getattr(function, "is_view", False):
+        return False
+    if place.suspect.racing:
+        return before_access(place, function, args, kwargs)
+    schema = function._schema
+    pairs = named_arguments(schema, args, kwargs)
+    arguments = []
+    visits.call = None
+    # Operators that only make tensors, or work on the host, are delivered too: otherwise their operations would be
+    # attributed to the operator before.
+    if touches_device(pairs):
+        with Guard():
+            arguments = operator_arguments(schema.name, pairs, place.variables + place.hidden, not is_capturing())
+            keep_call(function, args, kwargs)
+    return tell({"kind": "operator", "line": place.suspect.line, "file": place.suspect.file,
+                 "operator": schema.name, "overload": schema.overload_name, "arguments": arguments})
+
+
+def takes_another_way(place):
+    """Of ctc_loss: where any mode is on, it refuses lengths on the host, for which it asks otherwise."""
+    if any(path[-1] in ("ctc_loss", ("attribute", "ctc_loss")) for path in place.suspect.paths):
+        return True
+    module = getattr(getattr(torch_module(), "nn", None), "CTCLoss", None)
+    return any(type(value) is module for _, value in place.variables)
+
+
+def push_mode():
+    if visits.mode is None:
+        visits.mode = stream.push(listener)
+
+
+def pop_mode():
+    mode, visits.mode = visits.mode, None
+    if mode is not None:
+        stream.pop(mode)

@@ -1,0 +1,38 @@
+# Runs the hook's package from memory. Its modules are not in sys.modules: the target cannot find them, and none of the
+# target's modules can take their place. Names given: `sources`, by name of module; `given`, what module `recorder` gets.
+import builtins
+import sys
+
+
+class Package:
+    def __init__(self, sources, given):
+        self.sources, self.given, self.modules = sources, given, {}
+        # One object for all code: the recorder knows frames of the hook's by it.
+        self.file = sys._getframe().f_code.co_filename
+        self.builtins = dict(vars(builtins), __import__=self.find)
+
+    def find(self, name, names=None, variables=None, wanted=(), level=0):
+        """What an import statement calls; the package has relative imports alone for its own modules."""
+        if level == 0:
+            return builtins.__import__(name, names, variables, wanted, level)
+        for each in () if name else wanted:
+            self.module(each)
+        return self.module(name) if name else self
+
+    def __getattr__(self, name):
+        if name not in self.sources:
+            raise AttributeError(name)
+        return self.module(name)
+
+    def module(self, name):
+        if name not in self.modules:
+            made = self.modules[name] = type(sys)("cudadiag_hook." + name)
+            made.__builtins__ = self.builtins
+            exec(compile(self.sources[name], self.file, "exec", 0, True), vars(made))
+            if name == "recorder":
+                vars(made).update(self.given)
+        return self.modules[name]
+
+
+package = Package(sources, given)
+package.values.start()

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""The hook's package: loaded from memory as the recorder does, and imported as a linter or a debugger does."""
+import importlib
+import sys
+import types
+import unittest
+
+from hook import ROOT, Hook, sources
+
+
+class Load(unittest.TestCase):
+    def test_the_target_finds_no_module_of_the_package(self):
+        before = set(sys.modules)
+        Hook().load().values
+        self.assertEqual({name for name in set(sys.modules) - before if "hook" in name}, set())
+
+    def test_a_module_of_the_target_takes_no_ones_place(self):
+        for name in ("tensors", "recorder", "cudadiag_hook", "cudadiag_hook.tensors"):
+            sys.modules[name] = types.ModuleType(name)
+            self.addCleanup(sys.modules.pop, name)
+        self.assertTrue(hasattr(Hook().load().tensors, "is_tensor"))
+
+    def test_all_code_has_the_file_name_by_which_the_recorder_knows_it(self):
+        package = Hook().load()
+        file = type(package).module.__code__.co_filename
+        for name in sources():
+            names = vars(package.module(name))
+            for value in list(names.values()):
+                if isinstance(value, types.FunctionType) and value.__globals__ is names:
+                    self.assertIs(value.__code__.co_filename, file)
+
+    def test_a_module_that_does_not_exist_is_an_error(self):
+        package = Hook().load()
+        with self.assertRaises(AttributeError):
+            package.no_such_module
+
+    def test_it_is_an_importable_package(self):
+        sys.path.insert(0, str(ROOT))
+        self.addCleanup(sys.path.remove, str(ROOT))
+        for name in sources():
+            importlib.import_module("cudadiag_hook." + name)
+            self.addCleanup(sys.modules.pop, "cudadiag_hook." + name, None)
+
+
+if __name__ == "__main__":
+    unittest.main()
