@@ -164,7 +164,7 @@ def _surroundings(machine, place, kind):
     if kind in served:
         yield place.serve(*served[kind])
         return
-    if kind == "listens":
+    if kind in ("listens", "leaves_a_server"):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             place.note("free", free.getsockname()[1])
@@ -281,6 +281,16 @@ def _expect_once(machine, *kinds, reached=False):
         (machine.folder / "linked.txt").unlink()
 
 
+def _has_private_network():
+    user = ["--user", "--map-current-user"] if os.getuid() else []
+    return subprocess.run(["unshare", "--net", *user, "true"], capture_output=True).returncode == 0
+
+
+def _needs_private_network():
+    if not _has_private_network():
+        skip("nobody may make a network here")
+
+
 # ---- what a rerun cannot change
 
 
@@ -329,12 +339,29 @@ def background_writer_of_a_rerun_writes_nothing(machine):
 
 
 def rerun_sends_nothing(machine):
-    _expect_once(machine, "sends_to_a_server", "sends_a_datagram", "sends_a_message", "sends_to_a_local_server",
-                 "sends_to_a_nameless_server", "sends_a_local_datagram", "writes_to_a_pipe")
+    _expect_once(machine, "sends_to_a_server", "sends_to_a_local_server", "sends_to_a_nameless_server",
+                 "sends_a_local_datagram", "writes_to_a_pipe")
+    # In a network of its own nobody takes them, and the program need not know.
+    _expect_once(machine, "sends_a_datagram", "sends_a_message", reached=_has_private_network())
 
 
 def rerun_serves_nobody(machine):
     _expect_once(machine, "listens", "listens_without_a_name")
+
+
+def rerun_at_the_port_of_a_living_server_leaves_it_alone(machine):
+    """The first run's server lives on; the rerun starts another at the same port, and asks that one."""
+    _needs_private_network()
+    machine.plan(AGAIN)
+    with Place(machine) as place:
+        count, result = _changed(machine, place, "leaves_a_server")
+        expect(count, 1, "clients that the first run's server has had, where it says " + result.stderr)
+        expect(evidence(machine.report())[0], "proven", "grade")
+        socket.create_connection(("127.0.0.1", int((place.path / "free").read_text()))).close()
+        _until(lambda: _lines(place.path / "count") == 2, "an answer of the first run's server")
+        for pid in kills.processes():
+            if str(place.path) in kills.words(pid, "cmdline"):
+                kills.kill(pid)
 
 
 def daemon_of_a_rerun_does_nothing(machine):
@@ -421,6 +448,20 @@ def program_that_talks_to_itself_is_proven(machine):
     _expect_proven(machine, "starts_threads", "talks_over_a_pair", "talks_over_a_local_socket",
                    "talks_over_a_nameless_socket", "passes_descriptors", "waits_for_events", "signals_itself",
                    "names_its_threads", "names_threads_of_a_child", "limits_itself")
+
+
+def program_whose_processes_meet_at_a_port_is_proven(machine):
+    _needs_private_network()
+    _expect_proven(machine, "talks_over_tcp", "waits_for_a_server", "talks_over_datagrams")
+    expect(machine.report()["passes"][1]["kept_from"], [], "what the rerun was kept from")
+
+
+def rerun_that_can_have_no_network_says_so(machine):
+    machine.wrapper = program("without_namespaces.py")
+    machine.plan(AGAIN)
+    result = rerun(machine, *program("harmless.py", "talks_over_tcp"))
+    expect_in(" (a private network is refused here); to allow it: cudadiag bisect\n", result.stderr, "message")
+    expect([each["name"] for each in machine.report()["passes"]], ["record", "confirm"], "passes")
 
 
 def program_that_reads_is_proven(machine):

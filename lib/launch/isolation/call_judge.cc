@@ -1,10 +1,8 @@
 #include "launch/isolation/call_judge.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -22,6 +20,9 @@
 #include <string_view>
 #include <utility>
 
+#include "launch/isolation/endpoint.h"
+#include "launch/isolation/memory_of.h"
+#include "launch/isolation/private_network.h"
 #include "launch/supervised/process_tree.h"
 
 namespace cudadiag::launch {
@@ -32,30 +33,11 @@ using Kind = CallRule::Kind;
 using session::Deed;
 using Verdict = CallJudge::Verdict;
 
-constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMostMessages = 1024;  // as the kernel has it
 
 const Verdict kLetThrough;
-
-bool read_memory(pid_t thread, std::uint64_t address, void* into, std::size_t bytes) {
-  iovec here{into, bytes};
-  iovec there{reinterpret_cast<void*>(address), bytes};
-  return ::process_vm_readv(thread, &here, 1, &there, 1, 0) == static_cast<ssize_t>(bytes);
-}
-
-// Piece by piece, as a page that the text does not reach need not be there.
-std::optional<std::string> read_text(pid_t thread, std::uint64_t address) {
-  std::string text;
-  std::array<char, kPage> piece{};
-  while (text.size() < kPage) {
-    const std::size_t bytes = kPage - (address + text.size()) % kPage;
-    if (!read_memory(thread, address + text.size(), piece.data(), bytes)) return std::nullopt;
-    const auto end = std::find(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(bytes), '\0');
-    text.append(piece.begin(), end);
-    if (end != piece.begin() + static_cast<std::ptrdiff_t>(bytes)) return text;
-  }
-  return std::nullopt;
-}
+// Beside addresses that a rerun could use in a network of its own.
+constexpr const char* kNoNetwork = " (a private network is refused here)";
 
 // Whether the kernel would refuse it anyway, for the user's rights or a file system that is only read.
 bool is_refused_anyway(const fs::path& path) { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0; }
@@ -65,36 +47,6 @@ bool is_service(const fs::path& path) {
   constexpr const char* kServices[] = {"/run/nscd/socket", "/run/nvidia-persistenced/socket"};
   static const std::vector<fs::path> folders = {"/run/systemd/userdb", "/var/lib/sss/pipes"};
   return std::find(std::begin(kServices), std::end(kServices), path) != std::end(kServices) || is_below(path, folders);
-}
-
-bool is_loopback(const sockaddr_in& address) { return (ntohl(address.sin_addr.s_addr) >> 24) == 127; }
-bool is_loopback(const sockaddr_in6& address) { return IN6_IS_ADDR_LOOPBACK(&address.sin6_addr) != 0; }
-
-struct Endpoint {
-  std::uint16_t port = 0;
-  bool loopback = false;
-  std::string text;
-};
-
-std::optional<Endpoint> endpoint_of(std::span<const char> bytes) {
-  sa_family_t family = AF_UNSPEC;
-  std::memcpy(&family, bytes.data(), sizeof family);
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (family == AF_INET && bytes.size() >= sizeof(sockaddr_in)) {
-    sockaddr_in address{};
-    std::memcpy(&address, bytes.data(), sizeof address);
-    ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());
-    const std::uint16_t port = ntohs(address.sin_port);
-    return Endpoint{port, is_loopback(address), std::string(text.data()) + ":" + std::to_string(port)};
-  }
-  if (family == AF_INET6 && bytes.size() >= sizeof(sockaddr_in6)) {
-    sockaddr_in6 address{};
-    std::memcpy(&address, bytes.data(), sizeof address);
-    ::inet_ntop(AF_INET6, &address.sin6_addr, text.data(), text.size());
-    const std::uint16_t port = ntohs(address.sin6_port);
-    return Endpoint{port, is_loopback(address), "[" + std::string(text.data()) + "]:" + std::to_string(port)};
-  }
-  return std::nullopt;
 }
 
 // Whether descriptor `number` of that process is a socket of AF_UNIX.
@@ -170,6 +122,7 @@ CallJudge::CallJudge(Isolation isolation, pid_t owner, int landlock_version)
   for (const auto* paths : {&isolation_.folders, &isolation_.devices, &isolation_.pipes}) {
     writable_.insert(writable_.end(), paths->begin(), paths->end());
   }
+  if (isolation_.private_network) addresses_ = local_addresses();
 }
 
 CallJudge::Verdict CallJudge::judge(const seccomp_data& data, pid_t thread) {
@@ -335,12 +288,25 @@ CallJudge::Verdict CallJudge::judge_address(const Call& call, std::uint64_t addr
   if (family == AF_UNSPEC || family == AF_NETLINK) return kLetThrough;
   const auto endpoint = endpoint_of(given);
   if (!endpoint) return call.refuse(EACCES, "a network of family " + std::to_string(family));
-  const auto& ports = isolation_.ports;
+  return judge_endpoint(call, *endpoint);
+}
+
+CallJudge::Verdict CallJudge::judge_endpoint(const Call& call, const Endpoint& endpoint) {
+  const bool listens = call.rule.deed == Deed::listen;
+  if (isolation_.private_network) {
+    if (listens) return kLetThrough;
+    const bool own = endpoint.loopback || endpoint.any_address || addresses_.contains(endpoint.address);
+    if (!own) return call.refuse(EACCES, endpoint.text);
+    // The kernel finds nobody there, and the program may have meant somebody in the network that this machine has.
+    const bool missed = !is_served(owner_, endpoint.port) && is_served(parent_of(owner_), endpoint.port);
+    return missed ? Verdict{0, session::KeptFrom{call.rule.deed, endpoint.text}} : kLetThrough;
+  }
   // Whatever port is free: programs ask for one to learn its number, and serve nobody before they listen.
-  if (call.rule.deed == Deed::listen && endpoint->port == 0) return kLetThrough;
-  const bool near = endpoint->loopback || (isolation_.any_interface && call.rule.deed == Deed::listen);
-  const bool allowed = near && std::find(ports.begin(), ports.end(), endpoint->port) != ports.end();
-  return allowed ? kLetThrough : call.refuse(EACCES, endpoint->text);
+  if (listens && endpoint.port == 0) return kLetThrough;
+  const auto& ports = isolation_.ports;
+  const bool near = endpoint.loopback || (isolation_.any_interface && listens);
+  const bool allowed = near && std::find(ports.begin(), ports.end(), endpoint.port) != ports.end();
+  return allowed ? kLetThrough : call.refuse(EACCES, endpoint.text + (near || listens ? kNoNetwork : ""));
 }
 
 CallJudge::Verdict CallJudge::judge_local_address(const Call& call, std::span<const char> address) {
@@ -369,15 +335,16 @@ CallJudge::Verdict CallJudge::judge_messages(const Call& call, std::uint64_t fir
     if (!read_memory(call.thread, first + i * stride, &message, sizeof message)) return {EFAULT, {}};
     const auto name = reinterpret_cast<std::uint64_t>(message.msg_name);
     Verdict verdict = judge_address(call, name, message.msg_namelen);
-    if (verdict.error != 0) return verdict;
+    if (verdict.error != 0 || verdict.kept) return verdict;
   }
   return kLetThrough;
 }
 
 // A socket of the network that has no address gets one when it listens.
 CallJudge::Verdict CallJudge::judge_listen(const Call& call) {
-  if (!isolation_.ports.empty() || is_local_socket(call.thread, call.integer(0))) return kLetThrough;
-  return call.refuse(EACCES, "a free port");
+  if (isolation_.private_network || !isolation_.ports.empty() || is_local_socket(call.thread, call.integer(0)))
+    return kLetThrough;
+  return call.refuse(EACCES, std::string("a free port") + kNoNetwork);
 }
 
 CallJudge::Verdict CallJudge::judge_process(const Call& call, pid_t process) {

@@ -22,6 +22,8 @@ struct seccomp_data;
 
 namespace cudadiag::launch {
 
+struct Endpoint;
+
 class CallJudge {
  public:
   // `owner`: all processes that descend from it are the rerun's.
@@ -44,6 +46,7 @@ class CallJudge {
   Verdict judge_two_paths(const Call& call);
   Verdict judge_descriptor(const Call& call, int descriptor);
   Verdict judge_address(const Call& call, std::uint64_t address, std::uint64_t bytes);
+  Verdict judge_endpoint(const Call& call, const Endpoint& endpoint);
   Verdict judge_local_address(const Call& call, std::span<const char> address);
   Verdict judge_messages(const Call& call, std::uint64_t first, std::size_t count, std::size_t stride);
   Verdict judge_listen(const Call& call);
@@ -61,8 +64,9 @@ class CallJudge {
   std::vector<std::filesystem::path> writable_;
   pid_t owner_;
   int landlock_version_;
-  std::set<std::string> shared_;   // entries of /dev/shm that the rerun made
-  std::set<std::string> sockets_;  // names that it gave to sockets outside the file system
+  std::set<std::string> addresses_;  // of its private network
+  std::set<std::string> shared_;     // entries of /dev/shm that the rerun made
+  std::set<std::string> sockets_;    // names that it gave to sockets outside the file system
 };
 
 }  // namespace cudadiag::launch

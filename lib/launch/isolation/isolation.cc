@@ -46,12 +46,12 @@ constexpr std::uint64_t kBindTcp = 1u << 0, kConnectTcp = 1u << 1;
 constexpr std::uint64_t kScopeAbstractSockets = 1u << 0, kScopeSignals = 1u << 1;
 
 // Each version of Landlock knows more rights than the one before; unknown ones are refused as a whole.
-RulesetAttributes handled_by(int version) {
+RulesetAttributes handled_by(int version, const Isolation& isolation) {
   RulesetAttributes handled;
   handled.file_access = kWriteFile | kRemoveAndMake;
   if (version >= 2) handled.file_access |= kRefer;
   if (version >= 3) handled.file_access |= kTruncate;
-  if (version >= 4) handled.net_access = kBindTcp | kConnectTcp;
+  if (version >= 4 && !isolation.private_network) handled.net_access = kBindTcp | kConnectTcp;
   if (version >= 5) handled.file_access |= kIoctlDevice;
   if (version >= 6) handled.scoped = kScopeAbstractSockets | kScopeSignals;
   return handled;
@@ -123,7 +123,7 @@ bool can_isolate() { return landlock_version() > 0 && can_filter(); }
 int confine_this_thread(const Isolation& isolation) {
   const int version = landlock_version();
   if (version == 0) return ENOSYS;
-  const RulesetAttributes handled = handled_by(version);
+  const RulesetAttributes handled = handled_by(version, isolation);
   const base::FileDescriptor ruleset(
       static_cast<int>(::syscall(kCreateRuleset, &handled, attribute_bytes(version), 0)));
   if (!ruleset.valid()) return errno;

@@ -19,6 +19,7 @@ struct Isolation {
   std::vector<std::uint16_t> ports;            // on the loopback interface; all other TCP is refused
   bool any_interface = false;                  // `ports` may be listened on wherever they are asked for
   bool shared_memory = false;                  // new files in /dev/shm; existing ones are refused
+  bool private_network = false;                // the supervisor made one: all sockets in it may be used
 };
 
 inline constexpr const char* kSharedMemory = "/dev/shm";

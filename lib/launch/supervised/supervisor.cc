@@ -26,6 +26,7 @@
 #include "launch/isolation/call_judge.h"
 #include "launch/isolation/confined_start.h"
 #include "launch/isolation/isolation.h"
+#include "launch/isolation/private_network.h"
 #include "launch/supervised/process_tree.h"
 #include "launch/supervised/supervision.h"
 #include "wire/environment.h"
@@ -243,11 +244,13 @@ int supervise(int argc, char** argv) {
     if (number >= 0) ::fcntl(number, F_SETFD, FD_CLOEXEC);
   }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  if (arguments.isolation) arguments.isolation->private_network = enter_private_network();
   ConfinedStart start;
   const base::FileDescriptor signals(take_over_signals(start.blocked));
   start.path = arguments.path;
   start.arguments = arguments.command;
   start.environment = environment_but_arena();
+  if (arguments.isolation && arguments.isolation->private_network) name_loopback(start.environment);
   start.isolation = arguments.isolation;
   start.arena = arguments.arena;
   const ConfinedTarget target = start_confined(std::move(start));

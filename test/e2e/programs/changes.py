@@ -245,6 +245,27 @@ def leaves_a_daemon():
     time.sleep(0.3)
 
 
+SERVER = """
+import pathlib, socket, sys
+place = pathlib.Path(sys.argv[1])
+server = socket.create_server(("127.0.0.1", int((place / "free").read_text())))
+while True:
+    server.accept()[0].close()
+    with open(place / "count", "a") as file:
+        file.write("served\\n")
+"""
+
+
+def leaves_a_server():
+    subprocess.Popen([sys.executable, "-c", SERVER, str(PLACE)], start_new_session=True, stdin=subprocess.DEVNULL,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for _ in range(500):
+        try:
+            return socket.create_connection(("127.0.0.1", int((PLACE / "free").read_text()))).close()
+        except ConnectionRefusedError:
+            time.sleep(0.02)
+
+
 def adds_to_shared_memory():
     libc.shmat.restype = ctypes.c_void_p
     address = libc.shmat(int((PLACE / "shm").read_text()), None, 0)

@@ -169,6 +169,47 @@ def talks_over_a_nameless_socket():
         client.connect(f"\0cuda-test-{os.getpid()}")
 
 
+def _answer(port):
+    with socket.create_connection(("localhost", port)) as client:
+        client.sendall(b"rank 1")
+
+
+def talks_over_tcp():
+    """As ranks do that meet at a port."""
+    with socket.create_server(("", 0)) as server:
+        child = multiprocessing.get_context("spawn").Process(target=_answer, args=(server.getsockname()[1],))
+        child.start()
+        with server.accept()[0] as connection:
+            assert connection.recv(10) == b"rank 1"
+        child.join()
+
+
+def waits_for_a_server():
+    """Its clients try until somebody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    child = os.fork()
+    if child == 0:
+        for _ in range(1000):
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                os._exit(0)
+            except ConnectionRefusedError:
+                time.sleep(0.01)
+        os._exit(1)
+    time.sleep(0.1)
+    socket.create_server(("127.0.0.1", port)).accept()[0].close()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def talks_over_datagrams():
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as receiver, socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sender:
+        receiver.bind(("::1", 0))
+        sender.sendto(b"x", receiver.getsockname())
+        assert receiver.recv(1) == b"x"
+
+
 def passes_descriptors():
     one, other = socket.socketpair()
     socket.send_fds(one, [b"x"], [0])

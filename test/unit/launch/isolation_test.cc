@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file_descriptor.h"
@@ -190,6 +191,39 @@ TEST_CASE("a port of its own may be listened on everywhere, and others are reach
     CHECK(rerun.ask(SYS_bind, {3, word(&address), sizeof address}).error == 0);
     address.sin_port = htons(8080);
     CHECK(rerun.ask(SYS_bind, {3, word(&address), sizeof address}).error == EACCES);
+  }
+}
+
+TEST_CASE("in a network of its own, only addresses of others are refused") {
+  Isolation isolation;
+  isolation.private_network = true;
+  Rerun rerun(isolation);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(1);
+  CHECK(rerun.ask(SYS_bind, {3, word(&address), sizeof address}).error == 0);
+  CHECK(rerun.ask(SYS_listen, {3, 1}).error == 0);
+  CHECK(rerun.ask(SYS_connect, {3, word(&address), sizeof address}).error == 0);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  CHECK(rerun.ask(SYS_sendto, {3, 0, 0, 0, word(&address), sizeof address}).error == 0);
+  ::inet_pton(AF_INET, "192.0.2.7", &address.sin_addr);
+  const auto refused = rerun.ask(SYS_connect, {3, word(&address), sizeof address});
+  CHECK(refused.error == EACCES);
+  REQUIRE(refused.kept);
+  CHECK(refused.kept->object == "192.0.2.7:1");
+}
+
+TEST_CASE("an IPv4 address in IPv6's clothes is one") {
+  Isolation isolation;
+  isolation.private_network = true;
+  Rerun rerun(isolation);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_port = htons(1);
+  for (const auto& [text, error] :
+       {std::pair{"::ffff:127.0.0.1", 0}, {"::ffff:192.0.2.7", EACCES}, {"::1", 0}, {"2001:db8::1", EACCES}}) {
+    ::inet_pton(AF_INET6, text, &address.sin6_addr);
+    CHECK(rerun.ask(SYS_connect, {3, word(&address), sizeof address}).error == error);
   }
 }
 

@@ -1,0 +1,11 @@
+"""without_namespaces.py COMMAND…: runs it as in a container that lets nobody make a namespace."""
+
+import errno
+import os
+import platform
+import sys
+
+from without_landlock import refuse
+
+refuse(272 if platform.machine() == "x86_64" else 97, errno.EPERM)  # unshare
+os.execvp(sys.argv[1], sys.argv[1:])

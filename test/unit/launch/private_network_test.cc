@@ -1,0 +1,121 @@
+// Each network is entered by a process of its own: nobody comes back from there.
+#include "launch/isolation/private_network.h"
+
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+
+#include "base/file_descriptor.h"
+
+using namespace cudadiag;
+using base::FileDescriptor;
+
+namespace {
+
+constexpr uid_t kNobody = 65534;
+constexpr int kRefused = 77;
+
+sockaddr_in loopback_address(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  return address;
+}
+
+const sockaddr* generic(const sockaddr_in& address) { return reinterpret_cast<const sockaddr*>(&address); }
+
+FileDescriptor stream_socket() { return FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
+
+// Accepts connections at `port`; 0: at a free one.
+FileDescriptor server_at(std::uint16_t port) {
+  FileDescriptor server = stream_socket();
+  const sockaddr_in address = loopback_address(port);
+  const bool listens = ::bind(server.get(), generic(address), sizeof address) == 0 && ::listen(server.get(), 1) == 0;
+  return listens ? std::move(server) : FileDescriptor();
+}
+
+std::uint16_t port_of(const FileDescriptor& server) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  ::getsockname(server.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.sin_port);
+}
+
+int error_of_connecting(std::uint16_t port) {
+  const FileDescriptor client = stream_socket();
+  const sockaddr_in address = loopback_address(port);
+  return ::connect(client.get(), generic(address), sizeof address) == 0 ? 0 : errno;
+}
+
+void become_nobody() {
+  const bool done = ::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 &&
+                    ::setresuid(kNobody, kNobody, kNobody) == 0;
+  if (!done) ::_exit(kRefused);
+  ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // as it is of a program that this user starts
+}
+
+// Exits with kRefused where there can be no such network, else with the number of the first claim that is false.
+int status_inside(bool as_nobody, const std::function<int()>& first_false_claim) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (as_nobody && ::getuid() == 0) become_nobody();
+    ::_exit(launch::enter_private_network() ? first_false_claim() : kRefused);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("nobody of one network reaches another, and both may use the same port") {
+  const FileDescriptor server = server_at(0);
+  const std::uint16_t port = port_of(server);
+  REQUIRE(error_of_connecting(port) == 0);
+  const auto addresses = launch::local_addresses();
+  const uid_t user = ::getuid();
+  for (const bool as_nobody : {false, true}) {
+    const int status = status_inside(as_nobody, [&] {
+      if (error_of_connecting(port) != ECONNREFUSED) return 1;
+      const FileDescriptor own = server_at(port);
+      if (!own.valid()) return 2;
+      if (error_of_connecting(port) != 0) return 3;
+      if (launch::local_addresses() != addresses) return 4;
+      if (::getuid() != (as_nobody && user == 0 ? kNobody : user)) return 5;
+      if (!launch::is_served(::getpid(), port) || launch::is_served(::getpid(), 1)) return 6;
+      return 0;
+    });
+    if (status == kRefused) {
+      MESSAGE("skipped: nobody may make a network here");
+    } else {
+      CHECK(status == 0);
+    }
+  }
+}
+
+TEST_CASE("whether somebody serves at a port is asked of a process's own network") {
+  const FileDescriptor server = server_at(0);
+  const std::uint16_t port = port_of(server);
+  const pid_t outside = ::getpid();
+  CHECK(launch::is_served(outside, port));
+  const int status = status_inside(
+      false, [&] { return launch::is_served(outside, port) && !launch::is_served(::getpid(), port) ? 0 : 1; });
+  CHECK((status == 0 || status == kRefused));
+}
+
+TEST_CASE("interfaces that are gone are no longer named") {
+  std::vector<std::string> environment = {"A=NCCL_SOCKET_IFNAME=eth0", "NCCL_SOCKET_IFNAME=eth0",
+                                          "GLOO_SOCKET_IFNAME="};
+  launch::name_loopback(environment);
+  CHECK(environment ==
+        std::vector<std::string>{"A=NCCL_SOCKET_IFNAME=eth0", "NCCL_SOCKET_IFNAME=lo", "GLOO_SOCKET_IFNAME=lo"});
+}
