@@ -133,6 +133,10 @@ def backward(x):
     x.sum().backward()  # SUSPECT
 
 
+def saves_its_result(x):
+    return torch.relu(x)  # SUSPECT
+
+
 class Values(unittest.TestCase):
     def watch(self, function, *arguments, watched=None, **options):
         hook = Hook(watched or function, **options).begin()
@@ -248,6 +252,28 @@ class Values(unittest.TestCase):
         self.assertTrue(torch.equal(self.result, table[1:3]))
         self.result.sum().backward()
         self.assertEqual(float(table.grad.sum()), 6.0)
+
+    def test_tensors_that_autograd_saves_are_no_obstacle(self):
+        x = torch.tensor([-1.0, 2.0], requires_grad=True)
+        self.watch(saves_its_result, x)
+        self.result.sum().backward()
+        self.assertEqual(x.grad.tolist(), [0.0, 1.0])
+
+    def test_operators_of_a_subclass_are_those_of_its_inner_tensors(self):
+        class Wrapped(torch.Tensor):
+            @staticmethod
+            def __new__(cls, inner):
+                made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+                made.inner = inner
+                return made
+
+            @classmethod
+            def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+                return cls(function(*(each.inner if isinstance(each, cls) else each for each in args), **(kwargs or {})))
+
+        hook = self.watch(twice_of, Wrapped(torch.ones(3)))
+        self.assertEqual(self.result.inner.tolist(), [2.0, 2.0, 2.0])
+        self.assertEqual([each["operator"] for each in hook.of_kind("operator")], ["aten::add"])
 
     def test_backward_workers_and_the_mode(self):
         x = torch.randn(3, requires_grad=True)

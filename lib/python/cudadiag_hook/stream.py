@@ -20,6 +20,8 @@ class Listener:
 
 
 def make_mode_class(torch):
+    plain = torch.Tensor.__torch_dispatch__  # that of tensors without a dispatch of their own
+
     class Watch(torch.utils._python_dispatch.TorchDispatchMode):
         supports_higher_order_operators = True
 
@@ -33,7 +35,7 @@ def make_mode_class(torch):
             return False
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            if types:
+            if any(each.__torch_dispatch__ is not plain for each in types):
                 return NotImplemented
             kwargs = {} if kwargs is None else kwargs
             operator = getattr(function, "_op", None)
