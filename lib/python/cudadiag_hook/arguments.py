@@ -16,7 +16,9 @@ def array(name, origin, value):
     """An array of another library, without its values: what __cuda_array_interface__ says."""
     if not any("__cuda_array_interface__" in vars(kind) for kind in type(value).__mro__):
         return None
-    interface = value.__cuda_array_interface__
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is None:  # a tensor of a subclass that is not on a GPU
+        return None
     about = {"name": name, "origin": origin, "dtype": str(interface["typestr"])[:16], "device": "cuda",
              "shape": [int(size) for size in interface["shape"]][:16]}
     pointer = interface.get("data", (None,))[0]
