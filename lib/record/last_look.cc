@@ -6,15 +6,23 @@
 #include "record/clock.h"
 #include "record/output/other_processes.h"
 #include "record/recorder.h"
+#include "record/this_thread.h"
 #include "record/uncancelled.h"
 
 namespace cudadiag::record {
 
 namespace area = wire::area;
 
-// For contexts that end, as `ends(handle, device)` says: waits for their unfinished work, but not for long.
-template <typename Ends>
-void Recorder::look_for_faults(Ends ends) {
+namespace {
+
+constexpr bool always() { return true; }
+
+}  // namespace
+
+// For contexts that end, as `ends(handle, device)` says: waits for their unfinished work, but not for long, and only
+// while `may_wait()`.
+template <typename Ends, typename MayWait>
+void Recorder::look_for_faults(Ends ends, MayWait may_wait) {
   constexpr std::uint64_t kPatience = 500'000'000;  // ns
   const std::uint64_t deadline = nanoseconds(CLOCK_MONOTONIC) + kPatience;
   const bool can_look = driver_.ctx_push_current != nullptr && driver_.ctx_pop_current != nullptr &&
@@ -30,7 +38,8 @@ void Recorder::look_for_faults(Ends ends) {
     if ((flags & wire::stream::kPerThread) != 0 || failures_.frozen() || !ends(context, device)) return;
     if (driver_.ctx_push_current(context) != CUDA_SUCCESS) return;
     CUresult result;
-    while ((result = driver_.stream_query(stream)) == CUDA_ERROR_NOT_READY && nanoseconds(CLOCK_MONOTONIC) < deadline) {
+    while ((result = driver_.stream_query(stream)) == CUDA_ERROR_NOT_READY && nanoseconds(CLOCK_MONOTONIC) < deadline &&
+           may_wait()) {
       const timespec pause = {0, 200'000};
       nanosleep(&pause, nullptr);
     }
@@ -50,7 +59,12 @@ void Recorder::look_at_exit(int status, ExitingThread thread) {
   }
   area_.set_exit_status(status);
   if (!recording) return;
-  if (thread.may_ask_driver) look_for_faults([](CUcontext, std::uint32_t) { return true; });
+  if (thread.may_ask_driver) {
+    // Threads that are at work now would come back from their calls while the destructors run, and crash in a runtime
+    // that is gone. Without us the program has ended by then.
+    const auto others_rest = [this] { return !threads_.others_are_in_calls(t_this.state); };
+    look_for_faults([](CUcontext, std::uint32_t) { return true; }, others_rest);
+  }
   if (failures_.frozen()) return;
   area_.calibrate();
   area_.set_state(area::State::finished);
@@ -60,18 +74,19 @@ void Recorder::look_before_end(std::uint32_t id, const CUpti_CallbackData& data)
   if (failures_.frozen()) return;
   if (id == CUPTI_DRIVER_TRACE_CBID_cuCtxDestroy_v2) {
     const CUcontext ending = static_cast<const cuCtxDestroy_v2_params*>(data.functionParams)->ctx;
-    look_for_faults([&](CUcontext context, std::uint32_t) { return context == ending; });
+    look_for_faults([&](CUcontext context, std::uint32_t) { return context == ending; }, always);
   } else {
     const auto ending =
         static_cast<std::uint32_t>(static_cast<const cuDevicePrimaryCtxReset_v2_params*>(data.functionParams)->dev);
-    look_for_faults([&](CUcontext, std::uint32_t device) { return device == ending; });
+    look_for_faults([&](CUcontext, std::uint32_t device) { return device == ending; }, always);
   }
 }
 
 void Recorder::look_before_reset() {
   CUdevice current = 0;
   if (failures_.frozen() || driver_.ctx_get_device(&current) != CUDA_SUCCESS) return;
-  look_for_faults([&](CUcontext, std::uint32_t device) { return device == static_cast<std::uint32_t>(current); });
+  look_for_faults([&](CUcontext, std::uint32_t device) { return device == static_cast<std::uint32_t>(current); },
+                  always);
 }
 
 }  // namespace cudadiag::record

@@ -128,8 +128,8 @@ class Recorder {
  private:
   void look_before_end(std::uint32_t id, const CUpti_CallbackData& data);
   void look_before_reset();
-  template <typename Ends>
-  void look_for_faults(Ends ends);
+  template <typename Ends, typename MayWait>
+  void look_for_faults(Ends ends, MayWait may_wait);
   void describe_process();
   void keep_settings();
   void look_for_late_settings();

@@ -55,6 +55,17 @@ void Threads::release(ThreadState& state) {
   ++ended_count_;
 }
 
+bool Threads::others_are_in_calls(const ThreadState* own) {
+  const LockGuard lock(mutex_);
+  const std::byte* entries = area_->region(area::Region::threads);
+  for (std::size_t i = 0; i < used_; ++i) {
+    const std::byte* entry = entries + i * area::kThreadSize;
+    const auto state = static_cast<thread::State>(wire::load(entry, thread::kState));
+    if (&states_[i] != own && state == thread::State::live && wire::load(entry, thread::kCallDomain) != 0) return true;
+  }
+  return false;
+}
+
 std::byte* next_record(ThreadState& state, Streams& streams) {
   if (static_cast<std::uint32_t>(state.serial + 1) == 0) [[unlikely]]
     ++state.serial;

@@ -88,6 +88,8 @@ class Threads {
   // The calling thread's state; null when kThreads threads are live already.
   ThreadState* acquire();
   void release(ThreadState& state);
+  // Whether a thread other than that of `own` (null: one without a state) is inside a call into the driver.
+  bool others_are_in_calls(const ThreadState* own);
 
  private:
   void take(ThreadState& state, std::size_t index);

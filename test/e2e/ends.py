@@ -44,3 +44,10 @@ def handlers_and_destructors_that_use_cuda(machine):
     for way, status, said in (("destructor", 8, ["destructor: 0"]), ("handler", 8, ["handler: 0"]), ("reset", 8, ["reset: 0"]),
                               ("library", 8, ["library: 0"]), ("again", 9, []), ("host_function", 10, [])):
         _ends_alike(machine, "ends_with_cuda", way, status=status, stderr=said)
+
+
+def threads_that_wait_do_not_outlive_the_runtime(machine):
+    machine.plan("hold kernel=lasts until=notify")
+    for n in range(REPETITIONS):
+        recorded = machine.run(machine.build / "targets" / "ends_before_runtime", options=["-q"], timeout=60)
+        expect((recorded.returncode, recorded.stdout), (3, "ends\n"), f"run {n + 1}")
