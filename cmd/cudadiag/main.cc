@@ -12,6 +12,7 @@
 #include "launch/supervised/supervisor.h"
 #include "options/command_line.h"
 #include "options/first_word.h"
+#include "options/version.h"
 #include "own_stack.h"
 #include "terminal/terminal.h"
 
@@ -22,15 +23,15 @@ using namespace cudadiag::command;
 
 // In the order of the help.
 constexpr void (*kCommands[])(CLI::App& app, int& status) = {
-    add_run, add_races, add_bisect, add_report, add_status, add_ranks,
-    add_top, add_list,  add_dump,   add_core,   add_env,    add_doctor,
+    add_run,  add_races, add_bisect, add_report, add_status, add_ranks,      add_top,
+    add_list, add_dump,  add_core,   add_env,    add_doctor, add_completion,
 };
 
 int dispatch(std::vector<std::string> words) {
   CLI::App app("Names the CUDA operation that failed first, and the line of source that issued it.", "cudadiag");
   set_help_format(app);
   app.set_help_flag("-h,--help", "print this help");
-  app.set_version_flag("--version", "cudadiag " CUDADIAG_VERSION, "print the version");
+  app.set_version_flag("--version", version_text(), "print the version");
   app.require_subcommand(1);
   app.footer("All of this is in cudadiag(1): man cudadiag");
   int status = 0;

@@ -15,6 +15,7 @@ sys.pycache_prefix = str(pathlib.Path(sys.argv[1]).resolve() / "pycache")  # eac
 import backward_passes
 import cases
 import command_line
+import documents
 import eager
 import ends
 import full_log
@@ -37,7 +38,7 @@ import values
 import witnesses
 from harness import Machine, expect, expect_in
 
-ROOMS = (backward_passes, cases, command_line, eager, ends, full_log, hangs, isolation, lines, memory, processes, races,
+ROOMS = (backward_passes, cases, command_line, documents, eager, ends, full_log, hangs, isolation, lines, memory, processes, races,
          reruns, scarcity, sessions, shapes, survival, terminal, unasked, unrecorded, values, witnesses)
 
 

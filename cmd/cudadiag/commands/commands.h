@@ -10,6 +10,7 @@ namespace cudadiag::command {
 // Each adds its subcommand to `app`. When parsing comes to it, the subcommand is carried out, and `status` becomes the
 // exit status.
 void add_bisect(CLI::App& app, int& status);
+void add_completion(CLI::App& app, int& status);
 void add_core(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
 void add_dump(CLI::App& app, int& status);

@@ -43,6 +43,14 @@ void add_watches(CLI::App* command, const std::shared_ptr<RunOptions>& run) {
              "end a run that makes no progress for this long, and report what it waits for");
   command->add_flag("--hang-dump", run->rerun.hang_dump, "then rerun it for a GPU core dump of the running kernels")
       ->needs(command->get_option("--hang-after"));
+  group(command, "Recording", {"--watch", "--arm"});
+}
+
+// What most users need comes first in the help.
+void group_options(CLI::App* command) {
+  group(command, "Hangs and races", {"--hang-dump", "--races", "--stop-on-race"});
+  group(command, kMainGroup,
+        {"--output", "--quiet", "--verbose", "--rerun", "--hang-after", "--error-exitcode", "--json"});
 }
 
 int carry_out(CLI::App* command, RunOptions& options) {
@@ -72,7 +80,8 @@ void add_run(CLI::App& app, int& status) {
   add_json_file(command, run->json);
   add_code_rules(command);
   add_command(command, run->recording.command);
-  name_page(command);
+  group_options(command);
+  name_page(command, "cudadiag run -- python train.py --epochs 3");
   command->callback([run, &status, command] { status = carry_out(command, *run); });
 }
 

@@ -24,6 +24,13 @@ class HelpFormat : public CLI::Formatter {
     return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND ...\n");
   }
 
+  // The library puts one empty line before a group and another between two of them.
+  std::string make_group(std::string name, bool positional, std::vector<const CLI::Option*> options) const override {
+    const bool first = positional || name == kMainGroup;
+    const std::string text = Formatter::make_group(std::move(name), positional, std::move(options));
+    return first ? text : text.substr(1);
+  }
+
   std::string make_option_usage(const CLI::Option* option) const override {
     if (takes_the_rest(option)) {
       return option->get_required() ? "-- " + option->get_name(true) + "..." : "[" + option->get_name(true) + "...]";
@@ -192,6 +199,10 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 void set_help_format(CLI::App& app) { app.formatter(std::make_shared<HelpFormat>()); }
+
+void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options) {
+  for (const std::string& option : options) command->get_option(option)->group(heading);
+}
 
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,
                       const std::string& description) {

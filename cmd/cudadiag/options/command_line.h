@@ -25,6 +25,12 @@ std::string did_you_mean(std::string_view given, const std::vector<std::string>&
 // Help that shows no more of a type than its name, and defaults in words. Subcommands that are added later have it too.
 void set_help_format(CLI::App& app);
 
+// The heading that --help itself is under, the first of each help.
+inline constexpr const char* kMainGroup = "Options";
+
+// Puts these options of `command` under one heading of its help, in the order in which they were added.
+void group(CLI::App* command, const std::string& heading, const std::vector<std::string>& options);
+
 // Refuses empty text: it comes from a variable of a script that was never set.
 CLI::Option* add_text(CLI::App* command, const std::string& name, std::string& text, const std::string& type,
                       const std::string& description);

@@ -20,9 +20,10 @@ void add_input(CLI::App* command, std::string& session, std::optional<std::strin
   add_text(command, "-o,--output", output, "FOLDER", "folder that holds the sessions")->check(an_existing_folder());
 }
 
-void name_page(CLI::App* command) {
+void name_page(CLI::App* command, const std::string& example) {
   const std::string page = "cudadiag-" + command->get_name();
-  command->footer("All of this is in " + page + "(1): man " + page);
+  command->footer((example.empty() ? "" : "Example: " + example + "\n") + "All of this is in " + page + "(1): man " +
+                  page);
 }
 
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity) {
@@ -43,6 +44,7 @@ void add_recording(CLI::App* command, launch::RecordOptions& record) {
       "--no-python-stacks", [&] { record.python_stacks = false; }, "record no Python stacks");
   command->add_flag_callback(
       "--no-native-stacks", [&] { record.native_stacks = false; }, "record no native stacks");
+  group(command, "Recording", {"--markers", "--no-python-stacks", "--no-native-stacks"});
 }
 
 void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
@@ -70,10 +72,14 @@ void add_reruns(CLI::App* command, supervise::RerunOptions& rerun) {
       ->default_str(fmt::format("{}", rerun.patience));
   add_number(command, "--time-limit", rerun.time_limit, 0.1, 1e7, "number from 0.1 to 10000000", "SECONDS",
              "how long one rerun may take");
+  group(command, "Reruns",
+        {"--repeat", "--wait-limit", "--time-limit", "--no-device-pass", "--no-values", "--show-rerun"});
+  group(command, "More evidence from reruns",
+        {"--keep-core", "--cross-check", "--sanitize", "--save-inputs", "--save-limit"});
 }
 
 void add_full_log(CLI::App* command, bool& full_log) {
-  command->add_flag("--full-log", full_log, "keep every operation of the run in the session");
+  command->add_flag("--full-log", full_log, "keep every operation of the run in the session")->group("Recording");
 }
 
 void add_rerun_mode(CLI::App* command, RerunMode& mode, const char* what) {

@@ -15,8 +15,8 @@ namespace cudadiag::command {
 void add_output(CLI::App* command, std::optional<std::string>& output);
 // For what only reads: a folder that is not there is a slip of the pen.
 void add_input(CLI::App* command, std::string& session, std::optional<std::string>& output);
-// Names the manual page at the end of the help.
-void name_page(CLI::App* command);
+// Names the manual page at the end of the help, after an example if there is one.
+void name_page(CLI::App* command, const std::string& example = "");
 // -q and -v; returns the first.
 CLI::Option* add_verbosity(CLI::App* command, report::Verbosity& verbosity);
 void add_recording(CLI::App* command, launch::RecordOptions& record);

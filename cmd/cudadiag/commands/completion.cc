@@ -1,0 +1,25 @@
+#include "options/completion.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "commands/commands.h"
+#include "options/command_line.h"
+#include "terminal/terminal.h"
+
+namespace cudadiag::command {
+
+void add_completion(CLI::App& app, int& status) {
+  auto shell = std::make_shared<Shell>(Shell::bash);
+  auto* command = app.add_subcommand("completion", "print the completion script of a shell");
+  const Words<Shell> shells = {{"bash", Shell::bash}, {"zsh", Shell::zsh}, {"fish", Shell::fish}};
+  add_word(command, "SHELL", *shell, shells, "the shell")->required();
+  command->footer(
+      "For bash, without a package: eval \"$(cudadiag completion bash)\"\nAll of this is in cudadiag(1): man cudadiag");
+  command->callback([&app, shell, &status] {
+    print(completion_script(app, *shell));
+    status = 0;
+  });
+}
+
+}  // namespace cudadiag::command

@@ -1,0 +1,16 @@
+# Writes the commit of SOURCE to FILE, a source that defines kCommit, if that changes it. GIVEN overrides git.
+set(commit "${GIVEN}")
+if(NOT commit)
+  execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10 --exclude=*
+    OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+if(NOT commit)
+  set(commit unknown)
+endif()
+set(text "#include \"options/version.h\"\nconst char* const cudadiag::command::kCommit = \"${commit}\";\n")
+if(EXISTS ${FILE})
+  file(READ ${FILE} before)
+endif()
+if(NOT "${before}" STREQUAL "${text}")
+  file(WRITE ${FILE} "${text}")
+endif()

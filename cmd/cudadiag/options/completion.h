@@ -1,0 +1,15 @@
+// Completion scripts for shells, generated from the options themselves.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace cudadiag::command {
+
+enum class Shell { bash, zsh, fish };
+
+// A script that completes every visible subcommand of `app`, its options, their words, files and sessions. Sessions are
+// asked of `cudadiag list` when the user asks for them.
+std::string completion_script(const CLI::App& app, Shell shell);
+
+}  // namespace cudadiag::command

@@ -1,0 +1,89 @@
+"""What help, manual pages and completions say, held against the options themselves."""
+
+import re
+import shutil
+
+from harness import HERE, expect, expect_in, expect_success, skip
+
+ROOT = HERE.parent.parent
+
+
+def every_variable_is_in_the_man_page(machine):
+    sources = [path for folder in ("lib", "cmd") for path in (ROOT / folder).rglob("*") if path.suffix in (".cc", ".h", ".py")]
+    named = {name for path in sources for name in re.findall(r'"(CUDADIAG_[A-Z_]+)"', path.read_text())}
+    assert "CUDADIAG_PASS" in named, named
+    page = (ROOT / "man/cudadiag.1").read_text()
+    described = re.findall(r"^\.B (CUDADIAG_[A-Z_]+)$", page.partition(".SH ENVIRONMENT")[2], re.MULTILINE)
+    # That one is a macro of the build.
+    expect(sorted(described), sorted(named - {"CUDADIAG_VERSION"}), "variables in cudadiag(1), each once")
+
+
+def help_of_run_begins_with_what_most_need(machine):
+    text = expect_success(machine.cudadiag("run", "--help")).stdout
+    groups = re.split(r"^(\S.*):\n", text, flags=re.MULTILINE)
+    options = {name: re.findall(r"--([a-z-]+)", body) for name, body in zip(groups[1::2], groups[2::2])}
+    expect(options["Options"], ["help", "output", "quiet", "verbose", "rerun", "error-exitcode", "hang-after", "json"],
+           "the first group")
+    assert all(len(names) <= 10 for names in options.values()), options
+    expect_in("\nExample: cudadiag run -- python train.py --epochs 3\n", text, "example")
+
+
+def version_names_commit_and_formats(machine):
+    lines = dict(line.split(None, 1) if line.startswith("cudadiag ") else re.split("  +", line, maxsplit=1)
+                 for line in expect_success(machine.cudadiag("--version")).stdout.splitlines())
+    header = (ROOT / "lib/wire/area.h").read_text()
+    expect(lines["session format"], re.search(r"kFormatVersion = (\d+)", header)[1], "session format")
+    expect(re.search(r"VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text().partition("project(")[2])[1],
+           lines["cudadiag"], "version")
+    for name in ("commit", "report format", "CUDA driver", "CUPTI"):
+        assert lines[name], lines
+
+
+def _in_bash(machine, words, current):
+    """What bash offers for the last of these words."""
+    script = machine.folder / "completion.bash"
+    script.write_text(expect_success(machine.cudadiag("completion", "bash")).stdout)
+    ask = ('compopt() { :; }; cudadiag() { "$CUDADIAG" "$@"; }; source "$1"; shift; COMP_WORDS=("$@"); '
+           'COMP_CWORD=$(($# - 1)); _cudadiag; printf "%s\\n" "${COMPREPLY[@]}"')
+    machine.environment["CUDADIAG"] = str(machine.build / "bin/cudadiag")
+    return machine.plain("bash", "-c", ask, "bash", script, "cudadiag", *words, current).stdout.split()
+
+
+def bash_completes_commands_options_words_and_programs(machine):
+    for words, current, offered in (
+            ([], "ra", ["races", "ranks"]),
+            (["help"], "bis", ["bisect"]),
+            (["run"], "--rer", ["--rerun"]),
+            (["run", "--rerun"], "a", ["ask", "auto", "always"]),
+            (["run", "--rerun", "="], "ne", ["never"]),
+            (["completion"], "f", ["fish"]),
+            (["run", "-o", "x", "-q"], "--full", ["--full-log"])):
+        expect(_in_bash(machine, words, current), offered, f"after {words} {current}")
+    for before in (["run"], ["run", "--"], ["run", "-q", "--json", "x", "--"], ["run", "--rerun", "=", "never"]):
+        expect_in("mkfifo", _in_bash(machine, before, "mkfif"), f"programs after {before}")
+    expect(_in_bash(machine, ["run", "--", "true"], "--rer"), [], "options after the command, which are its own")
+
+
+def fish_completes_commands_options_and_words(machine):
+    if shutil.which("fish") is None:
+        skip("fish is not installed")
+    folder = machine.folder / ".config/fish/completions"
+    folder.mkdir(parents=True)
+    (folder / "cudadiag.fish").write_text(expect_success(machine.cudadiag("completion", "fish")).stdout)
+    machine.environment["PATH"] = f"{machine.build}/bin:{machine.environment['PATH']}"
+    for line, offered in (("cudadiag ra", ["races", "ranks"]), ("cudadiag run --rer", ["--rerun"]),
+                          ("cudadiag run --rerun a", ["always", "ask", "auto"]), ("cudadiag completion z", ["zsh"]),
+                          ("cudadiag run -q -- mkfif", ["mkfifo"])):
+        said = machine.plain("fish", "-c", f"complete -C '{line}'")
+        expect(sorted(row.split("\t")[0] for row in said.stdout.splitlines()), offered, f"{line}: {said.stderr}")
+
+
+def zsh_reads_its_completion(machine):
+    if shutil.which("zsh") is None:
+        skip("zsh is not installed")
+    script = machine.folder / "_cudadiag"
+    script.write_text(expect_success(machine.cudadiag("completion", "zsh")).stdout)
+    expect(machine.plain("zsh", "-n", script).stderr, "", "syntax")
+    loaded = machine.plain("zsh", "-f", "-c", "autoload -U compinit && compinit -D && source $0 && print $_comps[cudadiag]",
+                           script)
+    expect((loaded.stdout, loaded.stderr), ("_cudadiag\n", ""), "what completes cudadiag")
