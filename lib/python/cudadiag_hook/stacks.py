@@ -1,4 +1,5 @@
 """Python stacks as lists of [file, line, function], innermost first."""
+import sys
 
 OWN_FILE = "<cudadiag>"  # of the hook's own code
 MOST_FRAMES = 48
@@ -16,3 +17,42 @@ def frames_from(frame):
             frames.append([code.co_filename, frame.f_lineno or 0, name_of_code(code)])
         frame = frame.f_back
     return frames
+
+
+def places_from(frame):
+    """The same stack as a key, innermost first, without what it costs to find the lines."""
+    places = []
+    while frame is not None and len(places) < MOST_FRAMES:
+        code = frame.f_code
+        if code.co_filename != OWN_FILE:
+            places.append((code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(places)
+
+
+def line_at(code, instruction):
+    if not hasattr(code, "co_lines"):  # before 3.10
+        line, at, table = code.co_firstlineno, 0, code.co_lnotab
+        for step, lines in zip(table[::2], table[1::2]):
+            at += step
+            if at > instruction:
+                break
+            line += lines - 256 if lines > 127 else lines
+        return line
+    for begin, end, line in code.co_lines():
+        if begin <= instruction < end:
+            return line or 0
+    return code.co_firstlineno
+
+
+def frames_of_places(places):
+    return [[code.co_filename, line_at(code, instruction), name_of_code(code)] for code, instruction in places]
+
+
+def is_in_library(code):
+    """As far as its path says."""
+    file = code.co_filename
+    return file.startswith("<") or "site-packages" in file or "dist-packages" in file or file.startswith(STANDARD)
+
+
+STANDARD = sys.modules["os"].__file__.rpartition("/")[0] + "/" if "os" in sys.modules else "/usr/lib/python3"

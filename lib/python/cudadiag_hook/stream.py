@@ -35,7 +35,10 @@ def make_mode_class(torch):
             return False
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            if any(each.__torch_dispatch__ is not plain for each in types):
+            if types and any(each.__torch_dispatch__ is not plain for each in types):
+                # Tensors without values belong to PyTorch's own tracers, which expect no mode below theirs.
+                if any(each.__module__.startswith("torch._subclasses") for each in types):
+                    return function(*args, **({} if kwargs is None else kwargs))
                 return NotImplemented
             kwargs = {} if kwargs is None else kwargs
             operator = getattr(function, "_op", None)

@@ -18,9 +18,23 @@ def torch_module():
 
 def is_tensor(value):
     """A tensor whose methods are PyTorch's own: a subclass may do anything when it is touched."""
-    torch = sys.modules.get("torch")
-    kinds = (getattr(torch, "Tensor", None), getattr(getattr(torch, "nn", None), "Parameter", None))
-    return torch is not None and type(value) in kinds
+    return type(value) in tensor_kinds()
+
+
+kinds = ()
+
+
+def tensor_kinds():
+    """Empty until PyTorch has been imported."""
+    global kinds
+    if not kinds:
+        torch = sys.modules.get("torch")
+        parameter = getattr(getattr(torch, "nn", None), "Parameter", None)
+        found = tuple(each for each in (getattr(torch, "Tensor", None), parameter) if each is not None)
+        if parameter is None:
+            return found
+        kinds = found
+    return kinds
 
 
 def as_integer(value):

@@ -1,0 +1,127 @@
+"""The first element that is not finite, and what the operator made it of."""
+import sys
+
+from .arguments import named_arguments
+from .finite_checks import INFINITE, as_floats, grade_now, reach
+from .stacks import frames_of_places
+from .tensors import MOST_TEXT, describe, devices, is_tensor, summarise
+
+MOST_KEPT = 1 << 14  # elements of an argument that the operator overwrites
+MOST_ARGUMENTS = 8
+ENGINE = "_engine_run_backward"
+
+
+def on_host_now(tensor):
+    return tensor.device.type not in devices
+
+
+def kept_inputs(call):
+    """Copies of what the operator overwrites, by id() of the tensor."""
+    kept = {}
+    for number in call.facts.written:
+        tensor = call.args[number] if number < len(call.args) else None
+        if is_tensor(tensor) and on_host_now(tensor) and tensor.numel() <= MOST_KEPT and as_floats(tensor) is not None:
+            kept[id(tensor)] = tensor.clone()
+    return kept
+
+
+def picks_bad(call, each, result):
+    """Whether an operator that chooses elements has chosen a bad one of this argument."""
+    torch = sys.modules["torch"]
+    if call.facts.name == "where":
+        condition, chosen = call.args[0], call.args[1:3]
+        mask = condition if chosen and each is chosen[0] else ~condition
+    else:
+        mask = ~call.args[1]
+    return grade_now(torch.where(mask, result, torch.zeros((), dtype=result.dtype))) >= reach.worst and \
+        (each is result or grade_now(torch.where(mask, each, torch.zeros((), dtype=each.dtype))) >= reach.worst)
+
+
+def bad_mask(tensor):
+    return ~tensor.isfinite() if reach.worst == INFINITE else tensor.isnan()
+
+
+def first_bad(tensor):
+    """{"bad": how many, "index": of the first}."""
+    mask = bad_mask(tensor)
+    flat = int(mask.reshape(-1).to(sys.modules["torch"].uint8).argmax())
+    index, rest = [], flat
+    for size in reversed(mask.shape):
+        index.insert(0, rest % size)
+        rest //= size
+    return {"bad": int(mask.sum()), "index": index, "shape": list(tensor.shape)[:16]}
+
+
+def element_at(value, shape, index):
+    """Of an argument that is spread over the result's shape; None: it is not."""
+    if not is_tensor(value):
+        return value if type(value) in (int, float, bool) else None
+    try:
+        return sys.modules["torch"].broadcast_to(value, shape)[tuple(index)].item()
+    except RuntimeError:
+        return None
+
+
+def elements(call, tensor, index):
+    """[{name, value}] that a pointwise operator made the element of."""
+    found = []
+    for name, value in named_arguments(call.function._schema, call.args, call.kwargs):
+        if any(value is call.args[number] for number in call.facts.written if number < len(call.args)):
+            value = (call.kept or {}).get(id(value))
+        element = element_at(value, tensor.shape, index)
+        if element is not None and type(element) is not complex:
+            found.append({"name": name, "value": repr(element)[:MOST_TEXT]})
+    return found[:MOST_ARGUMENTS]
+
+
+def argument(name, tensor):
+    about = {"name": name, "origin": "operator", **describe(tensor)}
+    if tensor.numel() and not tensor.dtype.is_complex and tensor.layout is sys.modules["torch"].strided:
+        about.update(summarise(tensor.double() if tensor.dtype.is_floating_point else tensor.long()))
+    return about
+
+
+def arguments(call):
+    found = []
+    for name, value in named_arguments(call.function._schema, call.args, call.kwargs):
+        for number, each in enumerate((value,) if is_tensor(value) else value if type(value) in (list, tuple) else ()):
+            if is_tensor(each) and on_host_now(each) and len(found) < MOST_ARGUMENTS:
+                each = (call.kept or {}).get(id(each), each)
+                found.append(argument(name if each is value else "%s[%d]" % (name, number), each))
+    return found
+
+
+def about_place(place):
+    """The fields of a message that say where an operator was called."""
+    stack, module, step, node, made, certain = place
+    frames = frames_of_places(stack)
+    about = {"module": module, "step": step, "stack": frames}
+    if not node:
+        return about
+    about["node"] = node
+    inner = [number for number, frame in enumerate(frames) if frame[2] == ENGINE]
+    if inner:
+        about["stack"], about["backward_stack"] = frames[:inner[0]], frames[inner[0] + 1:]
+    if made is not None:
+        about["forward_stack"], about["forward_certain"] = frames_of_places(made[1]), certain
+        about["module"] = about["module"] or made[2]
+    return about
+
+
+def about_root(call, tensor, place):
+    about = {"operator": call.facts.operator, "overload": call.facts.overload, **about_place(place)}
+    source = next((value.source for _, values in call.inputs for value in values if value.source is not None), None)
+    if source is not None:
+        operator, source_place = source
+        about["infinite"] = {"operator": operator, "stack": about_place(source_place)["stack"]}
+    if tensor is None or tensor.device.type == "meta":
+        return about
+    if tensor.dtype.is_complex:
+        tensor = sys.modules["torch"].view_as_real(tensor.resolve_conj())
+    about.update(first_bad(tensor))
+    about["dtype"] = str(tensor.dtype).replace("torch.", "")
+    if on_host_now(tensor):
+        about["arguments"] = arguments(call)
+        if call.facts.pointwise:
+            about["elements"] = elements(call, tensor, about["index"])
+    return about

@@ -1,0 +1,133 @@
+"""How far a tensor's elements are from finite: asked at once on the host, by slots on a GPU, which nothing waits for."""
+import sys
+
+from .tensors import is_capturing
+
+CLEAN, INFINITE, NOT_A_NUMBER = 0, 1, 2
+PAGE = 4096  # checks
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+class Reach:
+    """What counts: NaN, or infinite elements too."""
+
+    worst = NOT_A_NUMBER
+
+
+reach = Reach()
+
+
+def grade_of(greatest, least=0.0):
+    """Of the greatest and the least element."""
+    if greatest != greatest or least != least:
+        return NOT_A_NUMBER
+    return INFINITE if greatest == float("inf") or least == float("-inf") else CLEAN
+
+
+def as_floats(tensor):
+    """The tensor, or the real numbers of a complex one; None: it has no elements that could be checked."""
+    torch = sys.modules["torch"]
+    if tensor.layout is not torch.strided or tensor.device.type == "meta" or tensor.numel() == 0:
+        return None
+    if tensor.dtype.is_complex:
+        tensor = torch.view_as_real(tensor.resolve_conj())
+    elif not tensor.dtype.is_floating_point:
+        return None
+    return tensor if str(tensor.dtype).rpartition(".")[2] in FLOATS else None
+
+
+def grade_now(tensor):
+    """Waits, if the tensor is on a GPU."""
+    floats = as_floats(tensor)
+    if floats is None:
+        return CLEAN
+    if floats.dim() == 0:
+        value = floats.item()
+        return grade_of(value, value)
+    if reach.worst == INFINITE:
+        least, greatest = sys.modules["torch"].aminmax(floats)
+        return grade_of(greatest.item(), least.item())
+    return grade_of(sys.modules["torch"].amax(floats).item())
+
+
+class Page:
+    """Slots of one stream, filled by the GPU in its own time."""
+
+    def __init__(self, device):
+        torch = sys.modules["torch"]
+        self.slots = torch.zeros(PAGE, dtype=torch.float64, device=device)
+        self.views = self.slots.unbind(0)
+        self.used = 0
+        self.host = self.event = None
+        self.read = False
+
+    def add(self, floats):
+        torch = sys.modules["torch"]
+        if reach.worst == INFINITE:
+            floats = torch.abs(floats)
+        self.views[self.used].copy_(torch.amax(floats) if floats.dim() else floats)
+        self.used += 1
+        return self.used - 1
+
+    def send(self):
+        """To the host, when the stream comes to it."""
+        torch = sys.modules["torch"]
+        self.host = self.slots.to("cpu", non_blocking=True)
+        self.event = torch.cuda.Event()
+        self.event.record()
+
+    def has_arrived(self):
+        return self.read or (self.event is not None and self.event.query())
+
+    def numbers(self):
+        if not self.read:
+            self.host, self.read = self.host.tolist(), True
+        return self.host
+
+
+class Slots:
+    """The pages of all streams. A check is (page, slot), and its grade is known once the page has arrived."""
+
+    def __init__(self):
+        self.pages = {}  # by device and stream: the page that is being filled
+
+    def add(self, floats):
+        torch = sys.modules["torch"]
+        key = (floats.device.index, torch.cuda.current_stream(floats.device).cuda_stream)
+        page = self.pages.get(key)
+        if page is None or page.used == PAGE:
+            page = self.pages[key] = Page(floats.device)
+        check = (page, page.add(floats))
+        if page.used == PAGE:
+            page.send()
+        return check
+
+    def send_all(self):
+        """Ends the pages of the current streams; those of others go on."""
+        torch = sys.modules["torch"]
+        for (device, stream), page in list(self.pages.items()):
+            if page.used and torch.cuda.current_stream(device).cuda_stream == stream:
+                page.send()
+                del self.pages[device, stream]
+
+    def wait(self):
+        """At the end of the program: for all that was issued."""
+        torch = sys.modules["torch"]
+        for (device, stream), page in list(self.pages.items()):
+            torch.cuda.synchronize(device)
+            page.send()
+            page.event.synchronize()
+        self.pages.clear()
+
+
+slots = Slots()
+
+
+def grade_at(check):
+    """None: not known yet."""
+    page, slot = check
+    return grade_of(page.numbers()[slot]) if page.has_arrived() else None
+
+
+def can_check_later(tensor):
+    return tensor.device.type == "cuda" and not is_capturing()

@@ -1,0 +1,51 @@
+"""Where an operator is called: its stack, module and step; for one of a backward pass, where its node was made.
+
+A forward operator and its node in autograd's graph share a sequence number. The stacks of the latest are kept by it.
+"""
+import _thread
+import sys
+
+from .modules_run import path, steps
+from .stacks import places_from
+
+MOST_KEPT = 1 << 16
+MOST_AT_ONCE = 8  # nodes of one operator
+
+
+class Latest(_thread._local):
+    number = 0  # the next node's
+
+
+class ForwardPlaces:
+    def __init__(self):
+        self.latest = Latest()
+        self.kept = {}  # by sequence number: (thread, stack, module)
+        self.threads = set()
+
+    def note_forward(self):
+        """Called in front of each operator."""
+        number = sys.modules["torch.autograd"]._get_sequence_nr()
+        latest = self.latest.number
+        if number == latest:
+            return
+        self.latest.number = number
+        thread = _thread.get_ident()
+        self.threads.add(thread)
+        place = (thread, places_from(sys._getframe(1)), path())
+        for each in range(max(latest, number - MOST_AT_ONCE), number):
+            self.kept[each] = place
+        while len(self.kept) > MOST_KEPT:
+            del self.kept[next(iter(self.kept))]
+
+    def place(self):
+        """(stack, module, step, node, where the node was made or None, whether that is certain)."""
+        node = sys.modules["torch"]._C._current_autograd_node()
+        stack = places_from(sys._getframe(1))
+        if node is None:
+            return stack, path(), steps.current(), "", None, True
+        # Numbers belong to threads: with several, another thread's operator may have this one.
+        made = self.kept.get(node._sequence_nr())
+        return stack, path(), steps.current(), node.name().rpartition("::")[2], made, len(self.threads) == 1
+
+
+places_here = ForwardPlaces()

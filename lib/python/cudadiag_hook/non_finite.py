@@ -1,0 +1,307 @@
+"""Which operator made the first element that is not finite, and whether the program used it (cudadiag nans).
+
+Each result is checked, and a bad one keeps its roots: the operators without a bad input that it descends from. A result
+that the program uses names its first root (uses).
+"""
+import sys
+
+from . import recorder, stream
+from .bad_elements import about_root, kept_inputs, picks_bad
+from .finite_checks import CLEAN, INFINITE, as_floats, can_check_later, grade_at, grade_now, reach, slots
+from .forward_places import places_here
+from .lineage import StorageReference, has_storage
+from .schemas import facts_of, tensors_in
+from .stacks import is_in_library, places_from
+from .tensors import Guard, devices, tensor_kinds
+from .uses import Root, Value, ask, use, watch
+
+MOST_ROOTS = 4  # of one value, the earliest
+ASKS = frozenset(("isnan", "isfinite", "isinf", "nan_to_num", "isclose"))
+
+
+class Call:
+    """An operator with what is needed of it if its result is bad."""
+
+    def __init__(self, ordinal, facts, function, args, kwargs, inputs):
+        self.ordinal, self.facts, self.function = ordinal, facts, function
+        self.args, self.kwargs, self.inputs = args, kwargs, inputs
+        self.kept = None
+        self.place = None
+
+
+def scalars_are_bad(call):
+    values = list(call.args) + list(call.kwargs.values())
+    return any(type(each) is float and (each != each or (reach.worst == 1 and each - each != 0)) for each in values)
+
+
+def inputs_of(args, kwargs):
+    """[(tensor, its bad values)]"""
+    kinds, writers = tensor_kinds(), watch.writers
+    nothing_bad, found = not writers.storages, []
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        for tensor in tensors_in(value, kinds):
+            found.append((tensor, () if nothing_bad else writers.values_in(tensor)))
+            if tensor.requires_grad and tensor.is_leaf and id(tensor) not in watch.leaves:
+                keep_leaf(tensor)
+    return found
+
+
+class NonFinite(stream.Listener):
+    def before(self, function, args, kwargs):
+        if not watch.on:
+            return None
+        try:
+            return before_call(function, args, kwargs)
+        except Exception as error:
+            fail(error)
+            return None
+
+    def after(self, call, result, returned):
+        if not watch.on:
+            return
+        try:
+            after_call(call, result, returned)
+        except Exception as error:
+            fail(error)
+
+
+def fail(error):
+    watch.on = False
+    watch.pending.clear()
+    recorder.note("operators were checked up to here: %s: %s" % (type(error).__name__, str(error).partition("\n")[0]))
+
+
+def before_call(function, args, kwargs):
+    facts = facts_of(function)
+    places_here.note_forward()
+    if facts.makes_nothing and not (facts.looks or facts.reads_scalar):
+        return None
+    watch.ordinal += 1
+    call = Call(watch.ordinal, facts, function, args, kwargs, inputs_of(args, kwargs))
+    if facts.keeps_inputs:
+        call.kept = kept_inputs(call)
+    return call
+
+
+def keep_leaf(tensor):
+    key = id(tensor)
+    watch.leaves[key] = sys.modules["_weakref"].ref(tensor, lambda _: watch.leaves.pop(key, None))
+    if has_storage(tensor):
+        storage = tensor.untyped_storage()
+        watch.parameters[storage._cdata] = StorageReference(storage)
+
+
+def after_call(call, result, returned):
+    facts = call.facts
+    if not returned:
+        return ask(bad_values(call), places_from(sys._getframe(2)))
+    if facts.reads_scalar:
+        return item(call, result)
+    if facts.looks or facts.compares:
+        compare(call)
+    if facts.uninitialised:
+        return forget(call, result)
+    guard = Guard() if a_mode_is_on() else None
+    if guard is not None:
+        guard.__enter__()
+    try:
+        for tensor, is_written in outputs_of(call, result):
+            check(call, tensor, is_written)
+    finally:
+        if guard is not None:
+            guard.__exit__()
+    if watch.pending and (watch.pending[0].check[0].has_arrived() or len(watch.pending) > watch.history):
+        settle()
+
+
+def a_mode_is_on():
+    """Another than the stream, which is off inside an operator: it would see what is asked here."""
+    core = sys.modules["torch"]._C
+    return core._len_torch_dispatch_stack() > 0 or core._len_torch_function_stack() > 0
+
+
+def compare(call):
+    values = [value for _, values in call.inputs for value in values]
+    if not values:
+        return
+    places = places_from(sys._getframe(3))
+    if call.facts.looks or (len(call.args) == 2 and call.args[0] is call.args[1]):
+        return ask(values, places)
+    # The answer may be what the program ends with.
+    bad = [value for value in values if value.is_bad()]
+    if bad:
+        watch.last_compared = (bad[0].roots[0], watch.ordinal, places)
+
+
+def outputs_of(call, result):
+    """(tensor, whether it was an argument)."""
+    facts, kinds = call.facts, tensor_kinds()
+    for number in facts.written:
+        value = call.args[number] if number < len(call.args) else call.kwargs.get(facts.parameters[number])
+        for tensor in tensors_in(value, kinds):
+            yield tensor, True
+    results = result if facts.results > 1 and type(result) in (tuple, list) else (result,)
+    numbers = (0,) if facts.lifts else facts.fresh
+    for number in numbers:
+        if number < len(results):
+            for tensor in tensors_in(results[number], kinds):
+                yield tensor, False
+
+
+def forget(call, result):
+    """Memory that holds no value yet."""
+    place = places_here.place()
+    for tensor in tensors_in(result, tensor_kinds()):
+        watch.writers.write(tensor, None)
+        if tensor.is_floating_point():
+            value = Value(call, reach.worst)
+            call.args, call.kwargs, call.inputs, call.place = (), {}, [], place
+            watch.uninitialised.write(tensor, value)
+
+
+def check(call, tensor, is_written):
+    if watch.uninitialised.storages:
+        watch.uninitialised.write(tensor, None)
+    if tensor.device.type in devices and not watch.waits:
+        floats = as_floats(tensor) if can_check_later(tensor) else None
+        return None if floats is None else check_later(call, tensor, is_written, floats)
+    grade = grade_now(tensor)
+    if grade == CLEAN:
+        watch.writers.write(tensor, None)
+        return None
+    value = Value(call, grade)
+    if not value.is_bad():
+        value.settle_source()
+        value.call = None
+        return watch.writers.write(tensor, value)
+    settle_bad(value, tensor)
+    watch.writers.write(tensor, value)
+    if is_written and is_parameter(tensor):
+        use("parameter", value, places_from(sys._getframe(3)))
+
+
+def check_later(call, tensor, is_written, floats):
+    value = Value(call, None, slots.add(floats))
+    if call.place is None:
+        call.place = places_here.place()
+        call.inputs = [(None, values) for each, values in call.inputs]
+        call.scalars = scalars_are_bad(call)
+        call.args, call.kwargs = (), {}
+    watch.writers.write(tensor, value)
+    watch.pending.append(value)
+    if is_written and is_parameter(tensor):
+        value.uses.append(("parameter", call.place[0]))
+
+
+def is_parameter(tensor):
+    return (tensor.is_leaf and tensor.requires_grad) or (
+        has_storage(tensor) and tensor.untyped_storage()._cdata in watch.parameters)
+
+
+def settle():
+    """Grades that have arrived, in the order of issue."""
+    done = 0
+    for value in watch.pending:
+        grade = grade_at(value.check)
+        if grade is None:
+            break
+        done += 1
+        value.grade, value.check = grade, None
+        if value.is_bad():
+            settle_bad(value, None)
+            for name, places in value.uses:
+                use(name, value, places)
+        elif grade == INFINITE:
+            value.settle_source()
+        value.call, value.uses = None, []
+    if not done and len(watch.pending) > 2 * watch.history:
+        done = watch.history
+        recorder.note("%d results were not checked: a stream did not come to them" % done)
+        for value in watch.pending[:done]:
+            value.grade, value.call, value.uses = CLEAN, None, []
+    del watch.pending[:done]
+
+
+def settle_bad(value, tensor):
+    """Its roots: those of its bad inputs, or its own operator."""
+    call = value.call
+    bad = bad_values(call, tensor)
+    if bad:
+        roots = {root.ordinal: root for each in bad for root in each.roots}
+        value.roots = tuple(roots[ordinal] for ordinal in sorted(roots)[:MOST_ROOTS])
+        value.computed = not call.facts.structural or any(each.computed for each in bad)
+    else:
+        value.roots = (root_of(call, tensor),)
+        # What the program was given may be a mark of its own until something is computed with it.
+        value.computed = not call.facts.structural
+    value.call = None
+
+
+def bad_values(call, tensor=None):
+    """Of its inputs; of an operator that chooses elements, of those that it chose."""
+    bad = []
+    for each, values in call.inputs:
+        values = [value for value in values if value.is_bad()]
+        if values and each is not None and tensor is not None and not is_bad_now(call, each, tensor):
+            continue
+        bad += values
+    if not bad and watch.latest_item and scalars_are_bad(call):
+        bad = [watch.latest_item]
+    return bad
+
+
+def is_bad_now(call, each, tensor):
+    """What was bad of that storage may have been replaced without an operator, or lie beside the tensor."""
+    if each.device.type in devices:
+        return True
+    with Guard():
+        if call.facts.chooses:
+            return picks_bad(call, each, tensor)
+        return each is tensor or any(each is out for number in call.facts.written for out in call.args[number:number + 1]) or \
+            grade_now(each) >= reach.worst
+
+
+def root_of(call, tensor):
+    role, source = "made", None
+    if call.place is not None:  # on a GPU, where the arguments are gone
+        if call.scalars:
+            role = "passed"
+        return Root(call.ordinal, role, about_root(call, None, call.place))
+    if call.facts.lifts:
+        role = "loaded"
+    elif scalars_are_bad(call):
+        role = "passed"
+    else:
+        with Guard():
+            for each, _ in call.inputs:
+                if each is not tensor and each.device.type not in devices and grade_now(each) >= reach.worst:
+                    empty = watch.uninitialised.values_in(each)
+                    role, source = ("uninitialised", empty[0].call.place) if empty else ("loaded", None)
+    with Guard():
+        return Root(call.ordinal, role, about_root(call, tensor, source or places_here.place()))
+
+
+def item(call, result):
+    """The program gets a number."""
+    if type(result) is not float or (result == result and (reach.worst == 2 or result - result == 0)):
+        return
+    (_, values), places = call.inputs[0], places_from(sys._getframe(3))
+    if watch.pending:
+        slots.send_all()
+        settle()
+    values = [value for value in values if value.is_bad()]
+    if not values:
+        return
+    watch.latest_item = values[-1]
+    users = [code for code, _ in places if not is_in_library(code)][:2]
+    if any(ASKS.intersection(code.co_names) for code in users):
+        return ask(values, places)
+    for value in values:
+        use("number", value, places)
+
+
+def settle_all():
+    """Waits for the GPU: at the end of the program."""
+    if slots.pages:
+        slots.wait()
+        settle()

@@ -1,0 +1,73 @@
+"""What the schema of an operator says, asked once for each operator."""
+
+# A tensor of these is not yet anybody's value.
+UNINITIALISED = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_empty_affine_quantized",
+                 "empty_permuted", "resize_", "resize_as_", "_resize_output_", "set_")
+# The program asks whether its values are finite, or takes them for missing.
+LOOKS = ("isnan", "isfinite", "isinf", "isposinf", "isneginf", "nan_to_num", "nan_to_num_", "nansum", "nanmean",
+         "nanmedian", "nanquantile", "_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_")
+# Each element of the result is an element of an argument.
+STRUCTURAL = ("lift_fresh", "clone", "copy_", "_to_copy", "cat", "stack", "index", "index_select", "select", "gather",
+              "where", "masked_fill", "masked_fill_", "masked_select", "fill_", "full", "full_like", "scatter", "scatter_",
+              "index_put", "index_put_", "index_copy", "index_copy_", "repeat", "flip", "roll", "sort", "topk",
+              "constant_pad_nd", "masked_scatter", "masked_scatter_", "_pin_memory", "new_full", "scalar_tensor",
+              "detach_copy", "expand_copy", "lift_fresh_copy", "squeeze_copy")
+# The other results hold what nobody reads, in part.
+FIRST_RESULT = ("_scaled_dot_product_efficient_attention", "_scaled_dot_product_flash_attention",
+                "_scaled_dot_product_cudnn_attention", "_efficient_attention_forward", "_flash_attention_forward",
+                "_scaled_dot_product_flash_attention_for_cpu", "_cudnn_rnn", "_thnn_fused_lstm_cell",
+                "_thnn_fused_gru_cell", "cudnn_batch_norm", "miopen_batch_norm", "mkldnn_rnn_layer")
+
+
+# Pointwise operators that can make NaN of finite elements, which they overwrite.
+OVERWRITE = ("div_", "addcdiv_", "sub_", "log_", "log2_", "log10_", "log1p_", "sqrt_", "rsqrt_", "pow_", "reciprocal_",
+             "acos_", "asin_", "acosh_", "atanh_", "fmod_", "remainder_", "masked_fill_", "xlogy_", "logit_", "lgamma_",
+             "digamma_")
+
+
+class Facts:
+    def __init__(self, function):
+        schema = function._schema
+        self.operator, self.overload = schema.name, schema.overload_name
+        space, _, self.name = schema.name.rpartition("::")
+        self.own = space == "aten"
+        self.parameters = [each.name for each in schema.arguments]
+        self.written = [number for number, each in enumerate(schema.arguments)
+                        if each.alias_info is not None and each.alias_info.is_write]
+        self.fresh = [number for number, each in enumerate(schema.returns) if each.alias_info is None]
+        self.results = len(schema.returns)
+        if self.own and self.name in FIRST_RESULT:
+            self.fresh = self.fresh[:1]
+        tags = [str(tag).rpartition(".")[2] for tag in function.tags]
+        self.pointwise = "pointwise" in tags or self.name in ("div_", "mul_", "add_", "sub_")
+        self.keeps_inputs = self.own and bool(self.written) and self.name in OVERWRITE
+        self.lifts = self.own and self.name == "lift_fresh"
+        self.makes_nothing = not self.written and not self.fresh and not self.lifts
+        self.uninitialised = self.own and self.name in UNINITIALISED
+        self.looks = self.own and self.name in LOOKS
+        self.compares = self.own and self.name in ("eq", "ne", "lt", "le", "gt", "ge")
+        self.structural = self.own and self.name in STRUCTURAL
+        self.reads_scalar = self.own and self.name == "_local_scalar_dense"
+        self.chooses = self.own and self.name in ("where", "masked_fill", "masked_fill_")
+
+    def full_name(self):
+        return self.operator + ("." + self.overload if self.overload else "")
+
+
+known = {}
+
+
+def facts_of(function):
+    facts = known.get(function)
+    if facts is None:
+        facts = known[function] = Facts(function)
+    return facts
+
+
+def tensors_in(value, kinds):
+    """Of an argument or a result: itself, or those of a list."""
+    if type(value) in kinds:
+        return (value,)
+    if type(value) in (list, tuple):
+        return [each for each in value if type(each) in kinds]
+    return ()

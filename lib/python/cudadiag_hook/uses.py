@@ -1,0 +1,142 @@
+"""Bad values and what the program does with them: what is used in a way that lasts is found, other uses are candidates
+until the program asks whether they are finite."""
+import sys
+
+from . import recorder
+from .finite_checks import CLEAN, reach, slots
+from .forward_places import places_here
+from .json_text import to_json
+from .lineage import Writers
+from .stacks import frames_of_places
+from .tensors import is_tensor
+
+MOST_CANDIDATES = 16
+RECENT = 64  # operators: an exception that comes later has other reasons
+
+
+class Root:
+    """An operator without a bad input, that had a bad result."""
+
+    def __init__(self, ordinal, role, about):
+        self.ordinal, self.role, self.about = ordinal, role, about
+        self.asked = False  # by the program, whether it is finite
+        self.told = False
+
+    def is_meant(self):
+        return self.role in ("passed", "loaded")
+
+
+class Value:
+    """A result. `grade` is None until the GPU has come to it; the rest holds of bad ones."""
+
+    def __init__(self, call, grade, check=None):
+        self.call, self.grade, self.check = call, grade, check
+        self.roots, self.computed = (), False
+        self.source = None  # of infinite elements, where NaN alone is bad: (operator, place) that made them
+        self.uses = []  # (use, places), until the grade is known
+
+    def is_clean(self):
+        return self.grade == CLEAN
+
+    def settle_source(self):
+        """Of infinite elements: where the first of them came from."""
+        sources = [value.source for _, values in self.call.inputs for value in values if value.source is not None]
+        self.source = sources[0] if sources else (self.call.facts.full_name(), self.call.place or places_here.place())
+
+    def is_bad(self):
+        return self.grade is not None and self.grade >= reach.worst
+
+
+class Watch:
+    """Of the process."""
+
+    def __init__(self):
+        self.writers, self.uninitialised = Writers(), Writers()
+        self.ordinal = 0
+        self.on = True
+        self.pending = []  # values on a GPU whose grade is not known, in the order of issue
+        self.history = 1 << 16  # of these
+        self.candidates = []  # (root, message)
+        self.parameters = {}  # addresses of storages
+        self.leaves = {}  # by id(): weak references to the tensors
+        self.latest_item = None  # roots of the latest number that the program got
+        self.last_asked = self.last_compared = None  # (root, ordinal of the operator, stack)
+        self.waits = False  # checks on a GPU at once
+
+
+watch = Watch()
+
+
+def ask(values, places):
+    """The program asks whether they are finite, or an operator has refused them: what it does then is its own matter."""
+    for value in values:
+        if value.grade is None:
+            value.uses.append(("asked", places))
+        elif value.is_bad():
+            use("asked", value, places)
+
+
+def use(name, value, places):
+    """What is used in a way that lasts is found; else it is a candidate until the program asks for it."""
+    if not watch.on or not value.roots:
+        return
+    if name == "asked":
+        return asked(value, places)
+    root = value.roots[0]
+    if name == "parameter":
+        deliver(root, "found", name, places)
+        watch.on = False
+        return
+    if root.asked or root.told or (root.is_meant() and not value.computed) or len(watch.candidates) >= MOST_CANDIDATES:
+        return
+    root.told = True
+    watch.candidates.append(root)
+    deliver(root, "candidate", name, places)
+
+
+def asked(value, places):
+    for root in value.roots:
+        root.asked = True
+        if root.told:
+            root.told = False
+            recorder.deliver(to_json({"kind": "non_finite", "state": "asked", "root": root.ordinal}))
+    watch.last_asked = (value.roots[0], watch.ordinal, places)
+
+
+def deliver(root, state, used, places):
+    message = {"kind": "non_finite", "state": state, "root": root.ordinal, "role": root.role, "used": used,
+               "used_stack": frames_of_places(places), **root.about}
+    while not recorder.deliver(to_json(message)) and any(len(message[key]) > 1 for key in message if "stack" in key):
+        for key in message:
+            if "stack" in key and len(message[key]) > 1:
+                message[key] = message[key][:len(message[key]) // 2]
+
+
+def finish(error):
+    """At the end of the program, when all grades are known; `error`: the exception that ended it."""
+    if not watch.on:
+        return
+    for reference in list(watch.leaves.values()):
+        gradient = getattr(reference(), "grad", None)
+        if is_tensor(gradient):
+            for value in watch.writers.values_in(gradient):
+                if value.is_bad():
+                    use("gradient", value, ())
+    finish_failed(error)
+
+
+def finish_failed(error):
+    """What the program asked for last, or compared, may be what ended it."""
+    for last in (watch.last_asked, watch.last_compared):
+        if last is None or watch.ordinal - last[1] > RECENT:
+            continue
+        root, _, places = last
+        codes, step = set(), getattr(error, "__traceback__", None)
+        while step is not None:
+            codes.add(step.tb_frame.f_code)
+            step = step.tb_next
+        if any(code in codes for code, _ in places):
+            return deliver(root, "found", "exception", places)
+        if last is watch.last_asked:
+            # The launcher knows the status that the program ends with.
+            deliver(root, "asked last", "exception", places)

@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""The first operator that makes NaN, as the hook finds it among all operators, by CPU tensors; skips aloud (77) where
+PyTorch is missing."""
+import io
+import json
+import math
+import sys
+import threading
+import unittest
+
+from hook import Hook
+
+try:
+    import torch
+    import torch.nn.functional as F
+    from torch.utils.checkpoint import checkpoint
+except ImportError:
+    print("skipped: this Python has no PyTorch")
+    sys.exit(77)
+
+messages = []
+hook = Hook()
+hook.given["deliver"] = lambda text: messages.append(json.loads(text)) or True
+package = hook.load()
+package.nans.begin()
+torch._C._pop_torch_dispatch_stack(None)
+NAN = float("nan")
+
+
+def verdict(function):
+    """The finding's message, as session/notes/deliveries.cc takes it."""
+    messages.clear()
+    hook.notes.clear()
+    watch, mode, error = package.uses.watch, None, None
+    watch.__init__()
+    try:
+        mode = package.stream.push(package.nans.listener)
+        function()
+    except Exception as raised:
+        error = raised
+    finally:
+        package.stream.pop(mode)
+    package.non_finite.settle_all()
+    package.uses.finish(error)
+    if hook.notes:
+        raise AssertionError(hook.notes)
+    found = [each for each in messages if each["kind"] == "non_finite"]
+    asked = {each["root"] for each in found if each["state"] == "asked"}
+    order = [each for each in found if each["state"] == "found"] + \
+        [each for each in found if each["state"] == "candidate" and each["root"] not in asked]
+    return order[0] if order else None
+
+
+def line_of(message):
+    for stack in ("stack", "forward_stack"):
+        for file, line, _ in message.get(stack, ()):
+            if file == __file__:
+                return line
+    return None
+
+
+def trained(loss_of, steps=3, rate=0.1):
+    weight = torch.ones(3, requires_grad=True)
+    optimiser = torch.optim.SGD([weight], lr=rate)
+    for step in range(steps):
+        optimiser.zero_grad()
+        loss_of(weight, step).backward()
+        optimiser.step()
+
+
+# Each makes NaN at the line that is marked, and uses it.
+
+
+def divides():
+    trained(lambda weight, step: (weight * torch.tensor(2.0 - step) / (2 - step)).sum())  # NAN
+
+
+def root_in_backward():
+    trained(lambda weight, step: torch.sqrt(weight * 0).sum())  # NAN
+
+
+def masked_root():
+    weight = torch.tensor([0.0, 4.0], requires_grad=True)
+    root = torch.sqrt(weight)  # NAN
+    torch.where(weight > 0, root, torch.zeros(2)).sum().backward()
+    with torch.no_grad():
+        weight -= weight.grad
+
+
+def norm_of_nothing():
+    print(torch.empty(0).mean(), file=io.StringIO())  # NAN
+
+
+def deviation_of_one():
+    loss = torch.ones(1, 3, requires_grad=True).std(0).sum()  # NAN
+    return loss.item()
+
+
+def hidden_row():
+    scores = torch.zeros(2, 3)
+    scores[1] = float("-inf")
+    weight = torch.ones(3, requires_grad=True)
+    probabilities = torch.softmax(scores, 1)  # NAN
+    (probabilities * weight).sum().backward()
+    with torch.no_grad():
+        weight.sub_(weight.grad)
+
+
+def overflows():
+    x = torch.full((3,), 60000.0, dtype=torch.float16)
+    big = x + x
+    difference = big - big  # NAN
+    return difference.sum().item()
+
+
+def in_place():
+    x = torch.ones(3)
+    x[1] = -1
+    x.log_()  # NAN
+    return x.tolist()
+
+
+def into_another():
+    out = torch.empty(2)
+    torch.div(torch.zeros(2), torch.zeros(2), out=out)  # NAN
+    return out.numpy()
+
+
+def in_thread():
+    def work():
+        torch.zeros(1).div(0).item()  # NAN
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def recomputed():
+    weight = torch.zeros(2, requires_grad=True)
+
+    def block(x):
+        return torch.sqrt(x * weight) * 0  # NAN
+    checkpoint(block, torch.ones(2), use_reentrant=False).sum().backward()
+    with torch.no_grad():
+        weight.sub_(weight.grad)
+
+
+class Divide(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 0 / 0  # NAN
+
+
+def in_custom_backward():
+    trained(lambda weight, step: Divide.apply(weight).sum())
+
+
+def by_many_tensors():
+    weights = [torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)]
+    with torch.no_grad():
+        torch._foreach_div_(weights, [torch.ones(2), torch.zeros(2)])  # NAN
+
+
+def refused():
+    torch.multinomial(torch.zeros(3) / 0, 1)  # NAN
+
+
+def asserted():
+    loss = torch.zeros(1) / 0  # NAN
+    if torch.isnan(loss).any():
+        raise ValueError("the loss is NaN")
+
+
+def refused_by_a_distribution():
+    scale = torch.zeros(1) / 0  # NAN
+    torch.distributions.Normal(torch.zeros(1), scale)
+
+
+def saved():
+    torch.save({"state": [torch.zeros(2) / 0]}, io.BytesIO())  # NAN
+
+
+def loaded_data():
+    data = torch.tensor([1.0, NAN, 3.0])  # NAN
+    trained(lambda weight, step: (weight * data).sum())
+
+
+def under_vmap():
+    print(torch.func.vmap(lambda x: x / x.sum())(torch.zeros(2, 2)), file=io.StringIO())  # NAN
+
+
+def in_a_view():
+    x = torch.ones(4, 4)
+    x[2].div_(torch.tensor(0.0)).mul_(0)  # NAN
+    return x.t().sum().item()
+
+
+def kept_gradient():
+    x = torch.zeros(2, requires_grad=True)
+    kept.append(x)
+    torch.sqrt(x.square().sum()).backward()  # NAN
+
+
+kept = []
+
+# Each has NaN, or what looks like it, and nothing to be found.
+
+
+def replaced():
+    return torch.where(torch.zeros(2) > 0, torch.zeros(2) / 0, torch.ones(2)).sum().item()
+
+
+def replaced_by_zero():
+    return (torch.zeros(2) / 0).nan_to_num(0).tolist()
+
+
+def unused():
+    torch.zeros(2) / 0
+
+
+def skipped():
+    weight = torch.ones(2, requires_grad=True)
+    for step in range(3):
+        loss = (weight * (torch.zeros(()) if step == 1 else torch.ones(())) / (step != 1)).sum()
+        if not torch.isfinite(loss):
+            continue
+        loss.backward()
+        with torch.no_grad():
+            weight -= weight.grad
+    return weight.tolist()
+
+
+def guarded_number():
+    value = (torch.zeros(()) / 0).item()
+    return 0 if math.isnan(value) else value
+
+
+def hidden():
+    scores = torch.zeros(2, 3).masked_fill(torch.tensor([True, False, True]), float("-inf"))
+    return torch.softmax(scores, 1).tolist()
+
+
+def marks():
+    table = torch.tensor([1.0, NAN, 3.0])
+    print(table, torch.nanmean(table), table[1], file=io.StringIO())
+    return torch.where(table > 2, table, torch.nan).tolist()
+
+
+def marked_means():
+    counts, sums = torch.tensor([0.0, 2.0]), torch.tensor([0.0, 3.0])
+    print(torch.where(counts > 0, sums / counts, torch.nan), file=io.StringIO())
+
+
+def filled():
+    means = torch.zeros(3) / torch.tensor([0.0, 1.0, 2.0])
+    means[torch.isnan(means)] = 0
+    return means.tolist()
+
+
+def uninitialised():
+    x = torch.empty(1000)
+    x.fill_(NAN)
+    x = torch.empty(1000)
+    x.zero_()
+    return x.sum().item()
+
+
+def checked_and_repaired():
+    weight = torch.ones(2, requires_grad=True)
+    (weight * 0).sqrt().sum().backward()
+    weight.grad.nan_to_num_(0, 0, 0)
+    with torch.no_grad():
+        weight -= weight.grad
+
+
+def overwritten():
+    x = torch.zeros(2) / 0
+    x.copy_(torch.ones(2))
+    return x.tolist()
+
+
+FOUND = (divides, root_in_backward, masked_root, norm_of_nothing, deviation_of_one, hidden_row, overflows, in_place,
+         into_another, in_thread, recomputed, in_custom_backward, by_many_tensors, refused, asserted, refused_by_a_distribution, saved, loaded_data,
+         under_vmap, in_a_view, kept_gradient)
+SILENT = (replaced, replaced_by_zero, unused, skipped, guarded_number, hidden, marks, marked_means, filled, uninitialised,
+          checked_and_repaired, overwritten)
+
+
+def marked_line(function):
+    import inspect
+    source, first = inspect.getsourcelines(Divide if function is in_custom_backward else function)
+    return next(first + at for at, line in enumerate(source) if "# NAN" in line)
+
+
+class Nans(unittest.TestCase):
+    def test_the_line_that_makes_it_is_found(self):
+        for function in FOUND:
+            with self.subTest(function.__name__):
+                message = verdict(function)
+                self.assertIsNotNone(message)
+                self.assertEqual(line_of(message), marked_line(function), message)
+
+    def test_what_the_program_replaces_or_asks_for_is_not(self):
+        for function in SILENT:
+            with self.subTest(function.__name__):
+                self.assertIsNone(verdict(function))
+
+
+if __name__ == "__main__":
+    unittest.main()
