@@ -1,0 +1,17 @@
+"""Windows of a waveform that unfold made: they share samples."""
+
+import torch
+
+from streams import DEVICE, Stream, stream, synchronize
+
+wave = torch.ones(4096, device=DEVICE)
+windows = wave.unfold(0, 400, 160)
+taper = torch.hann_window(400, device=DEVICE)
+side = Stream()
+synchronize()
+
+with stream(side):
+    windows[2].mul_(taper)
+loudness = windows[3].sum()
+synchronize()
+print(loudness.item())

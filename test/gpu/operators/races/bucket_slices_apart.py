@@ -1,0 +1,17 @@
+"""Gradient buckets: a slice is scaled on a side stream while the next slice is filled."""
+
+import torch
+
+from streams import DEVICE, Stream, stream, synchronize
+
+WORLD = 8
+bucket = torch.ones(1024, device=DEVICE)
+late = torch.full((424,), 3.0, device=DEVICE)
+side = Stream()
+synchronize()
+
+with stream(side):
+    bucket[0:600].mul_(1 / WORLD)
+bucket[600:1024].copy_(late)
+synchronize()
+print(bucket.sum().item())

@@ -1,0 +1,16 @@
+"""A bias is changed on a side stream while its expanded view is used."""
+
+import torch
+
+from streams import DEVICE, Stream, stream, synchronize
+
+bias = torch.zeros(1, 16, device=DEVICE)
+hidden = torch.ones(32, 16, device=DEVICE)
+side = Stream()
+synchronize()
+
+with stream(side):
+    bias.add_(1.0)
+shifted = bias.expand(32, 16) * hidden
+synchronize()
+print(shifted.sum().item())

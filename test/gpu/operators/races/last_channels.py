@@ -1,0 +1,15 @@
+"""Channels of an image in channels_last memory."""
+
+import torch
+
+from streams import DEVICE, Stream, stream, synchronize
+
+image = torch.zeros(1, 4, 8, 8, device=DEVICE).contiguous(memory_format=torch.channels_last)
+side = Stream()
+synchronize()
+
+with stream(side):
+    image[:, 1].fill_(0.5)
+brightness = image[:, 0:2].sum()
+synchronize()
+print(brightness.item())

@@ -1,0 +1,18 @@
+"""An activation is copied to the host while the next layer changes it in place."""
+
+import torch
+
+from streams import DEVICE, Stream, current_stream, pinned, stream, synchronize
+
+torch.manual_seed(0)
+activation = torch.randn(16, 64).to(DEVICE)
+saved = pinned(torch.zeros(16, 64))
+side = Stream()
+synchronize()
+
+side.wait_stream(current_stream())
+with stream(side):
+    saved.copy_(activation, non_blocking=True)
+activation.relu_()
+synchronize()
+print(saved.min().item(), activation.min().item())

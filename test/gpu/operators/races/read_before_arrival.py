@@ -1,0 +1,16 @@
+"""A result is read on the host before its asynchronous copy has ended."""
+
+import torch
+
+from streams import DEVICE, Stream, pinned, stream, synchronize
+
+result = torch.ones(1024, device=DEVICE)
+host = pinned(torch.zeros(1024))
+side = Stream()
+synchronize()
+
+with stream(side):
+    host.copy_(result, non_blocking=True)
+total = host.sum()
+synchronize()
+print(total.item())

@@ -1,0 +1,15 @@
+"""Complex numbers: real parts change while the main stream reads."""
+
+import torch
+
+from streams import DEVICE, Stream, stream, synchronize
+
+spectrum = torch.full((64,), 3 + 4j, dtype=torch.complex64, device=DEVICE)
+side = Stream()
+synchronize()
+
+with stream(side):
+    spectrum.real.mul_(2.0)
+size = spectrum.abs()
+synchronize()
+print(size.sum().item())

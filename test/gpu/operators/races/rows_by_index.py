@@ -1,0 +1,17 @@
+"""Rows of a table are written through indices on two streams."""
+
+import torch
+
+from streams import DEVICE, Stream, stream, synchronize
+
+table = torch.zeros(4, 16, device=DEVICE)
+ours = torch.tensor([0, 2], device=DEVICE)
+theirs = torch.tensor([2, 3], device=DEVICE)
+side = Stream()
+synchronize()
+
+with stream(side):
+    table.index_fill_(0, ours, 1.0)
+table.index_fill_(0, theirs, 2.0)
+synchronize()
+print(table.sum().item())

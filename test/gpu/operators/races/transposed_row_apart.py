@@ -1,0 +1,15 @@
+"""A row of a transposed matrix is a column of the matrix."""
+
+import torch
+
+from streams import DEVICE, Stream, stream, synchronize
+
+matrix = torch.ones(16, 16, device=DEVICE)
+side = Stream()
+synchronize()
+
+with stream(side):
+    matrix.t()[1].zero_()
+total = matrix.t()[2].sum()
+synchronize()
+print(total.item())

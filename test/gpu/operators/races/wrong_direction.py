@@ -1,0 +1,16 @@
+"""The side stream waits for the main stream, and not the other way around."""
+
+import torch
+
+from streams import DEVICE, Stream, current_stream, stream, synchronize
+
+weights = torch.zeros(256, device=DEVICE)
+side = Stream()
+synchronize()
+
+with stream(side):
+    weights.exp_()
+side.wait_stream(current_stream())
+total = weights.sum()
+synchronize()
+print(total.item())
