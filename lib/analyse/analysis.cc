@@ -16,6 +16,7 @@
 #include "analyse/graphs/stale_pointers.h"
 #include "analyse/hangs/hang.h"
 #include "analyse/reruns/reruns.h"
+#include "base/debug_log.h"
 
 namespace cudadiag::analyse {
 namespace {
@@ -211,6 +212,15 @@ void look_at_ranks(const Session& session, Analysis& analysis) {
   analysis.ranks = ranks_to_tell(processes, hangs);
 }
 
+// Tells the states of a session apart: each is analysed once.
+void log_state(const Session& session) {
+  std::string line = "analysed " + session.folder.string() + ": processes";
+  for (const Process& process : session.processes) line += ' ' + std::to_string(process.pid);
+  const auto& passes = session.manifest.passes;
+  const bool ended = !passes.empty() && (passes.front().end.code || passes.front().end.signal);
+  base::debug_log(line + (ended ? ", ended" : ", running") + ", reruns " + std::to_string(session.reruns.size()));
+}
+
 }  // namespace
 
 bool comes_before(const Failure& a, const Failure& b) {
@@ -223,6 +233,7 @@ bool comes_before(const Failure& a, const Failure& b) {
 }
 
 Analysis analyse(const Session& session, const SameLine& same_line) {
+  log_state(session);
   Analysis analysis;
   for (const std::string& note : session.manifest.notes) analysis.notes.push_back({"launcher", note});
   for (const Process& process : session.processes) look_at(session, process, same_line, analysis);

@@ -1,5 +1,5 @@
-// The finding model: everything that any output prints, worded and resolved, once. `build` joins what analysis
-// and symbols know; `write_text`, `write_json` each put it on paper and decide nothing. The members follow the
+// The finding model: everything that any output prints, worded and resolved, once. `diagnose` (known.h) makes it;
+// `write_text`, `write_json` each put it on paper and decide nothing. The members follow the
 // contract "cudadiag.report/1" (report.schema.json); optional ones are null or empty there, never absent.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,7 +17,8 @@
 #include "analyse/analysis.h"
 #include "sass/failing_address.h"
 #include "session/session.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/source_excerpt.h"
+#include "symbolize/source_frame.h"
 
 namespace cudadiag::diagnose {
 
@@ -425,8 +427,7 @@ struct Diagnosis {
   std::string working_directory;     // of the target: paths inside it are shown relative to it
 };
 
-// `of_job`: where the ranks of the job part of which this session is a part.
-Diagnosis build(const session::Session& session, const analyse::Analysis& analysis, symbolize::Symbolizer& symbolizer,
-                std::optional<RanksPart> of_job = {});
+// Leaves only these findings, those of the first one's process first.
+void keep_findings(Diagnosis& report, const std::function<bool(const Finding&)>& wanted);
 
 }  // namespace cudadiag::diagnose

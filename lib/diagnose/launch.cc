@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/demangle.h"
 #include "diagnose/resolved_site.h"
 #include "wire/graph_node.h"
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/place.h"

@@ -7,6 +7,7 @@
 
 #include "diagnose/causes/symptoms.h"
 #include "diagnose/diagnosis.h"
+#include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
 

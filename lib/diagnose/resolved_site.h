@@ -7,6 +7,7 @@
 
 #include "analyse/analysis.h"
 #include "diagnose/diagnosis.h"
+#include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
 

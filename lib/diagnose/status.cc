@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyse/analysis.h"
+#include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/place.h"
@@ -232,7 +233,8 @@ std::string wait_text(const Process& process, const StreamWait& wait, symbolize:
                      place_of(process, *wait.write, symbolizer, directory));
 }
 
-Status build_status(const session::Session& session, std::optional<bool> goes_on, symbolize::Symbolizer& symbolizer) {
+Status build_status(const session::Session& session, const analyse::Analysis& analysis, std::optional<bool> goes_on,
+                    symbolize::Symbolizer& symbolizer) {
   Status status;
   status.goes_on = goes_on;
   status.session = session.folder.string();
@@ -241,8 +243,6 @@ Status build_status(const session::Session& session, std::optional<bool> goes_on
   status.notes = session.manifest.notes;
   status.unrecorded = session.manifest.unrecorded;
   if (!status.unrecorded.empty()) status.notes.push_back("it was run without recording: " + status.unrecorded);
-  // A run that goes on is looked at often.
-  const analyse::Analysis analysis = goes_on.value_or(true) ? analyse::Analysis() : analyse::analyse(session);
   for (const analyse::Note& note : analysis.notes) {
     if (note.code == analyse::kOutlived) status.notes.push_back(note.text);
   }

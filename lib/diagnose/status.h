@@ -9,6 +9,7 @@
 
 #include "analyse/hangs/unfinished_work.h"
 #include "diagnose/diagnosis.h"
+#include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
 
@@ -79,7 +80,9 @@ struct Status {
   bool whole = true;       // false: something of a run that is over is missing, of which the notes tell
 };
 
-Status build_status(const session::Session& session, std::optional<bool> goes_on, symbolize::Symbolizer& symbolizer);
+// `analysis`: of the session, if the run is over. A run that goes on is asked often, and needs none.
+Status build_status(const session::Session& session, const analyse::Analysis& analysis, std::optional<bool> goes_on,
+                    symbolize::Symbolizer& symbolizer);
 
 // "until the word at 0x7f40 equals 1; nobody has queued a write to it"
 std::string wait_text(const session::Process& process, const analyse::StreamWait& wait,

@@ -248,13 +248,14 @@ void add_notes(Diagnosis& report, const session::Session& session, const analyse
   for (const std::string& note : symbolizer.notes()) add(report.notes, "symbols", note);
 }
 
-void add_unfinished(Diagnosis& report, const session::Session& session, symbolize::Symbolizer& symbolizer) {
+void add_unfinished(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+                    symbolize::Symbolizer& symbolizer) {
   const auto& passes = session.manifest.passes;
   if (!report.findings.empty() || passes.empty()) return;
   const bool killed = std::any_of(report.notes.begin(), report.notes.end(),
                                   [](const analyse::Note& note) { return note.code == analyse::kKilledAtWork; });
   if (!killed && !passes.front().end.signal) return;
-  std::string text = unfinished_text(build_status(session, false, symbolizer));
+  std::string text = unfinished_text(build_status(session, analysis, false, symbolizer));
   if (text.empty()) return;
   const bool from_outside =
       analyse::ending(passes.front().end).killed() ||

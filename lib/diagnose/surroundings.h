@@ -5,10 +5,10 @@
 
 #include "diagnose/diagnosis.h"
 #include "symbolize/device_testimony.h"
+#include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
 
-// The beginning of the outcome of a pass that left a GPU core dump.
 // A note's code.
 inline constexpr const char* kUnfinished = "unfinished";
 
@@ -22,7 +22,8 @@ void add_notes(Diagnosis& report, const session::Session& session, const analyse
                symbolize::Symbolizer& symbolizer);
 
 // After that: what had long been under way where a program was ended from outside.
-void add_unfinished(Diagnosis& report, const session::Session& session, symbolize::Symbolizer& symbolizer);
+void add_unfinished(Diagnosis& report, const session::Session& session, const analyse::Analysis& analysis,
+                    symbolize::Symbolizer& symbolizer);
 
 // Adds a note that source lines are omitted, with the reason. Does nothing if the reason is empty.
 void mark_foreign(Diagnosis& report, const std::string& why);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyse/hangs/unfinished_work.h"
+#include "base/demangle.h"
 #include "base/printable.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/place.h"

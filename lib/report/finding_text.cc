@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "base/printable.h"
-#include "diagnose/changed_sources.h"
 #include "diagnose/kernel_name.h"
 #include "diagnose/launch.h"
+#include "diagnose/lines/changed_sources.h"
 #include "diagnose/place.h"
 #include "diagnose/ranks.h"
 #include "diagnose/stream_name.h"

@@ -2,12 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <set>
 #include <utility>
 
-#include "analyse/analysis.h"
 #include "launch/gpu_processes.h"
 #include "session/host_name.h"
 #include "session/log/logged_history.h"
@@ -19,6 +19,8 @@
 namespace cudadiag::supervise {
 namespace {
 
+constexpr std::uint32_t kOutOfMemory = 2;  // of the driver and of the runtime
+
 std::string iso_time(std::time_t time) {
   std::tm utc{};
   ::gmtime_r(&time, &utc);
@@ -27,12 +29,18 @@ std::string iso_time(std::time_t time) {
   return text.data();
 }
 
+bool found_no_memory(const session::Process& process) {
+  const auto& errors = process.record.errors;
+  return std::any_of(errors.begin(), errors.end(),
+                     [](const session::Error& error) { return error.code == kOutOfMemory; });
+}
+
 // Who else is on the devices where a call found no memory. False: nobody is known.
 bool add_gpu_processes(const session::Session& session, std::vector<session::GpuProcess>& found) {
   std::set<std::string> devices;
-  for (const analyse::Failure& failure : analyse::analyse(session).failures) {
-    if (failure.kind != analyse::Kind::out_of_memory) continue;
-    for (const auto& [key, value] : failure.process->record.properties) {
+  for (const session::Process& process : session.processes) {
+    if (!found_no_memory(process)) continue;
+    for (const auto& [key, value] : process.record.properties) {
       if (key.starts_with("device.") && key.ends_with(".pci")) devices.insert(value);
     }
   }
@@ -131,7 +139,13 @@ void Recording::read() {
   read_areas();
 }
 
+diagnose::SessionState& Recording::state() {
+  if (!state_) state_.emplace(session_);
+  return *state_;
+}
+
 void Recording::read_areas() {
+  state_.reset();
   session_ = {};
   session_.manifest = manifest_;
   session_.whole = manifest_.whole;
@@ -185,6 +199,7 @@ void Recording::note_end(const RunEnd& end) {
     read_areas();
   }
   if (add_gpu_processes(session_, manifest_.gpu_processes)) session_.manifest = manifest_;
+  if (state_) state_->advance();
 }
 
 std::optional<session::Failure> Recording::store_recording() {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "diagnose/session_state.h"
 #include "launch/arena.h"
 #include "launch/environment.h"
 #include "session/session_writer.h"
@@ -57,6 +58,8 @@ class Recording {
   const session::Manifest& manifest() const { return manifest_; }
   session::Session& session() { return session_; }
   const session::Session& session() const { return session_; }
+  // What is known of the session as it was read last, and of the reruns that were added to it since.
+  diagnose::SessionState& state();
   // Null: there is none, as nothing was found or nothing could be written.
   session::SessionWriter* writer() { return writer_ ? &*writer_ : nullptr; }
   const session::SessionWriter* writer() const { return writer_ ? &*writer_ : nullptr; }
@@ -117,6 +120,7 @@ class Recording {
   std::chrono::system_clock::time_point started_at_;
   session::Manifest manifest_;  // what the launcher itself knows; `session_` adds what was read
   session::Session session_;
+  std::optional<diagnose::SessionState> state_;  // of session_; nothing: nobody has asked since it was read
   std::vector<launch::Variable> variables_;
   std::optional<launch::Arena> arena_;
   std::optional<session::SessionWriter> writer_;

@@ -3,14 +3,13 @@
 
 #include <string>
 
-#include "analyse/analysis.h"
+#include "diagnose/session_state.h"
 #include "diagnose/status.h"
 #include "report/activity.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/sarif.h"
 #include "report/text.h"
-#include "symbolize/symbolizer.h"
 
 namespace cudadiag::test {
 
@@ -25,15 +24,14 @@ inline void expect_plain(const std::string& text) {
 }
 
 inline void put_on_paper(const session::Session& session) {
-  const analyse::Analysis analysis = analyse::analyse(session);
-  symbolize::Symbolizer symbolizer(session);
-  const diagnose::Diagnosis report = diagnose::build(session, analysis, symbolizer);
+  diagnose::SessionState state(session);
+  const diagnose::Diagnosis& report = state.diagnosis();
   const report::TextOptions verbose = {.verbosity = report::Verbosity::verbose};
   expect_plain(report::write_text(report, verbose));
   report::write_json(report);
   expect_plain(report::write_sarif(report, "1"));
   expect_plain(report::write_html(report));
-  const diagnose::Status status = diagnose::build_status(session, true, symbolizer);
+  const diagnose::Status status = diagnose::build_status(session, state.analysis(), true, state.symbolizer());
   expect_plain(report::write_status_text(status, verbose));
   expect_plain(report::write_status_text(status, {}));
   report::write_status_json(status);

@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "races": {"sass", "session", "wire"},
     "diagnose/causes": set(),
     "diagnose": {"analyse", "symbolize", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
-    "supervise": {"launch", "session", "analyse", "symbolize", "races", "evidence", "sass", "wire", "base"},
+    "supervise": {"launch", "session", "diagnose", "analyse", "symbolize", "races", "evidence", "sass", "wire", "base"},
     "report": {"diagnose", "analyse", "symbolize", "diagnose/causes", "evidence", "sass", "session", "wire", "base"},
 }
 
@@ -58,6 +58,10 @@ LIBC = re.compile(
     r"(sys|linux|asm|arpa|netinet)/[a-z_0-9]+\.h$|"
     r"(dlfcn|elf|errno|fcntl|link|poll|pthread|sched|signal|stddef|stdint|stdio|stdlib|string|time|ucontext|unistd|cpuid|x86intrin|immintrin)"
     r"\.h$")
+
+# A state of a session is analysed once, by its SessionState.
+ANALYSIS = re.compile(r"\banalyse::analyse\(")
+ANALYSES = "lib/diagnose/session_state.cc"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -108,6 +112,11 @@ def complaints_about_foreign(room, file, name):
         yield f"includes <{name}>: third-party headers stay out of lib headers"
 
 
+def analyses(name, text):
+    if name != ANALYSES and ANALYSIS.search(text):
+        yield f"calls analyse::analyse: take the analysis from diagnose::SessionState ({ANALYSES})"
+
+
 def links_to_recorder(text):
     for target in re.findall(r"target_link_libraries\(\s*(\S+)[^)]*\bcudadiag_record\b", text):
         if target != "cudadiag_record":
@@ -134,7 +143,8 @@ def check(source):
         for file in sorted((source / top).rglob("*")):
             room = room_of(str(file.relative_to(source / top))) if top == "lib" else "cmd"
             if file.suffix in (".h", ".cc", ".S"):
-                found = complaints_about(room, file, file.read_text())
+                text, name = file.read_text(), str(file.relative_to(source))
+                found = [*complaints_about(room, file, text), *analyses(name, text)]
             elif file.name == "CMakeLists.txt":
                 found = links_to_recorder(file.read_text())
             else:

@@ -45,6 +45,11 @@ class Includes(unittest.TestCase):
         self.assert_refused("lib/report/a.h", '#include "report/json_values.h"\n', "of its room alone")
         self.assert_refused("lib/report/a.cc", '#include "session/json_values.h"\n', "of its room alone")
 
+    def test_analyses(self):
+        call = "const auto found = analyse::analyse(session);\n"
+        self.assert_refused("lib/supervise/a.cc", call, "take the analysis from diagnose::SessionState")
+        self.assertEqual(self.complaints(includes.ANALYSES, call), [])
+
     def test_table(self):
         with tempfile.TemporaryDirectory() as folder:
             readme = pathlib.Path(folder) / "README.md"

@@ -15,6 +15,7 @@
 
 #include "analyse/record_horizon.h"
 #include "analyse/site_keys.h"
+#include "base/demangle.h"
 #include "base/printable.h"
 #include "commands/commands.h"
 #include "diagnose/kernel_name.h"
@@ -257,11 +258,11 @@ std::string nothing_to_narrow(const session::Session& session, const analyse::An
 }
 
 // `possible`: another rerun may be advised.
-void print_report(const session::Session& session, report::Verbosity verbosity, bool possible = true) {
+void print_report(diagnose::SessionState& state, report::Verbosity verbosity, bool possible = true) {
   report::TextOptions options = text_options(verbosity, STDOUT_FILENO);
   options.suggest_rerun = possible;
   options.say_clean = true;
-  const std::string text = report::write_text(examine(session), options);
+  const std::string text = report::write_text(state.diagnosis(), options);
   print(text);
 }
 
@@ -292,10 +293,10 @@ int carry_out(const BisectOptions& options) {
   plan.window = std::get<std::optional<RerunWindow>>(window);
   // Everything can be waited for in a run without a failure too: to see whether waiting changes it.
   const bool asked_for = plan.window || options.reach == analyse::Reach::everything;
-  const analyse::Analysis analysis = analyse::analyse(session);
+  diagnose::SessionState state(session);
   if (!asked_for && !supervise::wants_races(session) &&
-      !supervise::wants_reruns(analysis, session.manifest, options.rerun)) {
-    say(nothing_to_narrow(session, analysis, options.rerun.cross_check));
+      !supervise::wants_reruns(state.analysis(), session.manifest, options.rerun)) {
+    say(nothing_to_narrow(session, state.analysis(), options.rerun.cross_check));
   } else {
     const launch::Input input;
     // Without it a rerun would be another program's, and what it shows nothing of this one.
@@ -312,12 +313,13 @@ int carry_out(const BisectOptions& options) {
     say("running again: " + command_line(session.manifest));
     plan.input = input.obstacle().empty() ? &input : nullptr;
     RerunSpeech speech(options.verbosity != report::Verbosity::quiet);
-    const bool possible = supervise::run_reruns(session, std::get<session::SessionWriter>(writer), relay, plan, speech);
-    print_report(session, options.verbosity, possible);
+    const bool possible =
+        supervise::run_reruns(session, state, std::get<session::SessionWriter>(writer), relay, plan, speech);
+    print_report(state, options.verbosity, possible);
     if (!options.rerun.keep_core) supervise::drop_large_dumps(session, std::get<session::SessionWriter>(writer));
     return possible ? 0 : kOwnFailure;
   }
-  print_report(session, options.verbosity);
+  print_report(state, options.verbosity);
   return 0;
 }
 

@@ -8,7 +8,7 @@
 #include "base/printable.h"
 #include "commands/commands.h"
 #include "debugger_advice.h"
-#include "diagnose/dump_access.h"
+#include "diagnose/reruns/dump_access.h"
 #include "diagnose/words.h"
 #include "evidence/core_file.h"
 #include "evidence/json.h"

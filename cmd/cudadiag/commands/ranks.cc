@@ -15,7 +15,7 @@
 #include "analyse/hangs/hang.h"
 #include "base/printable.h"
 #include "commands/commands.h"
-#include "diagnose/resolved_site.h"
+#include "diagnose/session_state.h"
 #include "diagnose/surroundings.h"
 #include "diagnose/words.h"
 #include "options/command_line.h"
@@ -27,7 +27,6 @@
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
 #include "symbolize/source_excerpt.h"
-#include "symbolize/symbolizer.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {
@@ -45,13 +44,12 @@ namespace fs = std::filesystem;
 
 // The session of one launcher.
 struct Part {
-  explicit Part(session::Session from) : session(std::move(from)), symbolizer(session) {
-    analysis = analyse::analyse(session, diagnose::same_line_by(symbolizer));
-  }
+  explicit Part(session::Session from) : session(std::move(from)), state(session) {}
 
-  session::Session session;
-  symbolize::Symbolizer symbolizer;
-  analyse::Analysis analysis;
+  const std::vector<analyse::Failure>& failures() { return state.analysis().failures; }
+
+  const session::Session session;
+  diagnose::SessionState state;
 };
 using Parts = std::vector<std::unique_ptr<Part>>;
 
@@ -135,7 +133,7 @@ std::optional<diagnose::RanksPart> where_they_part(const Parts& parts, bool hang
   if (!ranks) return std::nullopt;
   return diagnose::ranks_part(*ranks, [&](const session::Process& process) {
     Part& owner = *owners.at(&process);
-    return diagnose::Recorded{owner.session, owner.symbolizer};
+    return diagnose::Recorded{owner.session, owner.state.symbolizer()};
   });
 }
 
@@ -150,8 +148,8 @@ std::string others(const Parts& parts, const Part& first) {
   std::string text;
   std::size_t count = 0;
   for (const auto& part : parts) {
-    if (part.get() == &first || part->analysis.failures.empty() || ++count > kNamed) continue;
-    const diagnose::Diagnosis report = diagnose::build(part->session, part->analysis, part->symbolizer);
+    if (part.get() == &first || part->failures().empty() || ++count > kNamed) continue;
+    const diagnose::Diagnosis& report = part->state.diagnosis();
     const diagnose::Finding& finding = report.findings.front();
     text += fmt::format("also: {}: {} [{}]\n      cudadiag report {}\n", name_of(finding),
                         report::headline(finding, report.working_directory), diagnose::word(finding.grade),
@@ -163,8 +161,8 @@ std::string others(const Parts& parts, const Part& first) {
 Part* first_failed(const Parts& parts) {
   Part* first = nullptr;
   for (const auto& part : parts) {
-    if (part->analysis.failures.empty()) continue;
-    if (first == nullptr || analyse::comes_before(part->analysis.failures.front(), first->analysis.failures.front())) {
+    if (part->failures().empty()) continue;
+    if (first == nullptr || analyse::comes_before(part->failures().front(), first->failures().front())) {
       first = part.get();
     }
   }
@@ -200,14 +198,14 @@ int carry_out(const RanksOptions& options) {
   const std::string foreign = options.foreign ? "" : why_foreign(parts);
   const symbolize::WithheldSources withheld(!foreign.empty());
   Part* first = first_failed(parts);
-  const bool hangs = first != nullptr && analyse::in_collective(first->analysis.failures.front());
+  const bool hangs = first != nullptr && analyse::in_collective(first->failures().front());
   // A failure of a rank's own has nothing to do with where the others wait for it.
   std::optional<diagnose::RanksPart> ranks;
   if (first == nullptr || hangs) ranks = where_they_part(parts, hangs);
   if (first == nullptr && !options.json) return print(no_failure(parts, ranks)), 0;
   Part& told = first == nullptr ? *parts.front() : *first;
-  told.analysis.ranks.reset();
-  diagnose::Diagnosis report = diagnose::build(told.session, told.analysis, told.symbolizer, std::move(ranks));
+  told.state.set_job(std::move(ranks));
+  diagnose::Diagnosis report = told.state.diagnosis();
   diagnose::mark_foreign(report, foreign);
   if (options.json) return print(report::write_json(report)), 0;
   const diagnose::Finding& finding = report.findings.front();

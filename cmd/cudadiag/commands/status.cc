@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "commands/commands.h"
+#include "diagnose/session_state.h"
 #include "options/shared_options.h"
 #include "report/status_text.h"
 #include "session/notes/unrecorded.h"
@@ -15,7 +16,6 @@
 #include "session/session_reader.h"
 #include "sessions/session_choice.h"
 #include "symbolize/source_excerpt.h"
-#include "symbolize/symbolizer.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {
@@ -39,8 +39,11 @@ int carry_out(const StatusOptions& options) {
     return say(session.folder.string() + ": " + session::why_unused(session.folder)), kOwnFailure;
   }
   const symbolize::WithheldSources withheld(!session::why_foreign(session).empty());
-  symbolize::Symbolizer symbolizer(session);
-  const diagnose::Status status = diagnose::build_status(session, run.goes_on(), symbolizer);
+  diagnose::SessionState state(session);
+  const bool is_over = !run.goes_on().value_or(true);
+  const analyse::Analysis none;
+  const diagnose::Status status =
+      diagnose::build_status(session, is_over ? state.analysis() : none, run.goes_on(), state.symbolizer());
   report::TextOptions shown = text_options(options.verbosity, STDOUT_FILENO);
   // A pipe's lines are not broken.
   if (::isatty(STDOUT_FILENO) == 0) shown.columns = std::numeric_limits<int>::max();

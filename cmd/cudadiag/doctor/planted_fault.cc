@@ -189,7 +189,8 @@ void judge_recording(const session::Session& session, std::vector<Proof>& proofs
   proofs.push_back(marked
                        ? Proof{"markers", "the GPU writes them", ""}
                        : Proof{"markers", "the GPU wrote none", "send the output of cudadiag dump with a bug report"});
-  const diagnose::Diagnosis found = examine(session);
+  diagnose::SessionState state(session);
+  const diagnose::Diagnosis& found = state.diagnosis();
   const auto named = [](const diagnose::Finding& finding) {
     return finding.launch && finding.launch->grid[0] == kBadLaunch && finding.launch->mangled == "planted";
   };

@@ -64,16 +64,14 @@ class Offer {
     if (!is_agreed()) return;
     RerunNews news(report_.report(), session_to_name(session_, options_), options_.verbosity);
     RerunSpeech speech(false, [&](const analyse::Analysis& analysis) { look(analysis, news); });
-    report_.look_again();
-    supervise::run_reruns(session_, *recording_.writer(), relay_, plan_, speech);
-    report_.look_again();
+    supervise::run_reruns(session_, recording_.state(), *recording_.writer(), relay_, plan_, speech);
     news.finish(report_.report());
   }
 
  private:
   bool is_wanted() const {
     if (options_.rerun_mode == RerunMode::never && !for_hang_dump_) return false;
-    return supervise::wants_reruns(analyse::analyse(session_), session_.manifest, options_.rerun) ||
+    return supervise::wants_reruns(recording_.state().analysis(), session_.manifest, options_.rerun) ||
            supervise::wants_races(session_);
   }
 
@@ -83,13 +81,12 @@ class Offer {
       return analyse::is_asynchronous(failure.kind) && failure.grade == analyse::Grade::proven;
     });
     if (!proven || news.has_told_proof()) return;
-    report_.look_again();
     news.look_at(report_.report());
   }
 
   RerunOutlook outlook() const {
     RerunOutlook outlook;
-    outlook.runs = supervise::planned_reruns(session_, plan_);
+    outlook.runs = supervise::planned_reruns(recording_.state().analysis(), session_, plan_);
     outlook.seconds = supervise::expected_seconds(session_);
     if (plan_.isolated) outlook.limits = "it cannot write files";
     outlook.purpose = report_.findings() ? "to prove this" : "to see which operations race";

@@ -59,8 +59,12 @@ void RunReport::tell(diagnose::Diagnosis report) {
 void RunReport::report_freeze() {
   recording_.read();
   // A process that goes on may yet handle what has failed in it: only a frozen picture is final.
-  const diagnose::Diagnosis report = examine(recording_.session(), [&](const session::Process& process) {
-    return process.record.state == wire::area::State::frozen && !told_.contains(process.pid);
+  const auto& processes = recording_.session().processes;
+  diagnose::Diagnosis report = untold();
+  diagnose::keep_findings(report, [&](const diagnose::Finding& finding) {
+    return std::any_of(processes.begin(), processes.end(), [&](const session::Process& process) {
+      return process.pid == finding.pid && process.record.state == wire::area::State::frozen;
+    });
   });
   if (report.findings.empty()) return;
   if (recording_.writer() != nullptr) tell(recording_.store());
@@ -69,8 +73,7 @@ void RunReport::report_freeze() {
 
 void RunReport::report_hang(double seconds) {
   recording_.read_hang(seconds);
-  const diagnose::Diagnosis report =
-      examine(recording_.session(), [&](const session::Process& process) { return !told_.contains(process.pid); });
+  const diagnose::Diagnosis report = untold();
   if (recording_.writer() != nullptr) tell(recording_.store());
   tell(report);
 }
@@ -109,7 +112,7 @@ void RunReport::tell_rest() {
   const auto is_new = [&](const diagnose::Finding& finding) { return finding.race || !told_.contains(finding.pid); };
   const auto& findings = report().findings;
   if (std::none_of(findings.begin(), findings.end(), is_new)) return;
-  tell(examine(recording_.session(), [&](const session::Process& process) { return !told_.contains(process.pid); }));
+  tell(untold());
 }
 
 void RunReport::tell_end(const supervise::RunEnd& end, bool may_have_kept) {
@@ -127,7 +130,7 @@ void RunReport::tell_end(const supervise::RunEnd& end, bool may_have_kept) {
   const bool ended_at_work = end.end.signal || find_note(notes, analyse::kKilledAtWork) != nullptr;
   const bool told = options_.verbosity == report::Verbosity::verbose && find_note(notes, diagnose::kUnfinished);
   if (!findings_ && !told && (ended_at_work || options_.hang_after)) {
-    tell_unfinished(recording_.session(), recording_.writer() != nullptr);
+    tell_unfinished(recording_.state(), recording_.writer() != nullptr);
   }
 }
 
@@ -148,9 +151,11 @@ std::string RunReport::no_longer_sought() const {
                      races ? "races" : "");
 }
 
-const diagnose::Diagnosis& RunReport::report() {
-  if (!report_) report_ = examine(recording_.session());
-  return *report_;
+diagnose::Diagnosis RunReport::untold() {
+  diagnose::Diagnosis rest = report();
+  diagnose::keep_findings(
+      rest, [&](const diagnose::Finding& finding) { return finding.race || !told_.contains(finding.pid); });
+  return rest;
 }
 
 void RunReport::drop_if_clean() {

@@ -24,10 +24,8 @@ class RunReport {
   // The target has ended: finishes the session and reports what was not reported before.
   void finish(const supervise::RunEnd& end);
 
-  // After finish(). The report on everything recorded so far. It takes the symbols of all modules that lead to the
-  // findings: made once, and again when reruns have added to the session.
-  const diagnose::Diagnosis& report();
-  void look_again() { report_.reset(); }
+  // After finish(). The diagnosis of everything recorded so far.
+  const diagnose::Diagnosis& report() { return recording_.state().diagnosis(); }
   bool findings() const { return findings_; }
   // Without a finding, pairs of kernels may still race. A rerun can tell, so the session is kept.
   bool open_pairs() const { return open_pairs_; }
@@ -39,6 +37,8 @@ class RunReport {
   void tell(const supervise::Stored& stored) const;
   // Prints what has not been printed before.
   void tell(diagnose::Diagnosis report);
+  // The diagnosis without the processes whose failure was reported.
+  diagnose::Diagnosis untold();
   // There is nothing to find in the session.
   bool is_clean();
   void keep_session();
@@ -51,7 +51,6 @@ class RunReport {
 
   supervise::Recording& recording_;
   const RunOptions& options_;
-  std::optional<diagnose::Diagnosis> report_;
   std::set<std::uint32_t> told_;  // processes whose failure has been reported
   bool findings_ = false;
   bool open_pairs_ = false;

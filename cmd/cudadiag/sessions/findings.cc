@@ -7,9 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analyse/analysis.h"
 #include "analyse/reruns/rerun_window.h"
-#include "diagnose/resolved_site.h"
 #include "diagnose/status.h"
 #include "diagnose/surroundings.h"
 #include "report/json.h"
@@ -18,34 +16,23 @@
 #include "session/session_reader.h"
 #include "session/session_writer.h"
 #include "symbolize/source_excerpt.h"
-#include "symbolize/symbolizer.h"
 #include "terminal/terminal.h"
 
 namespace cudadiag::command {
 
-diagnose::Diagnosis examine(const session::Session& session,
-                            const std::function<bool(const session::Process&)>& wanted) {
-  symbolize::Symbolizer symbolizer(session);
-  analyse::Analysis analysis = analyse::analyse(session, diagnose::same_line_by(symbolizer));
-  if (wanted) {
-    std::erase_if(analysis.failures, [&](const analyse::Failure& failure) {
-      return failure.process != nullptr && !wanted(*failure.process);
-    });
-  }
-  return diagnose::build(session, analysis, symbolizer);
-}
-
 diagnose::Diagnosis examine_found(const session::Session& session, bool trusted) {
   const std::string foreign = trusted ? "" : session::why_foreign(session);
   const symbolize::WithheldSources withheld(!foreign.empty());
-  diagnose::Diagnosis report = examine(session);
+  diagnose::SessionState state(session);
+  diagnose::Diagnosis report = state.diagnosis();
   diagnose::mark_foreign(report, foreign);
   return report;
 }
 
-void tell_unfinished(const session::Session& session, bool kept) {
-  symbolize::Symbolizer symbolizer(session);
-  const std::string text = diagnose::unfinished_text(diagnose::build_status(session, false, symbolizer));
+void tell_unfinished(diagnose::SessionState& state, bool kept) {
+  const session::Session& session = state.session();
+  const auto status = diagnose::build_status(session, state.analysis(), false, state.symbolizer());
+  const std::string text = diagnose::unfinished_text(status);
   if (text.empty()) return;
   say(text + (kept ? "; cudadiag status " + session.folder.string() + " shows all that was unfinished" : ""));
 }
@@ -75,7 +62,7 @@ session::Result<std::string> window_of_session(const std::string& name, const st
   if (const auto* failure = std::get_if<session::Failure>(&opened)) return *failure;
   const auto& session = std::get<session::Session>(opened);
   // All calls of the suspects' lines: how often a long job has come there when it fails is not known beforehand.
-  auto window = analyse::rerun_window(analyse::analyse(session), analyse::Reach::sites);
+  auto window = analyse::rerun_window(diagnose::SessionState(session).analysis(), analyse::Reach::sites);
   if (window.text.empty()) {
     return session::Failure{"the session " + session.folder.string() + " has no suspects to wait for",
                             "name one with an asynchronous failure; cudadiag list shows them"};

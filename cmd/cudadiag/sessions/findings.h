@@ -1,26 +1,22 @@
-// Makes the report of a session.
+// What several subcommands do with a session: diagnose it, write its report to a file.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "diagnose/diagnosis.h"
+#include "diagnose/session_state.h"
 #include "report/text.h"
 #include "session/session.h"
 
 namespace cudadiag::command {
 
-// The report on `session`, restricted to failures of processes that `wanted` takes.
-diagnose::Diagnosis examine(const session::Session& session,
-                            const std::function<bool(const session::Process&)>& wanted = {});
-
-// The same for a session that lies somewhere and may be somebody else's: then without source lines, and the report says
-// why. `trusted`: the user says that it is not.
+// The diagnosis of a session that lies somewhere and may be somebody else's: then without source lines, and the report
+// says why. `trusted`: the user says that it is not.
 diagnose::Diagnosis examine_found(const session::Session& session, bool trusted);
 
 // One sentence on the oldest work that is known to have been unfinished for a second or more when its process ended, if
 // there is any.
-void tell_unfinished(const session::Session& session, bool kept);
+void tell_unfinished(diagnose::SessionState& state, bool kept);
 
 // A file that an earlier run left there is not a report of this run, which may end before it writes one.
 void empty_older_report(const std::string& path);

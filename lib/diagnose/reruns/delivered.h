@@ -3,6 +3,7 @@
 
 #include "analyse/analysis.h"
 #include "diagnose/diagnosis.h"
+#include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
 

@@ -11,8 +11,7 @@ namespace cudadiag::diagnose {
 
 // In each failure with several candidates, moves those to the front whose kernel the dump names. If the program
 // launches that kernel at one line alone, only these remain, and are proven. Nothing changes if a rerun has proven a
-// line, if it was another error, or if the kernel is that of no candidate. Only the report knows about this: later
-// reruns are for the candidates as they were.
+// line, if it was another error, or if the kernel is that of no candidate.
 void weigh_by_dump(std::vector<analyse::Failure>& failures, const symbolize::DeviceTestimony& testimony,
                    const session::Session& session, symbolize::Symbolizer& symbolizer);
 

@@ -7,7 +7,6 @@
 
 #include "analyse/reruns/eager.h"
 #include "diagnose/place.h"
-#include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
 namespace {
@@ -43,15 +42,9 @@ const Finding* finding_for(const analyse::Failure& failure, const Diagnosis& rep
 
 }  // namespace
 
-void add_eager(Diagnosis& report, const session::Session& session,
-               const std::vector<const analyse::Failure*>& failures) {
-  const session::Session reruns = analyse::eager_session(session);
-  if (reruns.processes.empty()) return;
-  const analyse::Analysis analysis = analyse::analyse(reruns);
-  symbolize::Symbolizer symbolizer(reruns);
-  const Diagnosis eager = build(reruns, analysis, symbolizer);
+void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures) {
   for (std::size_t i = 0; i < report.findings.size(); ++i) {
-    const Finding* told = finding_for(*failures[i], eager, analysis, reruns);
+    const Finding* told = finding_for(*failures[i], *eager.diagnosis, *eager.analysis, *eager.session);
     if (told == nullptr) continue;
     Finding& finding = report.findings[i];
     finding.related.push_back({"eager", told->location, analyse::Grade::inferred});

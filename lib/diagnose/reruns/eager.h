@@ -6,12 +6,12 @@
 
 #include "analyse/analysis.h"
 #include "diagnose/diagnosis.h"
+#include "diagnose/known.h"
 
 namespace cudadiag::diagnose {
 
 // Adds to the findings in compiled code the line, with the role "eager", and the cause with the arguments that prove it
 // where their own has not as much. `failures` are the findings', one each; their causes are known.
-void add_eager(Diagnosis& report, const session::Session& session,
-               const std::vector<const analyse::Failure*>& failures);
+void add_eager(Diagnosis& report, const EagerAnswer& eager, const std::vector<const analyse::Failure*>& failures);
 
 }  // namespace cudadiag::diagnose

@@ -137,8 +137,7 @@ bool wants_reruns(const Analysis& analysis, const session::Manifest& manifest, c
          (options.sanitize && wants_sanitizer(analysis, manifest));
 }
 
-unsigned planned_reruns(const session::Session& session, const RerunPlan& plan) {
-  const Analysis analysis = analyse::analyse(session);
+unsigned planned_reruns(const Analysis& analysis, const session::Session& session, const RerunPlan& plan) {
   const session::Manifest& manifest = session.manifest;
   const RerunOptions& options = plan.options;
   const bool wanted[] = {wants_proof(analysis) || options.saved_bytes() > 0,

@@ -16,7 +16,7 @@ namespace cudadiag::supervise {
 bool wants_reruns(const analyse::Analysis& analysis, const session::Manifest& manifest, const RerunOptions& options);
 
 // How many reruns follow if each succeeds; otherwise there are more.
-unsigned planned_reruns(const session::Session& session, const RerunPlan& plan);
+unsigned planned_reruns(const analyse::Analysis& analysis, const session::Session& session, const RerunPlan& plan);
 
 // Some failure of the GPU's own work is not proven.
 bool wants_proof(const analyse::Analysis& analysis);

@@ -49,39 +49,42 @@ std::chrono::milliseconds in_milliseconds(double seconds) {
 
 class RerunSequence {
  public:
-  RerunSequence(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
-                const RerunPlan& plan, RerunListener& listener)
+  RerunSequence(session::Session& session, diagnose::SessionState& state, session::SessionWriter& writer,
+                launch::SignalRelay& relay, const RerunPlan& plan, RerunListener& listener)
       : session_(session),
+        state_(state),
         writer_(writer),
         relay_(relay),
         plan_(plan),
         options_(plan.options),
-        listener_(listener),
-        analysis_(analyse::analyse(session)) {}
+        listener_(listener) {}
 
   bool run() {
     const session::Manifest& manifest = session_.manifest;
     confirm();
-    if (options_.values && continues() && wants_memory(analysis_, manifest)) ask_allocator();
+    if (options_.values && continues() && wants_memory(analysis(), manifest)) ask_allocator();
     if (options_.save_inputs && continues()) replay_saved_call();
     if (!plan_.window && continues() && wants_races(session_)) find_racing_tensors();
-    if (!plan_.window && continues() && wants_eager(analysis_, manifest)) run_eagerly();
-    if (options_.device && continues() && wants_dump(analysis_, manifest)) get_dump();
-    if (options_.hang_dump && continues() && wants_hang_dump(analysis_, manifest)) get_hang_dump();
+    if (!plan_.window && continues() && wants_eager(analysis(), manifest)) run_eagerly();
+    if (options_.device && continues() && wants_dump(analysis(), manifest)) get_dump();
+    if (options_.hang_dump && continues() && wants_hang_dump(analysis(), manifest)) get_hang_dump();
     if (options_.cross_check && !interrupted_) cross_check();
     if (options_.sanitize && continues() && !was_made(manifest, PassKind::sanitize)) sanitize();
     return possible_;
   }
 
  private:
+  // Of the session as it is now.
+  const Analysis& analysis() { return state_.analysis(); }
+
   // A rerun that was kept from something on its way to the failure would be so again.
   bool continues() const { return possible_ && !interrupted_ && !kept_; }
 
   void confirm() {
     WindowSequence windows(plan_);
-    while (const auto step = windows.next(analysis_)) {
+    while (const auto step = windows.next(analysis())) {
       if (!wait_in(*step)) return;
-      windows.note(analysis_.reruns.back());
+      windows.note(analysis().reruns.back());
     }
   }
 
@@ -92,7 +95,7 @@ class RerunSequence {
     spec.waits = step.window.words;
     spec.without_values = step.without_values;
     if (options_.values && !step.without_values) {
-      spec.values = suspect_lines(session_, analysis_, seconds_for_values(), options_.saved_bytes());
+      spec.values = suspect_lines(session_, analysis(), seconds_for_values(), options_.saved_bytes());
     }
     return add(spec) && !interrupted_;
   }
@@ -105,7 +108,7 @@ class RerunSequence {
 
   void replay_saved_call() {
     const auto patience = in_milliseconds(spec_of(PassKind::confirm).time_limit);
-    const auto problem = replay(session_, writer_, analysis_, patience, relay_);
+    const auto problem = replay(session_, writer_, analysis(), patience, relay_);
     if (problem) listener_.cannot(*problem);
   }
 
@@ -119,10 +122,12 @@ class RerunSequence {
     RerunSpec spec = spec_of(PassKind::eager);
     add(spec);
     if (!options_.values || !continues()) return;
-    const session::Session eager = analyse::eager_session(session_);
-    const Analysis found = analyse::analyse(eager);
+    diagnose::EagerReruns* reruns = state_.eager();
+    if (reruns == nullptr) return;
+    const session::Session& eager = reruns->session();
+    const Analysis& found = reruns->state().analysis();
     const bool tells = std::any_of(found.failures.begin(), found.failures.end(), [&](const auto& again) {
-      return std::any_of(analysis_.failures.begin(), analysis_.failures.end(),
+      return std::any_of(analysis().failures.begin(), analysis().failures.end(),
                          [&](const auto& failure) { return analyse::tells_line_of(failure, again, eager); });
     });
     if (!tells) return;
@@ -165,9 +170,9 @@ class RerunSequence {
 
   void sanitize() {
     RerunSpec spec = spec_of(PassKind::sanitize);
-    SuspectedKernels kernels = suspected_kernels(analysis_);
+    SuspectedKernels kernels = suspected_kernels(analysis());
     if (kernels.names.empty()) {
-      const auto& failures = analysis_.failures;
+      const auto& failures = analysis().failures;
       const bool wanted = std::any_of(failures.begin(), failures.end(),
                                       [](const analyse::Failure& failure) { return memcheck_may_tell(failure); });
       if (wanted) listener_.cannot({Problem::no_suspected_kernel});
@@ -218,9 +223,9 @@ class RerunSequence {
     session_.reruns.push_back(std::move(result.processes));
     session_.rerun_races.push_back(std::move(result.races));
     store_manifest();
-    analysis_ = analyse::analyse(session_);
-    kept_ = analysis_.reruns.back().outcome == Outcome::kept_from;
-    listener_.ended({spec, session_, analysis_, result.interrupted, result.dump_asked});
+    state_.advance();
+    kept_ = analysis().reruns.back().outcome == Outcome::kept_from;
+    listener_.ended({spec, session_, analysis(), result.interrupted, result.dump_asked});
     return true;
   }
 
@@ -231,12 +236,12 @@ class RerunSequence {
   }
 
   session::Session& session_;
+  diagnose::SessionState& state_;
   session::SessionWriter& writer_;
   launch::SignalRelay& relay_;
   const RerunPlan& plan_;
   const RerunOptions& options_;
   RerunListener& listener_;
-  Analysis analysis_;
   bool interrupted_ = false;
   bool kept_ = false;
   bool possible_ = true;
@@ -244,9 +249,9 @@ class RerunSequence {
 
 }  // namespace
 
-bool run_reruns(session::Session& session, session::SessionWriter& writer, launch::SignalRelay& relay,
-                const RerunPlan& plan, RerunListener& listener) {
-  return RerunSequence(session, writer, relay, plan, listener).run();
+bool run_reruns(session::Session& session, diagnose::SessionState& state, session::SessionWriter& writer,
+                launch::SignalRelay& relay, const RerunPlan& plan, RerunListener& listener) {
+  return RerunSequence(session, state, writer, relay, plan, listener).run();
 }
 
 }  // namespace cudadiag::supervise

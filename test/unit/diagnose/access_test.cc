@@ -1,5 +1,5 @@
 // The access that failed: what dumps of an H200 (data/gpucore) say by themselves, and joined with a recording.
-#include "diagnose/access.h"
+#include "diagnose/reruns/access.h"
 
 #include <doctest/doctest.h>
 

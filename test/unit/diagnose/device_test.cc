@@ -9,6 +9,7 @@
 #include "analyse/graphs/graph_nodes.h"
 #include "diagnose/diagnosis.h"
 #include "diagnose/reruns/dump_candidates.h"
+#include "diagnose/session_state.h"
 #include "report/text.h"
 #include "unit/report/sample_reports.h"
 
@@ -102,8 +103,7 @@ class Recorded {
     analysis.failures = {failure};
     analysis.first_grade = analyse::Grade::bracketed;
     analysis.reruns.resize(session.reruns.size());
-    symbolize::Symbolizer symbolizer(session);
-    return diagnose::build(session, analysis, symbolizer);
+    return diagnose::SessionState(session, analysis).diagnosis();
   }
 
   session::Session session;
@@ -234,8 +234,7 @@ TEST_CASE("under MPS a kernel that runs in a rerun's dump proves nothing of a ha
   failure.hang = analyse::Standstill{};
   analyse::Analysis analysis;
   analysis.failures = {failure};
-  symbolize::Symbolizer symbolizer(recorded.session);
-  const Diagnosis report = diagnose::build(recorded.session, analysis, symbolizer);
+  const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   REQUIRE(device_of(report).join.starts_with("running in a rerun"));
   CHECK(report.findings[0].grade == analyse::Grade::bracketed);
   CHECK(report.findings[0].because == "it stands");
@@ -417,8 +416,7 @@ TEST_CASE("of a graph's nodes the dump may name any, also one of several kernels
   analyse::Analysis analysis;
   analysis.failures = {failure};
   analysis.reruns.resize(1);
-  symbolize::Symbolizer symbolizer(recorded.session);
-  const Diagnosis report = diagnose::build(recorded.session, analysis, symbolizer);
+  const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   CHECK(lines_of(report.findings.at(0)) == std::vector<int>{10, 10, 20});
   CHECK(device_of(report).line == 8);
   CHECK(device_of(report).join == "same kernel; its grid was not kept; of the candidates number 2");
@@ -437,8 +435,7 @@ TEST_CASE("of two findings the dump is that whose kernel and grid it names") {
   }
   analyse::Analysis analysis;
   analysis.failures = failures;
-  symbolize::Symbolizer symbolizer(recorded.session);
-  const Diagnosis report = diagnose::build(recorded.session, analysis, symbolizer);
+  const Diagnosis report = diagnose::SessionState(recorded.session, analysis).diagnosis();
   REQUIRE(report.findings.size() == 2);
   CHECK_FALSE(report.findings[0].device);
   CHECK(report.findings[0].device_unknown == "the core dump of the rerun is of another failure");
@@ -520,8 +517,7 @@ TEST_CASE("no dump: of a proven failure the one assertion that its rerun printed
     analyse::Analysis analysis;
     analysis.failures = {failure};
     analysis.reruns.resize(2);
-    symbolize::Symbolizer symbolizer(recorded.session);
-    return diagnose::build(recorded.session, analysis, symbolizer);
+    return diagnose::SessionState(recorded.session, analysis).diagnosis();
   };
   const std::string unnamed = "/tmp/k.py:34: unknown: block: [0,0,0], thread: [7,0,0] Assertion `0 <= i < 9` failed.\n";
   print("confirm", unnamed);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "diagnose/session_state.h"
 #include "report/text.h"
 #include "symbolize/file_time.h"
 
@@ -92,8 +93,7 @@ Diagnosis report_of(const session::Session& session, std::vector<analyse::Failur
   analysis.failures = std::move(failures);
   if (!analysis.failures.empty()) analysis.first_grade = analysis.failures.front().grade;
   analysis.notes = {{"python-off", "Python stacks are off"}, {"python-off", "Python stacks are off"}};
-  symbolize::Symbolizer symbolizer(session);
-  return diagnose::build(session, analysis, symbolizer);
+  return diagnose::SessionState(session, analysis).diagnosis();
 }
 
 }  // namespace
@@ -394,8 +394,7 @@ TEST_CASE("a note of calls that failed names their lines") {
     record.errors.push_back(error);
   };
   const auto told = [&] {
-    symbolize::Symbolizer symbolizer(session);
-    const Diagnosis report = diagnose::build(session, analyse::analyse(session), symbolizer);
+    const Diagnosis report = diagnose::SessionState(session).diagnosis();
     const auto found = std::find_if(report.notes.begin(), report.notes.end(),
                                     [](const auto& note) { return note.code == "error-handled"; });
     REQUIRE(found != report.notes.end());

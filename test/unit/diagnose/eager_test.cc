@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "symbolize/symbolizer.h"
+#include "diagnose/session_state.h"
 #include "unit/analyse/picture_builder.h"
 
 using namespace cudadiag;
@@ -78,10 +78,7 @@ void add_values(session::Session& session) {
   session.manifest.passes.back().values = true;
 }
 
-Diagnosis report_of(const session::Session& session) {
-  symbolize::Symbolizer symbolizer(session);
-  return diagnose::build(session, analyse::analyse(session), symbolizer);
-}
+Diagnosis report_of(const session::Session& session) { return diagnose::SessionState(session).diagnosis(); }
 
 std::vector<int> eager_lines(const diagnose::Finding& finding) {
   std::vector<int> lines;

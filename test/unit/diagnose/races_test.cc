@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "diagnose/diagnosis.h"
+#include "diagnose/session_state.h"
 #include "report/race_text.h"
 
 using namespace cudadiag;
@@ -125,10 +126,7 @@ struct Runs {
       races->counts = {{.pid = races->unjudged[0].pid, .unjudged = 1}};
     }
   }
-  Diagnosis report() const {
-    symbolize::Symbolizer symbolizer(session);
-    return diagnose::build(session, analyse::analyse(session), symbolizer);
-  }
+  Diagnosis report() const { return diagnose::SessionState(session).diagnosis(); }
 
   session::Session session;
 };

@@ -174,7 +174,7 @@ TEST_CASE("only what follows the operations shown is counted as waiting behind t
   session::Session session;
   session.processes.push_back(picture.process);
   symbolize::Symbolizer symbolizer(session);
-  const auto look = [&] { return build_status(session, true, symbolizer).processes[0].streams.at(0); };
+  const auto look = [&] { return build_status(session, {}, true, symbolizer).processes[0].streams.at(0); };
   REQUIRE(look().operations.size() == 1);
   CHECK(look().operations[0].ordinal == 2);
   CHECK(look().more == 1);

@@ -1,7 +1,8 @@
-#include "diagnose/thread_start.h"
+#include "diagnose/lines/thread_start.h"
 
 #include <doctest/doctest.h>
 
+#include "diagnose/session_state.h"
 #include "report/text.h"
 
 using namespace cudadiag;
@@ -82,8 +83,7 @@ struct ThreadRuns {
     analyse::Analysis analysis;
     analysis.verdict = analyse::Verdict::cuda_failure;
     analysis.failures = {failure};
-    symbolize::Symbolizer symbolizer(session);
-    return diagnose::build(session, analysis, symbolizer);
+    return diagnose::SessionState(session, analysis).diagnosis();
   }
   diagnose::Finding finding(bool confirmed = true) const { return report(confirmed).findings.at(0); }
 

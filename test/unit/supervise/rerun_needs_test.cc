@@ -17,10 +17,10 @@ TEST_CASE("a failure that is not proven wants reruns") {
   const auto analysis = analyse::analyse(session);
   CHECK(wants_proof(analysis));
   CHECK(wants_reruns(analysis, session.manifest, {}));
-  CHECK(planned_reruns(session, {}) == 2);  // for the operation, and for a core dump
+  CHECK(planned_reruns(analysis, session, {}) == 2);  // for the operation, and for a core dump
   RerunPlan plan;
   plan.options.device = false;
-  CHECK(planned_reruns(session, plan) == 1);
+  CHECK(planned_reruns(analysis, session, plan) == 1);
 }
 
 TEST_CASE("a session without a failure wants none") {
@@ -28,7 +28,7 @@ TEST_CASE("a session without a failure wants none") {
   session.processes.clear();
   const auto analysis = analyse::analyse(session);
   CHECK_FALSE(wants_reruns(analysis, session.manifest, {}));
-  CHECK(planned_reruns(session, {}) == 0);
+  CHECK(planned_reruns(analysis, session, {}) == 0);
   CHECK_FALSE(wants_races(session));
 }
 

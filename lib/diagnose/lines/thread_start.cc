@@ -1,4 +1,4 @@
-#include "diagnose/thread_start.h"
+#include "diagnose/lines/thread_start.h"
 
 #include <algorithm>
 

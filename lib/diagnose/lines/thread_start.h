@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "diagnose/diagnosis.h"
+#include "symbolize/symbolizer.h"
 
 namespace cudadiag::diagnose {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "diagnose/diagnosis.h"
-#include "diagnose/dump_access.h"
 #include "diagnose/operation_memory.h"
+#include "diagnose/reruns/dump_access.h"
 #include "symbolize/device_testimony.h"
 
 namespace cudadiag::diagnose {

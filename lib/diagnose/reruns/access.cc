@@ -1,4 +1,4 @@
-#include "diagnose/access.h"
+#include "diagnose/reruns/access.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "diagnose/dump_access.h"
+#include "diagnose/reruns/dump_access.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "diagnose/forward_line.h"
+#include "diagnose/lines/forward_line.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "diagnose/changed_sources.h"
+#include "diagnose/lines/changed_sources.h"
 
 #include <fmt/core.h>
 

@@ -1,0 +1,12 @@
+// A log for people who change cudadiag: what it worked out, and how often. CUDADIAG_DEBUG_LOG names the file; without it
+// nothing is written. Several processes may share one file.
+#pragma once
+
+#include <string_view>
+
+namespace cudadiag::base {
+
+// Appends a line. Safe on every thread. A file that cannot be written is ignored.
+void debug_log(std::string_view line);
+
+}  // namespace cudadiag::base

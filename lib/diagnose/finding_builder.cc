@@ -1,0 +1,356 @@
+#include "diagnose/finding_builder.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "analyse/cuda_errors.h"
+#include "analyse/first_failure.h"
+#include "analyse/forward_launches.h"
+#include "diagnose/explanation.h"
+#include "diagnose/forks.h"
+#include "diagnose/launch.h"
+#include "diagnose/lines/changed_sources.h"
+#include "diagnose/lines/forward_line.h"
+#include "diagnose/lines/thread_start.h"
+#include "diagnose/next_steps.h"
+#include "diagnose/operation_memory.h"
+#include "diagnose/place.h"
+#include "diagnose/races/races.h"
+#include "diagnose/ranks.h"
+#include "diagnose/reruns/access.h"
+#include "diagnose/reruns/delivered.h"
+#include "diagnose/reruns/device.h"
+#include "diagnose/reruns/dump_candidates.h"
+#include "diagnose/reruns/eager.h"
+#include "diagnose/reruns/witnesses.h"
+#include "diagnose/resolved_site.h"
+#include "diagnose/status.h"
+#include "diagnose/surroundings.h"
+#include "session/area/call_name.h"
+#include "session/notes/forks.h"
+
+namespace cudadiag::diagnose {
+namespace {
+
+using session::Process;
+
+// Native code that Python called: through what, as far as the modules between the two tell.
+std::string way_in(const ResolvedSite& site) {
+  std::string bridge, module;
+  for (const symbolize::NativeFrame& frame : site.stack.native) {
+    const std::string name = std::filesystem::path(frame.module).filename().string();
+    if (frame.user && module.empty()) module = name;
+    if (name.starts_with("_ctypes") || name.starts_with("libffi")) bridge = "ctypes";
+    if (name.starts_with("_cffi")) bridge = "cffi";
+  }
+  return bridge + (bridge.empty() || module.empty() ? "" : ", ") + module;
+}
+
+class FindingBuilder {
+ public:
+  FindingBuilder(const session::Session& session, const analyse::Failure& failure, symbolize::Symbolizer& symbolizer)
+      : failure_(failure), process_(*failure.process), session_(session), symbolizer_(symbolizer) {
+    finding_.host = session.manifest.host;
+  }
+
+  Finding build() {
+    describe();
+    failure_.candidates.empty() ? locate_call() : locate_candidates();
+    const session::Error* noticed = failure_.noticed != nullptr ? failure_.noticed : failure_.reported;
+    if (noticed != nullptr) {
+      report_of(*noticed);
+      relate_capture(noticed->capture);
+    }
+    if (failure_.swallowed != nullptr) relate_swallowed(*failure_.swallowed);
+    relate_fork();
+    if (failure_.hang) add_standstill(*failure_.hang);
+    drop_changed_sources(finding_, process_.record, met_at(failure_));
+    compare_rerun_source(finding_, failure_, session_, symbolizer_);
+    add_delivered(finding_, failure_);
+    add_inputs(finding_, failure_, session_);
+    add_watched(finding_, failure_);
+    finding_.fix = next_steps(failure_, session_.manifest);
+    add_memory(finding_, failure_, session_.manifest, located_by(symbolizer_));
+    add_tensor_memory(finding_, session_, symbolizer_);
+    return std::move(finding_);
+  }
+
+ private:
+  void describe() {
+    const analyse::CudaError error = analyse::cuda_error(failure_.code);
+    finding_.kind = failure_.kind;
+    finding_.code = failure_.code;
+    finding_.name = error.driver_name;
+    finding_.runtime_name = error.runtime_name;
+    finding_.title = error.title;
+    finding_.text = error.meaning;
+    if (failure_.code == 0) {
+      finding_.title = "a CUDA graph is replayed with a pointer into freed memory";
+      finding_.text = "A graph keeps the addresses that it was given; what lies there now is somebody else's.";
+    }
+    // For a call that failed itself, the driver may say more than the code does.
+    const bool own_words = !analyse::is_asynchronous(failure_.kind) && failure_.reported != nullptr;
+    if (own_words && !failure_.reported->explanation.empty()) {
+      finding_.text = "The driver says: " + failure_.reported->explanation;
+    }
+    finding_.grade = failure_.grade;
+    finding_.because = failure_.because;
+    finding_.pid = process_.pid;
+    finding_.rank = process_.rank;
+  }
+
+  void lead_with(ResolvedSite site) {
+    finding_.location = located(site.line.location);
+    const Location& shown = finding_.location.nearest();
+    if (shown.line > 0) finding_.excerpt = symbolize::source_excerpt(shown.file, shown.line, 1);
+    finding_.why_no_line = symbolizer_.why_no_line(site.line.location);
+    if (finding_.location.line == 0) finding_.module_unknown = symbolizer_.why_unknown(finding_.location.module);
+    if (is_known(site.line.caller)) {
+      finding_.caller = located(site.line.caller);
+      finding_.related.push_back({"caller", *finding_.caller});
+      finding_.via = way_in(site);
+    }
+    finding_.stack = std::move(site.stack);
+  }
+
+  void locate_call() {
+    // An asynchronous failure without candidates: the reporting call is not where it happened.
+    if (failure_.reported == nullptr || analyse::is_asynchronous(failure_.kind)) return;
+    ResolvedSite site = resolve(symbolizer_, process_, failure_.reported->site);
+    finding_.launch = launch_of(process_, *failure_.reported, site.mangled);
+    lead_with(std::move(site));
+  }
+
+  void locate_candidates() {
+    lead_with_replay();
+    for (const analyse::Candidate& candidate : failure_.candidates) locate(candidate);
+    finding_.unlisted = failure_.unlisted;
+    if (failure_.candidates.size() == 1) {
+      if (failure_.call_not_known) forget_call(failure_.unlisted == 0);
+      finding_.candidates.clear();
+    } else {
+      tell_of_several();
+    }
+  }
+
+  // The first one leads, unless the launch of its graph does.
+  void locate(const analyse::Candidate& candidate) {
+    const session::GraphNode* node = candidate.node;
+    ResolvedSite site = resolve(symbolizer_, process_, candidate.site(),
+                                node == nullptr ? 0 : session::kernel_id(process_.record, *node));
+    if (!candidate.alike) site.mangled.clear();
+    const Launch launch = node == nullptr ? launch_of(process_, candidate, site.mangled)
+                                          : node_launch_of(process_, candidate, site.mangled);
+    const bool leads = &candidate == &failure_.candidates.front();
+    ForwardLine forward;
+    if (node == nullptr) forward = forward_line(process_, *candidate.operation, site.stack, symbolizer_);
+    if (leads) prove_forward_line(forward, failure_, symbolizer_);
+    if (forward.location.known() && !forward.own_code) site.line = {forward.location, {}, true, false};
+    const bool may_be_started =
+        node == nullptr && failure_.stale == nullptr && !analyse::runs_node(*candidate.operation);
+    if (leads && may_be_started) finding_.thread_start = lead_to_start(site.line, failure_, symbolizer_);
+    fold({located(site.line.location), launch, candidate.because, candidate.nodes, kernels_of(candidate)});
+    if (finding_.launch) return;
+    finding_.launch = launch;
+    finding_.launch->shares_line = shares_line(symbolizer_, process_, candidate.operation->site, site.line.location);
+    lead_with(std::move(site));
+    if (node == nullptr && analyse::runs_node(*candidate.operation)) relate_backward(forward);
+    if (finding_.thread_start) relate_start(*finding_.thread_start);
+    if (node != nullptr || failure_.stale != nullptr) relate_replay(candidate);
+  }
+
+  void tell_of_several() {
+    const analyse::Candidate& first = failure_.candidates.front();
+    // The candidates are nodes of one launch of a graph.
+    const bool of_nodes =
+        first.node != nullptr && std::all_of(failure_.candidates.begin(), failure_.candidates.end(),
+                                             [&](const auto& other) { return other.operation == first.operation; });
+    if (calls_of_line(finding_) == failure_.candidates.size() && !of_nodes && finding_.unlisted == 0) {
+      finding_.because += fmt::format("; the {} is known, which of its {} launches failed is not",
+                                      finding_.location.line > 0 ? "line" : "function", failure_.candidates.size());
+    }
+    if (!of_nodes || failure_.call_not_known) leave_open_which();
+    for (Candidate& candidate : finding_.candidates) {
+      if (candidate.launches > 1 && !candidate.launch.graph_node)
+        candidate.because += fmt::format(" ({} launches of this {})", candidate.launches,
+                                         candidate.location.line > 0 ? "line" : "function");
+    }
+  }
+
+  // Leaves out the properties in which the possible calls differ.
+  void leave_open_which() {
+    if (calls_of_line(finding_) <= 1) return;
+    const auto on_same_stream = [&](const analyse::Candidate& candidate) {
+      return candidate.operation->stream == failure_.candidates.front().operation->stream;
+    };
+    forget_call(std::all_of(failure_.candidates.begin(), failure_.candidates.end(), on_same_stream));
+  }
+
+  // Keeps the properties of the code, and drops those of a single call.
+  void forget_call(bool stream_is_known) {
+    if (!finding_.launch) return;
+    Launch& launch = *finding_.launch;
+    launch.process_ordinal = launch.stream_ordinal = launch.site_ordinal = std::nullopt;
+    launch.replay = std::nullopt;
+    if (!stream_is_known) launch.stream = 0;
+    forget_shape(launch);
+  }
+
+  // Where the calls that can be the one differ in what they launch; the rerun that proved the code saw it.
+  void forget_shape(Launch& launch) const {
+    if (!finding_.candidates.empty() && !finding_.candidates.front().launch.shape_known()) launch.forget_shape();
+    if (!failure_.call_not_known || failure_.again == nullptr || launch.graph_node) return;
+    launch.grid = failure_.again->grid;
+    launch.block = failure_.again->block;
+    launch.shared_bytes = failure_.again->shared_bytes;
+  }
+
+  // Which node it was is not known: the line that launched the graph is.
+  void lead_with_replay() {
+    const analyse::Candidate& first = failure_.candidates.front();
+    if (failure_.kind != analyse::Kind::async_error || first.node == nullptr) return;
+    finding_.launch = launch_of(process_, first, "");
+    lead_with(resolve(symbolizer_, process_, first.operation->site));
+  }
+
+  void relate_backward(const ForwardLine& forward) {
+    const bool known = forward.location.known();
+    finding_.backward = Backward{forward.node, forward.because, known && !forward.own_code};
+    if (known) {
+      finding_.related.push_back(
+          {"forward", located(forward.location), forward.proven ? analyse::Grade::proven : analyse::Grade::inferred});
+      finding_.because += forward.proven
+                              ? "; the forward line is the one that PyTorch kept when it made the node"
+                              : "; the forward line is inferred from the numbers that PyTorch gives to its nodes";
+    }
+    if (forward.called.known()) finding_.related.push_back({"backward", located(forward.called)});
+  }
+
+  void relate_start(const ThreadStart& start) {
+    finding_.related.push_back({"started", finding_.location});
+    finding_.because += fmt::format("; that is {}, on a thread that runs no line of yours: the one leads that {}",
+                                    place(start.issued, session_.manifest.working_directory),
+                                    start.pool ? "gave this work to the pool" : "started it");
+  }
+
+  // The kernels of the nodes that one line made or changed.
+  std::vector<std::string> kernels_of(const analyse::Candidate& candidate) const {
+    std::vector<std::string> kernels;
+    if (candidate.node == nullptr || candidate.alike) return kernels;
+    const session::Graph& graph = *session::by_id(process_.record.graphs, candidate.operation->graph);
+    for (std::uint32_t index = 0; index < graph.nodes.size(); ++index) {
+      if (session::site_at(process_.record, *candidate.operation, graph, index) != candidate.site()) continue;
+      const std::uint32_t kernel = session::kernel_id(process_.record, graph.nodes[index]);
+      if (const std::string* name = session::by_id(process_.record.functions, kernel)) kernels.push_back(*name);
+    }
+    return kernels;
+  }
+
+  void relate(const char* role, std::uint32_t site) {
+    finding_.related.push_back({role, located(resolve(symbolizer_, process_, site).line.location)});
+  }
+
+  void relate_replay(const analyse::Candidate& candidate) {
+    if (candidate.changed == 0) {
+      finding_.related.push_back({"capture", finding_.location});
+    } else {
+      if (candidate.node->site != 0 && !candidate.made_apart) relate("capture", candidate.node->site);
+      finding_.related.push_back({"update", finding_.location});
+    }
+    relate("replay", candidate.operation->site);
+  }
+
+  void fold(Candidate candidate) {
+    const auto same = std::find_if(finding_.candidates.begin(), finding_.candidates.end(), [&](const Candidate& other) {
+      return same_line(other.location, candidate.location) && other.launch.mangled == candidate.launch.mangled &&
+             other.launch.operation == candidate.launch.operation;
+    });
+    if (same == finding_.candidates.end()) return finding_.candidates.push_back(std::move(candidate));
+    same->launches += candidate.launches;
+    if (!same->launch.has_shape_of(candidate.launch)) same->launch.forget_shape();
+  }
+
+  void report_of(const session::Error& error) {
+    if ((error.flags & wire::error::kOwnWait) != 0) {
+      finding_.found_by_wait = true;
+      return;
+    }
+    if ((error.flags & wire::error::kAtExit) != 0) {
+      finding_.found_at_exit = true;
+      return;
+    }
+    finding_.reported_api = session::visible_call(error);
+    const ResolvedSite site = resolve(symbolizer_, process_, error.site);
+    finding_.reported_at = located(site.line.location);
+    finding_.reported_library = cuda_library(site.stack);
+  }
+
+  void add_standstill(const analyse::Standstill& hang) {
+    finding_.standstill = hang.seconds;
+    finding_.name = finding_.runtime_name = "";
+    finding_.title = "hang";
+    finding_.text = "Work on the GPU did not end, and nothing else of the program's moved.";
+    if (hang.thread != nullptr) {
+      const session::Thread::Blocked& call = hang.thread->blocked;
+      finding_.reported_api = session::visible_call(call);
+      if (hang.issues != nullptr) finding_.issues = operation_word(*hang.issues);
+      finding_.reported_at = located(resolve(symbolizer_, process_, hang.site).line.location);
+    }
+    if (!hang.wait) return;
+    const char* kinds[] = {"stream", "value", "semaphore"};
+    finding_.waits_for = kinds[static_cast<int>(hang.wait->what)];
+    finding_.write_queued = hang.wait->write != nullptr;
+    finding_.wait = wait_text(process_, *hang.wait, symbolizer_, session_.manifest.working_directory);
+  }
+
+  void relate_swallowed(const session::Error& earlier) {
+    const symbolize::Location line = resolve(symbolizer_, process_, earlier.site).line.location;
+    const Location at = located(line);
+    const session::Error* refused = analyse::is_asynchronous(failure_.kind) ? nullptr : failure_.reported;
+    // An operation that the driver refused has a record as well.
+    const bool counted = refused != nullptr && refused->domain == wire::error::Domain::driver;
+    const bool issued_since = refused != nullptr && refused->operation > earlier.operation + (counted ? 1 : 0);
+    finding_.because += fmt::format("; before it {} had returned {} ({}){}{}", session::visible_call(earlier),
+                                    earlier.code, analyse::cuda_error(earlier.code).title,
+                                    is_known(line) ? " in " + place(at, session_.manifest.working_directory) : "",
+                                    issued_since ? "" : ", and the thread issued nothing in between");
+    finding_.related.push_back({"swallowed", at});
+  }
+
+  void relate_fork() {
+    const auto origin = session::fork_origin(session_, process_);
+    if (!origin || origin->site == 0) return;
+    const symbolize::Location line = resolve(symbolizer_, *origin->parent, origin->site).line.location;
+    if (is_known(line)) finding_.related.push_back({"fork", located(line)});
+  }
+
+  void relate_capture(const session::Capture& capture) {
+    if (failure_.kind != analyse::Kind::capture_violation || capture.site == 0) return;
+    const symbolize::Location begun = resolve(symbolizer_, process_, capture.site).line.location;
+    if (is_known(begun)) finding_.related.push_back({"capture", located(begun)});
+  }
+
+  const analyse::Failure& failure_;
+  const Process& process_;
+  const session::Session& session_;
+  symbolize::Symbolizer& symbolizer_;
+  Finding finding_;
+};
+
+}  // namespace
+
+ResolveSite located_by(symbolize::Symbolizer& symbolizer) {
+  return [&symbolizer](const Process& process, std::uint32_t site) {
+    ResolvedSite resolved = resolve(symbolizer, process, site);
+    return std::pair(located(resolved.line.location), std::move(resolved.stack));
+  };
+}
+
+Finding finding_of(const analyse::Failure& failure, const session::Session& session,
+                   symbolize::Symbolizer& symbolizer) {
+  return FindingBuilder(session, failure, symbolizer).build();
+}
+
+}  // namespace cudadiag::diagnose

@@ -1,0 +1,18 @@
+// A finding from one failure: its lines, its operation, its arguments and its memory. What other runs and other findings
+// add comes later (diagnosis.cc).
+#pragma once
+
+#include "analyse/analysis.h"
+#include "diagnose/diagnosis.h"
+#include "diagnose/operation_memory.h"
+#include "session/session.h"
+#include "symbolize/symbolizer.h"
+
+namespace cudadiag::diagnose {
+
+// `symbolizer` outlives the result.
+ResolveSite located_by(symbolize::Symbolizer& symbolizer);
+
+Finding finding_of(const analyse::Failure& failure, const session::Session& session, symbolize::Symbolizer& symbolizer);
+
+}  // namespace cudadiag::diagnose

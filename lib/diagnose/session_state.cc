@@ -1,0 +1,65 @@
+#include "diagnose/session_state.h"
+
+#include <utility>
+
+#include "analyse/reruns/eager.h"
+#include "diagnose/reruns/dump_candidates.h"
+#include "diagnose/known.h"
+#include "diagnose/resolved_site.h"
+
+namespace cudadiag::diagnose {
+
+SessionState::SessionState(const session::Session& session) : session_(session), symbolizer_(session) {}
+
+SessionState::SessionState(const session::Session& session, analyse::Analysis analysis) : SessionState(session) {
+  weigh_by_dump(analysis.failures, testimony(), session_, symbolizer_);
+  analysis_ = std::move(analysis);
+}
+
+SessionState::~SessionState() = default;
+
+const symbolize::DeviceTestimony& SessionState::testimony() {
+  if (!testimony_) testimony_ = symbolize::device_testimony(session_);
+  return *testimony_;
+}
+
+const analyse::Analysis& SessionState::analysis() {
+  if (!analysis_) {
+    analysis_ = analyse::analyse(session_, same_line_by(symbolizer_));
+    weigh_by_dump(analysis_->failures, testimony(), session_, symbolizer_);
+  }
+  return *analysis_;
+}
+
+EagerReruns* SessionState::eager() {
+  if (!eager_) {
+    session::Session reruns = analyse::eager_session(session_);
+    if (!reruns.processes.empty()) eager_ = std::make_unique<EagerReruns>(std::move(reruns));
+  }
+  return eager_.get();
+}
+
+const Diagnosis& SessionState::diagnosis() {
+  if (diagnosis_) return *diagnosis_;
+  std::optional<EagerAnswer> eager_answer;
+  if (EagerReruns* reruns = eager()) {
+    eager_answer = {&reruns->session(), &reruns->state().analysis(), &reruns->state().diagnosis()};
+  }
+  diagnosis_ = diagnose({session_, analysis(), testimony(), symbolizer_, eager_answer, job_});
+  return *diagnosis_;
+}
+
+void SessionState::set_job(std::optional<RanksPart> ranks) {
+  analysis();
+  analysis_->ranks.reset();
+  job_ = std::move(ranks);
+}
+
+void SessionState::advance() {
+  testimony_.reset();
+  analysis_.reset();
+  diagnosis_.reset();
+  eager_.reset();
+}
+
+}  // namespace cudadiag::diagnose
